@@ -1,0 +1,142 @@
+"""Every error this package raises, in one tree.
+
+::
+
+    P2PAnalyticsError
+    ├── ConfigurationError (ValueError)     an unusable setting; nothing was sent
+    ├── TokenError                          missing, expired or malformed token, known before sending
+    ├── ServiceError                        .status_code .code .retryable .retry_after
+    │   ├── TransportError                  no whole answer arrived
+    │   ├── ApiError                        the service's error envelope
+    │   │   ├── AuthenticationError         the token is not, or no longer, accepted
+    │   │   ├── ScopeError                  the token lacks a scope
+    │   │   ├── NotFoundError               no such user or payment, or not yours to see
+    │   │   ├── InvalidRequestError         the service refused a parameter
+    │   │   ├── RateLimitedError            too many requests
+    │   │   └── ServerError                 the service failed
+    │   ├── ProtocolError                   an answer outside the interface document
+    │   │   ├── RecordError                 a record that cannot be read
+    │   │   └── PaginationError             a list that cannot be paged to its end
+    │   └── OutcomeUnknownError             a write whose answer was lost; it may have been carried out
+    ├── MoneyError (ValueError)             an amount that is not a whole number of cents
+    ├── SchemaError (ValueError)            a frame without the columns a function needs
+    ├── StatementError                      a statement file that cannot be read
+    └── ArchiveError                        a folder of Parquet files that cannot be used
+
+Each message is one sentence that says what is wrong and what to do. No message holds a token.
+"""
+
+from __future__ import annotations
+
+
+class P2PAnalyticsError(Exception):
+    """The root of all errors of this package."""
+
+
+class ConfigurationError(P2PAnalyticsError, ValueError):
+    """A setting cannot be used; nothing was sent."""
+
+
+class TokenError(P2PAnalyticsError):
+    """The token is missing, malformed or expired, which was known before anything was sent."""
+
+
+class ServiceError(P2PAnalyticsError):
+    """A request to the service went wrong.
+
+    Attributes
+    ----------
+    status_code : int or None
+        HTTP status of the answer, None where none arrived.
+    code : str or None
+        The envelope's ``error.code`` as text (document: "Errors"), None without an envelope.
+    retryable : bool
+        Whether asking again later may succeed.
+    retry_after : float or None
+        Seconds the service asked to wait.
+    """
+
+    retryable = False
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status_code: int | None = None,
+        code: str | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status_code = status_code
+        self.code = code
+        self.retry_after = retry_after
+
+
+class TransportError(ServiceError):
+    """No whole answer arrived: refused, reset, timed out or cut short."""
+
+    retryable = True
+
+
+class ApiError(ServiceError):
+    """The service answered with its error envelope."""
+
+
+class AuthenticationError(ApiError):
+    """The service does not, or no longer, accept the token (401)."""
+
+
+class ScopeError(ApiError):
+    """The token lacks the scope that the request needs (403)."""
+
+
+class NotFoundError(ApiError):
+    """There is no such record, or it is not the token owner's to see (404, or 400 with code 283)."""
+
+
+class InvalidRequestError(ApiError):
+    """The service refused a parameter, or the record's state forbids the request (other 4xx)."""
+
+
+class RateLimitedError(ApiError):
+    """Too many requests (429); ``retry_after`` says when to ask again."""
+
+    retryable = True
+
+
+class ServerError(ApiError):
+    """The service failed (5xx)."""
+
+    retryable = True
+
+
+class ProtocolError(ServiceError):
+    """The answer is outside the interface document."""
+
+
+class RecordError(ProtocolError):
+    """A record cannot be read as the document describes it."""
+
+
+class PaginationError(ProtocolError):
+    """A list cannot be paged to its end without a loss, so nothing is returned."""
+
+
+class OutcomeUnknownError(ServiceError):
+    """The answer to a write was lost: it may have been carried out. It is never sent again."""
+
+
+class MoneyError(P2PAnalyticsError, ValueError):
+    """An amount is not a whole number of cents, or too large to be one."""
+
+
+class SchemaError(P2PAnalyticsError, ValueError):
+    """A frame lacks columns that a function needs, or holds them in another type."""
+
+
+class StatementError(P2PAnalyticsError):
+    """A statement file cannot be read."""
+
+
+class ArchiveError(P2PAnalyticsError):
+    """An archive folder cannot be used."""

@@ -1,0 +1,78 @@
+"""The columns and dtypes of the PAYMENTS and FRIENDS frames, whatever the data.
+
+Text and ids are pandas ``str``, money is nullable ``Int64`` in cents, datetimes are
+``datetime64[us, UTC]``. Words and people that repeat may arrive as categoricals of text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from p2p_analytics.errors import SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import pandas as pd
+
+TEXT: Final = "str"
+CENTS: Final = "Int64"
+MICROSECONDS: Final = "Int64"
+INSTANT: Final = "datetime64[us, UTC]"
+
+_PERSON: Final = {
+    "id": TEXT, "username": TEXT, "display_name": TEXT, "first_name": TEXT, "last_name": TEXT,
+    "about": TEXT, "profile_picture_url": TEXT, "date_joined": INSTANT,
+}  # fmt: skip
+
+PAYMENTS: Final[Mapping[str, str]] = {
+    "payment_id": TEXT,
+    "status": TEXT,
+    "action": TEXT,
+    "amount_cents": CENTS,
+    "note": TEXT,
+    "audience": TEXT,
+    "medium": TEXT,
+    "date_created": INSTANT,
+    "date_completed": INSTANT,
+    **{f"actor_{name}": dtype for name, dtype in _PERSON.items()},
+    "target_type": TEXT,
+    "target_email": TEXT,
+    "target_phone": TEXT,
+    **{f"target_user_{name}": dtype for name, dtype in _PERSON.items()},
+    "fee_cents": CENTS,
+    "refund_payment_id": TEXT,
+    "refund_amount_cents": CENTS,
+    "source": TEXT,
+    "direction": TEXT,
+    "counterparty_id": TEXT,
+    "counterparty_name": TEXT,
+    "flow_cents": CENTS,
+    "created_us": MICROSECONDS,
+    "completed_us": MICROSECONDS,
+    "settle_us": MICROSECONDS,
+}
+
+FRIENDS: Final[Mapping[str, str]] = {
+    "user_id": TEXT, "username": TEXT, "first_name": TEXT, "last_name": TEXT,
+    "display_name": TEXT, "about": TEXT, "profile_picture_url": TEXT,
+}  # fmt: skip
+
+PROBLEMS: Final[Mapping[str, str]] = {
+    "payment_id": TEXT, "field": TEXT, "value": TEXT, "problem": TEXT,
+}  # fmt: skip
+
+
+def empty(schema: Mapping[str, str]) -> pd.DataFrame:
+    """Return a frame of no rows with the schema's columns and dtypes."""
+    import pandas as pd
+
+    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in schema.items()})
+
+
+def require(columns: Iterable[str], needed: Iterable[str], *, what: str) -> None:
+    """Raise a SchemaError that names the needed columns which are missing."""
+    present = set(columns)
+    missing = [name for name in needed if name not in present]
+    if missing:
+        raise SchemaError(f"{what} needs the columns {', '.join(missing)}; pass a frame as load_history gives it.")
