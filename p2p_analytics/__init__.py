@@ -1,1 +1,92 @@
+"""See through years of peer-to-peer payments: load, flatten, analyse, plot and export them.
+
+Every public name is here and loads on first use, so that importing the package stays light::
+
+    import p2p_analytics as p2p
+
+    client = p2p.Client(token, base_url="https://host/v1")
+    history = p2p.load_history(client)
+    friends = p2p.spend_by_friend(history.payments, history.friends)
+    p2p.plots.spend_by_friend(friends)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from p2p_analytics import plots, sandbox
+    from p2p_analytics.analyses import (
+        monthly_flow,
+        pending_ageing,
+        pending_requests,
+        spend_by_friend,
+        status_mix,
+    )
+    from p2p_analytics.auth import AccessToken, authorize_url, token_from_redirect
+    from p2p_analytics.client import Client
+    from p2p_analytics.errors import P2PAnalyticsError
+    from p2p_analytics.export import read_csv, read_parquet, to_csv, to_parquet
+    from p2p_analytics.load import History, load_history
+    from p2p_analytics.report import render_report
+
+__all__ = [
+    "AccessToken",
+    "Client",
+    "History",
+    "P2PAnalyticsError",
+    "authorize_url",
+    "load_history",
+    "monthly_flow",
+    "pending_ageing",
+    "pending_requests",
+    "plots",
+    "read_csv",
+    "read_parquet",
+    "render_report",
+    "sandbox",
+    "spend_by_friend",
+    "status_mix",
+    "to_csv",
+    "to_parquet",
+    "token_from_redirect",
+]
+
+_HOMES = {
+    "AccessToken": "auth",
+    "Client": "client",
+    "History": "load",
+    "P2PAnalyticsError": "errors",
+    "authorize_url": "auth",
+    "load_history": "load",
+    "monthly_flow": "analyses",
+    "pending_ageing": "analyses",
+    "pending_requests": "analyses",
+    "read_csv": "export",
+    "read_parquet": "export",
+    "render_report": "report",
+    "spend_by_friend": "analyses",
+    "status_mix": "analyses",
+    "to_csv": "export",
+    "to_parquet": "export",
+    "token_from_redirect": "auth",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name from its home on first use."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    home = import_module(f"{__name__}.{_HOMES.get(name, name)}")
+    value = getattr(home, name) if name in _HOMES else home
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names before they are loaded."""
+    return [*__all__, "__version__"]

@@ -1,1 +1,7 @@
-"""."""
+"""The service's client: the only code that sends requests."""
+
+from __future__ import annotations
+
+from p2p_analytics.client._client import Client
+
+__all__ = ["Client"]

@@ -1,0 +1,89 @@
+"""The wire: where the token joins a request, and where a whole answer is read or given up."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, Final
+
+import requests
+import urllib3
+from requests.adapters import HTTPAdapter
+
+from p2p_analytics.vocabulary import TOKEN_PARAMETER
+
+if TYPE_CHECKING:
+    from p2p_analytics.auth import AccessToken
+
+LARGEST_BODY: Final = 8 * 2**20
+_CHUNK: Final = 2**16
+_TOKEN_IN_TEXT: Final = re.compile(rf"({TOKEN_PARAMETER}=)[^&\s\"']+", re.IGNORECASE)
+
+
+def redacted(text: str) -> str:
+    """Return a text with the value of every token parameter replaced by asterisks."""
+    return _TOKEN_IN_TEXT.sub(r"\1***", text)
+
+
+class TokenAdapter(HTTPAdapter):
+    """Adds the token to a copy of the request, reads the whole answer, and forgets the copy."""
+
+    def __init__(self, token: AccessToken) -> None:
+        self._token = token
+        super().__init__(max_retries=0)
+
+    def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:  # noqa: ANN401
+        """Send the request; ``timeout`` bounds the whole answer, not only each piece of it."""
+        wire = request.copy()
+        wire.prepare_url(wire.url, {TOKEN_PARAMETER: self._token.reveal()})
+        kwargs["stream"] = True
+        _connect, whole = kwargs["timeout"]
+        response = super().send(wire, *args, **kwargs)
+        body = _read(response, time.monotonic() + whole)
+        headers = urllib3.HTTPHeaderDict(response.headers)
+        for name in ("Content-Encoding", "Transfer-Encoding", "Set-Cookie", "Location"):
+            headers.discard(name)
+        response.headers = requests.structures.CaseInsensitiveDict(headers)
+        response.raw = urllib3.HTTPResponse(
+            BytesIO(body), headers=headers, status=response.status_code, preload_content=False, request_url=request.url
+        )
+        response.request, response.url = request, str(request.url)
+        response.cookies.clear()
+        return response
+
+
+class OversizedBody(requests.RequestException):
+    """The body is larger than any documented page."""
+
+
+def _read(response: requests.Response, read_by: float) -> bytes:
+    """Read a body piece by piece; a slow drip of bytes must not hold the reader for ever."""
+    pieces, size = [], 0
+    while piece := response.raw.read1(_CHUNK, decode_content=True):
+        pieces.append(piece)
+        size += len(piece)
+        if size > LARGEST_BODY:
+            response.raw.close()
+            raise OversizedBody
+        if time.monotonic() > read_by:
+            response.raw.close()
+            raise requests.exceptions.ReadTimeout
+    response.raw.release_conn()
+    return b"".join(pieces)
+
+
+class _Redaction(logging.Filter):
+    """Rewrites a log record that would quote the token in an address."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        if TOKEN_PARAMETER in message:
+            record.msg, record.args = redacted(message), ()
+        return True
+
+
+# The library below logs each address it requests; a filter must sit on the very logger that does.
+for _name in ("urllib3.connectionpool", "urllib3.util.retry", "urllib3.response", "requests_cache"):
+    logging.getLogger(_name).addFilter(_Redaction())

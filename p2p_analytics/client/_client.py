@@ -1,0 +1,268 @@
+"""One method per endpoint that reads, and the two lists at three heights: pages, records, all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Self
+from urllib.parse import quote
+
+import msgspec
+
+from p2p_analytics import records, settings, vocabulary
+from p2p_analytics.auth import AccessToken, as_token
+from p2p_analytics.client._links import next_parameters
+from p2p_analytics.client._transport import Answer, Transport
+from p2p_analytics.client._windows import walk
+from p2p_analytics.errors import ConfigurationError, PaginationError, ScopeError
+from p2p_analytics.times import as_instant, format_instant
+from p2p_analytics.vocabulary import PAGE_SIZE_MAXIMUM, Action, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import date, datetime
+    from os import PathLike
+
+    from p2p_analytics.records import Me, Page, Payment, User
+
+
+class Client:
+    """Reads one user's profile, friends and payments.
+
+    Parameters
+    ----------
+    token : AccessToken or str, optional
+        The user's token; else ``P2P_ACCESS_TOKEN``.
+    base_url : str, optional
+        The service; else ``P2P_BASE_URL``. ``https``, except on loopback.
+    cache_dir : path or False, optional
+        Folder of the private response caches; else ``P2P_CACHE_DIR``, else the user's cache
+        folder. False keeps no answers.
+    timeout : tuple of float
+        Seconds to connect, and seconds for a whole answer.
+    concurrency : int
+        Most connections at once.
+
+    Raises
+    ------
+    ConfigurationError
+        A setting cannot be used.
+    TokenError
+        There is no token, or it is malformed.
+
+    Notes
+    -----
+    Making a client sends nothing. The first cached request asks ``/me`` whose token it is, because
+    each account's answers are kept apart. Answers other than ``/me`` are kept for five minutes.
+    """
+
+    def __init__(
+        self,
+        token: AccessToken | str | None = None,
+        *,
+        base_url: str | None = None,
+        cache_dir: str | PathLike[str] | Literal[False] | None = None,
+        timeout: tuple[float, float] = (3.05, 30.0),
+        concurrency: int = 4,
+    ) -> None:
+        if concurrency < 1:
+            raise ConfigurationError(f"concurrency must be 1 or more, not {concurrency}.")
+        if not all(seconds > 0 for seconds in timeout):
+            raise ConfigurationError(f"timeout must be two positive numbers of seconds, not {timeout}.")
+        self.base_url = settings.base_url(base_url)
+        self.concurrency = concurrency
+        self._cache_dir = None if cache_dir is False else settings.cache_dir(cache_dir)
+        self._transport = Transport(self.base_url, as_token(token), timeout=timeout)
+        self._account_known = False
+
+    def me(self) -> Me:
+        """Return the token's owner and balance, always asked anew (document: "GET /me")."""
+        answer = self._transport.get(vocabulary.ME.path, {}, cached=False)
+        me = records.decode_me(answer.body)
+        if self._cache_dir is not None and not self._account_known:
+            self._transport.use_cache(self._cache_dir, str(me.user.id))
+        self._account_known = True
+        return me
+
+    def user(self, user_id: str) -> User:
+        """Return another user's profile (document: "GET /users/:user_id")."""
+        return records.decode_user(self._cached(_at(vocabulary.USER, user_id), {}).body)
+
+    def payment(self, payment_id: str) -> Payment:
+        """Return one payment with all its fields (document: "GET /payments/:payment")."""
+        return records.decode_payment(self._cached(_at(vocabulary.PAYMENT, payment_id), {}).body)
+
+    def payments(
+        self,
+        *,
+        action: str | None = None,
+        actor: str | Iterable[str] | None = None,
+        status: str | Iterable[str] | None = None,
+        after: datetime | date | str | None = None,
+        before: datetime | date | str | None = None,
+    ) -> list[Payment]:
+        """Return the user's payments and charges, newest first, all pages of them.
+
+        Parameters
+        ----------
+        action : str, optional
+            Only "pay" or only "charge".
+        actor : str or iterable of str, optional
+            Only those started by these user ids.
+        status : str or iterable of str, optional
+            Only those with these statuses.
+        after, before : datetime, date or str, optional
+            Only those made after, or before, this instant; both bounds are left out themselves.
+            Without a zone they are UTC, and a date is its first moment.
+
+        Returns
+        -------
+        list of Payment
+            Each payment once; empty where there is none.
+
+        Raises
+        ------
+        ConfigurationError
+            A filter is not one the document allows; nothing was sent.
+        RecordError
+            A record cannot be read (document: "GET /payments").
+        PaginationError
+            A page is lost; nothing partial is returned.
+        """
+        found: list[Payment] = []
+        for page in self.payment_pages(action=action, actor=actor, status=status, after=after, before=before):
+            for problem in page.problems:
+                if problem.unreadable:
+                    raise records.unreadable(problem)
+            found.extend(page.items)
+        return found
+
+    def payment_pages(  # noqa: PLR0913 - one keyword for each documented parameter
+        self,
+        *,
+        action: str | None = None,
+        actor: str | Iterable[str] | None = None,
+        status: str | Iterable[str] | None = None,
+        after: datetime | date | str | None = None,
+        before: datetime | date | str | None = None,
+        page_size: int = PAGE_SIZE_MAXIMUM,
+    ) -> Iterator[Page[Payment]]:
+        """Return an iterator over the pages of :meth:`payments`, each payment on one of them.
+
+        What is strange in a record stands in the page's ``problems`` and is not raised.
+        ``page_size`` is 1 to 50 (document: "Limits").
+        """
+        filters = {
+            "action": _words("action", action, Action),
+            "actor": _words("actor", actor),
+            "status": _words("status", status, Status),
+            "after": _instant("after", after),
+        }
+        end = None if before is None else as_instant(_instant_argument("before", before))
+        size = _page_size(page_size)
+
+        def fetch(cursor: datetime | None, limit: int) -> Page[Payment]:
+            sent = {**filters, "before": "" if cursor is None else _spelled(cursor), "limit": str(limit)}
+            path = vocabulary.PAYMENTS.path
+            answer = self._cached(path, {name: word for name, word in sent.items() if word})
+            page = records.decode_payments(answer.body)
+            if page.next is not None:  # only its presence counts, but a foreign one is no answer to trust
+                next_parameters(page.next, f"{self.base_url}{path}")
+            return msgspec.structs.replace(page, fetched_at=answer.fetched_at)
+
+        return walk(fetch, before=end, page_size=size)
+
+    def friends(self, user_id: str | None = None) -> list[User]:
+        """Return a user's friends, the token owner's by default (document: "GET /users/:user_id/friends").
+
+        Each friend once, in the service's order; empty where there is none.
+
+        Raises
+        ------
+        PaginationError
+            A page is lost; nothing partial is returned.
+        """
+        return list({friend.id: friend for page in self.friend_pages(user_id) for friend in page.items}.values())
+
+    def friend_pages(self, user_id: str | None = None, *, page_size: int = PAGE_SIZE_MAXIMUM) -> Iterator[Page[User]]:
+        """Return an iterator over the pages of :meth:`friends`, following the next links."""
+        parameters = {"limit": str(_page_size(page_size))}
+        return self._friend_pages(user_id, parameters)
+
+    def close(self) -> None:
+        """Close the connections and the cache; a later request fails."""
+        self._transport.close()
+
+    def __enter__(self) -> Self:
+        """Return the client itself."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Close the client."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Show which service is asked; the token is not shown."""
+        return f"<Client of {self.base_url}>"
+
+    def _friend_pages(self, user_id: str | None, parameters: dict[str, str]) -> Iterator[Page[User]]:
+        path = _at(vocabulary.FRIENDS, user_id or str(self.me().user.id))
+        asked: list[dict[str, str]] = []
+        while parameters not in asked:
+            asked.append(parameters)
+            answer = self._cached(path, parameters)
+            page = records.decode_friends(answer.body)
+            yield msgspec.structs.replace(page, fetched_at=answer.fetched_at)
+            if page.next is None:
+                return
+            parameters = next_parameters(page.next, f"{self.base_url}{path}")
+        raise PaginationError("The service's next links lead round in a circle; nothing is returned.")
+
+    def _cached(self, path: str, parameters: dict[str, str]) -> Answer:
+        """Ask through the account's cache, after asking once whose account it is."""
+        if self._cache_dir is not None and not self._account_known:
+            try:
+                self.me()
+            except ScopeError:  # a token that may not ask /me reads without a cache
+                self._account_known = True
+        return self._transport.get(path, parameters, cached=True)
+
+
+def _at(endpoint: vocabulary.Endpoint, identifier: str) -> str:
+    if not isinstance(identifier, str) or not identifier or not identifier.isprintable():
+        raise ConfigurationError(f"An id is text like '1322585332520059420', not {identifier!r}.")
+    return endpoint.at(quote(identifier, safe=""))
+
+
+def _words(name: str, value: str | Iterable[str] | None, allowed: type[Action | Status] | None = None) -> str:
+    """Join the values of a filter; a word the document does not allow would be ignored or refused."""
+    words = [] if value is None else [value] if isinstance(value, str) else list(value)
+    if value is not None and not words:
+        raise ConfigurationError(f"{name} is an empty list, which would ask for nothing: leave it out to ask for all.")
+    for word in words:
+        if allowed is not None and word not in set(allowed):
+            raise ConfigurationError(f"{name} can be {', '.join(allowed)}, not {word!r}.")
+        if not word.strip() or "," in word:
+            raise ConfigurationError(f"{name} cannot be {word!r}.")
+    return ",".join(str(word) for word in words)
+
+
+def _instant(name: str, value: datetime | date | str | None) -> str:
+    return "" if value is None else _spelled(as_instant(_instant_argument(name, value)))
+
+
+def _instant_argument(name: str, value: datetime | date | str) -> datetime:
+    try:
+        return as_instant(value)
+    except ValueError as error:
+        reason = str(error)
+    raise ConfigurationError(f"{name}: {reason}")
+
+
+def _spelled(instant: datetime) -> str:
+    """Spell an instant as the sample next link does: without a zone (document: "GET /payments")."""
+    return format_instant(instant).removesuffix("Z")
+
+
+def _page_size(size: int) -> int:
+    if not 1 <= size <= PAGE_SIZE_MAXIMUM:
+        raise ConfigurationError(f"page_size must be 1 to {PAGE_SIZE_MAXIMUM}, not {size}.")
+    return size

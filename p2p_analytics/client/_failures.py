@@ -1,0 +1,125 @@
+"""What went wrong, as this package's errors.
+
+Neither function quotes the text of the libraries below, which may hold the address and its token.
+"""
+
+from __future__ import annotations
+
+import email.utils
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+import requests
+import urllib3
+
+from p2p_analytics import errors
+from p2p_analytics.client._adapter import LARGEST_BODY, OversizedBody, redacted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from p2p_analytics.auth import AccessToken
+
+_UNUSABLE: Final = (
+    requests.exceptions.InvalidURL,
+    requests.exceptions.InvalidSchema,
+    requests.exceptions.MissingSchema,
+    requests.exceptions.InvalidHeader,
+    requests.exceptions.InvalidProxyURL,
+)
+_TOO_LATE: Final = (requests.exceptions.ReadTimeout, urllib3.exceptions.TimeoutError, TimeoutError)
+_TOKEN_CODES: Final = frozenset({"240", "259", "261", "262", "265", "267"})
+_SCOPE_CODES: Final = frozenset({"260"})
+_NOT_FOUND_CODES: Final = frozenset({"283"})
+_REDIRECTS: Final = range(300, 400)
+_FIRST_SERVER_ERROR: Final = 500
+
+
+def no_answer(error: Exception, base_url: str) -> errors.ServiceError:
+    """Return the error for a request to which no whole answer arrived."""
+    if isinstance(error, OversizedBody):
+        return errors.ProtocolError(f"The answer of {base_url} is larger than {LARGEST_BODY // 2**20} MiB: not read.")
+    if isinstance(error, _UNUSABLE):
+        failure = errors.TransportError(f"No request can be sent to {base_url}: check the base URL and the proxies.")
+        failure.retryable = False
+        return failure
+    if isinstance(error, _TOO_LATE):
+        return errors.TransportError(f"The service at {base_url} did not answer in time: try again later.")
+    if isinstance(error, requests.exceptions.ConnectionError):
+        return errors.TransportError(
+            f"The service at {base_url} cannot be reached: check the base URL, the network, and that it is running."
+        )
+    return errors.TransportError(f"The answer of {base_url} broke off or could not be read: try again later.")
+
+
+def refusal(response: requests.Response, token: AccessToken) -> errors.ServiceError:
+    """Return the error for an answer that is no success (document: "Errors")."""
+    status, envelope = response.status_code, _envelope(response.content)
+    code = None if envelope.code is None else str(envelope.code)
+    said = redacted((envelope.message or "").replace(token.reveal(), "***"))
+    said = "".join(char for char in said if char.isprintable())[:200].rstrip(".")
+    kind, sentence = _kind(status, code)
+    return kind(
+        sentence.format(said=f" ({said})" if said else "", status=status),
+        status_code=status,
+        code=code,
+        retry_after=_retry_after(response.headers),
+    )
+
+
+class _Envelope(msgspec.Struct):
+    """The inside of the error envelope; real answers carry ``code`` as a number."""
+
+    message: str | None = None
+    code: str | int | None = None
+
+
+class _ErrorBody(msgspec.Struct):
+    """The error envelope."""
+
+    error: _Envelope
+
+
+def _envelope(body: bytes) -> _Envelope:
+    try:
+        return msgspec.json.decode(body, type=_ErrorBody).error
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _Envelope()
+
+
+def _kind(status: int, code: str | None) -> tuple[type[errors.ServiceError], str]:
+    """Return the error class and its sentence; a known code says more than the status."""
+    for kind, statuses, codes, sentence in _KINDS:
+        if code in codes or status in statuses:
+            return kind, sentence
+    if status >= _FIRST_SERVER_ERROR:
+        return errors.ServerError, "The service failed with status {status}{said}: try again later."
+    return errors.InvalidRequestError, "The service refused the request with status {status}{said}."
+
+
+_NONE: Final[frozenset[str]] = frozenset()
+_KINDS: Final = (
+    (errors.AuthenticationError, {401}, _TOKEN_CODES, "The service does not accept the token{said}: sign in again."),
+    (errors.ScopeError, {403}, _SCOPE_CODES, "The token does not permit this{said}: sign in again with that scope."),
+    (
+        errors.NotFoundError,
+        {404},
+        _NOT_FOUND_CODES,
+        "The service knows no such record, or does not show it to you{said}.",
+    ),
+    (errors.RateLimitedError, {429}, {"277"}, "The service asks to slow down{said}: try again later."),
+    (errors.ProtocolError, _REDIRECTS, _NONE, "The service answered with a redirect, which is not followed."),
+)
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds to wait; None for what is neither a whole number of seconds nor a date."""
+    text = headers.get("Retry-After", "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        moment = email.utils.parsedate_to_datetime(text)
+    except (TypeError, ValueError, IndexError, OverflowError):
+        return None
+    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

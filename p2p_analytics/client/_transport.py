@@ -1,0 +1,150 @@
+"""One request: the one function through which everything sent to the service passes.
+
+The token joins the request on the wire, below session and cache, so that nothing above ever held
+it. Redirects are not followed, an answer has a deadline and a largest size, and only GET is
+retried. No error here carries the text of the library below, which may quote the address.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+import requests
+import urllib3
+from requests.utils import get_environ_proxies
+
+from p2p_analytics import errors
+from p2p_analytics.client._adapter import TokenAdapter
+from p2p_analytics.client._cache import cached_session, is_envelope
+from p2p_analytics.client._failures import no_answer, refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from p2p_analytics.auth import AccessToken
+
+TRIES: Final = 5
+LONGEST_WAIT: Final = 60.0  # a longer Retry-After is told to the caller instead of slept
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """The body of a good answer, and when the service gave it (earlier, for a cached one)."""
+
+    body: bytes
+    fetched_at: datetime
+
+
+class Transport:
+    """Sends GET requests for one token to one service.
+
+    Parameters
+    ----------
+    base_url : str
+        As :func:`p2p_analytics.settings.base_url` gives it.
+    token : AccessToken
+        Added on the wire only.
+    timeout : tuple of float
+        Seconds to connect, and seconds for the whole answer.
+    deadline : float
+        Seconds for a request with all its retries.
+    sleep, monotonic, jitter : callable
+        Time and chance, replaced in tests.
+    """
+
+    def __init__(  # noqa: PLR0913 - time and chance are injected
+        self,
+        base_url: str,
+        token: AccessToken,
+        *,
+        timeout: tuple[float, float],
+        deadline: float = 120.0,
+        sleep: Callable[[float], None] = time.sleep,
+        monotonic: Callable[[], float] = time.monotonic,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self.base_url = base_url
+        self._token = token
+        self._timeout = timeout
+        self._deadline = deadline
+        self._sleep, self._monotonic, self._jitter = sleep, monotonic, jitter
+        self._plain = self._prepared(requests.Session())
+        self._cached: requests.Session | None = None
+
+    def use_cache(self, folder: Path, account_id: str) -> None:
+        """Keep answers in the private cache of the account that the token belongs to."""
+        self._cached = self._prepared(cached_session(folder, self.base_url, account_id))
+
+    def get(self, path: str, parameters: Mapping[str, str], *, cached: bool) -> Answer:
+        """Return the service's answer to a GET request.
+
+        Raises
+        ------
+        TokenError
+            The token's time is over; nothing was sent.
+        TransportError, ApiError, ProtocolError
+            What went wrong in the end, after the retries that made sense.
+        """
+        session = self._cached if cached and self._cached is not None else self._plain
+        give_up_at = self._monotonic() + self._deadline
+        for attempt in range(TRIES):
+            self._token.require_unexpired(datetime.now(UTC))
+            seconds_left = give_up_at - self._monotonic()
+            outcome = self._try(session, path, parameters, seconds_left)
+            if isinstance(outcome, Answer):
+                return outcome
+            wait = self._wait(attempt, outcome)
+            if not outcome.retryable or wait is None or attempt == TRIES - 1 or wait > seconds_left:
+                raise outcome
+            self._sleep(wait)
+        raise AssertionError  # pragma: no cover - the last attempt returns or raises
+
+    def close(self) -> None:
+        """Close the connections and the cache file."""
+        self._plain.close()
+        if self._cached is not None:
+            self._cached.close()
+
+    def _prepared(self, session: requests.Session) -> requests.Session:
+        # netrc would add an Authorization header by itself; proxies and CA bundles are asked for by name.
+        session.trust_env = False
+        session.proxies.update(get_environ_proxies(self.base_url))
+        session.verify = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or True
+        session.headers["Accept"] = "application/json"
+        session.adapters.clear()  # nothing but the service can be reached through this session
+        session.mount(f"{self.base_url}/", TokenAdapter(self._token))
+        return session
+
+    def _try(
+        self, session: requests.Session, path: str, parameters: Mapping[str, str], seconds_left: float
+    ) -> Answer | errors.ServiceError:
+        connect, whole = self._timeout
+        limits = (min(connect, max(seconds_left, 0.01)), min(whole, max(seconds_left, 0.01)))
+        try:
+            response = session.get(
+                f"{self.base_url}{path}", params=dict(parameters), timeout=limits, allow_redirects=False
+            )
+            return self._judged(response)
+        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
+            return no_answer(error, self.base_url)  # handed back: raised later, it has no context
+
+    def _judged(self, response: requests.Response) -> Answer | errors.ServiceError:
+        if response.status_code not in range(200, 300):
+            return refusal(response, self._token)
+        if not is_envelope(response):
+            shown = "The service answered with something that is not the documented JSON: check the base URL."
+            failure = errors.ProtocolError(shown, status_code=response.status_code)
+            failure.retryable = True  # a proxy's page or a cut answer may be whole the next time
+            return failure
+        return Answer(response.content, getattr(response, "created_at", None) or datetime.now(UTC))
+
+    def _wait(self, attempt: int, failure: errors.ServiceError) -> float | None:
+        """Seconds before the next try: what the service asks, else growing ones; None where too long."""
+        if failure.retry_after is not None:
+            return None if failure.retry_after > LONGEST_WAIT else failure.retry_after + self._jitter()
+        return float(min(0.5 * 2**attempt, 5.0)) * (0.5 + self._jitter() / 2)

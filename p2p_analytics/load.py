@@ -1,0 +1,112 @@
+"""From a client to a History: who, their payments and friends as frames, and what was strange."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from p2p_analytics import records
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.frames.build import friends_frame, payments_frame, problems_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import date, datetime
+
+    import pandas as pd
+
+    from p2p_analytics.client import Client
+    from p2p_analytics.records import Me, Payment, Problem
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """One user's payments and friends as they were at one moment.
+
+    Attributes
+    ----------
+    me : Me
+        Whose history it is, with the balance where the token could see it.
+    payments : DataFrame
+        PAYMENTS: one row per payment, newest first.
+    friends : DataFrame
+        FRIENDS: one row per friend.
+    fetched_at : datetime
+        "Data as of": when the oldest answer that went into it was given, aware UTC.
+    problems : DataFrame
+        One row per strange thing in a record: payment_id, field, value, problem.
+    """
+
+    me: Me
+    payments: pd.DataFrame
+    friends: pd.DataFrame
+    fetched_at: datetime
+    problems: pd.DataFrame
+
+    def __repr__(self) -> str:
+        """Show the size of the history, not its contents."""
+        return (
+            f"<History of {self.me.user.display_name}: {len(self.payments)} payments, {len(self.friends)} friends, "
+            f"{len(self.problems)} problems, data as of {self.fetched_at:%Y-%m-%d %H:%M} UTC>"
+        )
+
+
+def load_history(
+    client: Client,
+    *,
+    after: datetime | date | str | None = None,
+    before: datetime | date | str | None = None,
+    on_bad_record: Literal["raise", "report"] = "raise",
+    progress: Callable[[int], object] | None = None,
+) -> History:
+    """Load the token owner's payments and friends.
+
+    Parameters
+    ----------
+    client : Client
+        Whose token needs the scopes ``access_profile`` and ``access_friends``.
+    after, before : datetime, date or str, optional
+        Only payments made after, or before, this instant; UTC where no zone is given.
+    on_bad_record : {"raise", "report"}
+        Whether a field that cannot be read stops the load, or is left empty and listed in
+        ``problems``. Unknown words and missing values never stop it; they are listed.
+    progress : callable, optional
+        Called after each page with the number of payments so far.
+
+    Returns
+    -------
+    History
+        With empty frames of the same columns and dtypes where there is nothing.
+
+    Raises
+    ------
+    RecordError
+        A record cannot be read, and ``on_bad_record`` is "raise".
+    ServiceError
+        A page could not be had. Nothing partial is returned.
+    """
+    if on_bad_record not in {"raise", "report"}:
+        raise ConfigurationError(f'on_bad_record can be "raise" or "report", not {on_bad_record!r}.')
+    me = client.me()
+    payments: list[Payment] = []
+    problems: list[Problem] = []
+    answered: list[datetime | None] = []
+    for page in client.payment_pages(after=after, before=before):
+        for problem in page.problems:
+            if problem.unreadable and on_bad_record == "raise":
+                raise records.unreadable(problem)
+        problems.extend(page.problems)
+        payments.extend(page.items)
+        answered.append(page.fetched_at)
+        if progress is not None:
+            progress(len(payments))
+    friend_pages = list(client.friend_pages(me.user.id))
+    answered.extend(page.fetched_at for page in friend_pages)
+    friends = {friend.id: friend for page in friend_pages for friend in page.items}
+    return History(
+        me=me,
+        payments=payments_frame(payments, str(me.user.id)),
+        friends=friends_frame(friends.values()),
+        fetched_at=min(moment for moment in answered if moment is not None),
+        problems=problems_frame(dict.fromkeys(problems)),  # an overlap tells some of them twice,
+    )

@@ -1,0 +1,96 @@
+"""Where the service is and where caches live: argument, then environment variable, never a guess.
+
+There is no default address: no real host is named anywhere in this package.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.vocabulary import VERSION_PATH
+
+BASE_URL_VARIABLE: Final = "P2P_BASE_URL"
+CLIENT_ID_VARIABLE: Final = "P2P_CLIENT_ID"
+CACHE_DIR_VARIABLE: Final = "P2P_CACHE_DIR"
+
+
+def base_url(value: str | None = None) -> str:
+    """Return the service's base address, ending in the version path (document: "Versioning").
+
+    Parameters
+    ----------
+    value : str, optional
+        An ``https`` address; plain ``http`` is for this machine's loopback only. ``/v1`` is added
+        where it is missing. Without it, the environment variable ``P2P_BASE_URL`` counts.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no address, or it cannot be used.
+    """
+    text = (value or os.environ.get(BASE_URL_VARIABLE, "")).strip()
+    if not text:
+        raise ConfigurationError(f"No base URL: pass base_url=... or set {BASE_URL_VARIABLE}.")
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise ConfigurationError(f"The base URL {text!r} cannot be read: write it like https://host/v1.") from None
+    if parts.scheme not in {"http", "https"} or not host:
+        raise ConfigurationError(f"The base URL {text!r} must be a whole address like https://host/v1.")
+    if "@" in parts.netloc or parts.query or parts.fragment or not text.isprintable() or "\\" in text:
+        raise ConfigurationError("The base URL must be scheme, host and path alone: no user, query or fragment.")
+    if parts.scheme == "http" and not is_loopback(host):
+        raise ConfigurationError(f"The base URL {text!r} must use https: plain http is for loopback only.")
+    path = parts.path.rstrip("/")
+    path = path if path.endswith(VERSION_PATH) else path + VERSION_PATH
+    shown = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{shown}{f':{port}' if port else ''}{path}"
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host name or address is this machine's own loopback."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def client_id(value: str | None = None) -> str:
+    """Return the application's client id, from the argument or ``P2P_CLIENT_ID``."""
+    text = (value or os.environ.get(CLIENT_ID_VARIABLE, "")).strip()
+    if not text:
+        raise ConfigurationError(f"No client id: pass client_id=... or set {CLIENT_ID_VARIABLE}.")
+    return text
+
+
+def cache_dir(value: str | os.PathLike[str] | None = None) -> Path:
+    """Return the folder of the response caches, made private to the user if it has to be made.
+
+    Raises
+    ------
+    ConfigurationError
+        The folder cannot be made or written.
+    """
+    chosen = value or os.environ.get(CACHE_DIR_VARIABLE)
+    if not chosen:
+        import platformdirs
+
+        chosen = platformdirs.user_cache_dir("p2p_analytics", appauthor=False)
+    folder = Path(chosen).expanduser()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror
+    else:
+        if os.access(folder, os.W_OK | os.X_OK):
+            return folder
+        reason = "it cannot be written"
+    raise ConfigurationError(f"The cache folder {folder} cannot be used ({reason}): choose another cache_dir.")
