@@ -114,10 +114,13 @@ class ResponseStore(BaseStorage):  # type: ignore[type-arg]
 
     def _read(self, key: str, value: str) -> Any:  # noqa: ANN401 - a cached response
         try:
-            return self.deserialize(key, value)
+            response = self.deserialize(key, value)
+            if isinstance(response.content, bytes) and is_envelope(response):
+                return response
         except Exception:  # noqa: BLE001 - a tampered entry may fail in any way; it is a miss
-            log.warning("An entry of the response cache %s cannot be read and is asked for anew.", self.path.name)
-            return None
+            log.debug("A cache entry failed to decode.", exc_info=True)
+        log.warning("An entry of the response cache %s cannot be read and is asked for anew.", self.path.name)
+        return None
 
     def _run(self, statement: str, *values: str) -> list[tuple[Any, ...]]:
         with self._guard:

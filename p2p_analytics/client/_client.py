@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from p2p_analytics.records import Me, Page, Payment, User
 
+_BARREN_PAGES = 2  # so many pages on end without anything new are no way to the end of a list
+
 
 class Client:
     """Reads one user's profile, friends and payments.
@@ -205,8 +207,10 @@ class Client:
 
     def _friend_pages(self, user_id: str | None, parameters: dict[str, str]) -> Iterator[Page[User]]:
         path = _at(vocabulary.FRIENDS, user_id or str(self.me().user.id))
+        seen: set[str | None] = set()
         asked: list[dict[str, str]] = []
-        while parameters not in asked:
+        barren = 0
+        while parameters not in asked and barren < _BARREN_PAGES:
             asked.append(parameters)
             answer = self._cached(path, parameters)
             page = records.decode_friends(answer.body)
@@ -214,7 +218,9 @@ class Client:
             if page.next is None:
                 return
             parameters = next_parameters(page.next, f"{self.base_url}{path}")
-        raise PaginationError("The service's next links lead round in a circle; nothing is returned.")
+            barren = 0 if {friend.id for friend in page.items} - seen else barren + 1
+            seen.update(friend.id for friend in page.items)
+        raise PaginationError("The service's next links lead to no end of the list; nothing is returned.")
 
     def _cached(self, path: str, parameters: dict[str, str]) -> Answer:
         """Ask through the account's cache, after asking once whose account it is."""

@@ -1,0 +1,138 @@
+"""The client's methods: every documented filter, bad arguments before sending, friends to the end."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import pytest
+
+from p2p_analytics.client import Client
+from p2p_analytics.errors import ConfigurationError, PaginationError, RecordError, ScopeError, TokenError
+
+EMPTY = {"data": [], "pagination": {"next": None}}
+ME = {"data": {"balance": 9.9, "user": {"id": "7", "display_name": "Me"}}}
+
+
+def client_of(service) -> Client:
+    """Return a client without a cache."""
+    return Client("token", base_url=service.base_url, cache_dir=False)
+
+
+def test_each_filter_goes_out_in_the_documented_form(scripted) -> None:
+    """Several values by comma, instants in UTC, and the largest page."""
+    service = scripted(lambda _path, _parameters: EMPTY)
+    client_of(service).payments(
+        action="charge", actor=["8", "9"], status=["pending", "failed"],
+        after=date(2024, 5, 1), before=datetime(2024, 6, 1, 2, tzinfo=timezone(timedelta(hours=2))),
+    )  # fmt: skip
+    assert service.asked == [
+        ("/v1/payments", {
+            "action": "charge", "actor": "8,9", "status": "pending,failed", "after": "2024-05-01T00:00:00",
+            "before": "2024-06-01T00:00:00", "limit": "50", "access_token": "token",
+        }),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"action": "give"}, "action can be pay, charge"),
+        ({"status": ["settled", "open"]}, "status can be settled, pending, failed, expired, cancelled"),
+        ({"status": []}, "empty list"),
+        ({"actor": "8,9"}, "actor cannot be"),
+        ({"after": "yesterday"}, "after: 'yesterday'"),
+        ({"before": "2024-13-01"}, "before: "),
+    ],
+)
+def test_a_filter_outside_the_document_is_refused_before_sending(scripted, arguments: dict, sentence: str) -> None:
+    """A wrong word would be ignored or refused by the service; the sentence says what can be asked."""
+    service = scripted(lambda _path, _parameters: EMPTY)
+    with pytest.raises(ConfigurationError, match=sentence):
+        client_of(service).payments(**arguments)
+    assert service.asked == []
+
+
+def test_bad_settings_are_refused_when_the_client_is_made() -> None:
+    """Each with its own class, and before anything is sent."""
+    with pytest.raises(ConfigurationError, match="base_url"):
+        Client("token")
+    with pytest.raises(TokenError, match="P2P_ACCESS_TOKEN"):
+        Client(base_url="https://pay.example")
+    with pytest.raises(ConfigurationError, match="concurrency"):
+        Client("token", base_url="https://pay.example", concurrency=0)
+    with pytest.raises(ConfigurationError, match="page_size"):
+        Client("token", base_url="https://pay.example").payment_pages(page_size=51)
+
+
+def test_ids_are_text_and_are_quoted_into_the_path(scripted) -> None:
+    """An id never passes through a number, and never becomes a path of its own."""
+    service = scripted(lambda _path, _parameters: {"data": {"id": "x"}})
+    client_of(service).payment("../me?x=1")
+    assert service.asked[0][0] == "/v1/payments/..%2Fme%3Fx%3D1"
+    with pytest.raises(ConfigurationError, match="id is text"):
+        client_of(service).user(1322585332520059420)  # type: ignore[arg-type]
+
+
+def test_friends_are_followed_by_their_next_links(scripted) -> None:
+    """The link's own parameters are sent, its token is not, and each friend comes once."""
+    pages = {
+        None: {"data": [{"id": "1"}, {"id": "2"}], "pagination": {"next": "?after=2&limit=2&access_token=old"}},
+        "2": {"data": [{"id": "2"}, {"id": "3"}], "pagination": {"next": None}},
+    }
+    service = scripted(lambda path, sent: ME if path == "/v1/me" else pages[sent.get("after")])
+    assert [friend.id for friend in client_of(service).friends()] == ["1", "2", "3"]
+    assert service.asked[1:] == [
+        ("/v1/users/7/friends", {"limit": "50", "access_token": "token"}),
+        ("/v1/users/7/friends", {"after": "2", "limit": "2", "access_token": "token"}),
+    ]
+
+
+@pytest.mark.parametrize("link", [lambda n: "?after=1", lambda n: f"?after={n}"])
+def test_friends_without_an_end_raise(scripted, link) -> None:
+    """A circle of links, and links that bring nothing new, end in an error after a few requests."""
+    service = scripted(lambda _path, _sent: {"data": [{"id": "1"}], "pagination": {"next": link(len(service.asked))}})
+    with pytest.raises(PaginationError):
+        client_of(service).friends("7")
+    assert len(service.asked) <= 4
+
+
+def test_a_foreign_next_link_of_the_payments_raises(scripted) -> None:
+    """Only the link's presence counts, but a service that points elsewhere is not trusted to the end."""
+    item = {"id": "1", "date_created": "2024-05-01T12:00:00"}
+    foreign = {"data": [item], "pagination": {"next": "https://evil.example/v1/payments?before=x"}}
+    with pytest.raises(PaginationError, match="another host"):
+        client_of(scripted(lambda _path, _parameters: foreign)).payments()
+
+
+def test_an_unreadable_record_stops_the_flat_list_but_not_the_pages(scripted) -> None:
+    """payments() raises; payment_pages() tells it as a problem of its page."""
+    service = scripted(lambda _path, _parameters: {"data": [{"id": "1", "amount": 0.123}], "pagination": None})
+    with pytest.raises(RecordError, match="'amount' of payment 1"):
+        client_of(service).payments()
+    (page,) = client_of(service).payment_pages()
+    assert [problem.field for problem in page.problems if problem.unreadable] == ["amount"]
+
+
+def test_a_token_that_may_not_ask_me_reads_without_a_cache(scripted, tmp_path) -> None:
+    """Without access_profile the account is unknown, so nothing is kept; friends can still be read."""
+    refused = (403, {}, {"error": {"message": "scope", "code": "260"}})
+    service = scripted(lambda path, _sent: refused if path == "/v1/me" else EMPTY)
+    client = Client("token", base_url=service.base_url, cache_dir=tmp_path)
+    assert client.friends("7") == []
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ScopeError):
+        client.me()
+
+
+def test_the_client_shows_no_token() -> None:
+    """Its repr names the service alone."""
+    client = Client("CANARY", base_url="https://pay.example", cache_dir=False)
+    assert repr(client) == "<Client of https://pay.example/v1>"
+    assert "CANARY" not in repr(vars(client))
+
+
+def test_pages_tell_when_they_were_given(scripted) -> None:
+    """An answer from the service is as of now, aware UTC."""
+    before = datetime.now(UTC)
+    (page,) = client_of(scripted(lambda _path, _parameters: EMPTY)).payment_pages()
+    assert before <= page.fetched_at <= datetime.now(UTC)

@@ -1,0 +1,52 @@
+"""Which next links may be followed: the same origin and path, never with a token."""
+
+from __future__ import annotations
+
+import pytest
+
+from p2p_analytics.client._links import next_parameters
+from p2p_analytics.errors import PaginationError
+
+LIST = "https://pay.example/v1/payments"
+
+
+@pytest.mark.parametrize(
+    ("link", "parameters"),
+    [
+        ("https://pay.example/v1/payments?limit=3&before=2013-12-27T16:43:40", {"limit": "3", "before": "2013-12-27T16:43:40"}),
+        ("https://pay.example:443/v1/payments?limit=3", {"limit": "3"}),
+        ("https://PAY.example/v1/payments?limit=3", {"limit": "3"}),
+        ("/v1/payments?limit=3", {"limit": "3"}),
+        ("?limit=3&access_token=abc", {"limit": "3"}),
+        ("?limit=3&Access_Token=abc", {"limit": "3"}),
+    ],
+)
+def test_a_link_that_continues_the_list_is_taken_without_a_token(link: str, parameters: dict[str, str]) -> None:
+    """The link omits the token; one that carries it is stripped, so it is never doubled."""
+    assert next_parameters(link, LIST) == parameters
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "https://evil.example/v1/payments?limit=3",
+        "https://pay.example.evil.example/v1/payments",
+        "https://pay.example@evil.example/v1/payments",
+        "https://user@pay.example/v1/payments",
+        "http://pay.example/v1/payments",
+        "https://pay.example:8443/v1/payments",
+        "//evil.example/v1/payments",
+        "https:\\\\evil.example/v1/payments",
+        "https://pay.example\\@evil.example/v1/payments",
+        "https://pay.example/v1/me",
+        "https://pay.example/v1/payments/../me",
+        "https://pay.example/v1/payments\n?limit=3",
+        "javascript:alert(1)",
+        "https://[::1/v1/payments",
+        "https://pay.example:port/v1/payments",
+    ],
+)
+def test_a_link_that_leads_elsewhere_is_refused(link: str) -> None:
+    """A next link is response data: another origin or path ends the list in an error."""
+    with pytest.raises(PaginationError):
+        next_parameters(link, LIST)

@@ -1,0 +1,264 @@
+"""One request: what is retried, what is refused, how long it may take, and where the token goes."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import logging
+import socket
+import threading
+import time
+import traceback
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import TYPE_CHECKING
+
+import pytest
+import requests
+import urllib3
+
+from p2p_analytics import errors
+from p2p_analytics.auth import AccessToken
+from p2p_analytics.client._failures import no_answer
+from p2p_analytics.client._transport import TRIES, Transport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CANARY = "CANARY-9c1e"
+GOOD = {"data": {"id": "7"}}
+ENVELOPE = {"error": {"message": f"Bad token {CANARY}. access_token={CANARY}", "code": "261"}}
+
+
+def transport_to(base_url: str, **options: object) -> tuple[Transport, list[float]]:
+    """Return a transport whose waits are written down instead of slept."""
+    waits: list[float] = []
+    settings = {"timeout": (1.0, 1.0), "sleep": waits.append, "jitter": lambda: 0.5} | options
+    return Transport(base_url, AccessToken(CANARY), **settings), waits  # type: ignore[arg-type]
+
+
+def everything_said(error: BaseException) -> str:
+    """Return every text that hangs on an error: messages, causes, contexts, arguments, attributes, traceback."""
+    chain = [error, error.__cause__, error.__context__]
+    return "".join(map(repr, chain)) + repr(vars(error)) + "".join(traceback.format_exception(error))
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (401, ENVELOPE, errors.AuthenticationError),
+        (400, {"error": {"message": "", "code": 261}}, errors.AuthenticationError),
+        (403, {"error": {"message": "", "code": "260"}}, errors.ScopeError),
+        (404, {"error": {"message": "", "code": "283"}}, errors.NotFoundError),
+        (400, {"error": {"message": "Resource not found.", "code": 283}}, errors.NotFoundError),
+        (400, {"error": {"message": "", "code": "1"}}, errors.InvalidRequestError),
+        (409, {}, errors.InvalidRequestError),
+        (302, b"", errors.ProtocolError),
+    ],
+)
+def test_a_refusal_is_not_asked_again(scripted, status: int, body: object, kind: type[errors.ServiceError]) -> None:
+    """A 4xx or a redirect is final: one request, and the class its status or code names."""
+    service = scripted(lambda _path, _parameters: (status, {"Location": "http://127.0.0.1:9/v1/me"}, body))
+    transport, waits = transport_to(service.base_url)
+    with pytest.raises(kind) as caught:
+        transport.get("/me", {}, cached=False)
+    assert (len(service.asked), waits, caught.value.status_code) == (1, [], status)
+    assert CANARY not in everything_said(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        ((500, {}, b""), errors.ServerError),
+        ((503, {}, {"error": {"message": "later", "code": None}}), errors.ServerError),
+        ((429, {}, b""), errors.RateLimitedError),
+        ((200, {}, b"<html>please log in</html>"), errors.ProtocolError),
+        ((200, {}, b"null"), errors.ProtocolError),
+        ((200, {}, b"[]"), errors.ProtocolError),
+        ((200, {}, b'{"data": [1, 2'), errors.ProtocolError),
+        ((200, {"Content-Encoding": "gzip"}, b"not gzip"), errors.TransportError),
+        ((200, {"Content-Length": "9999"}, b'{"data": 1}'), errors.TransportError),
+    ],
+)
+def test_a_passing_fault_is_asked_again_with_growing_waits(scripted, answer: object, kind: type[Exception]) -> None:
+    """Five tries in all, then the last failure; with jitter at its middle the waits are 3/4 of 0.5, 1, 2, 4."""
+    service = scripted(lambda _path, _parameters: answer)
+    transport, waits = transport_to(service.base_url, timeout=(1.0, 0.3))
+    with pytest.raises(kind) as caught:
+        transport.get("/me", {}, cached=False)
+    assert len(service.asked) == TRIES == 5
+    assert waits == [0.375, 0.75, 1.5, 3.0]
+    assert CANARY not in everything_said(caught.value)
+
+
+def test_a_fault_that_passes_leaves_no_trace(scripted) -> None:
+    """The first good answer counts."""
+    answers = itertools.chain([(500, {}, b""), (200, {}, b"<html>")], itertools.repeat(GOOD))
+    service = scripted(lambda _path, _parameters: next(answers))
+    transport, waits = transport_to(service.base_url)
+    assert transport.get("/me", {}, cached=False).body == b'{"data": {"id": "7"}}'
+    assert len(waits) == 2
+
+
+@pytest.mark.parametrize(
+    ("header", "waits"),
+    [("7", [7.5]), ("soon", [0.375]), ("-5", [0.375]), ("", [0.375]), ("1.5", [0.375])],
+)
+def test_retry_after_is_obeyed_where_it_can_be_read(scripted, header: str, waits: list[float]) -> None:
+    """A whole number of seconds is waited (and half a second of jitter); anything else is as if it were not there."""
+    answers = itertools.chain([(429, {"Retry-After": header}, b"")], itertools.repeat(GOOD))
+    transport, waited = transport_to(scripted(lambda _path, _parameters: next(answers)).base_url)
+    transport.get("/me", {}, cached=False)
+    assert waited == waits
+
+
+def test_retry_after_may_be_a_date(scripted) -> None:
+    """An HTTP date is waited for."""
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=20), usegmt=True)
+    answers = itertools.chain([(503, {"Retry-After": date}, b"")], itertools.repeat(GOOD))
+    transport, waited = transport_to(scripted(lambda _path, _parameters: next(answers)).base_url)
+    transport.get("/me", {}, cached=False)
+    assert 15 < waited[0] < 21
+
+
+def test_a_long_retry_after_is_told_instead_of_slept(scripted) -> None:
+    """A day is not waited; the error says how long the service asks for."""
+    service = scripted(lambda _path, _parameters: (429, {"Retry-After": "86400"}, b""))
+    transport, waits = transport_to(service.base_url)
+    with pytest.raises(errors.RateLimitedError) as caught:
+        transport.get("/me", {}, cached=False)
+    assert (caught.value.retry_after, waits, len(service.asked)) == (86400.0, [], 1)
+
+
+def test_the_deadline_bounds_all_tries_together(scripted) -> None:
+    """A wait that would pass the deadline is not begun."""
+    clock = itertools.count(step=4.0)
+    service = scripted(lambda _path, _parameters: (500, {}, b""))
+    transport, waits = transport_to(service.base_url, deadline=10.0, monotonic=lambda: next(clock))
+    with pytest.raises(errors.ServerError):
+        transport.get("/me", {}, cached=False)
+    assert len(service.asked) < TRIES
+    assert len(waits) == len(service.asked) - 1
+
+
+@contextmanager
+def raw_service(talk) -> Iterator[str]:
+    """Serve one raw conversation per connection on loopback."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            with connection:
+                connection.recv(4096)
+                try:
+                    talk(connection)
+                except OSError:
+                    continue
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/v1"
+    finally:
+        server.shutdown(socket.SHUT_RDWR)
+        server.close()
+        thread.join()
+
+
+def _drip(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+    for _ in range(60):
+        connection.sendall(b" ")
+        time.sleep(0.05)
+
+
+def _reset(connection: socket.socket) -> None:
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+
+
+def _flood(connection: socket.socket) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n")
+    for _ in range(200):
+        connection.sendall(b" " * 65536)
+
+
+@pytest.mark.parametrize(
+    ("talk", "kind"),
+    [(_drip, errors.TransportError), (_reset, errors.TransportError), (lambda _: None, errors.TransportError),
+     (_flood, errors.ProtocolError)],
+)  # fmt: skip
+def test_a_broken_conversation_ends_in_one_typed_error(talk, kind: type[Exception]) -> None:
+    """A slow drip, a reset, an empty answer and a flood all end, soon, in this package's error."""
+    with raw_service(talk) as base_url:
+        transport, _waits = transport_to(base_url, timeout=(1.0, 0.3), deadline=2.0)
+        started = time.monotonic()
+        with pytest.raises(kind) as caught:
+            transport.get("/me", {}, cached=False)
+    assert time.monotonic() - started < 10
+    assert CANARY not in everything_said(caught.value)
+
+
+def test_a_service_that_is_not_there_is_one_sentence() -> None:
+    """A refused connection says what to check, and quotes no address with a token."""
+    transport, _waits = transport_to("http://127.0.0.1:1/v1")
+    with pytest.raises(errors.TransportError, match="cannot be reached: check the base URL") as caught:
+        transport.get("/me", {}, cached=False)
+    assert CANARY not in everything_said(caught.value)
+    assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+
+
+def test_every_error_of_the_library_below_is_mapped() -> None:
+    """Each exception class of requests and urllib3 becomes a ServiceError of ours without its text."""
+    classes = [kind for module in (requests.exceptions, urllib3.exceptions) for kind in vars(module).values()
+               if inspect.isclass(kind) and issubclass(kind, Exception) and not issubclass(kind, Warning)]  # fmt: skip
+    assert len(classes) > 40
+    for kind in classes:
+        mapped = no_answer(kind.__new__(kind), "https://pay.example/v1")
+        assert isinstance(mapped, errors.ServiceError), kind
+        assert str(mapped).count(".") >= 1
+
+
+def test_the_token_is_on_the_wire_and_nowhere_above(scripted, caplog: pytest.LogCaptureFixture) -> None:
+    """The service gets it as a query parameter; the answer, its request and the log do not hold it."""
+    caplog.set_level(logging.DEBUG)
+    service = scripted(lambda _path, _parameters: (200, {"Location": f"/x?access_token={CANARY}"}, GOOD))
+    transport, _ = transport_to(service.base_url)
+    response = transport._plain.get(f"{service.base_url}/me", timeout=(1, 1), allow_redirects=False)
+    assert service.asked == [("/v1/me", {"access_token": CANARY})]
+    assert "urllib3" in {record.name.partition(".")[0] for record in caplog.records}
+    held = [response.url, response.request.url, response.headers, response.raw.headers, response.cookies, caplog.text]
+    assert CANARY not in repr(held)
+
+
+def test_an_expired_token_is_not_sent(scripted) -> None:
+    """Its expiry is known before sending, so nothing is sent."""
+    service = scripted(lambda _path, _parameters: GOOD)
+    token = AccessToken(CANARY, expires_at=datetime(2020, 1, 1, tzinfo=UTC))
+    with pytest.raises(errors.TokenError, match="sign in again"):
+        Transport(service.base_url, token, timeout=(1, 1)).get("/me", {}, cached=False)
+    assert service.asked == []
+
+
+def test_netrc_adds_nothing(scripted, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A netrc entry for the host would make requests add an Authorization header by itself."""
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login a password b\n")
+    netrc.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(netrc))
+    service = scripted(lambda _path, _parameters: GOOD)
+    transport_to(service.base_url)[0].get("/me", {}, cached=False)
+    assert "Authorization" not in service.headers[0]
+
+
+def test_nothing_but_the_service_can_be_reached(scripted) -> None:
+    """The session has one adapter, for the base address and its path; another address has none."""
+    service = scripted(lambda _path, _parameters: GOOD)
+    transport, _ = transport_to(service.base_url)
+    for address in ("http://127.0.0.1:1/v1/me", service.base_url + ".evil.example/me", "https://evil.example/"):
+        with pytest.raises(requests.exceptions.InvalidSchema):
+            transport._plain.get(address, timeout=(1, 1))

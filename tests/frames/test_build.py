@@ -1,0 +1,91 @@
+"""Records to frames: fixed columns and dtypes, exact values, order, nothing dropped."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pandas as pd
+import pytest
+
+from p2p_analytics.frames.build import friends_frame, payments_frame, problems_frame
+from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS, require
+from p2p_analytics.errors import SchemaError
+from p2p_analytics.records import Payment, Problem, Refund, Target, User
+
+ME = User(id="7", username="me", display_name="Me Myself")
+THEO = User(id="8", username="theo", display_name="Theo", date_joined=datetime(2013, 2, 10, 21, 58, 5, tzinfo=UTC))
+NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
+
+COLUMNS = """
+payment_id status action amount_cents note audience medium date_created date_completed
+actor_id actor_username actor_display_name actor_first_name actor_last_name actor_about actor_profile_picture_url
+actor_date_joined target_type target_email target_phone target_user_id target_user_username target_user_display_name
+target_user_first_name target_user_last_name target_user_about target_user_profile_picture_url target_user_date_joined
+fee_cents refund_payment_id refund_amount_cents source direction counterparty_id counterparty_name flow_cents
+created_us completed_us settle_us
+""".split()
+
+
+def test_the_columns_are_those_of_the_design_in_order() -> None:
+    """Every column is always there, whatever the data, with one dtype each."""
+    for payments in ([], [Payment(id="1")], [Payment(id="1", actor=ME, target=Target(user=THEO), action="pay")]):
+        frame = payments_frame(payments, "7")
+        assert list(frame.columns) == COLUMNS
+        assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == dict(PAYMENTS)
+
+
+def test_a_whole_record_fills_its_row() -> None:
+    """Each field stands in its column, money in cents, instants in UTC and as microseconds."""
+    record = Payment(
+        id="1322585332520059421", status="settled", action="pay", amount_cents=-9007199254740993, note="NA",
+        audience="private", medium="ios", date_created=NOON, date_completed=NOON.replace(microsecond=7),
+        actor=ME, target=Target(type="user", user=THEO), fee_cents=25, refund=Refund(id="0012", amount_cents=30),
+    )  # fmt: skip
+    row = payments_frame([record], "7").iloc[0].dropna().to_dict()
+    assert row == {
+        "payment_id": "1322585332520059421", "status": "settled", "action": "pay",
+        "amount_cents": -9007199254740993, "note": "NA", "audience": "private", "medium": "ios",
+        "date_created": pd.Timestamp("2024-05-01T12:00:00Z"),
+        "date_completed": pd.Timestamp("2024-05-01T12:00:00.000007Z"),
+        "actor_id": "7", "actor_username": "me", "actor_display_name": "Me Myself",
+        "target_type": "user", "target_user_id": "8", "target_user_username": "theo",
+        "target_user_display_name": "Theo", "target_user_date_joined": pd.Timestamp("2013-02-10T21:58:05Z"),
+        "fee_cents": 25, "refund_payment_id": "0012", "refund_amount_cents": 30, "source": "api",
+        "direction": "out", "counterparty_id": "8", "counterparty_name": "Theo", "flow_cents": -9007199254740993,
+        "created_us": 1714564800000000, "completed_us": 1714564800000007, "settle_us": 7,
+    }  # fmt: skip
+
+
+def test_newest_first_then_by_the_number_in_the_id_and_undated_last() -> None:
+    """Ids are numbers of any length in text form; a row without a date is kept, at the end."""
+    older = NOON.replace(hour=1)
+    made = [("9", NOON), ("5", None), ("10", NOON), ("3", older)]
+    frame = payments_frame([Payment(id=name, date_created=date) for name, date in made], "7")
+    assert list(frame["payment_id"]) == ["10", "9", "3", "5"]
+
+
+def test_the_later_of_two_states_of_one_payment_wins() -> None:
+    """The same id twice is one payment in its later state."""
+    frame = payments_frame([Payment(id="1", status="pending"), Payment(id="1", status="settled")], "7")
+    assert list(frame["status"]) == ["settled"]
+
+
+def test_friends_keep_the_service_order() -> None:
+    """One row per friend with the documented subset, also when there is none."""
+    frame = friends_frame([THEO, ME])
+    assert list(frame.columns) == "user_id username first_name last_name display_name about profile_picture_url".split()
+    assert list(frame["user_id"]) == ["8", "7"]
+    assert {name: str(dtype) for name, dtype in friends_frame([]).dtypes.items()} == dict(FRIENDS)
+
+
+def test_problems_are_a_frame_too() -> None:
+    """One row per finding with its payment, field, value and what is wrong."""
+    frame = problems_frame([Problem("1", "status", "held", "unknown")])
+    assert frame.to_dict("records") == [{"payment_id": "1", "field": "status", "value": "held", "problem": "unknown"}]
+    assert {name: str(dtype) for name, dtype in problems_frame([]).dtypes.items()} == dict(PROBLEMS)
+
+
+def test_missing_columns_are_named() -> None:
+    """A frame of another shape is refused by the names it lacks."""
+    with pytest.raises(SchemaError, match="spend needs the columns status, flow_cents"):
+        require(["payment_id"], ["payment_id", "status", "flow_cents"], what="spend")

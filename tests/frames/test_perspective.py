@@ -1,0 +1,70 @@
+"""Direction, counterparty and flow: each row of the table in the design, and targets that are no user."""
+
+from __future__ import annotations
+
+import pytest
+
+from p2p_analytics.frames.build import payments_frame
+from p2p_analytics.records import Payment, Target, User
+
+ME, THEO = User(id="7", display_name="Me"), User(id="8", display_name="Theo")
+SEEN = ["direction", "counterparty_id", "counterparty_name", "flow_cents"]
+
+
+def seen(**fields: object) -> list[object]:
+    """Return the four columns of one payment as user 7 sees it."""
+    frame = payments_frame([Payment(id="1", **fields)], "7")
+    return [None if value is None or value != value else value for value in frame[SEEN].astype(object).where(frame[SEEN].notna(), None).iloc[0]]  # noqa: PLR0124 - NaN
+
+
+@pytest.mark.parametrize("amount", [1230, -1230])
+@pytest.mark.parametrize(
+    ("action", "actor", "target", "direction", "flow"),
+    [
+        ("pay", ME, THEO, "out", -1230),
+        ("pay", THEO, ME, "in", 1230),
+        ("charge", ME, THEO, "in", 1230),
+        ("charge", THEO, ME, "out", -1230),
+    ],
+)
+def test_direction_comes_from_action_and_actor_never_from_the_sign(  # noqa: PLR0913 - one row of the table
+    amount: int, action: str, actor: User, target: User, direction: str, flow: int
+) -> None:
+    """Real answers show charges with a positive amount, the document with a negative one."""
+    found = seen(action=action, actor=actor, target=Target(type="user", user=target), amount_cents=amount)
+    assert found == [direction, "8", "Theo", flow]
+
+
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        (Target(type="email", email="nobody@example.com"), "nobody@example.com"),
+        (Target(type="phone", phone="15550100199"), "15550100199"),
+        (Target(type="email"), "unregistered email"),
+        (Target(type="phone"), "unregistered phone"),
+        (Target(type="merchant", name="Corner Store"), "Corner Store"),
+    ],
+)
+def test_a_target_that_is_no_user_is_a_counterparty_too(target: Target, name: str) -> None:
+    """It is named by its address, or by its kind where it shows nothing."""
+    assert seen(action="pay", actor=ME, target=target, amount_cents=30) == ["out", name, name, -30]
+
+
+def test_the_asker_is_the_counterparty_of_a_charge_sent_to_the_viewers_address() -> None:
+    """A viewer who is not the actor is the target, also where the target shows only an email."""
+    assert seen(action="charge", actor=THEO, target=Target(type="email"), amount_cents=-30) == ["out", "8", "Theo", -30]
+
+
+def test_what_is_unknown_stays_empty() -> None:
+    """An unknown action, actor or amount gives no direction or flow: nothing is guessed."""
+    both = {"actor": ME, "target": Target(type="user", user=THEO)}
+    assert seen(action="gift", amount_cents=5, **both) == [None, "8", "Theo", None]
+    assert seen(action=None, amount_cents=5, **both) == [None, "8", "Theo", None]
+    assert seen(action="pay", amount_cents=None, **both) == ["out", "8", "Theo", None]
+    assert seen(action="pay", amount_cents=5, target=Target(type="user", user=THEO)) == [None, None, None, None]
+
+
+def test_a_person_without_a_display_name_is_named_by_the_next_best() -> None:
+    """Username, then id."""
+    assert seen(action="pay", actor=User(id="8", username="theo"), amount_cents=1)[2] == "theo"
+    assert seen(action="pay", actor=User(id="8"), amount_cents=1)[2] == "8"

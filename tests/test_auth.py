@@ -1,0 +1,129 @@
+"""The token that never shows itself, and the two ends of the redirect."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from datetime import UTC, datetime, timedelta
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from p2p_analytics.auth import AccessToken, as_token, authorize_url, token_from_redirect
+from p2p_analytics.errors import ConfigurationError, TokenError
+
+CANARY = "CANARY-6f1e"
+NOW = datetime(2025, 5, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("show", [repr, str, "{}".format, "{:>40}".format, lambda token: f"{token!r:}"])
+def test_no_way_of_printing_shows_the_token(show) -> None:
+    """Repr, str and format show that there is a token, and nothing of it."""
+    shown = show(AccessToken(CANARY, scopes=["access_profile"]))
+    assert "***" in shown
+    assert "CANARY" not in shown
+
+
+@pytest.mark.parametrize("store", [pickle.dumps, copy.copy, copy.deepcopy, json.dumps, vars, hash])
+def test_no_store_takes_the_token(store) -> None:
+    """A token cannot be pickled, copied, dumped, or used as a key."""
+    with pytest.raises(TypeError) as caught:
+        store(AccessToken(CANARY))
+    assert "CANARY" not in str(caught.value)
+
+
+def test_comparing_tells_nothing() -> None:
+    """A token equals itself alone, not another with the same value, nor the text."""
+    token = AccessToken(CANARY)
+    assert token == token  # noqa: PLR0124 - the rule itself
+    assert token != AccessToken(CANARY)
+    assert token != CANARY
+
+
+@pytest.mark.parametrize("value", ["", " ", "two words", "line\nbreak", "caf\u00e9", "x" * 4097, None, 5, "https://a.example/?x=1"])
+def test_a_malformed_token_is_refused_without_being_quoted(value: object) -> None:
+    """A token is one printable word; the error does not repeat what was passed."""
+    with pytest.raises(TokenError) as caught:
+        AccessToken(value)  # type: ignore[arg-type]
+    assert len(str(caught.value)) < 120
+
+
+def test_an_expired_token_is_known_before_anything_is_sent() -> None:
+    """At the instant of its expiry a token is expired."""
+    token = AccessToken(CANARY, expires_at=NOW)
+    token.require_unexpired(NOW - timedelta(seconds=1))
+    with pytest.raises(TokenError, match="expired at 2025-05-01 12:00 UTC"):
+        token.require_unexpired(NOW)
+
+
+def test_an_expiry_without_a_zone_is_refused() -> None:
+    """Instants are aware; a naive expiry could be hours off."""
+    with pytest.raises(ConfigurationError, match="aware"):
+        AccessToken(CANARY, expires_at=datetime(2025, 5, 1))  # noqa: DTZ001 - the rule itself
+
+
+def test_the_environment_is_the_second_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An argument comes before P2P_ACCESS_TOKEN; without both the sentence says what to do."""
+    with pytest.raises(TokenError, match="P2P_ACCESS_TOKEN"):
+        as_token()
+    monkeypatch.setenv("P2P_ACCESS_TOKEN", "from-the-environment\n")
+    assert as_token().reveal() == "from-the-environment"
+    assert as_token("given").reveal() == "given"
+
+
+def test_the_authorize_address_carries_the_documented_parameters() -> None:
+    """client_id, and the scopes separated by a URL-encoded space."""
+    address = authorize_url(
+        "https://pay.example", "1234", ["access_profile", "access_friends"],
+        redirect_uri="http://127.0.0.1:5/cb?x=1&y=2", state="s t",
+    )  # fmt: skip
+    parts = urlsplit(address)
+    assert (parts.scheme, parts.netloc, parts.path) == ("https", "pay.example", "/v1/oauth/authorize")
+    assert "scope=access_profile%20access_friends" in parts.query
+    assert parse_qs(parts.query) == {
+        "client_id": ["1234"],
+        "scope": ["access_profile access_friends"],
+        "redirect_uri": ["http://127.0.0.1:5/cb?x=1&y=2"],
+        "state": ["s t"],
+    }
+
+
+@pytest.mark.parametrize("scopes", [[], ["read_everything"], "access_profile access_friends"])
+def test_scopes_outside_the_document_are_refused(scopes: object) -> None:
+    """At least one scope, each a documented word."""
+    with pytest.raises(ConfigurationError, match="access_profile, access_email"):
+        authorize_url("https://pay.example", "1234", scopes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"https://app.example/cb?access_token={CANARY}",
+        f"https://app.example/cb?state=1&access_token={CANARY}#top",
+        f'"https://app.example/cb?access_token={CANARY}" ',
+        f"access_token={CANARY}",
+    ],
+)
+def test_the_token_is_taken_from_the_query_of_the_redirect(address: str) -> None:
+    """The service appends access_token as a query parameter; it is good for 30 minutes."""
+    token = token_from_redirect(address, scopes=["access_profile"], now=NOW)
+    assert token.reveal() == CANARY
+    assert token.expires_at == datetime(2025, 5, 1, 12, 30, tzinfo=UTC)
+    assert token.scopes == {"access_profile"}
+
+
+@pytest.mark.parametrize(
+    ("address", "sentence"),
+    [
+        ("https://app.example/cb?error=user+denied+access", "user denied access"),
+        ("https://app.example/cb", "holds no access token"),
+        ("https://app.example/cb?access_token=", "holds no access token"),
+        ("https://app.example/cb?access_token=a&access_token=b", "holds no access token"),
+        ("", "holds no access token"),
+    ],
+)
+def test_an_address_without_one_token_reads_as_a_sentence(address: str, sentence: str) -> None:
+    """A denial, and an address that was not copied whole, say what to do."""
+    with pytest.raises(TokenError, match=sentence):
+        token_from_redirect(address)

@@ -1,0 +1,75 @@
+"""From a client to a History."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from p2p_analytics.client import Client
+from p2p_analytics.errors import ConfigurationError, RecordError, ServerError
+from p2p_analytics.load import load_history
+
+ME = {"data": {"balance": None, "user": {"id": "7", "display_name": "Me"}}}
+GOOD = {"id": "2", "status": "settled", "action": "pay", "amount": 5, "date_created": "2024-05-02T12:00:00",
+        "actor": {"id": "7"}, "target": {"type": "user", "user": {"id": "8"}}}  # fmt: skip
+BAD = GOOD | {"id": "1", "amount": 0.123, "date_created": "2024-05-01T12:00:00"}
+
+
+def service_with(scripted, *items: object, friends: object = None):
+    """Return a service of one page of payments."""
+    lists = {"/v1/me": ME, "/v1/payments": {"data": items, "pagination": None},
+             "/v1/users/7/friends": friends or {"data": [{"id": "8"}], "pagination": None}}  # fmt: skip
+    return scripted(lambda path, _sent: lists[path])
+
+
+def client_of(service) -> Client:
+    """Return a client without a cache and without waits."""
+    client = Client("token", base_url=service.base_url, cache_dir=False)
+    client._transport._sleep = lambda _seconds: None
+    return client
+
+
+def test_a_history_holds_who_what_and_when(scripted) -> None:
+    """Me, both frames, the moment of the oldest answer, no problems; and it shows its size, not its contents."""
+    before = datetime.now(UTC)
+    history = load_history(client_of(service_with(scripted, GOOD)))
+    assert history.me.user.id == "7"
+    assert list(history.payments["flow_cents"]) == [-500]
+    assert list(history.friends["user_id"]) == ["8"]
+    assert before <= history.fetched_at <= datetime.now(UTC)
+    assert len(history.problems) == 0
+    assert repr(history).startswith("<History of Me: 1 payments, 1 friends, 0 problems, data as of 20")
+
+
+def test_a_bad_record_stops_the_load_unless_it_shall_be_reported(scripted) -> None:
+    """By default it raises; reported, the field is empty, the row stays, and the finding is listed."""
+    service = service_with(scripted, GOOD, BAD)
+    with pytest.raises(RecordError, match='on_bad_record="report"'):
+        load_history(client_of(service))
+    history = load_history(client_of(service), on_bad_record="report")
+    assert list(history.payments["payment_id"]) == ["2", "1"]
+    assert history.payments["amount_cents"].isna().tolist() == [False, True]
+    assert history.problems[["payment_id", "field", "value"]].to_numpy().tolist() == [["1", "amount", "0.123"]]
+
+
+def test_another_word_for_on_bad_record_is_refused(scripted) -> None:
+    """Before anything is sent."""
+    service = service_with(scripted)
+    with pytest.raises(ConfigurationError, match='"raise" or "report"'):
+        load_history(client_of(service), on_bad_record="ignore")  # type: ignore[arg-type]
+    assert service.asked == []
+
+
+def test_a_lost_page_raises_and_nothing_partial_is_returned(scripted) -> None:
+    """A failure in the last list loses the whole load, not the friends alone."""
+    service = service_with(scripted, GOOD, friends=(500, {}, b""))
+    with pytest.raises(ServerError):
+        load_history(client_of(service))
+
+
+def test_progress_is_told_after_each_page(scripted) -> None:
+    """The number of payments so far."""
+    told: list[int] = []
+    load_history(client_of(service_with(scripted, GOOD)), progress=told.append)
+    assert told == [1]

@@ -1,0 +1,148 @@
+"""Answers to records: both dialects, exact amounts, and strange records told, never dropped."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from p2p_analytics import records
+from p2p_analytics.errors import PaginationError, ProtocolError, RecordError
+
+ID = "1322585332520059421"
+
+
+def page_of(*items: object, pagination: object = None) -> bytes:
+    """Return a list's body."""
+    return json.dumps({"data": items, "pagination": pagination}).encode()
+
+
+def payment(**fields: object) -> dict[str, object]:
+    """Return a documented list item with some fields changed."""
+    user = {"id": "8", "username": "theo", "date_joined": "2013-02-10T21:58:05"}
+    return {
+        "id": ID, "status": "settled", "note": "n", "amount": 12.30, "action": "pay", "audience": "private",
+        "date_created": "2014-08-18T17:15:15", "date_completed": None, "actor": user,
+        "target": {"type": "user", "email": None, "phone": None, "user": user},
+    } | fields  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("spelling", "cents"),
+    [("0.1", 10), ("-12.30", -1230), ("233.85", 23385), ("1e2", 10000), ('"9.90"', 990), ("5", 500), ("null", None),
+     ("90071992547409.93", 9007199254740993)],
+)  # fmt: skip
+def test_an_amount_never_passes_through_a_binary_float(spelling: str, cents: int | None) -> None:
+    """Amounts are decimal numbers in currency units; 2**53 + 1 cents survive."""
+    body = page_of(payment(amount="AMOUNT")).replace(b'"AMOUNT"', spelling.encode())
+    assert records.decode_payments(body).items[0].amount_cents == cents
+
+
+@pytest.mark.parametrize(
+    ("text", "instant"),
+    [
+        ("2013-12-30T19:40:57Z", datetime(2013, 12, 30, 19, 40, 57, tzinfo=UTC)),
+        ("2013-12-30T19:40:57", datetime(2013, 12, 30, 19, 40, 57, tzinfo=UTC)),
+        ("2013-12-30T19:40:57.865985", datetime(2013, 12, 30, 19, 40, 57, 865985, tzinfo=UTC)),
+    ],
+)
+def test_all_three_spellings_of_a_datetime_are_one_instant_in_utc(text: str, instant: datetime) -> None:
+    """The document states a Z, its samples show none, and creates show fractions."""
+    assert records.decode_payments(page_of(payment(date_created=text))).items[0].date_created == instant
+
+
+def test_unknown_words_and_keys_survive() -> None:
+    """A status, action, medium or type nobody knows is carried as it is, and raw keeps every key."""
+    odd = payment(status="held", action="gift", medium="BudgetApp", target={"type": "merchant"}, extra={"a": [1]})
+    page = records.decode_payments(page_of(odd))
+    found = page.items[0]
+    assert (found.status, found.action, found.medium, found.target.type) == ("held", "gift", "BudgetApp", "merchant")
+    assert json.loads(found.raw)["extra"] == {"a": [1]}
+    assert [(problem.field, problem.value, problem.unreadable) for problem in page.problems] == [
+        ("status", "held", False),
+        ("action", "gift", False),
+    ]
+
+
+def test_a_field_that_cannot_be_read_leaves_the_others() -> None:
+    """One bad field is told with the record's id and its value; the rest of the record stays."""
+    page = records.decode_payments(page_of(payment(status=5, amount=0.123, date_created="2014-02-30T00:00:00")))
+    assert (page.items[0].id, page.items[0].note, page.items[0].status) == (ID, "n", None)
+    unreadable = {problem.field: problem for problem in page.problems if problem.unreadable}
+    assert {(field, problem.record_id, problem.value) for field, problem in unreadable.items()} == {
+        ("status", ID, "5"), ("amount", ID, "0.123"), ("date_created", ID, "2014-02-30T00:00:00"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("item", [{}, {"id": None}, {"id": ""}, {"id": 7}, 3, None, [], "text"])
+def test_an_item_without_an_id_is_told_and_is_no_row(item: object) -> None:
+    """What cannot be identified cannot be a row, and does not vanish in silence either."""
+    page = records.decode_payments(page_of(payment(), item))
+    assert len(page.items) == 1
+    assert any(problem.unreadable and problem.field == "id" for problem in page.problems)
+
+
+def test_a_null_amount_or_note_is_no_error() -> None:
+    """Transfers and refunds are seen with both null; the null amount is told."""
+    page = records.decode_payments(page_of(payment(amount=None, note=None)))
+    assert page.items[0].amount_cents is None
+    assert [(problem.field, problem.unreadable) for problem in page.problems] == [("amount", False)]
+
+
+def test_half_a_character_pair_becomes_one_replacement_character() -> None:
+    """A cut emoji does not cost the page; a whole one, and an escaped backslash, stay as they are."""
+    body = page_of(payment(note="NOTE")).replace(b"NOTE", rb"a\ud83c b\ud83c\udf55 c\\ud83c d\udf55")
+    page = records.decode_payments(body)
+    assert page.items[0].note == "a\ufffd b\U0001f355 c\\ud83c d\ufffd"
+    assert [problem.field for problem in page.problems] == ["text"]
+
+
+@pytest.mark.parametrize("pagination", [None, {}, {"next": None}, {"next": ""}])
+def test_every_spelling_of_the_last_page_ends_the_list(pagination: object) -> None:
+    """The document does not state the last page's next; four spellings of nothing are known."""
+    assert records.decode_payments(page_of(pagination=pagination)).next is None
+
+
+def test_a_next_link_that_is_not_text_is_refused() -> None:
+    """A list that cannot be paged to its end is an error."""
+    with pytest.raises(PaginationError):
+        records.decode_payments(page_of(pagination={"next": 5}))
+
+
+@pytest.mark.parametrize("body", [b"", b"null", b"[]", b"<html>", b"{}", b'{"data": 1}', b"\xff", b"[" * 100_000])
+def test_a_body_outside_the_document_is_a_protocol_error(body: bytes) -> None:
+    """Whatever the bytes, the error is one of ours."""
+    with pytest.raises(ProtocolError):
+        records.decode_payments(body)
+
+
+def test_a_byte_order_mark_is_skipped() -> None:
+    """A BOM before the JSON changes nothing."""
+    assert records.decode_payments(b"\xef\xbb\xbf" + page_of(payment())).items[0].id == ID
+
+
+def test_me_reads_a_balance_as_number_or_text() -> None:
+    """The document gives a number, real answers text, and null without the scope."""
+    for spelling, cents in (("9.9", 990), ('"9.90"', 990), ("null", None)):
+        body = b'{"data": {"balance": %b, "user": {"id": "7", "friend_request": {}}}}' % spelling.encode()
+        assert records.decode_me(body).balance_cents == cents
+
+
+def test_me_without_an_id_is_refused() -> None:
+    """Without an id the answers of two accounts could not be kept apart."""
+    with pytest.raises(RecordError, match="no user id"):
+        records.decode_me(b'{"data": {"balance": null, "user": {}}}')
+
+
+def test_fee_and_refund_are_read() -> None:
+    """A fee carries its amount, a refund is a payment record."""
+    body = json.dumps({"data": payment(fee={"amount": 0.25}, refund={"id": "99", "amount": 12.3})}).encode()
+    found = records.decode_payment(body)
+    assert (found.fee_cents, found.refund.id, found.refund.amount_cents) == (25, "99", 1230)
+
+
+def test_a_merchant_target_keeps_its_name() -> None:
+    """Targets of later kinds carry a display name of their own."""
+    target = {"type": "merchant", "email": None, "phone": None, "user": None, "merchant": {"display_name": "Corner Store"}}
+    assert records.decode_payments(page_of(payment(target=target))).items[0].target.name == "Corner Store"

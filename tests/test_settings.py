@@ -1,0 +1,74 @@
+"""Where the service is: the rules of the base address and the cache folder."""
+
+from __future__ import annotations
+
+import stat
+
+import pytest
+
+from p2p_analytics import settings
+from p2p_analytics.errors import ConfigurationError
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ("https://pay.example", "https://pay.example/v1"),
+        ("https://pay.example/v1", "https://pay.example/v1"),
+        ("https://pay.example/v1/", "https://pay.example/v1"),
+        ("https://pay.example:8443/api", "https://pay.example:8443/api/v1"),
+        ("http://127.0.0.1:8000", "http://127.0.0.1:8000/v1"),
+        ("http://localhost:8000/v1", "http://localhost:8000/v1"),
+        ("http://[::1]:8000", "http://[::1]:8000/v1"),
+        ("  https://pay.example \n", "https://pay.example/v1"),
+    ],
+)
+def test_the_version_path_is_added_where_it_is_missing(given: str, used: str) -> None:
+    """The version follows the base address, in production and in the sandbox."""
+    assert settings.base_url(given) == used
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "http://pay.example",
+        "http://127.0.0.1.pay.example",
+        "http://10.0.0.1",
+        "ftp://pay.example",
+        "pay.example",
+        "https://",
+        "https://user:secret@pay.example",
+        "https://pay.example?x=1",
+        "https://pay.example#x",
+        "https://pay.example:port",
+        "https://pay.exa\\mple",
+        "https://[::1",
+    ],
+)
+def test_an_address_that_cannot_be_used_is_refused(given: str) -> None:
+    """Https is demanded except on loopback, and the address is scheme, host and path alone."""
+    with pytest.raises(ConfigurationError) as caught:
+        settings.base_url(given)
+    assert "secret" not in str(caught.value)
+
+
+def test_the_environment_variable_counts_where_no_address_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The argument comes before P2P_BASE_URL, and without both there is no default host."""
+    with pytest.raises(ConfigurationError, match="P2P_BASE_URL"):
+        settings.base_url()
+    monkeypatch.setenv("P2P_BASE_URL", "https://from.example")
+    assert settings.base_url() == "https://from.example/v1"
+    assert settings.base_url("https://given.example") == "https://given.example/v1"
+
+
+def test_the_cache_folder_is_private(tmp_path) -> None:
+    """A folder made for caches can be entered by its owner alone."""
+    made = settings.cache_dir(tmp_path / "a" / "b")
+    assert stat.S_IMODE(made.stat().st_mode) == 0o700
+
+
+def test_a_cache_folder_that_cannot_be_made_is_refused(tmp_path) -> None:
+    """A path below a file is no folder; the sentence names it."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigurationError, match="cache folder"):
+        settings.cache_dir(tmp_path / "file" / "below")
