@@ -41,7 +41,9 @@ def test_comparing_tells_nothing() -> None:
     assert token != CANARY
 
 
-@pytest.mark.parametrize("value", ["", " ", "two words", "line\nbreak", "caf\u00e9", "x" * 4097, None, 5, "https://a.example/?x=1"])
+@pytest.mark.parametrize(
+    "value", ["", " ", "two words", "line\nbreak", "caf\u00e9", "x" * 4097, None, 5, "https://a.example/?x=1"]
+)
 def test_a_malformed_token_is_refused_without_being_quoted(value: object) -> None:
     """A token is one printable word; the error does not repeat what was passed."""
     with pytest.raises(TokenError) as caught:

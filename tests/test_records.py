@@ -144,5 +144,5 @@ def test_fee_and_refund_are_read() -> None:
 
 def test_a_merchant_target_keeps_its_name() -> None:
     """Targets of later kinds carry a display name of their own."""
-    target = {"type": "merchant", "email": None, "phone": None, "user": None, "merchant": {"display_name": "Corner Store"}}
+    target = {"type": "merchant", "email": None, "user": None, "merchant": {"display_name": "Corner Store"}}
     assert records.decode_payments(page_of(payment(target=target))).items[0].target.name == "Corner Store"

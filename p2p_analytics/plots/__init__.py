@@ -1,1 +1,13 @@
-"""."""
+"""Plots: a finished table in, drawn on axes; each has the name of the analysis that makes its table.
+
+They compute nothing, show nothing and save nothing. matplotlib loads when one is drawn.
+"""
+
+from __future__ import annotations
+
+from p2p_analytics.plots.flow import monthly_flow
+from p2p_analytics.plots.pending import pending_ageing, pending_requests
+from p2p_analytics.plots.spend import spend_by_friend
+from p2p_analytics.plots.status import status_mix
+
+__all__ = ["monthly_flow", "pending_ageing", "pending_requests", "spend_by_friend", "status_mix"]

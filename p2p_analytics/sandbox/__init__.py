@@ -1,1 +1,12 @@
-"""."""
+"""A local service that speaks the whole interface document, for demos, notebooks and tests.
+
+It is a second implementation of the document: it shares words and numbers with the toolkit, never
+parsing. What it decides where the document is open stands in this folder's README.
+"""
+
+from __future__ import annotations
+
+from p2p_analytics.sandbox.errors import SandboxError, SettingError, UnknownPersonError
+from p2p_analytics.sandbox.server import SandboxServer, serve
+
+__all__ = ["SandboxError", "SandboxServer", "SettingError", "UnknownPersonError", "serve"]

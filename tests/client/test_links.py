@@ -13,7 +13,10 @@ LIST = "https://pay.example/v1/payments"
 @pytest.mark.parametrize(
     ("link", "parameters"),
     [
-        ("https://pay.example/v1/payments?limit=3&before=2013-12-27T16:43:40", {"limit": "3", "before": "2013-12-27T16:43:40"}),
+        (
+            "https://pay.example/v1/payments?limit=3&before=2013-12-27T16:43:40",
+            {"limit": "3", "before": "2013-12-27T16:43:40"},
+        ),
         ("https://pay.example:443/v1/payments?limit=3", {"limit": "3"}),
         ("https://PAY.example/v1/payments?limit=3", {"limit": "3"}),
         ("/v1/payments?limit=3", {"limit": "3"}),

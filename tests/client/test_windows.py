@@ -19,11 +19,13 @@ class Model:
     """A list in memory with the documented rules: newest first, before is exclusive, at most 50 a page."""
 
     def __init__(self, microseconds: list[int]) -> None:
-        made = [Payment(id=str(n), date_created=START + timedelta(microseconds=at)) for n, at in enumerate(microseconds)]
+        dates = [START + timedelta(microseconds=at) for at in microseconds]
+        made = [Payment(id=str(number), date_created=date) for number, date in enumerate(dates)]
         self.rows = sorted(made, key=lambda row: (row.date_created, int(row.id)), reverse=True)
         self.requests = 0
 
     def fetch(self, before: datetime | None, limit: int) -> Page[Payment]:
+        """Return one page."""
         self.requests += 1
         rows = [row for row in self.rows if before is None or row.date_created < before]
         return Page(tuple(rows[: min(limit, 50)]), "?more" if len(rows) > limit else None)

@@ -7,23 +7,56 @@ from datetime import UTC, datetime
 import pandas as pd
 import pytest
 
+from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.build import friends_frame, payments_frame, problems_frame
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS, require
-from p2p_analytics.errors import SchemaError
 from p2p_analytics.records import Payment, Problem, Refund, Target, User
 
 ME = User(id="7", username="me", display_name="Me Myself")
 THEO = User(id="8", username="theo", display_name="Theo", date_joined=datetime(2013, 2, 10, 21, 58, 5, tzinfo=UTC))
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
-COLUMNS = """
-payment_id status action amount_cents note audience medium date_created date_completed
-actor_id actor_username actor_display_name actor_first_name actor_last_name actor_about actor_profile_picture_url
-actor_date_joined target_type target_email target_phone target_user_id target_user_username target_user_display_name
-target_user_first_name target_user_last_name target_user_about target_user_profile_picture_url target_user_date_joined
-fee_cents refund_payment_id refund_amount_cents source direction counterparty_id counterparty_name flow_cents
-created_us completed_us settle_us
-""".split()
+COLUMNS = [
+    "payment_id",
+    "status",
+    "action",
+    "amount_cents",
+    "note",
+    "audience",
+    "medium",
+    "date_created",
+    "date_completed",
+    "actor_id",
+    "actor_username",
+    "actor_display_name",
+    "actor_first_name",
+    "actor_last_name",
+    "actor_about",
+    "actor_profile_picture_url",
+    "actor_date_joined",
+    "target_type",
+    "target_email",
+    "target_phone",
+    "target_user_id",
+    "target_user_username",
+    "target_user_display_name",
+    "target_user_first_name",
+    "target_user_last_name",
+    "target_user_about",
+    "target_user_profile_picture_url",
+    "target_user_date_joined",
+    "fee_cents",
+    "refund_payment_id",
+    "refund_amount_cents",
+    "source",
+    "direction",
+    "counterparty_id",
+    "counterparty_name",
+    "flow_cents",
+    "created_us",
+    "completed_us",
+    "settle_us",
+]
 
 
 def test_the_columns_are_those_of_the_design_in_order() -> None:
@@ -73,7 +106,15 @@ def test_the_later_of_two_states_of_one_payment_wins() -> None:
 def test_friends_keep_the_service_order() -> None:
     """One row per friend with the documented subset, also when there is none."""
     frame = friends_frame([THEO, ME])
-    assert list(frame.columns) == "user_id username first_name last_name display_name about profile_picture_url".split()
+    assert list(frame.columns) == [
+        "user_id",
+        "username",
+        "first_name",
+        "last_name",
+        "display_name",
+        "about",
+        "profile_picture_url",
+    ]
     assert list(frame["user_id"]) == ["8", "7"]
     assert {name: str(dtype) for name, dtype in friends_frame([]).dtypes.items()} == dict(FRIENDS)
 

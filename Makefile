@@ -1,0 +1,109 @@
+# Works on a machine with Python 3.11 or newer (with pip) and make; everything else goes into .tools and .venv.
+#
+#   make demo       a sandbox, a load, a report in out/: nothing to configure
+#   make test       lint, types, import contracts, tests and notebooks
+#   make help       the other targets
+
+PYTHON ?= python3
+OUT ?= out
+DEMO_ARGS ?=
+UV_VERSION := 0.13.8
+
+RUN := .venv/bin
+NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
+SANITIZE := $(wildcard tests/notebooks/sanitize.cfg)
+NBVAL := $(if $(NOTEBOOKS),--nbval --nbval-current-env --nbval-cell-timeout 120 \
+	$(if $(SANITIZE),--nbval-sanitize-with $(SANITIZE)))
+
+# Bytecode is kept: without it every process compiles pandas anew, which takes seconds each time.
+unexport PYTHONDONTWRITEBYTECODE
+# The environment is ours alone: an activated one, or a path set for other work, stays outside.
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX
+export UV_COMPILE_BYTECODE := 1
+export UV_PYTHON_DOWNLOADS := never
+export UV_PYTHON_PREFERENCE := only-system
+export UV_NO_PROGRESS := 1
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help demo sandbox test lint types contracts tests notebooks bench soak format clean
+
+help:
+	@echo "make demo        run the sandbox, load its payments, write $(OUT)/report.html, CSV files and plots"
+	@echo "make test        lint, types, import contracts, tests and notebooks"
+	@echo "make sandbox     serve the sandbox until Ctrl-C"
+	@echo "make notebooks   run the notebooks again and keep their outputs"
+	@echo "make lint | types | contracts | tests    one part of make test"
+	@echo "make bench | soak                        measurements; long load and fault runs"
+	@echo "make format | clean                      lay the code out; remove what make made"
+
+demo: .venv/.sandbox
+	@$(RUN)/python -m p2p_analytics demo --out $(OUT) $(DEMO_ARGS)
+
+sandbox: .venv/.sandbox
+	@$(RUN)/python -m p2p_analytics sandbox
+
+test: lint types contracts tests
+
+lint: .venv/.all
+	$(RUN)/ruff check
+	$(RUN)/ruff format --check
+
+types: .venv/.all
+	$(RUN)/mypy
+
+contracts: .venv/.all
+	$(RUN)/lint-imports --no-logo
+
+tests: .venv/.all
+	$(RUN)/python -m pytest -m "not soak" tests $(NOTEBOOKS) $(NBVAL)
+
+notebooks: .venv/.all
+	$(RUN)/python notebooks/regenerate.py
+
+bench: .venv/.all
+	$(RUN)/python -m pytest tests/benchmarks -s
+
+soak: .venv/.all
+	$(RUN)/python -m pytest -m soak -s tests
+
+format: .venv/.all
+	$(RUN)/ruff format
+
+clean:
+	rm -rf $(OUT) dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .benchmarks
+	find p2p_analytics tests notebooks -name __pycache__ -type d -prune -exec rm -rf {} +
+	@echo "The environment stays: remove .venv and .tools by hand to begin anew."
+
+# One environment for all: `.all` holds everything that `.sandbox` does, so neither breaks the other.
+.venv/.sandbox: .venv/.made pyproject.toml constraints.txt
+	@$(call install,.[sandbox])
+	@touch $@
+
+.venv/.all: .venv/.made pyproject.toml constraints.txt
+	@$(call install,.[all])
+	@touch .venv/.sandbox $@
+
+# uv installs in seconds what takes pip a minute; where it cannot be had, or reaches no packages, venv and pip do it.
+define install
+uv=$$(command -v uv || echo .tools/bin/uv); \
+echo "Installing $(1): once, a minute or so."; \
+{ test -x "$$uv" && "$$uv" pip install --quiet --python $(RUN)/python -c constraints.txt -e "$(1)"; } || \
+{ { $(RUN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv; } && touch .venv/.made && \
+  $(RUN)/python -m pip install --quiet --disable-pip-version-check --root-user-action=ignore -c constraints.txt -e "$(1)"; }
+endef
+
+.venv/.made:
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not on PATH: install Python 3.11 or newer, or name \
+	one with: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.version_info < (3, 11) and sys.exit("p2p_analytics needs Python 3.11 or newer, but \
+	$(PYTHON) is %s: name another with make PYTHON=/path/to/python3" % sys.version.split()[0])'
+	@command -v uv >/dev/null || test -x .tools/bin/uv || \
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target .tools uv==$(UV_VERSION) || \
+	echo "uv cannot be had here; pip will do, only slower."
+	@uv=$$(command -v uv || echo .tools/bin/uv); \
+	$(RUN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { rm -rf .venv; \
+	test -x "$$uv" && "$$uv" venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" .venv; } || \
+	$(PYTHON) -m venv --clear .venv
+	@touch $@

@@ -1,0 +1,27 @@
+"""Make the small export of the sandbox's town again: ``python data/make_town.py``.
+
+It writes ``payments.csv`` and ``friends.csv`` beside itself: one invented person's year as
+``load_history`` gives it, for trying the analyses without a server. The same seed gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import p2p_analytics as p2p
+
+HERE = Path(__file__).parent
+
+
+def make(folder: Path) -> None:
+    """Write both files into a folder."""
+    with p2p.sandbox.SandboxServer(seed=7, people=8, years=1) as server:
+        token = server.token(server.viewer)
+        with p2p.Client(token, base_url=server.base_url, cache_dir=False) as client:
+            history = p2p.load_history(client)
+    p2p.to_csv(history.payments, folder / "payments.csv")
+    p2p.to_csv(history.friends, folder / "friends.csv")
+
+
+if __name__ == "__main__":
+    make(HERE)

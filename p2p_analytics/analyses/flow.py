@@ -1,0 +1,135 @@
+"""Money in and out, month by month."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import narwhals.stable.v2 as nw
+
+from p2p_analytics.analyses import _calendar, _engine
+from p2p_analytics.vocabulary import Status
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+    from narwhals.stable.v2.typing import IntoFrameT
+
+_COLUMNS: Final = {
+    "month": _engine.TEXT,
+    "sent": _engine.NUMBER,
+    "received": _engine.NUMBER,
+    "net": _engine.NUMBER,
+    "payments": _engine.COUNT,
+    "running_net": _engine.NUMBER,
+}
+_UNDATED: Final = -1
+
+
+def monthly_flow(payments: IntoFrameT, *, tz: str = "UTC") -> IntoFrameT:
+    """Return what was sent and received in each calendar month, in settled payments.
+
+    One row per month of the zone from the first to the last with a payment, those without one as
+    zeros. Money moves when a payment completes, so the month is that of date_completed, and of
+    date_created where there is no date_completed. Settled payments without either date are one
+    last row, whose month is null.
+
+    Columns
+    -------
+    month : text
+        Like ``2024-05``.
+    sent, received, net : currency units
+        ``net`` is received less sent. An amount that is not known counts as 0.
+    payments : count
+    running_net : currency units
+        The net of this month and all before it.
+
+    Parameters
+    ----------
+    payments : frame
+        PAYMENTS. Rows that are not settled, or have no direction, move no money between people
+        and are left out. A lazy frame is asked once, at the call, for its first and last instant.
+    tz : str
+        Name of the zone whose months are meant, such as ``America/New_York``.
+
+    Returns
+    -------
+    frame
+        In order of time. No settled payments give no rows.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such zone.
+    SchemaError
+        The frame lacks a column.
+    """
+    zone = _calendar.zone(tz)
+    col = nw.col
+    frame = _engine.opened(
+        payments, ["status", "direction", "flow_cents", "created_us", "completed_us"], what="monthly_flow"
+    )
+    moved = (
+        frame.filter(col("status") == Status.SETTLED.value, col("direction").is_in(["in", "out"]))
+        .with_columns(_engine.cents("flow_cents"), moved_us=nw.coalesce(col("completed_us"), col("created_us")))
+        .with_columns(
+            sent_cents=nw.when(col("direction") == "out").then(-col("flow_cents")).otherwise(0),
+            received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
+        )
+    )
+    numbered, months = _numbered(moved, zone)
+    found = numbered.group_by("number").agg(col("sent_cents").sum(), col("received_cents").sum(), payments=nw.len())
+    table = (
+        months.join(found, on="number", how="left")
+        .with_columns(_engine.integers(["sent_cents", "received_cents", "payments"]))
+        .with_columns(net_cents=col("received_cents") - col("sent_cents"))
+        .with_columns(running_cents=col("net_cents").cum_sum().over(order_by="number"))
+        .sort("number")
+        .with_columns(
+            sent=_engine.units("sent_cents"),
+            received=_engine.units("received_cents"),
+            net=_engine.units("net_cents"),
+            running_net=_engine.units("running_cents"),
+        )
+    )
+    return _engine.finished(table, payments, _COLUMNS)
+
+
+def _numbered(moved: nw.LazyFrame[Any], zone: ZoneInfo) -> tuple[nw.LazyFrame[Any], nw.LazyFrame[Any]]:
+    """Return the rows with the number of their month, and the months by number."""
+    col = nw.col
+    first, last, dated, rows = (
+        moved.select(
+            first=col("moved_us").min(), last=col("moved_us").max(), dated=col("moved_us").count(), rows=nw.len()
+        )
+        .collect()
+        .row(0)
+    )
+    known = _calendar.stretches(int(first), int(last), zone) if dated else _calendar.Stretches(0, (), (), ())
+    labels = [*known.months, None] if rows > dated else [*known.months]
+    months = _engine.rows_like(
+        moved,
+        {"number": list(range(len(labels))), "month": labels},
+        {"number": _engine.COUNT, "month": _engine.TEXT},
+    )
+    stretches = _engine.rows_like(
+        moved,
+        {
+            "stretch": [_UNDATED, *range(len(known.before))],
+            "before": [len(known.months), *known.before],
+            "turn_us": [known.first_us + 1, *known.turns],
+        },
+        {"stretch": _engine.COUNT, "before": _engine.COUNT, "turn_us": _engine.COUNT},
+    )
+    numbered = (
+        moved.with_columns(
+            stretch=((col("moved_us") - known.first_us) // _calendar.STRETCH_US).fill_null(_UNDATED).cast(nw.Int64()),
+            # Rows without a date are compared too, before the turn of their stretch.
+            moved_us=col("moved_us").fill_null(known.first_us).cast(nw.Int64()),
+        )
+        .join(stretches, on="stretch", how="left")
+        .with_columns(
+            number=nw.when(col("moved_us") >= col("turn_us")).then(col("before") + 1).otherwise(col("before"))
+        )
+        .with_columns(col("number").cast(nw.Int64()))
+    )
+    return numbered, months

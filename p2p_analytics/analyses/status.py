@@ -1,0 +1,84 @@
+"""What became of payments: settled, pending, failed, expired, cancelled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import narwhals.stable.v2 as nw
+
+from p2p_analytics.analyses import _engine
+from p2p_analytics.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from narwhals.stable.v2.typing import IntoFrameT
+
+_COLUMNS: Final = {
+    "status": _engine.TEXT,
+    "payments": _engine.COUNT,
+    "share": _engine.NUMBER,
+    "amount": _engine.NUMBER,
+    "share_of_amount": _engine.NUMBER,
+}
+
+
+def status_mix(payments: IntoFrameT, *, by: str = "action") -> IntoFrameT:
+    """Return how many payments, and how much money, ended in each status.
+
+    One row per value of ``by`` and status that occur together. Unknown words are kept, and a null
+    is a value of its own.
+
+    Columns
+    -------
+    the column ``by``, status : text
+    payments : count
+    share : fraction
+        Of the payments with this value of ``by``, so the shares of each value add up to 1.
+    amount : currency units
+        Without sign; an amount that is not known counts as 0.
+    share_of_amount : fraction
+        Of the amount with this value of ``by``; 0 where that is 0.
+
+    Parameters
+    ----------
+    payments : frame
+        PAYMENTS.
+    by : str
+        A text column, such as ``"action"``, ``"direction"``, ``"audience"``, ``"medium"``.
+
+    Returns
+    -------
+    frame
+        By ``by``, then most payments first, then by status; nulls last. No payments give no rows.
+
+    Raises
+    ------
+    ConfigurationError
+        ``by`` is not a text column of the frame, or is the status itself.
+    SchemaError
+        The frame lacks a column.
+    """
+    if isinstance(by, str) and by in {*_COLUMNS, "amount_cents"}:
+        raise ConfigurationError(f"by={by!r} is what status_mix shows anyway; name another text column, like 'action'.")
+    _engine.opened(payments, ["status", "amount_cents"], what="status_mix")
+    if not isinstance(by, str) or not _engine.text_column(payments, by):
+        raise ConfigurationError(f"by={by!r} is no text column of the frame; name one, like 'action'.")
+    frame = _engine.opened(payments, [by, "status", "amount_cents"], what="status_mix")
+    col = nw.col
+    table = (
+        frame.with_columns(_engine.keyed(by, "status"), amount_cents=_engine.cents("amount_cents").abs())
+        .group_by(by, "status")
+        .agg(col("amount_cents").sum(), payments=nw.len())
+        .with_columns(_engine.integers(["amount_cents", "payments"]))
+        .with_columns(
+            all_payments=col("payments").sum().over(by),
+            all_cents=col("amount_cents").sum().over(by),
+        )
+        .with_columns(
+            *_engine.unkeyed(by, "status"),
+            share=_engine.share("payments", col("all_payments")),
+            share_of_amount=_engine.share("amount_cents", col("all_cents")),
+            amount=_engine.units("amount_cents"),
+        )
+        .sort(by, "payments", "status", descending=[False, True, False], nulls_last=True)
+    )
+    return _engine.finished(table, payments, {by: _engine.TEXT, **_COLUMNS})

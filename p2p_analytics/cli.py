@@ -1,0 +1,139 @@
+"""The command line: one command per wish, one line per error.
+
+Exit codes: 0, 1 for a failure, 2 for wrong use, 130 after Ctrl-C. Heavy libraries load in the
+commands that need them, so that ``--help`` answers at once. No command takes a token as an argument:
+arguments show in process lists and shell histories.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from p2p_analytics.errors import P2PAnalyticsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_PROGRAM: Final = "p2p-analytics"
+_INTERRUPTED: Final = 130  # 128 + SIGINT, as shells count
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The words after the program's name; those of this process by default.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        return _run(options)
+    except KeyboardInterrupt:
+        sys.stderr.write(f"\n{_PROGRAM}: stopped.\n")
+        return _INTERRUPTED
+
+
+def _run(options: argparse.Namespace) -> int:
+    from p2p_analytics.sandbox.errors import SandboxError
+
+    try:
+        options.command(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of our output went away, as `| head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (P2PAnalyticsError, SandboxError) as error:
+        sys.stderr.write(f"{_PROGRAM}: {error}\n")
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=_PROGRAM, description="See through years of peer-to-peer payments.", allow_abbrev=False
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    demo = commands.add_parser(
+        "demo",
+        help="load a town of invented people from a sandbox and report on one of them",
+        description="Start a sandbox, sign in as one of its invented people, load their payments and friends, and "
+        "write a report, CSV files and plots. Nothing to configure, nothing leaves this machine.",
+        allow_abbrev=False,
+    )
+    demo.add_argument("--out", metavar="DIR", type=Path, default=Path("out"), help="where the files go (out)")
+    demo.add_argument("--person", metavar="NAME", help="whose history: a username of the town")
+    _add_town(demo)
+    demo.set_defaults(command=_demo)
+
+    sandbox = commands.add_parser(
+        "sandbox",
+        help="serve the sandbox on this machine until Ctrl-C",
+        description="Serve a local stand-in for the payments service, with a town of invented people, until Ctrl-C.",
+        allow_abbrev=False,
+    )
+    sandbox.add_argument(
+        "--port", type=_number(int, 0, 65535), default=8400, help="port on 127.0.0.1, 0 for a free one (8400)"
+    )
+    sandbox.add_argument("--db", metavar="FILE", type=Path, help="keep the data in this file (a temporary one)")
+    sandbox.add_argument(
+        "--latency", metavar="MS", type=_number(float, 0, 60_000), default=0, help="wait this long before each answer"
+    )
+    _add_town(sandbox)
+    sandbox.set_defaults(command=_sandbox)
+    return parser
+
+
+class _Version(argparse.Action):
+    """Look the version up only when it is asked for: that costs as much as all the rest of ``--help``."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"{_PROGRAM} {version('p2p_analytics')}\n")
+        parser.exit()
+
+
+def _add_town(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--people", metavar="N", type=_number(int, 2, 100_000), help="how many live in the town")
+    parser.add_argument("--years", metavar="N", type=_number(int, 1, 50), help="how many years they have been paying")
+    parser.add_argument(
+        "--seed", metavar="N", type=_number(int, 0, 2**63 - 1), default=7, help="another number, another town (7)"
+    )
+
+
+def _number(kind: type[int | float], low: float, high: float) -> Callable[[str], float]:
+    """Return an argparse type that takes numbers of a range, both ends included."""
+
+    def number(text: str) -> float:
+        value = kind(text)
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{text} is not between {low} and {high}")
+        return value
+
+    return number
+
+
+def _demo(options: argparse.Namespace) -> None:
+    from p2p_analytics import demo
+
+    demo.run(options.out, people=options.people, years=options.years, seed=options.seed, person=options.person)
+
+
+def _sandbox(options: argparse.Namespace) -> None:
+    from p2p_analytics.sandbox import serve
+
+    serve(
+        port=options.port,
+        db=options.db,
+        seed=options.seed,
+        people=options.people,
+        years=options.years,
+        latency=options.latency / 1000,
+    )

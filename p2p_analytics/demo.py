@@ -1,0 +1,182 @@
+"""The whole pipeline on a town of invented people: sandbox, sign-in, load, analyses, report, files."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+import tempfile
+from typing import TYPE_CHECKING, Final
+
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.vocabulary import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
+    from pathlib import Path
+
+    import pandas as pd
+
+    from p2p_analytics.load import History
+
+SCOPES: Final = (Scope.PROFILE, Scope.EMAIL, Scope.PHONE, Scope.BALANCE, Scope.FRIENDS)
+REDIRECT: Final = "http://127.0.0.1/callback"  # nothing listens there: the token is read off the address
+_PLOT_DPI: Final = 150
+
+
+def run(
+    out: Path,
+    *,
+    people: int | None = None,
+    years: int | None = None,
+    seed: int = 7,
+    person: str | None = None,
+) -> None:
+    """Write one person's report, CSV files and plots into a folder, and print a short summary.
+
+    Parameters
+    ----------
+    out : Path
+        The folder; made where there is none. Each file in it is replaced whole.
+    people, years, seed : int, optional
+        The size of the town, how long it has been paying, and which of all such towns.
+    person : str, optional
+        A username of the town; its chief person by default.
+
+    Raises
+    ------
+    ConfigurationError
+        The folder cannot be written to, which is found before the work begins.
+    UnknownPersonError
+        Nobody in the town has that username.
+    """
+    _make_writable(out)
+    from p2p_analytics.sandbox import SandboxServer
+
+    _say("Building a town of invented people and starting its sandbox ...")
+    with SandboxServer(seed, people=people, years=years) as server:
+        person = person or server.viewer
+        history = _load(server.base_url, server.client_id, lambda url: server.sign_in(url, person))
+        as_of = server.now
+    _say("Drawing and writing ...")
+    files = _write(history, out, as_of)
+    sys.stdout.write(_summary(history, as_of, files, out) + "\n")
+
+
+def _make_writable(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):  # permission bits do not tell the superuser, or a full disk
+            pass
+    except OSError as error:
+        reason = "it is a file" if isinstance(error, FileExistsError) else (error.strerror or str(error)).lower()
+        raise ConfigurationError(f"Cannot write into {out}: {reason}; name another folder with --out.") from None
+
+
+def _load(base_url: str, client_id: str, sign_in: Callable[[str], str]) -> History:
+    """Sign in as the document's client-side flow goes, and load everything the token may see."""
+    from p2p_analytics.auth import authorize_url, token_from_redirect
+    from p2p_analytics.client import Client
+    from p2p_analytics.load import load_history
+
+    token = token_from_redirect(sign_in(authorize_url(base_url, client_id, SCOPES)))
+    with (
+        tempfile.TemporaryDirectory(prefix="p2p-demo-") as cache,
+        Client(token, base_url=base_url, cache_dir=cache) as client,
+        _progress() as progress,
+    ):
+        return load_history(client, progress=progress)
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[int], object]]:
+    """Show the number of payments so far: a living line in a terminal, one quiet line elsewhere."""
+    if not sys.stderr.isatty():
+        _say("Loading payments ...")
+        yield lambda _count: None
+        return
+    from tqdm import tqdm  # type: ignore[import-untyped]
+
+    with tqdm(
+        bar_format="{desc}: {n_fmt} payments [{elapsed}]", desc="Loading", leave=False, mininterval=0.05, miniters=1
+    ) as bar:
+        yield lambda count: bar.update(count - bar.n)
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
+# ---- files
+
+
+def _write(history: History, out: Path, as_of: datetime) -> list[Path]:
+    from p2p_analytics.export import atomic_file, to_csv
+    from p2p_analytics.report import render_report
+
+    files = [out / "report.html", out / "payments.csv", out / "friends.csv"]
+    page = render_report(history, as_of=as_of)
+    with atomic_file(files[0]) as file:
+        file.write(page.encode())
+    to_csv(history.payments, files[1])
+    to_csv(history.friends, files[2])
+    return files + [_write_plot(name, table, out) for name, table in _tables(history, as_of).items()]
+
+
+def _tables(history: History, as_of: datetime) -> dict[str, pd.DataFrame]:
+    from p2p_analytics import analyses
+
+    payments = history.payments
+    return {
+        "spend_by_friend": analyses.spend_by_friend(payments, history.friends, top=15),
+        "status_mix": analyses.status_mix(payments),
+        "pending_ageing": analyses.pending_ageing(payments, as_of=as_of),
+        "monthly_flow": analyses.monthly_flow(payments),
+    }
+
+
+def _write_plot(name: str, table: pd.DataFrame, out: Path) -> Path:
+    from p2p_analytics import plots
+    from p2p_analytics.export import atomic_file
+
+    picture = io.BytesIO()
+    axes = getattr(plots, name)(table)
+    axes.figure.savefig(picture, format="png", dpi=_PLOT_DPI)
+    with atomic_file(out / f"{name}.png") as file:
+        file.write(picture.getvalue())
+    return out / f"{name}.png"
+
+
+# ---- summary
+
+
+def _summary(history: History, as_of: datetime, files: list[Path], out: Path) -> str:
+    from p2p_analytics.analyses import monthly_flow, pending_requests
+
+    me, payments = history.me.user, history.payments
+    months = monthly_flow(payments)
+    sent, received = months["sent"].sum(), months["received"].sum()
+    dates = payments["date_created"]
+    period = f", {dates.min():%Y-%m-%d} to {dates.max():%Y-%m-%d}" if len(payments) else ""
+    requests = pending_requests(payments, as_of=as_of)
+    lines = [
+        "",
+        f"{me.display_name or me.username or me.id} (@{me.username})",
+        f"  {len(payments):,} payments{period}; {len(history.friends):,} friends",
+        f"  sent {sent:,.2f}, received {received:,.2f}, net {received - sent:+,.2f}",
+        f"  open: {_open(requests, 'in')} to come in, {_open(requests, 'out')} to go out",
+    ]
+    if len(history.problems):
+        lines.append(f"  {len(history.problems):,} strange values in records, listed in the report")
+    width = max(len(file.name) for file in files)
+    kinds = {".html": "open it in a browser", ".csv": "one row each", ".png": "plot"}
+    lines += ["", f"In {out.resolve()}:"]
+    lines += [f"  {file.name:<{width}}  {kinds[file.suffix]}" for file in files]
+    return "\n".join(lines)
+
+
+def _open(requests: pd.DataFrame, direction: str) -> str:
+    mine = requests[requests["direction"] == direction]
+    return f"{len(mine):,} worth {mine['amount'].sum():,.2f}"

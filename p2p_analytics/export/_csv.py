@@ -1,0 +1,209 @@
+"""Frames to CSV files and back."""
+
+# pyarrow ships no types: what mypy finds in its sources is half of its names.
+# mypy: disable-error-code="attr-defined, name-defined, no-untyped-call"
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import re
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from p2p_analytics.errors import SchemaError
+from p2p_analytics.export._defuse import armed, defused
+from p2p_analytics.export._files import atomic_file, checked, readable
+from p2p_analytics.export._types import frame_of, table_of, type_of_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import pandas as pd
+    import pyarrow as pa
+
+_ROWS_AT_ONCE: Final = 8_192
+_BLOCK_BYTES: Final = 64 * 1024 * 1024  # one row must fit, and notes have no stated maximum length
+
+
+def to_csv(frame: pd.DataFrame, path: str | os.PathLike[str], *, raw: bool = False) -> None:
+    """Write a frame as a CSV file that `read_csv` gives back.
+
+    Text is quoted and null is an empty cell, so empty text stays apart from null; numbers, truth
+    values and instants are not quoted. UTF-8, one header line, the frame's order, no index. A frame
+    of no rows gives the header.
+
+    A cell of text, or a line within one, that a spreadsheet would run is written with a ``'``
+    before it, as is one that begins with ``'`` itself, so that undoing is exact.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Columns of text, categoricals, numbers, truth values or aware datetimes (written in UTC).
+    path : str or os.PathLike
+        The file; replaced whole where there is one.
+    raw : bool
+        True writes text as it is, for programs; read it back with ``raw=True``.
+
+    Raises
+    ------
+    SchemaError
+        A column cannot be written without a loss.
+    ConfigurationError
+        The file cannot be written there.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    table = table_of(frame)
+    names = _cells(pa.array(table.column_names, pa.string()), raw=raw)
+    with atomic_file(path) as file:
+        file.write(",".join(names.to_pylist()).encode() + b"\n")
+        for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+            columns = [_cells(column, raw=raw) for column in batch.columns]
+            rows = pc.binary_join_element_wise(*columns, ",", null_handling="replace", null_replacement="")
+            file.writelines(f"{row}\n".encode() for row in rows.to_pylist())
+
+
+def read_csv(path: str | os.PathLike[str], *, raw: bool = False) -> pd.DataFrame:
+    """Return the frame of a CSV file that `to_csv` wrote, or that a spreadsheet saved again.
+
+    The columns of payments, friends and problems come back in their own dtypes, whatever the data.
+    Of other columns, quoted ones and those named ``*_id`` are text; of the rest, whole numbers are
+    ``Int64``, other numbers ``float64``, true and false ``boolean``, instants
+    ``datetime64[us, UTC]`` and all else, nothing but nulls too, is text. Categoricals come back as
+    their text.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        A UTF-8 file, with a byte order mark or without.
+    raw : bool
+        True for a file written with ``raw=True``: an apostrophe before a cell is part of it.
+
+    Raises
+    ------
+    SchemaError
+        The file is no such table.
+    ConfigurationError
+        The file cannot be read.
+    """
+    import pyarrow as pa
+    import pyarrow.csv
+
+    path = checked(path)
+    with readable(path):
+        header, unquoted = _sniffed(path)
+        table = pyarrow.csv.read_csv(
+            path,
+            read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES),
+            # In a table of one column an empty line is a null.
+            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=len(header) > 1),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types={name: type_of_name(name) or pa.string() for name in header},
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+    columns = [
+        _typed(column) if name in unquoted else column for name, column in zip(header, table.columns, strict=True)
+    ]
+    names = header
+    if not raw:
+        names = armed(pa.array(header, pa.string())).to_pylist()
+        columns = [_armed(column) if pa.types.is_string(column.type) else column for column in columns]
+    return frame_of(pa.table(columns, names=names))
+
+
+def _cells(column: pa.Array, *, raw: bool) -> pa.Array:
+    """Return a column as its cells of CSV: null stays null, text is defused and quoted."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_timestamp(column.type):
+        return pc.replace_substring(pc.strftime(column, "%Y-%m-%dT%H:%M:%SZ"), ".000000Z", "Z")
+    if pa.types.is_floating(column.type):  # Arrow writes 5.0 as 5, which would come back as a whole number
+        text = column.cast(pa.string())
+        return pc.if_else(pc.match_substring_regex(text, r"^-?\d+$"), _joined(text, ".0"), text)
+    if not pa.types.is_string(column.type):
+        return column.cast(pa.string())
+    safe = column if raw else defused(column)
+    return _joined('"', pc.replace_substring(safe, '"', '""'), '"')
+
+
+def _joined(*parts: Any) -> pa.Array:  # noqa: ANN401 - arrays and scalars, as Arrow takes them
+    import pyarrow.compute as pc
+
+    return pc.binary_join_element_wise(*parts, "")
+
+
+# What `_typed` takes an unquoted column for, if all its cells look so. A number with leading zeros is an id, so text.
+_WHOLE: Final = r"^(0|-?[1-9]\d{0,18})$"
+_NUMBER: Final = r"^-?(\d+\.\d*|\d+(\.\d*)?[eE][+-]?\d+|0|[1-9]\d{0,14}|inf)$"
+_TRUTH: Final = r"^(true|false)$"
+_INSTANT: Final = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$"
+
+
+def _typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return an unquoted column in the type that all its cells have, as text where they have none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for pattern, target in (
+        (_WHOLE, pa.int64()),
+        (_NUMBER, pa.float64()),
+        (_TRUTH, pa.bool_()),
+        (_INSTANT, pa.timestamp("us", "UTC")),
+    ):
+        if pc.all(pc.match_substring_regex(column, pattern)).as_py():
+            with contextlib.suppress(pa.ArrowInvalid):  # such as a 31st of February: text after all
+                return column.cast(target)
+    return column
+
+
+def _armed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow as pa
+
+    return pa.chunked_array([armed(chunk) for chunk in column.chunks], column.type)
+
+
+_CELL: Final = re.compile(rb'("[^"]*(?:""[^"]*)*"|[^,\r\n]*)(,|\r\n|\r|\n|\Z)')
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+
+
+def _sniffed(path: Path) -> tuple[list[str], set[str]]:
+    """Return a CSV file's header, and the columns whose type must come from their cells: their first is not quoted."""
+    with path.open("rb") as file:
+        if not os.fstat(file.fileno()).st_size:
+            raise SchemaError(f"{path} is empty: it lacks the line that names the columns.")
+        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # goes with its last match: none can close it
+    begin = len(_BYTE_ORDER_MARK) if content[: len(_BYTE_ORDER_MARK)] == _BYTE_ORDER_MARK else 0
+    cells = _CELL.finditer(content, begin)
+    header = []
+    for cell in cells:
+        header.append(_text(cell[1]))
+        if cell[2] != b",":
+            break
+    if len(set(header)) < len(header) or not all(header):
+        raise SchemaError(f"{path} is no table: its first line must name each column once.")
+    return header, _unquoted(header, cells)
+
+
+def _unquoted(header: list[str], cells: Iterator[re.Match[bytes]]) -> set[str]:
+    unquoted = set()
+    unseen = {name for name in header if type_of_name(name) is None}
+    while unseen and (row := list(islice(cells, len(header)))):
+        for name, cell in zip(header, row, strict=False):
+            if cell[1] and name in unseen:
+                unseen.discard(name)
+                if not cell[1].startswith(b'"'):
+                    unquoted.add(name)
+    return unquoted
+
+
+def _text(cell: bytes) -> str:
+    text = cell.decode(errors="replace")
+    return text[1:-1].replace('""', '"') if text.startswith('"') else text

@@ -1,0 +1,61 @@
+"""Frames to Parquet files that every engine reads alike, and back."""
+
+# pyarrow ships no types: what mypy finds in its sources is half of its names.
+# mypy: disable-error-code="attr-defined, name-defined, no-untyped-call"
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from p2p_analytics.export._files import atomic_file, checked, readable
+from p2p_analytics.export._types import frame_of, plain, table_of
+
+if TYPE_CHECKING:
+    import os
+
+    import pandas as pd
+
+
+def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write a frame as a Parquet file that any engine reads alike.
+
+    Text is ``string`` (categoricals too), whole numbers ``int64``, other numbers ``double``, truth
+    values ``bool`` and datetimes ``timestamp[us, UTC]``; zstd, no dictionary types, no index.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Columns of text, categoricals, numbers, truth values or aware datetimes.
+    path : str or os.PathLike
+        The file; replaced whole where there is one.
+
+    Raises
+    ------
+    SchemaError
+        A column cannot be written without a loss.
+    ConfigurationError
+        The file cannot be written there.
+    """
+    import pyarrow.parquet
+
+    table = table_of(frame)
+    with atomic_file(path) as file:
+        pyarrow.parquet.write_table(table, file, compression="zstd", version="2.6")
+
+
+def read_parquet(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Return the frame of a Parquet file: ``str``, ``Int64``, ``float64``, ``boolean``, ``datetime64[us, UTC]``.
+
+    Raises
+    ------
+    SchemaError
+        The file is no Parquet file, or a column's type is none of these.
+    ConfigurationError
+        The file cannot be read.
+    """
+    import pyarrow.parquet
+
+    path = checked(path)
+    with readable(path), path.open("rb") as file:  # one file: a folder is an archive's business
+        table = pyarrow.parquet.read_table(file)
+    return frame_of(plain(table))

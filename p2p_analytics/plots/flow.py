@@ -1,0 +1,86 @@
+"""Money in and out, month by month, as bars around zero."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from p2p_analytics.plots import _style
+from p2p_analytics.plots._text import TEXT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from narwhals.stable.v2.typing import IntoFrame
+
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_ROOM: Final = 14  # labels that fit side by side
+_FEWEST: Final = 6  # a month alone is not drawn wider than this many would be
+_NO_DATE: Final = "no\ndate"
+
+
+def monthly_flow(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw what was received and sent in each month, and the net of the two.
+
+    Per row of the table, in its order, a bar up for received, a bar down for sent and a point on the
+    line of the net. No rows give empty axes that say so.
+
+    Parameters
+    ----------
+    table : frame
+        As `p2p_analytics.monthly_flow` gives it.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Raises
+    ------
+    SchemaError
+        The table lacks a column.
+    """
+    data = _style.read(table, ["month", "sent", "received", "net"], what="plots.monthly_flow")
+    ax = _style.axes(ax, height=3.8)
+    title = "Money received and sent, month by month"
+    months = data["month"]
+    if not months:
+        return _style.blank(ax, title, "No settled payments")
+    rows = range(len(months))
+    received = ax.bar(rows, data["received"], width=0.8, color=_style.IN)
+    sent = ax.bar(rows, [-amount for amount in data["sent"]], width=0.8, color=_style.OUT)
+    few = len(months) <= _ROOM
+    style = {"linewidth": 1.2, "marker": "o", "markersize": 4} if few else {"linewidth": 0.9}
+    (net,) = ax.plot(rows, data["net"], color=_ink(), **style)
+    ax.axhline(0, color=_style.QUIET, linewidth=0.8)
+    middle, half = (len(months) - 1) / 2, max(len(months), _FEWEST) / 2 + 0.2
+    ax.set_xlim(middle - half, middle + half)
+    ticks = [row for row in rows if _labelled(months, row)]
+    ax.set_xticks(ticks, [_label(months, row) for row in ticks], fontsize=9, color=_style.QUIET, **TEXT)
+    ax.tick_params(axis="x", length=0)
+    _style.value_axis(ax, ax.yaxis, "Settled payments, US dollars", _style.ticks)
+    _style.head(ax, title, [("received", received), ("sent", sent), ("net", net)])
+    return ax
+
+
+def _labelled(months: list[str | None], row: int) -> bool:
+    """Return whether a month is named on the axis: all, or every third, or each first of so many years."""
+    month = months[row]
+    if month is None or len(months) <= _ROOM:
+        return True
+    number = int(month[5:]) - 1
+    if len(months) <= 3 * _ROOM:
+        return number % 3 == 0
+    return number == 0 and int(month[:4]) % -(-len(months) // (12 * _ROOM)) == 0
+
+
+def _label(months: list[str | None], row: int) -> str:
+    month = months[row]
+    if month is None:
+        return _NO_DATE
+    if len(months) > 3 * _ROOM:
+        return month[:4]
+    name = _MONTHS[int(month[5:]) - 1]
+    return f"{name}\n{month[:4]}" if row == 0 or name == "Jan" else name
+
+
+def _ink() -> str:
+    """Return the colour of text, which a dark style sheet turns light."""
+    from matplotlib import rcParams
+
+    return str(rcParams["text.color"])

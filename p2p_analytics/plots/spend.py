@@ -1,0 +1,56 @@
+"""Where the money went, as bars."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from p2p_analytics.plots import _style
+from p2p_analytics.plots._text import clean
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from narwhals.stable.v2.typing import IntoFrame
+
+
+def spend_by_friend(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw what was sent to and received from each person.
+
+    Two bars per row of the table, in its order: sent, labelled with the amount, and a thinner one
+    for received. At most 30 rows are drawn, which the axis then says; no rows give empty axes that
+    say so.
+
+    Parameters
+    ----------
+    table : frame
+        As `p2p_analytics.spend_by_friend` gives it.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Raises
+    ------
+    SchemaError
+        The table lacks a column.
+    """
+    data = _style.read(table, ["counterparty_name", "sent", "received"], what="plots.spend_by_friend")
+    total = len(data["sent"])
+    shown = min(total, _style.MOST_ROWS)
+    ax = _style.axes(ax, height=_style.bars_height(max(shown, 3)))
+    title = "Money sent and received, by person"
+    if not total:
+        return _style.blank(ax, title, "No settled payments")
+    sent, received = data["sent"][:shown], data["received"][:shown]
+    rows = range(shown)
+    sent_bars = ax.barh([row - 0.12 for row in rows], sent, height=0.44, color=_style.OUT)
+    received_bars = ax.barh([row + 0.24 for row in rows], received, height=0.22, color=_style.IN)
+    for row in rows:
+        if sent[row] or not received[row]:
+            _style.label_bar(ax, sent[row], row - 0.12, _style.money(sent[row]))
+        if received[row]:
+            _style.label_bar(ax, received[row], row + 0.24, _style.money(received[row]), small=True)
+    ax.set_xlim(0, max(*sent, *received, 1) * 1.15)
+    _style.name_rows(ax, [clean(name) for name in data["counterparty_name"][:shown]])
+    _style.value_axis(
+        ax, ax.xaxis, _style.first_of("Settled payments, US dollars", shown, total, "people"), _style.ticks
+    )
+    _style.head(ax, title, [("sent", sent_bars), ("received", received_bars)])
+    return ax

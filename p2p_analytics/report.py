@@ -1,0 +1,167 @@
+"""A history as one HTML file that stands alone: read on a phone, printed, sent to someone."""
+
+from __future__ import annotations
+
+import base64
+import io
+import unicodedata
+from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import ZoneInfo
+
+from p2p_analytics import plots
+from p2p_analytics.analyses import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
+from p2p_analytics.times import as_instant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import date, datetime
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from p2p_analytics.load import History
+
+_MOST_PEOPLE: Final = 15
+_MOST_REQUESTS: Final = 50
+_MOST_PROBLEMS: Final = 20
+_WIDTH: Final = 5.2  # inches; on a phone the figures are shown at two thirds of it, and stay readable
+_SALT: Final = "p2p_analytics"  # makes the identifiers inside the figures the same every time
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def render_report(history: History, *, as_of: datetime | date | str, tz: str = "UTC") -> str:
+    """Return a history's report as the text of one self-contained HTML file.
+
+    It shows who and when, the headline figures, where the money went, month by month, what became
+    of payments, who still owes whom, and what could not be read. Figures are inside the file and it
+    asks for nothing from outside. The same history gives the same text.
+
+    Parameters
+    ----------
+    history : History
+        As `p2p_analytics.load_history` gives it.
+    as_of : datetime, date or str
+        The moment the ages of open requests are counted to; without a zone it is UTC.
+    tz : str
+        Name of the zone for months and dates, such as ``America/New_York``.
+
+    Raises
+    ------
+    ConfigurationError
+        ``as_of`` is no instant, or there is no such zone.
+    SchemaError
+        A frame of the history lacks a column.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    payments = history.payments
+    people = spend_by_friend(payments, history.friends)
+    flow = monthly_flow(payments, tz=tz)
+    mix = status_mix(payments)
+    ages = pending_ageing(payments, as_of=as_of)
+    requests = pending_requests(payments, as_of=as_of)
+    zone = ZoneInfo(tz)
+
+    environment = Environment(
+        loader=PackageLoader("p2p_analytics"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "money": _money,
+        "share": _share,
+        "text": _text,
+        "day": lambda instant: _day(instant, zone),
+        "moment": lambda instant: f"{_day(instant, zone)}, {instant.astimezone(zone):%H:%M}",
+    }
+    shown = people.head(_MOST_PEOPLE)
+    user = history.me.user
+    created = payments["date_created"].dropna()
+    return environment.get_template("report.html.jinja").render(
+        name=user.display_name or user.username or user.id,
+        user=user,
+        balance=None if history.me.balance_cents is None else history.me.balance_cents / 100,
+        tz=tz,
+        fetched_at=history.fetched_at,
+        as_of=as_instant(as_of),
+        created=[created.min(), created.max()] if len(created) else [],
+        payment_count=len(payments),
+        friend_count=len(history.friends),
+        settled_count=int(people["payments"].sum()),
+        outside_count=int((payments["direction"].isna() & payments["status"].isin(["settled", "pending"])).sum()),
+        sent=_total(people["sent"]),
+        received=_total(people["received"]),
+        net=_total(people["net"]),
+        open={side: _open(ages, side) for side in ("in", "out")},
+        people=_rows(shown),
+        people_count=len(people),
+        people_figure=_figure(plots.spend_by_friend, shown, height=1.2 + 0.36 * len(shown)),
+        months=_rows(flow),
+        flow_figure=_figure(plots.monthly_flow, flow, height=3.4),
+        statuses=_rows(mix),
+        status_figure=_figure(plots.status_mix, mix, height=1.4 + 0.5 * mix["action"].nunique(dropna=False)),
+        ages=_rows(ages),
+        ages_figure=_figure(plots.pending_ageing, ages, height=1.2 + 0.4 * ages["band"].nunique()),
+        requests=_rows(requests.head(_MOST_REQUESTS)),
+        request_count=len(requests),
+        problems=_rows(history.problems.head(_MOST_PROBLEMS)),
+        problem_count=len(history.problems),
+        problem_record_count=int(history.problems["payment_id"].nunique(dropna=False)),
+    )
+
+
+def _figure(plot: Callable[..., Axes], table: pd.DataFrame, *, height: float) -> str:
+    """Draw a table as an SVG inside a data address, the same bytes every time, whatever style the user has set."""
+    from matplotlib import style
+    from matplotlib.figure import Figure
+
+    with style.context(["default", {"svg.hashsalt": _SALT}]):
+        figure = Figure(figsize=(_WIDTH, max(height, 2.0)), layout="constrained")
+        plot(table, ax=figure.subplots())
+        drawn = io.BytesIO()
+        figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
+    return "data:image/svg+xml;base64," + base64.b64encode(drawn.getvalue()).decode("ascii")
+
+
+def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return a table's rows with None for every null."""
+    plain = table.astype(object).where(table.notna(), None)
+    return [dict(zip(plain.columns, row, strict=True)) for row in plain.itertuples(index=False, name=None)]
+
+
+def _open(ages: pd.DataFrame, side: str) -> dict[str, float]:
+    mine = ages[ages["direction"] == side]
+    return {"amount": _total(mine["amount"]), "payments": int(mine["payments"].sum())}
+
+
+def _total(units: pd.Series[float]) -> float:
+    """Add amounts up as whole cents, so that the total is exact."""
+    return sum(round(amount * 100) for amount in units) / 100
+
+
+def _money(units: float | None) -> str:
+    if units is None:
+        return "not known"
+    return f"{'−' if units < 0 else ''}${abs(units):,.2f}"  # noqa: RUF001 - a minus sign, as wide as a plus
+
+
+def _share(fraction: float) -> str:
+    return f"{fraction:.1%}"
+
+
+def _day(instant: datetime | None, zone: ZoneInfo) -> str:
+    """Return a date in words; ``strftime`` would follow the machine's language."""
+    if instant is None:
+        return "no date"
+    local = instant.astimezone(zone)
+    return f"{local.day} {_MONTHS[local.month - 1]} {local.year}"
+
+
+def _text(value: object) -> str:
+    """Return what somebody wrote as text that a UTF-8 file can hold, without control characters."""
+    if value is None:
+        return "not known"
+    whole = str(value).encode("utf-8", "replace").decode("utf-8")
+    return "".join(character for character in whole if unicodedata.category(character) != "Cc" or character in "\n\t")

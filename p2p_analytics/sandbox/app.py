@@ -1,0 +1,188 @@
+"""The routes of the service, below ``/v1`` (document: "Endpoints")."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations of its routes
+from starlette.responses import Response
+from starlette.routing import Match
+
+from p2p_analytics.sandbox import rules, wire
+from p2p_analytics.sandbox.errors import InvalidParameterError, MethodError, NotFoundError, RefusalError
+from p2p_analytics.sandbox.gate import Gate, answer, header
+from p2p_analytics.sandbox.oauth import Authorization
+from p2p_analytics.vocabulary import Audience, Scope
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from p2p_analytics.sandbox.store import Payment, Person, Store
+    from p2p_analytics.sandbox.tokens import Caller, Tokens
+
+_NOT_FOUND = "Resource not found."
+
+
+def create_app(
+    store: Store,
+    tokens: Tokens,
+    base_url: str,
+    *,
+    latency: float = 0.0,
+    seen: list[tuple[str, str]] | None = None,
+) -> ASGIApp:
+    """Return the service as an ASGI application that believes to be reached at `base_url`."""
+    app = FastAPI(openapi_url=None, redirect_slashes=False)
+    prefix = urlsplit(base_url).path
+    service = _Service(store, tokens, base_url)
+    for path, endpoint in (
+        ("/me", service.me),
+        ("/users/{user_id}", service.user),
+        ("/users/{user_id}/friends", service.friends),
+        ("/payments", service.payments),
+        ("/payments/{payment_id}", service.payment),
+    ):
+        app.add_api_route(prefix + path, endpoint, methods=["GET"])
+    authorization = Authorization(store, tokens, prefix)
+    app.add_api_route(f"{prefix}/oauth/authorize", authorization.start, methods=["GET"])
+    app.add_api_route(f"{prefix}/oauth/sign-in", authorization.sign_in, methods=["POST"])
+    app.add_api_route(f"{prefix}/oauth/consent", authorization.consent, methods=["POST"])
+    app.add_exception_handler(RefusalError, _refuse)
+    app.add_exception_handler(HTTPException, _refuse_http)
+    app.add_exception_handler(Exception, _fail)
+    return Gate(app, latency=latency, seen=seen)
+
+
+class _Service:
+    """The endpoints that read. Each runs in the event loop: a page is a few short indexed queries."""
+
+    def __init__(self, store: Store, tokens: Tokens, base_url: str) -> None:
+        self._store = store
+        self._tokens = tokens
+        self._base_url = base_url
+
+    async def me(self, request: Request) -> Response:
+        """GET /me."""
+        caller, _ = self._enter(request, Scope.PROFILE)
+        with self._store.reading():
+            person = self._store.people_by_id([caller.user_id])[caller.user_id]
+            # The sample of /me says false where the field's description says null.
+            user = self._user(caller, person, is_friend=False)
+        return _data(wire.me(user, person.balance_cents if Scope.BALANCE in caller.scopes else None))
+
+    async def user(self, request: Request) -> Response:
+        """GET /users/:user_id."""
+        caller, _ = self._enter(request, Scope.PROFILE)
+        with self._store.reading():
+            person = self._person(request.path_params["user_id"])
+            own = person.user_id == caller.user_id
+            is_friend = None if own else self._store.are_friends(caller.user_id, person.user_id)
+            return _data(self._user(caller, person, is_friend=is_friend))
+
+    async def friends(self, request: Request) -> Response:
+        """GET /users/:user_id/friends: ascending ids, and a next link with the last id as `after`."""
+        _, parameters = self._enter(request, Scope.FRIENDS)
+        asked = rules.friend_list(parameters)
+        with self._store.reading():
+            person = self._person(request.path_params["user_id"])
+            found = self._store.friends(person.user_id, after=asked.after, before=asked.before, limit=asked.limit + 1)
+        page, more = found[: asked.limit], len(found) > asked.limit
+        address = f"{self._base_url}/users/{person.user_id}/friends"
+        next_url = wire.link(address, {"after": str(page[-1].user_id), **asked.carried}) if more else None
+        return _json(wire.page([wire.friend(friend) for friend in page], next_url))
+
+    async def payments(self, request: Request) -> Response:
+        """GET /payments: newest first, and a next link with the whole second of the last item as `before`."""
+        caller, parameters = self._enter(request, Scope.PROFILE)
+        asked = rules.payment_list(parameters)
+        with self._store.reading():
+            found = self._store.payments(caller.user_id, asked.wanted, asked.limit + 1)
+            page, more = found[: asked.limit], len(found) > asked.limit
+            people = self._people_in(page)
+        items = [wire.listed_payment(payment, people) for payment in page]
+        address = f"{self._base_url}/payments"
+        before = {"before": wire.second(page[-1].created_us)} if more else {}
+        return _json(wire.page(items, wire.link(address, {**asked.carried, **before}) if more else None))
+
+    async def payment(self, request: Request) -> Response:
+        """GET /payments/:payment: of the caller, or shown to them by its audience."""
+        caller, _ = self._enter(request, Scope.PROFILE)
+        with self._store.reading():
+            payment = self._store.payment(rules.identifier(request.path_params["payment_id"]))
+            if payment is None or not self._may_see(caller.user_id, payment):
+                raise NotFoundError(_NOT_FOUND)
+            refund = self._store.refund(payment.payment_id)
+            people = self._people_in([payment, refund] if refund else [payment])
+        return _data(wire.payment(payment, people, refund))
+
+    def _enter(self, request: Request, scope: Scope) -> tuple[Caller, rules.Parameters]:
+        parameters = rules.Parameters(request.query_params.multi_items())
+        caller = self._tokens.caller(rules.bearer(parameters, header(request.scope, b"authorization")))
+        caller.needs(scope)
+        return caller, parameters
+
+    def _person(self, text: str) -> Person:
+        person = self._store.person(rules.identifier(text))
+        if person is None:
+            raise NotFoundError(_NOT_FOUND)
+        return person
+
+    def _user(self, caller: Caller, person: Person, *, is_friend: bool | None) -> wire.Json:
+        # Email and phone are the token owner's to grant: nobody else's are ever shown.
+        own = person.user_id == caller.user_id
+        return wire.user(
+            person,
+            with_email=own and Scope.EMAIL in caller.scopes,
+            with_phone=own and Scope.PHONE in caller.scopes,
+            is_friend=is_friend,
+            friends_count=self._store.count_friends(person.user_id),
+        )
+
+    def _people_in(self, payments: list[Payment]) -> dict[int, Person]:
+        ids = {one for payment in payments for one in (payment.actor_id, payment.target_user_id) if one is not None}
+        return self._store.people_by_id(ids)
+
+    def _may_see(self, viewer: int, payment: Payment) -> bool:
+        parties = [one for one in (payment.actor_id, payment.target_user_id) if one is not None]
+        if viewer in parties or payment.audience == Audience.PUBLIC:
+            return True
+        return payment.audience == Audience.FRIENDS and any(self._store.are_friends(viewer, one) for one in parties)
+
+
+def _data(data: wire.Json) -> Response:
+    return _json({"data": data})
+
+
+def _json(body: wire.Json) -> Response:
+    return Response(wire.encode(body), media_type="application/json")
+
+
+async def _refuse(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RefusalError)  # noqa: S101 - what the handler is registered for
+    return answer(error)
+
+
+async def _refuse_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 - what the handler is registered for
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        return answer(MethodError("This path does not take that method.", headers={"Allow": _allowed(request)}))
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        return answer(NotFoundError(_NOT_FOUND))
+    return answer(InvalidParameterError("The request cannot be read."))
+
+
+async def _fail(_request: Request, _error: Exception) -> Response:
+    return answer(RefusalError("The sandbox failed on this request; this is a mistake in the sandbox."))
+
+
+def _allowed(request: Request) -> str:
+    """Return every method of the path: the framework's own answer names those of one route only."""
+    methods: set[str] = set()
+    for route in request.app.router.routes:
+        if route.matches(request.scope)[0] is not Match.NONE:
+            methods |= route.methods or set()
+    return ", ".join(sorted(methods))

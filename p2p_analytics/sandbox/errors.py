@@ -1,0 +1,158 @@
+"""The sandbox's errors: those its caller sees, and those it answers with, each with its HTTP status.
+
+::
+
+    SandboxError
+    ├── UnknownPersonError (ValueError)   nobody in the town has that username or id
+    ├── SettingError (ValueError)         the sandbox cannot be started, or asked, like this
+    └── RefusalError                      .status .code .headers: becomes the error envelope
+        ├── InvalidParameterError  MissingArgumentError  WrongHostError  TooLargeError
+        ├── NoTokenError  InvalidTokenError  ExpiredTokenError  MissingScopeError
+        ├── UnknownClientError  UnapprovedClientError  UnknownScopeError  ResponseTypeError  ForgeryError
+        └── NotFoundError  MethodError
+
+Codes are strings (document: "Errors"). The document lists none: the three-digit ones in the two
+hundreds are those publicly known of the service, the others repeat the HTTP status.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class SandboxError(Exception):
+    """The root of the sandbox's errors."""
+
+
+class UnknownPersonError(SandboxError, ValueError):
+    """Nobody in the town has that username or id."""
+
+
+class SettingError(SandboxError, ValueError):
+    """The sandbox cannot be started, or asked, like this."""
+
+
+class RefusalError(SandboxError):
+    """A request is refused; the answer is the error envelope."""
+
+    status: ClassVar[int] = 500
+    code: ClassVar[str] = "500"
+
+    def __init__(self, message: str, *, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.headers = dict(headers or {})
+
+
+class InvalidParameterError(RefusalError):
+    """A parameter is not of the documented form."""
+
+    status, code = 400, "400"
+
+
+class WrongHostError(RefusalError):
+    """The Host header names another host, as after DNS rebinding."""
+
+    status, code = 400, "400"
+
+
+class MissingArgumentError(RefusalError):
+    """A required parameter is not there."""
+
+    status, code = 400, "241"
+
+
+class UnknownClientError(RefusalError):
+    """No application has this client id."""
+
+    status, code = 400, "250"
+
+
+class UnapprovedClientError(RefusalError):
+    """The application has no redirect URL on file that could be used."""
+
+    status, code = 400, "245"
+
+
+class UnknownScopeError(RefusalError):
+    """A requested scope is not one of the document's."""
+
+    status, code = 400, "246"
+
+
+class ResponseTypeError(RefusalError):
+    """The response type is not served."""
+
+    status, code = 400, "249"
+
+
+class NoTokenError(RefusalError):
+    """No access token came with the request."""
+
+    status, code = 401, "267"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "You did not pass a valid OAuth access token: add the access_token parameter.",
+            headers={"WWW-Authenticate": "Bearer"},
+        )
+
+
+class InvalidTokenError(RefusalError):
+    """The access token was never issued."""
+
+    status, code = 401, "261"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "You did not pass a valid OAuth access token: sign in again.",
+            headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
+        )
+
+
+class ExpiredTokenError(RefusalError):
+    """The access token was valid once."""
+
+    status, code = 401, "265"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Your OAuth access token has expired: sign in again.",
+            headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
+        )
+
+
+class MissingScopeError(RefusalError):
+    """The access token does not carry the scope that the endpoint asks for."""
+
+    status, code = 403, "260"
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(f"This needs an access token with the scope {scope}: authorize the application for it.")
+
+
+class ForgeryError(RefusalError):
+    """A form did not come from the page that this browser was shown."""
+
+    status, code = 403, "240"
+
+
+class NotFoundError(RefusalError):
+    """There is no such resource, or the token's owner may not see it: both look the same."""
+
+    status, code = 404, "283"
+
+
+class MethodError(RefusalError):
+    """The path exists, but not for this method."""
+
+    status, code = 405, "405"
+
+
+class TooLargeError(RefusalError):
+    """The request's body is larger than any documented request."""
+
+    status, code = 413, "413"

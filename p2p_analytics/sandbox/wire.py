@@ -1,0 +1,158 @@
+"""Rows to the JSON that the document describes: which fields in which context, how they are written.
+
+This is the one place that knows how an answer looks.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
+
+import orjson
+
+from p2p_analytics.money import format_cents
+from p2p_analytics.sandbox.store import Spelling
+from p2p_analytics.vocabulary import Action, Status, TargetType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from p2p_analytics.sandbox.store import Payment, Person
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+Json = dict[str, Any]
+
+
+def encode(body: Json) -> bytes:
+    """Return a body as UTF-8 JSON."""
+    return orjson.dumps(body)
+
+
+def page(items: list[Json], next_url: str | None) -> Json:
+    """Return a list's envelope; on the last page ``next`` is null, because no field is ever omitted."""
+    return {"pagination": {"next": next_url}, "data": items}
+
+
+def link(address: str, parameters: Mapping[str, str]) -> str:
+    """Return a next link, in the form of the document's samples: its colons and commas stay readable."""
+    return f"{address}?{urlencode(parameters, safe=':,')}"
+
+
+def second(microseconds: int) -> str:
+    """Return an instant as the samples' next links write it: the whole second, without a zone."""
+    return _moment(microseconds).isoformat(timespec="seconds")
+
+
+def me(user: Json, balance_cents: int | None) -> Json:
+    """Return the current-user envelope's data."""
+    return {"balance": None if balance_cents is None else _amount(balance_cents), "user": user}
+
+
+def user(person: Person, *, with_email: bool, with_phone: bool, is_friend: bool | None, friends_count: int) -> Json:
+    """Return a User with all its fields."""
+    return {
+        "id": str(person.user_id),
+        "username": person.username,
+        "first_name": person.first_name,
+        "last_name": person.last_name,
+        "display_name": person.display_name,
+        "date_joined": second(person.joined_us),
+        "profile_picture_url": person.profile_picture_url,
+        "about": person.about,
+        "email": person.email if with_email else None,
+        "phone": person.phone if with_phone else None,
+        "is_friend": is_friend,
+        "friends_count": friends_count,
+    }
+
+
+def friend(person: Person) -> Json:
+    """Return an item of a friends list."""
+    return {
+        "username": person.username,
+        "about": person.about,
+        "last_name": person.last_name,
+        "display_name": person.display_name,
+        "first_name": person.first_name,
+        "profile_picture_url": person.profile_picture_url,
+        "id": str(person.user_id),
+    }
+
+
+def listed_payment(payment: Payment, people: Mapping[int, Person]) -> Json:
+    """Return an item of GET /payments: without fee, refund and medium."""
+    completed = payment.completed_us
+    return {
+        "status": payment.status,
+        "date_completed": None if completed is None else _datetime(completed, payment.spelling),
+        "target": _target(payment, people),
+        "audience": payment.audience,
+        "actor": _embedded(people[payment.actor_id]),
+        "note": payment.note,
+        "amount": _amount(-payment.amount_cents if payment.action == Action.CHARGE else payment.amount_cents),
+        "action": payment.action,
+        "date_created": _datetime(payment.created_us, payment.spelling),
+        "id": str(payment.payment_id),
+    }
+
+
+def payment(payment: Payment, people: Mapping[int, Person], refund: Payment | None) -> Json:
+    """Return a Payment with all its fields; a refund is a payment whose own refund is null."""
+    return {
+        **listed_payment(payment, people),
+        "fee": None if payment.fee_cents is None else {"amount": _amount(payment.fee_cents)},
+        "refund": None if refund is None else _refund(refund, people),
+        "medium": payment.medium,
+    }
+
+
+def error(message: str, code: str) -> Json:
+    """Return the error envelope."""
+    return {"error": {"message": message, "code": code}}
+
+
+def _refund(refund: Payment, people: Mapping[int, Person]) -> Json:
+    return payment(refund, people, None)
+
+
+def _target(payment: Payment, people: Mapping[int, Person]) -> Json:
+    # The samples show a pending email target without its email; once it is no longer pending the rule of the
+    # field holds again.
+    hidden = payment.target_type == TargetType.EMAIL and payment.status == Status.PENDING
+    return {
+        "type": payment.target_type,
+        "email": None if hidden else payment.target_email,
+        "phone": payment.target_phone,
+        "user": None if payment.target_user_id is None else _embedded(people[payment.target_user_id]),
+    }
+
+
+def _embedded(person: Person) -> Json:
+    return {
+        "username": person.username,
+        "first_name": person.first_name,
+        "last_name": person.last_name,
+        "display_name": person.display_name,
+        "about": person.about,
+        "profile_picture_url": person.profile_picture_url,
+        "id": str(person.user_id),
+        "date_joined": second(person.joined_us),
+    }
+
+
+def _amount(cents: int) -> orjson.Fragment:
+    # The digits go into the JSON as they are: no binary float on the way.
+    return orjson.Fragment(format_cents(cents))
+
+
+def _datetime(microseconds: int, spelling: int) -> str:
+    moment = _moment(microseconds)
+    if spelling == Spelling.FRACTIONAL or moment.microsecond:
+        return moment.isoformat(timespec="microseconds")
+    return moment.isoformat(timespec="seconds") + ("Z" if spelling == Spelling.STATED else "")
+
+
+def _moment(microseconds: int) -> datetime:
+    return (_EPOCH + timedelta(microseconds=microseconds)).replace(tzinfo=None)

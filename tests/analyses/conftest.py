@@ -1,0 +1,96 @@
+"""One small builder: literal payments in, the answer's rows out, on every kind of frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+from p2p_analytics.frames.schema import FRIENDS, PAYMENTS
+from p2p_analytics.times import parse_instant, to_microseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def payments_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Return a PAYMENTS frame of literal rows; ``created`` and ``completed`` are datetime texts."""
+    filled = []
+    for number, row in enumerate(rows):
+        full = {"payment_id": f"{number:03d}", "status": "settled", "action": "pay", **row}
+        for name in ("created", "completed"):
+            instant = parse_instant(full[name]) if full.get(name) else None
+            full[f"date_{name}"] = instant
+            full[f"{name}_us"] = None if instant is None else to_microseconds(instant)
+        if "amount_cents" not in full and full.get("flow_cents") is not None:
+            full["amount_cents"] = abs(full["flow_cents"])
+        filled.append(full)
+    return _frame(filled, PAYMENTS)
+
+
+def friends_frame(ids: list[str]) -> pd.DataFrame:
+    """Return a FRIENDS frame of so many ids."""
+    return _frame([{"user_id": identifier} for identifier in ids], FRIENDS)
+
+
+def _frame(rows: list[dict[str, Any]], schema: Mapping[str, str]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {name: pd.Series([row.get(name) for row in rows], dtype=dtype) for name, dtype in schema.items()}
+    )
+
+
+def as_categories(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with every text column as a categorical."""
+    return frame.astype({name: "category" for name, dtype in frame.dtypes.items() if dtype == "str"})
+
+
+KINDS: dict[str, Callable[[pd.DataFrame], Any]] = {
+    "pandas": lambda frame: frame,
+    "pandas categories": as_categories,
+    "pandas odd index": lambda frame: frame.set_axis([7] * len(frame)),
+    "polars": pl.from_pandas,
+    "polars categories": lambda frame: pl.from_pandas(as_categories(frame)),
+    "polars lazy": lambda frame: pl.from_pandas(frame).lazy(),
+}
+
+
+def plain(table: pd.DataFrame | pl.DataFrame | pl.LazyFrame) -> list[dict[str, Any]]:
+    """Return a result table as plain rows with None for every null."""
+    if isinstance(table, pl.LazyFrame):
+        table = table.collect()
+    if isinstance(table, pl.DataFrame):
+        return table.to_dicts()
+    rows: list[dict[str, Any]] = table.astype(object).where(table.notna(), None).to_dict("records")
+    return rows
+
+
+@pytest.fixture(params=list(KINDS))
+def convert(request: pytest.FixtureRequest) -> Callable[[pd.DataFrame], Any]:
+    """Turn the pandas frame into each kind of frame in turn."""
+    return KINDS[request.param]
+
+
+@pytest.fixture
+def payments(convert: Callable[[pd.DataFrame], Any]) -> Callable[..., Any]:
+    """Build a payments frame of each kind from literal rows."""
+    return lambda *rows: convert(payments_frame(list(rows)))
+
+
+@pytest.fixture
+def friends(convert: Callable[[pd.DataFrame], Any]) -> Callable[..., Any]:
+    """Build a friends frame of each kind from ids."""
+    return lambda *ids: convert(friends_frame(list(ids)))
+
+
+@pytest.fixture
+def rows_of() -> Callable[[Any], list[dict[str, Any]]]:
+    """Read a result table as plain rows."""
+    return plain
+
+
+@pytest.fixture
+def build() -> Callable[[list[dict[str, Any]]], pd.DataFrame]:
+    """Build a pandas payments frame from literal rows."""
+    return payments_frame

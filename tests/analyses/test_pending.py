@@ -1,0 +1,150 @@
+"""Who still owes whom, by age and one by one."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+
+from p2p_analytics.analyses import pending_ageing, pending_requests
+from p2p_analytics.errors import ConfigurationError, SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Builder = Callable[..., Any]
+    Reader = Callable[..., list[dict[str, Any]]]
+
+
+AS_OF = "2024-06-30T12:00:00Z"
+IN = {"status": "pending", "direction": "in"}
+OUT = {"status": "pending", "direction": "out"}
+
+
+def _values(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in rows]
+
+
+def test_bands_in_order_with_empty_ones(payments: Builder, rows_of: Reader) -> None:
+    """Both directions have every band, youngest first; empty ones hold zeros and no age."""
+    frame = payments(
+        {**IN, "flow_cents": 1000, "created": "2024-06-30T11:59:59Z"},
+        {**IN, "flow_cents": 550, "created": "2024-06-10T00:00:00Z"},
+        {**IN, "flow_cents": None, "created": "2024-06-09T13:00:00Z"},
+        {**OUT, "flow_cents": -2000, "created": "2023-06-30T12:00:00Z"},
+        {**OUT, "flow_cents": -7777, "created": "2024-06-01T00:00:00Z", "status": "settled"},
+        {"status": "pending", "direction": None, "amount_cents": 100, "created": "2024-06-01T00:00:00Z"},
+    )
+    table = rows_of(pending_ageing(frame, as_of=AS_OF))
+    assert list(table[0]) == ["direction", "band", "payments", "amount", "oldest_days"]
+    assert _values(table) == [
+        ("in", "under 1 day", 1, 10.0, 0),
+        ("in", "1 to 7 days", 0, 0.0, None),
+        ("in", "7 to 30 days", 2, 5.5, 20),
+        ("in", "30 to 90 days", 0, 0.0, None),
+        ("in", "90 days or more", 0, 0.0, None),
+        ("out", "under 1 day", 0, 0.0, None),
+        ("out", "1 to 7 days", 0, 0.0, None),
+        ("out", "7 to 30 days", 0, 0.0, None),
+        ("out", "30 to 90 days", 0, 0.0, None),
+        ("out", "90 days or more", 1, 20.0, 366),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("created", "band", "age"),
+    [
+        ("2024-06-29T12:00:00.000001Z", "under 1 day", 0),
+        ("2024-06-29T12:00:00Z", "1 to 7 days", 1),
+        ("2024-06-29T11:59:59.999999Z", "1 to 7 days", 1),
+        ("2024-06-23T12:00:00.000001Z", "1 to 7 days", 6),
+        ("2024-06-23T12:00:00Z", "7 to 30 days", 7),
+        ("2024-05-31T12:00:00.000001Z", "7 to 30 days", 29),
+        ("2024-05-31T12:00:00Z", "30 to 90 days", 30),
+        ("2024-04-01T12:00:00.000001Z", "30 to 90 days", 89),
+        ("2024-04-01T12:00:00Z", "90 days or more", 90),
+        ("2024-06-30T12:00:00.000001Z", "under 1 day", 0),
+        ("2024-07-09T00:00:00Z", "under 1 day", 0),
+    ],
+)
+def test_an_age_on_an_edge(payments: Builder, rows_of: Reader, created: str, band: str, age: int) -> None:
+    """To the microsecond, an age on an edge belongs to the older band; what is created later is new."""
+    frame = payments({**IN, "flow_cents": 100, "created": created})
+    filled = [row for row in rows_of(pending_ageing(frame, as_of=AS_OF)) if row["payments"]]
+    assert _values(filled) == [("in", band, 1, 1.0, age)]
+    assert [row["age_days"] for row in rows_of(pending_requests(frame, as_of=AS_OF))] == [age]
+
+
+def test_a_payment_without_a_date_is_not_lost(payments: Builder, rows_of: Reader) -> None:
+    """A pending payment without date_created has a band of its own, and is the last of the list."""
+    frame = payments({**OUT, "flow_cents": -125}, {**OUT, "flow_cents": -300, "created": "2024-06-30T00:00:00Z"})
+    table = rows_of(pending_ageing(frame, as_of=AS_OF, edges=[3]))
+    assert _values(table) == [
+        ("in", "under 3 days", 0, 0.0, None),
+        ("in", "3 days or more", 0, 0.0, None),
+        ("out", "under 3 days", 1, 3.0, 0),
+        ("out", "3 days or more", 0, 0.0, None),
+        ("out", "no date", 1, 1.25, None),
+    ]
+    listed = rows_of(pending_requests(frame, as_of=AS_OF))
+    assert [(row["payment_id"], row["age_days"]) for row in listed] == [("001", 0), ("000", None)]
+
+
+def test_requests_oldest_first(payments: Builder, rows_of: Reader) -> None:
+    """Every pending payment is listed with its note and its age, oldest first, ties by id."""
+    frame = payments(
+        {**IN, "payment_id": "9", "flow_cents": 1250, "created": "2024-06-01T00:00:00Z", "note": "tent, 2 nights"},
+        {**OUT, "payment_id": "3", "flow_cents": -5, "created": "2024-06-01T00:00:00Z", "counterparty_id": "77"},
+        {**IN, "payment_id": "4", "created": "2024-01-01T00:00:00Z", "counterparty_name": "Ada Quill"},
+        {**IN, "payment_id": "5", "created": "2024-01-01T00:00:00Z", "status": "cancelled"},
+    )
+    june = datetime(2024, 6, 1, tzinfo=UTC)
+    table = rows_of(pending_requests(frame, as_of="2024-06-30"))
+    assert list(table[0]) == [
+        "payment_id", "direction", "counterparty_id", "counterparty_name", "note", "amount", "date_created", "age_days",
+    ]  # fmt: skip
+    assert _values(table) == [
+        ("4", "in", None, "Ada Quill", None, None, datetime(2024, 1, 1, tzinfo=UTC), 181),
+        ("3", "out", "77", None, None, 0.05, june, 29),
+        ("9", "in", None, None, "tent, 2 nights", 12.5, june, 29),
+    ]
+
+
+@pytest.mark.parametrize(
+    "as_of",
+    [
+        datetime(2024, 6, 30),  # noqa: DTZ001 - a moment without a zone is the case
+        date(2024, 6, 30),
+        "2024-06-30",
+        "2024-06-29T20:00:00-04:00",
+        datetime(2024, 6, 30, 5, 30, tzinfo=timezone(timedelta(hours=5, minutes=30))),
+        pd.Timestamp("2024-06-30", tz="UTC"),
+    ],
+)
+def test_spellings_of_as_of(build: Builder, rows_of: Reader, as_of: object) -> None:
+    """A date is its first moment, and what has no zone is UTC."""
+    frame = build([{**IN, "flow_cents": 100, "created": "2024-06-23T00:00:00Z"}])
+    assert [row["age_days"] for row in rows_of(pending_requests(frame, as_of=as_of))] == [7]
+
+
+@pytest.mark.parametrize("as_of", [None, "soon", "2024-02-30", 20240630, pd.NaT])
+def test_bad_as_of(build: Builder, as_of: object) -> None:
+    """What is no instant is refused in one sentence."""
+    for analysis in (pending_ageing, pending_requests):
+        with pytest.raises(ConfigurationError, match="as_of is a datetime"):
+            analysis(build([]), as_of=as_of)
+
+
+@pytest.mark.parametrize("edges", [(), (0, 1), (-1,), (7, 1), (1, 1), (1.5,), (True,), "17", 7, None])
+def test_bad_edges(build: Builder, edges: object) -> None:
+    """Edges are whole days that rise from 1, or the call is refused in one sentence."""
+    with pytest.raises(ConfigurationError, match="edges are whole days"):
+        pending_ageing(build([]), as_of=AS_OF, edges=edges)
+
+
+def test_missing_columns_are_named(build: Builder) -> None:
+    """A frame without a needed column is refused, and the message names the column."""
+    with pytest.raises(SchemaError, match="needs the columns created_us;"):
+        pending_requests(build([]).drop(columns="created_us"), as_of=AS_OF)

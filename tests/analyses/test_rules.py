@@ -1,0 +1,205 @@
+"""What holds for every analysis: dtypes, kinds of frame, inputs, arithmetic, and the spellings in use."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import p2p_analytics.analyses
+from p2p_analytics.analyses import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
+from p2p_analytics.errors import SchemaError
+from p2p_analytics.times import from_microseconds, parse_instant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Builder = Callable[..., Any]
+
+
+AS_OF = "2024-06-30T12:00:00Z"
+ANALYSES = {
+    "spend_by_friend": spend_by_friend,
+    "status_mix": status_mix,
+    "pending_ageing": lambda frame: pending_ageing(frame, as_of=AS_OF),
+    "pending_requests": lambda frame: pending_requests(frame, as_of=AS_OF),
+    "monthly_flow": monthly_flow,
+}
+ONE_OF_EACH = [
+    {"direction": "out", "flow_cents": -1000, "counterparty_id": "1", "created": "2024-05-01T00:00:00Z"},
+    {"direction": "in", "flow_cents": 1000, "status": "pending", "created": "2024-05-01T00:00:00Z"},
+]
+DTYPES = {
+    "spend_by_friend": {
+        "counterparty_id": "str", "counterparty_name": "str", "is_friend": "boolean", "sent": "float64",
+        "received": "float64", "net": "float64", "payments": "int64", "share_of_sent": "float64",
+        "first_date": "datetime64[us, UTC]", "last_date": "datetime64[us, UTC]",
+    },
+    "status_mix": {
+        "action": "str", "status": "str", "payments": "int64", "share": "float64", "amount": "float64",
+        "share_of_amount": "float64",
+    },
+    "pending_ageing": {
+        "direction": "str", "band": "str", "payments": "int64", "amount": "float64", "oldest_days": "Int64",
+    },
+    "pending_requests": {
+        "payment_id": "str", "direction": "str", "counterparty_id": "str", "counterparty_name": "str", "note": "str",
+        "amount": "float64", "date_created": "datetime64[us, UTC]", "age_days": "Int64",
+    },
+    "monthly_flow": {
+        "month": "str", "sent": "float64", "received": "float64", "net": "float64", "payments": "int64",
+        "running_net": "float64",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rows", [[], ONE_OF_EACH[:1], ONE_OF_EACH], ids=["empty", "one row", "two rows"])
+@pytest.mark.parametrize("name", list(ANALYSES))
+def test_columns_and_dtypes_never_change(build: Builder, name: str, rows: list[dict[str, Any]]) -> None:
+    """A table has its columns and dtypes whatever the data, and a plain index."""
+    table = ANALYSES[name](build(rows))
+    assert {column: str(dtype) for column, dtype in table.dtypes.items()} == DTYPES[name]
+    assert list(table.index) == list(range(len(table)))
+
+
+@pytest.mark.parametrize("name", list(ANALYSES))
+def test_each_kind_of_frame_gives_its_own_kind(build: Builder, name: str) -> None:
+    """Polars frames give Polars tables of the same types, empty or not, and lazy ones stay lazy."""
+    filled, empty = (pl.from_pandas(build(rows)) for rows in (ONE_OF_EACH, []))
+    table, lazy = ANALYSES[name](filled), ANALYSES[name](filled.lazy())
+    assert isinstance(table, pl.DataFrame)
+    assert isinstance(lazy, pl.LazyFrame)
+    assert lazy.collect().equals(table)
+    assert ANALYSES[name](empty).schema == table.schema
+    assert list(table.columns) == list(DTYPES[name])
+
+
+@pytest.mark.parametrize("name", list(ANALYSES))
+def test_inputs_are_never_changed(build: Builder, name: str) -> None:
+    """An analysis leaves its frame as it was."""
+    frame = build(ONE_OF_EACH)
+    before = frame.copy(deep=True)
+    ANALYSES[name](frame)
+    pd.testing.assert_frame_equal(frame, before)
+
+
+@pytest.mark.parametrize("name", list(ANALYSES))
+def test_other_things_are_refused(name: str) -> None:
+    """What is no pandas or Polars frame is refused in one sentence, Arrow tables too."""
+    for thing in ([{"status": "settled"}], None, pl.DataFrame({"status": ["settled"]}).to_arrow()):
+        with pytest.raises(SchemaError, match="needs a pandas or Polars frame"):
+            ANALYSES[name](thing)
+
+
+FIRST, LAST = 1_262_304_000_000_000, 1_451_606_400_000_000  # 2010 to 2016
+PAYMENT = st.fixed_dictionaries(
+    {
+        "status": st.sampled_from(["settled", "settled", "pending", "failed"]),
+        "direction": st.sampled_from(["in", "out"]),
+        "size": st.integers(0, 10**9),
+        "who": st.sampled_from(["11", "12", "13"]),
+        "created_us": st.integers(FIRST, LAST),
+        "waits_us": st.one_of(st.none(), st.integers(0, 10**14)),
+    }
+)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(drawn=st.lists(PAYMENT, max_size=25), tz=st.sampled_from(["UTC", "America/New_York", "Australia/Lord_Howe"]))
+def test_against_plain_arithmetic(build: Builder, kind: str, drawn: list[dict[str, Any]], tz: str) -> None:
+    """To the cent, sums per person, month and age are those of a dictionary and integers."""
+    frame = build(
+        [
+            {
+                "status": row["status"],
+                "direction": row["direction"],
+                "flow_cents": row["size"] if row["direction"] == "in" else -row["size"],
+                "counterparty_id": row["who"],
+            }
+            for row in drawn
+        ]
+    ).assign(
+        created_us=pd.array([row["created_us"] for row in drawn], dtype="Int64"),
+        completed_us=pd.array([_completed(row) for row in drawn], dtype="Int64"),
+    )
+    frame = frame if kind == "pandas" else pl.from_pandas(frame)
+    people, months, open_cents, counts = defaultdict(int), defaultdict(int), defaultdict(int), defaultdict(int)
+    as_of = parse_instant(AS_OF)
+    for row in drawn:
+        flow = row["size"] if row["direction"] == "in" else -row["size"]
+        counts[row["status"]] += 1
+        if row["status"] == "settled":
+            people[row["who"]] += flow
+            moved = row["created_us"] if _completed(row) is None else _completed(row)
+            months[f"{from_microseconds(moved).astimezone(ZoneInfo(tz)):%Y-%m}"] += flow
+        if row["status"] == "pending":
+            young = as_of - from_microseconds(row["created_us"]) < timedelta(days=4000)
+            open_cents[row["direction"], "under 4000 days" if young else "4000 days or more"] += row["size"]
+
+    assert _read(spend_by_friend(frame), "counterparty_id", "net") == people
+    flow = _read(monthly_flow(frame, tz=tz), "month", "net")
+    assert {month: net for month, net in flow.items() if month in months} == months
+    assert not any(net for month, net in flow.items() if month not in months)
+    ages = pending_ageing(frame, as_of=as_of, edges=[4000])
+    found = dict(zip(zip(ages["direction"], ages["band"], strict=True), map(_cents, ages["amount"]), strict=True))
+    assert {key: value for key, value in found.items() if value} == {k: v for k, v in open_cents.items() if v}
+    mix = status_mix(frame)
+    assert dict(zip(mix["status"], mix["payments"], strict=True)) == counts
+
+
+def _completed(row: dict[str, Any]) -> int | None:
+    return None if row["waits_us"] is None else row["created_us"] + row["waits_us"]
+
+
+def _read(table: pd.DataFrame | pl.DataFrame, key: str, value: str) -> dict[str, int]:
+    return dict(zip(table[key], map(_cents, table[value]), strict=True))
+
+
+def _cents(units: float) -> int:
+    return round(units * 100)
+
+
+def _in_agg(source: str) -> Iterator[ast.expr]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "agg":
+            yield from node.args
+            yield from (keyword.value for keyword in node.keywords)
+
+
+def _allowed(node: ast.expr) -> bool:
+    return ast.unparse(node) == "nw.len()" or (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in {"sum", "min", "max", "count", "mean"}
+        and not (node.args or node.keywords)
+        and isinstance(node.func.value, ast.Call)
+        and ast.unparse(node.func.value.func) in {"col", "nw.col"}
+    )
+
+
+def test_only_plain_sums_inside_agg() -> None:
+    """Inside ``.agg`` stand only nw.len() and a plain sum, min, max, count or mean: a condition there is ignored."""
+    folder = Path(p2p_analytics.analyses.__file__).parent
+    found = [node for path in sorted(folder.glob("*.py")) for node in _in_agg(path.read_text("utf-8"))]
+    assert len(found) >= 4
+    assert [ast.unparse(node) for node in found if not _allowed(node)] == []
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    ["nw.when(col('a') > 0).then(col('b')).otherwise(0).sum()", "col('a').abs().sum()", "col('a').sum() / 100"],
+)
+def test_the_lint_sees_bad_spellings(spelling: str) -> None:
+    """The check above refuses conditions and arithmetic."""
+    (node,) = _in_agg(f"frame.agg(x={spelling})")
+    assert not _allowed(node)

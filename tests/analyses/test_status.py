@@ -1,0 +1,70 @@
+"""What became of payments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from p2p_analytics.analyses import status_mix
+from p2p_analytics.errors import ConfigurationError, SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Builder = Callable[..., Any]
+    Reader = Callable[..., list[dict[str, Any]]]
+
+
+def _values(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in rows]
+
+
+def test_counts_and_amounts_by_action(payments: Builder, rows_of: Reader) -> None:
+    """Each action's statuses come most frequent first, with shares of that action."""
+    frame = payments(
+        {"action": "pay", "status": "failed", "amount_cents": 100},
+        {"action": "pay", "status": "settled", "amount_cents": 250},
+        {"action": "pay", "status": "settled", "amount_cents": 50},
+        {"action": "pay", "status": "expired", "amount_cents": 0},
+        {"action": "charge", "status": "pending", "amount_cents": -300},
+        {"action": "charge", "status": "settled", "amount_cents": 100},
+    )
+    table = rows_of(status_mix(frame))
+    assert list(table[0]) == ["action", "status", "payments", "share", "amount", "share_of_amount"]
+    assert _values(table) == [
+        ("charge", "pending", 1, 0.5, 3.0, 0.75),
+        ("charge", "settled", 1, 0.5, 1.0, 0.25),
+        ("pay", "settled", 2, 0.5, 3.0, 0.75),
+        ("pay", "expired", 1, 0.25, 0.0, 0.0),
+        ("pay", "failed", 1, 0.25, 1.0, 0.25),
+    ]
+
+
+def test_unknown_words_and_nulls_are_kept(payments: Builder, rows_of: Reader) -> None:
+    """Words outside the document and nulls are rows of their own; an unknown amount counts as 0."""
+    frame = payments(
+        {"medium": None, "status": None, "amount_cents": None},
+        {"medium": None, "status": "on_hold", "amount_cents": 500},
+        {"medium": "telex", "status": "settled", "amount_cents": None},
+    )
+    assert _values(rows_of(status_mix(frame, by="medium"))) == [
+        ("telex", "settled", 1, 1.0, 0.0, 0.0),
+        (None, "on_hold", 1, 0.5, 5.0, 1.0),
+        (None, None, 1, 0.5, 0.0, 0.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    "by", ["nonsense", "amount_cents", "created_us", "date_created", "status", "share", None, ["action"]]
+)
+def test_by_is_a_text_column(build: Builder, by: object) -> None:
+    """``by`` names another text column of the frame, or the call is refused in one sentence."""
+    with pytest.raises(ConfigurationError, match="'action'"):
+        status_mix(build([{}]), by=by)
+
+
+def test_missing_columns_are_named(build: Builder) -> None:
+    """A frame without a needed column is refused, and the message names the column."""
+    with pytest.raises(SchemaError, match="needs the columns status, amount_cents;"):
+        status_mix(build([]).drop(columns=["status", "amount_cents"]))

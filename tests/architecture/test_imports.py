@@ -1,0 +1,110 @@
+"""What the import contracts of pyproject.toml cannot say: what loads when, and who imports the root."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import grimp
+import pytest
+
+PACKAGE = "p2p_analytics"
+HEAVY = {
+    "IPython", "duckdb", "emoji", "fastapi", "httpx", "ipywidgets", "jinja2", "matplotlib", "msgspec", "narwhals",
+    "numpy", "orjson", "pandas", "platformdirs", "polars", "pyarrow", "pydantic", "requests", "requests_cache",
+    "sqlite3", "starlette", "tqdm", "urllib3", "uvicorn",
+}  # fmt: skip
+
+
+def loaded_by(*arguments: str) -> set[str]:
+    """Return the top-level modules that a fresh interpreter loads for these arguments."""
+    done = subprocess.run(  # noqa: S603 - our own interpreter and words
+        [sys.executable, "-X", "importtime", *arguments], capture_output=True, text=True, timeout=60, check=True
+    )
+    return {match[1] for match in re.finditer(r"\| +(\w+)(?:\.\w+)*$", done.stderr, re.MULTILINE)}
+
+
+@pytest.fixture(scope="module")
+def graph() -> grimp.ImportGraph:
+    """Return who imports whom in the package, imports for type checking too."""
+    return grimp.build_graph(PACKAGE, include_external_packages=True, cache_dir=None)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("-c", "import p2p_analytics"),
+        ("-c", "import p2p_analytics; dir(p2p_analytics)"),
+        ("-m", "p2p_analytics", "--help"),
+        ("-m", "p2p_analytics", "demo", "--help"),
+        ("-m", "p2p_analytics", "--version"),
+    ],
+)
+def test_nothing_heavy_loads(arguments: tuple[str, ...]) -> None:
+    """Importing the package and asking for help load no heavy library: those come with their first use."""
+    loaded = loaded_by(*arguments)
+    assert PACKAGE in loaded
+    assert loaded & HEAVY == set()
+
+
+def test_the_probe_sees_heavy_modules() -> None:
+    """The probe of the test above does see a library that is loaded."""
+    assert "pandas" in loaded_by("-c", "import pandas")
+
+
+def test_no_module_imports_the_root(graph: grimp.ImportGraph) -> None:
+    """The root is for users; a module that imports it would tie a knot."""
+    assert graph.find_modules_that_directly_import(PACKAGE) - {PACKAGE} == set()
+
+
+def test_the_sandbox_is_a_second_implementation(graph: grimp.ImportGraph) -> None:
+    """The sandbox takes words, amounts and errors from the toolkit and nothing else."""
+    shared = {f"{PACKAGE}.{name}" for name in ("vocabulary", "money", "errors")}
+    inside = {name for name in graph.modules if name.startswith(f"{PACKAGE}.sandbox")}
+    taken = {
+        found
+        for name in inside
+        for found in graph.find_modules_directly_imported_by(name)
+        if found.startswith(PACKAGE) and found not in inside
+    }
+    assert taken <= shared
+
+
+def test_no_cycles_between_modules(graph: grimp.ImportGraph) -> None:
+    """No two modules need each other, even through others."""
+    knots = {
+        (one, other)
+        for one in graph.modules
+        if one.startswith(PACKAGE) and one != PACKAGE
+        for other in graph.find_modules_directly_imported_by(one)
+        if other.startswith(PACKAGE) and not one.startswith(other + ".") and graph.chain_exists(other, one)
+    }
+    assert knots == set()
+
+
+def test_each_module_is_a_room() -> None:
+    """No module is longer than 500 lines: what grows beyond is two things."""
+    root = Path(__file__).parents[2] / PACKAGE
+    long = {
+        str(path.relative_to(root)): n for path in root.rglob("*.py") if (n := len(path.read_text().splitlines())) > 500
+    }
+    assert long == {}
+
+
+def test_no_host_is_built_in() -> None:
+    """The package names no address but this machine's and ones that can never exist."""
+    root = Path(__file__).parents[2] / PACKAGE
+    harmless = re.compile(
+        r"https?://(127\.0\.0\.1|localhost|\[::1\]|host\b|[\w.]*example\.(invalid|com|org)|www\.w3\.org|\{|<|[)`'\"\s]|$)"
+    )
+    found = [
+        f"{path.relative_to(root)}: {match[0]}"
+        for path in root.rglob("*")
+        if path.suffix in {".py", ".html", ".jinja", ".css", ".md"} and os.access(path, os.R_OK)
+        for match in re.finditer(r"https?://[^\s]*", path.read_text(encoding="utf-8"))
+        if not harmless.match(match[0])
+    ]
+    assert found == []

@@ -1,0 +1,69 @@
+"""What nbval does not see: cells that never ran, hidden failures, secrets, and outputs of one machine.
+
+nbval compares no cell without an execution count, passes unknown magics and failed shell lines.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+ALLOWED_MAGICS = {"%matplotlib inline"}
+
+
+def test_the_example_reports_are_there() -> None:
+    """A wildcard that finds nothing must not pass for a test."""
+    assert [path.stem for path in NOTEBOOKS][:3] == [
+        "01_connect_and_load",
+        "02_where_the_money_goes",
+        "03_requests_and_pending",
+    ]
+
+
+@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
+def notebook(request: pytest.FixtureRequest) -> nbformat.NotebookNode:
+    """Return each notebook as it is committed."""
+    return nbformat.read(request.param, as_version=4)
+
+
+def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """Return the cells that run."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def test_every_cell_has_run_once_in_order_without_an_error(notebook) -> None:
+    """Counts are 1 to n, so nbval compares every cell, and no output is an error or goes to stderr."""
+    cells = code_cells(notebook)
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    outputs = [output for cell in cells for output in cell.outputs]
+    assert outputs
+    assert not [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"]
+
+
+def test_no_cell_hides_a_failure(notebook) -> None:
+    """Unknown magics and shell lines fail unseen under nbval; tags can switch its comparison off."""
+    for cell in code_cells(notebook):
+        magics = {line.strip() for line in cell.source.splitlines() if re.match(r"\s*[%!]", line)}
+        assert magics <= ALLOWED_MAGICS
+        assert not cell.metadata.get("tags")
+
+
+def test_nothing_private_is_saved(notebook) -> None:
+    """No token, no widget state, no folder of the machine it ran on; the kernel has the common name."""
+    text = nbformat.writes(notebook)
+    assert not re.search(r"access_token=(?!\.\.\.)\w", text)
+    assert "widgets" not in notebook.metadata
+    assert not re.search(r"/(home|root|Users|work|tmp)/", text)
+    assert notebook.metadata.kernelspec.name == "python3"
+
+
+def test_each_notebook_starts_its_own_sandbox_and_stops_it(notebook) -> None:
+    """Whoever opens it can run it, and leaves nothing running."""
+    cells = code_cells(notebook)
+    assert "SandboxServer(seed=7).start()" in cells[0].source
+    assert "server.stop()" in cells[-1].source

@@ -1,0 +1,245 @@
+"""Each plot draws the finished table it is given: every value, in order, without a warning."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import pandas as pd
+import polars as pl
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from p2p_analytics import plots
+from p2p_analytics.errors import SchemaError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+NASTY = [
+    "Maya 🍕", "split $\\frac$ lol", "_underscore", "王小明", "محمد علي", "two\nlines", "\u202eoverride", "bell\x07",
+    "👨‍👩‍👧‍👦 family", "a name that never seems to come to any end", "", None, "rent $5 and $6", "{curly} %s \\n",
+]  # fmt: skip
+COUNT = len(NASTY)
+TABLES = {
+    "spend_by_friend": pd.DataFrame(
+        {
+            "counterparty_name": NASTY,
+            "sent": [1250.5, *[12.0] * (COUNT - 1)],
+            "received": [0.0, 99.5, *[0.0] * (COUNT - 2)],
+        }
+    ),
+    "status_mix": pd.DataFrame(
+        {
+            "medium": ["ios", "ios", "ios", "_x $a$ $b$", None],
+            "status": ["settled", "failed", "_odd $c$ $d$", "pending", None],
+            "payments": [900, 60, 40, 7, 1],
+            "share": [0.9, 0.06, 0.04, 1.0, 1.0],
+            "amount": [1.0, 1.0, 1.0, 1.0, 1.0],
+            "share_of_amount": [0.4, 0.3, 0.3, 1.0, 1.0],
+        }
+    ),
+    "pending_ageing": pd.DataFrame(
+        {
+            "direction": ["in", "in", "out", "out", "out"],
+            "band": ["under 7 days", "7 days or more", "under 7 days", "7 days or more", "no date"],
+            "payments": [0, 2, 1, 0, 1],
+            "amount": [0.0, 1234.0, 20.0, 0.0, 5.25],
+        }
+    ),
+    "pending_requests": pd.DataFrame(
+        {
+            "direction": ["in", "out"] * (COUNT // 2),
+            "counterparty_name": NASTY,
+            "amount": [12.5, None, *[3.0] * (COUNT - 2)],
+            "age_days": pd.array([400, *[7] * (COUNT - 2), None], dtype="Int64"),
+        }
+    ),
+    "monthly_flow": pd.DataFrame(
+        {
+            "month": ["2023-12", "2024-01", None],
+            "sent": [100.25, 0.0, 50.0],
+            "received": [20.0, 3000.0, 0.0],
+            "net": [-80.25, 3000.0, -50.0],
+        }
+    ),
+}
+EMPTY_TABLES = {name: table.iloc[:0] for name, table in TABLES.items()}
+EMPTY_TABLES["pending_ageing"] = TABLES["pending_ageing"].assign(payments=0, amount=0.0)
+
+
+def _draw(name: str, table: Any = None, **options: Any) -> Axes:  # noqa: ANN401 - any kind of frame
+    return getattr(plots, name)(TABLES[name] if table is None else table, **options)
+
+
+def _texts(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+def _bars(ax: Axes, *, width: bool = True) -> list[float]:
+    return [round(float(bar.get_width() if width else bar.get_height()), 2) for box in ax.containers for bar in box]
+
+
+@pytest.mark.parametrize("name", plots.__all__)
+@pytest.mark.parametrize("form", ["png", "svg"])
+def test_nasty_text_draws_without_a_warning(name: str, form: str) -> None:
+    """No name, note or word can break a figure or make it warn (the tests turn warnings into errors)."""
+    target = io.BytesIO()
+    _draw(name).figure.savefig(target, format=form)
+    assert len(target.getvalue()) > 5000
+
+
+@pytest.mark.parametrize("name", plots.__all__)
+def test_nothing_to_draw(name: str) -> None:
+    """An empty table gives axes that say so, under the title."""
+    ax = _draw(name, EMPTY_TABLES[name])
+    ax.figure.savefig(io.BytesIO())
+    assert ax.get_title(loc="left")
+    (message,) = _texts(ax)
+    assert message.startswith("No ")
+    assert not ax.containers
+
+
+@pytest.mark.parametrize("name", plots.__all__)
+def test_given_axes_are_drawn_on(name: str) -> None:
+    """With ``ax`` the plot goes there, without it to a new figure that a notebook shows."""
+    import matplotlib.pyplot as plt
+
+    ax = Figure().subplots()
+    assert _draw(name, ax=ax) is ax
+    assert plt.get_fignums() == []
+    assert _draw(name).figure.number in plt.get_fignums()
+
+
+@pytest.mark.parametrize("name", plots.__all__)
+def test_tables_of_both_kinds(name: str) -> None:
+    """A Polars table draws what the pandas table draws, and no table is changed."""
+    before = TABLES[name].copy(deep=True)
+    from_polars, from_pandas = _draw(name, pl.from_pandas(TABLES[name])), _draw(name)
+    assert _texts(from_polars) == _texts(from_pandas)
+    assert _bars(from_polars) == _bars(from_pandas)
+    pd.testing.assert_frame_equal(TABLES[name], before)
+
+
+@pytest.mark.parametrize("name", plots.__all__)
+def test_missing_columns_are_named(name: str) -> None:
+    """A table without its columns is refused, and the message names them."""
+    with pytest.raises(SchemaError, match=rf"plots\.{name} needs the columns"):
+        _draw(name, pd.DataFrame({"x": [1]}))
+
+
+def test_spend_by_friend_shows_every_value() -> None:
+    """Sent and received are bars of their amounts, largest on top as in the table, labelled in dollars."""
+    ax = _draw("spend_by_friend")
+    assert _bars(ax) == [1250.5, *[12.0] * 13, 0.0, 99.5, *[0.0] * 12]
+    assert _texts(ax)[:3] == ["$1,250", "$12.00", "$99.50"]
+    assert ax.get_yticklabels()[0].get_text() == "Maya :pizza:"
+    top, bottom = reversed(ax.get_ylim())
+    assert top < 0 < bottom
+
+
+def test_spend_by_friend_says_what_it_leaves_out() -> None:
+    """Of more than thirty people the first thirty are drawn, and the axis says so."""
+    table = pd.DataFrame({"counterparty_name": [f"P{n}" for n in range(1234)], "sent": 1.0, "received": 0.0})
+    ax = _draw("spend_by_friend", table)
+    assert len(ax.get_yticklabels()) == 30
+    assert ax.get_xlabel() == "Settled payments, US dollars; the first 30 of 1,234 people"
+
+
+def test_status_mix_parts_add_up() -> None:
+    """Parts lie end to end in fixed colours, and a part too small for its label has none."""
+    ax = _draw("status_mix")
+    assert ax.get_title(loc="left") == "What became of payments, by medium"
+    first_row = [bar for box in ax.containers for bar in box if round(bar.get_y() + bar.get_height() / 2) == 0]
+    assert [(round(bar.get_x(), 2), round(bar.get_width(), 2)) for bar in first_row] == [
+        (0, 0.9),
+        (0.9, 0.06),
+        (0.96, 0.04),
+    ]
+    assert [to_hex(bar.get_facecolor()) for bar in first_row[:2]] == ["#009e73", "#882255"]
+    assert _texts(ax) == ["90%", "100%", "6%", "100%"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == [
+        "ios\n1,000 payments", "\u200a_x $a$ $b$\n7 payments", "not known\n1 payment",
+    ]  # fmt: skip
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "settled", "pending", "failed", "\u200a_odd $c$ $d$", "not known",
+    ]  # fmt: skip
+
+
+def test_pending_ageing_by_direction() -> None:
+    """To receive and to pay stand side by side in each band, with amounts and numbers."""
+    ax = _draw("pending_ageing")
+    assert _bars(ax) == [0.0, 1234.0, 20.0, 0.0, 5.25]
+    assert _texts(ax) == ["$1,234 in 2 payments", "$20.00 in 1 payment", "$5.25 in 1 payment"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["under 7 days", "7 days or more", "no date"]
+
+
+def test_pending_requests_without_amount_or_date() -> None:
+    """A request without an amount or a date is drawn and says so."""
+    labels = _texts(_draw("pending_requests"))
+    assert labels[:3] == ["$12.50", "amount not known", "$3.00"]
+    assert labels[-1] == "$3.00, no date"
+
+
+def test_monthly_flow_around_zero() -> None:
+    """Received goes up, sent down, the net is a line; a month that is not known is named so."""
+    ax = _draw("monthly_flow")
+    assert _bars(ax, width=False) == [20.0, 3000.0, 0.0, -100.25, 0.0, -50.0]
+    assert list(ax.lines[0].get_ydata()) == [-80.25, 3000.0, -50.0]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["Dec\n2023", "Jan\n2024", "no\ndate"]
+
+
+@pytest.mark.parametrize(
+    ("months", "labels"),
+    [
+        (
+            14,
+            [
+                "May\n2019",
+                "Jun",
+                "Jul",
+                "Aug",
+                "Sep",
+                "Oct",
+                "Nov",
+                "Dec",
+                "Jan\n2020",
+                "Feb",
+                "Mar",
+                "Apr",
+                "May",
+                "Jun",
+            ],
+        ),
+        (18, ["Jul", "Oct", "Jan\n2020", "Apr", "Jul", "Oct"]),
+        (60, ["2020", "2021", "2022", "2023", "2024"]),
+    ],
+)
+def test_month_labels_have_room(months: int, labels: list[str]) -> None:
+    """Few months are all named, more by quarter, many by year."""
+    names = pd.period_range("2019-05", periods=months, freq="M").astype(str)
+    ax = _draw("monthly_flow", pd.DataFrame({"month": names, "sent": 1.0, "received": 2.0, "net": 1.0}))
+    assert [label.get_text() for label in ax.get_xticklabels()] == labels
+
+
+def test_the_user_s_style_is_left_alone() -> None:
+    """Drawing changes no setting of matplotlib, and follows a dark style with its text."""
+    with mpl.rc_context({"text.color": "white"}):
+        before = dict(mpl.rcParams)
+        ax = _draw("monthly_flow")
+        assert dict(mpl.rcParams) == before
+        assert ax.lines[0].get_color() == "white"
+
+
+def test_matplotlib_loads_when_a_plot_is_drawn() -> None:
+    """Importing the plots loads neither matplotlib nor pandas."""
+    code = "import sys, p2p_analytics.plots; print(sorted({'matplotlib', 'pandas'} & set(sys.modules)))"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)  # noqa: S603 - our own words
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,87 @@
+"""A running sandbox and somebody who asks it things over HTTP."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import requests
+
+from p2p_analytics.sandbox import SandboxServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass
+class Asker:
+    """A session that holds a token and reads numbers exactly."""
+
+    server: SandboxServer
+    token: str | None
+    session: requests.Session = field(default_factory=requests.Session)
+
+    def get(self, path: str, **parameters: object) -> requests.Response:
+        """Ask for a path below the base URL."""
+        if self.token is not None:
+            parameters = {"access_token": self.token, **parameters}
+        return self.session.get(f"{self.server.base_url}{path}", params=parameters, timeout=10, allow_redirects=False)
+
+    def ok(self, path: str, **parameters: object) -> Any:  # noqa: ANN401 - a JSON body
+        """Ask, and return the body of a 200."""
+        response = self.get(path, **parameters)
+        assert response.status_code == 200, response.text
+        return json.loads(response.content, parse_float=Decimal)
+
+    def refused(self, path: str, **parameters: object) -> tuple[int, str]:
+        """Ask, and return the status and the code of the error envelope."""
+        response = self.get(path, **parameters)
+        return response.status_code, code_of(response)
+
+    def all_payments(self, **parameters: object) -> list[Any]:
+        """Return everything, one second of overlap at each next link and duplicates dropped."""
+        found: dict[str, Any] = {}
+        page = self.ok("/payments", limit=50, **parameters)
+        while True:
+            found |= {item["id"]: item for item in page["data"]}
+            if page["pagination"]["next"] is None:
+                return list(found.values())
+            last = page["data"][-1]["date_created"][:19]
+            page = self.ok("/payments", limit=50, **{**parameters, "before": f"{last}.999999"})
+
+
+def code_of(response: requests.Response) -> str:
+    """Return the code of an error envelope, after checking that it is exactly one."""
+    body = response.json()
+    assert set(body) == {"error"}
+    assert set(body["error"]) == {"message", "code"}
+    assert isinstance(body["error"]["message"], str)
+    assert body["error"]["message"].endswith(".")
+    assert isinstance(body["error"]["code"], str)
+    return body["error"]["code"]
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[SandboxServer]:
+    """Run one sandbox with the default town, for tests that only read."""
+    with SandboxServer() as running:
+        yield running
+
+
+@pytest.fixture
+def ask(server: SandboxServer) -> Iterator[object]:
+    """Return a maker of askers: ask(user=None, *scopes)."""
+    made: list[Asker] = []
+
+    def make(user: str | None = None, *scopes: str, on: SandboxServer = server, token: str | None = None) -> Asker:
+        asker = Asker(on, token if token is not None else on.token(user or on.viewer, *scopes))
+        asker.session.trust_env = False
+        made.append(asker)
+        return asker
+
+    yield make
+    for asker in made:
+        asker.session.close()

@@ -1,0 +1,246 @@
+"""Paging, filters, order and limits of the two lists."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from p2p_analytics.sandbox import SandboxServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Asking = Callable[..., Any]
+
+NOON = datetime(2024, 3, 1, 12, tzinfo=UTC)
+MAYA, NOOR, TOM = "maya-lindqvist", "noor-haddad", "tom-ohara"
+SHAPES = (("pay", "settled"), ("charge", "settled"), ("pay", "failed"), ("charge", "pending"), ("charge", "cancelled"))
+
+
+@pytest.fixture(scope="module")
+def crafted() -> Iterator[SandboxServer]:
+    """Run a town whose far past holds 100 payments made for these tests, one an hour, between three people."""
+    with SandboxServer(years=1) as running:
+        actors = (MAYA, NOOR, TOM)
+        running.add_payments(
+            MAYA,
+            [
+                {
+                    "payment_id": str(5_000 + number),
+                    "date_created": NOON + timedelta(hours=number),
+                    "actor": actors[number % 3],
+                    "action": SHAPES[number % 5][0],
+                    "status": SHAPES[number % 5][1],
+                }
+                for number in range(100)
+            ],
+        )
+        yield running
+
+
+CRAFTED = {"after": "2024-03-01T11:59:59", "before": "2024-03-06"}
+
+
+def numbers(body: dict[str, Any]) -> list[int]:
+    """Return which crafted payments a page holds."""
+    return [int(item["id"]) - 5_000 for item in body["data"]]
+
+
+def test_default_and_largest_page(ask: Asking, crafted: SandboxServer) -> None:
+    """A page has 20 items by default and 50 at most; a larger limit is clamped without complaint."""
+    me = ask(on=crafted)
+    assert len(me.ok("/payments", **CRAFTED)["data"]) == 20
+    for limit, size in ((1, 1), (7, 7), ("050", 50), (51, 50), (100_000, 50), ("9" * 3_000, 50)):
+        assert len(me.ok("/payments", limit=limit, **CRAFTED)["data"]) == size
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "ten", "1.5", "1e1", "٣", "0x10", "1\x00"])
+@pytest.mark.parametrize("path", ["/payments", "/users/{id}/friends"])
+def test_a_limit_that_is_none(ask: Asking, server: SandboxServer, path: str, limit: object) -> None:
+    """A limit below one or not a whole number is refused."""
+    assert ask().refused(path.format(id=server.people[0].user_id), limit=limit) == (400, "400")
+
+
+def test_newest_first(ask: Asking, crafted: SandboxServer) -> None:
+    """Payments come newest first."""
+    assert numbers(ask(on=crafted).ok("/payments", limit=50, **CRAFTED)) == list(range(99, 49, -1))
+
+
+def test_both_bounds_exclude_their_instant(ask: Asking, crafted: SandboxServer) -> None:
+    """Before and after leave out a payment of that very instant."""
+    body = ask(on=crafted).ok("/payments", after="2024-03-01T13:00:00Z", before="2024-03-01T17:00:00Z")
+    assert numbers(body) == [4, 3, 2]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2024-03-02T00:00:00Z", "2024-03-02T00:00:00", "2024-03-02T00:00:00.000", "2024-03-02 00:00:00", "2024-03-02",
+        "2024-03-02T02:00:00+02:00", "2024-03-02T02:00:00+0200", "2024-03-01T19:00:00-05:00",
+        "2024-03-02T02:00:00 02:00",
+    ],
+)  # fmt: skip
+def test_every_spelling_of_a_bound(ask: Asking, crafted: SandboxServer, text: str) -> None:
+    """A bound may have Z, no zone (UTC), a fraction, an offset, or be a date (its first moment)."""
+    assert numbers(ask(on=crafted).ok("/payments", after="2024-03-01T20:00:00", before=text)) == [11, 10, 9]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["yesterday", "1709294400", "2024-02-30", "2024-13-01", "0000-00-00", "2024-03-01T25:00:00Z",
+     "2024-03-01T12:00:60Z", "2024-03-01T12",
+     "99999-01-01", "2024-03-01T12:00:00ZZ", "\u0662\u0660\u0662\u0664-03-01", "2024-03-01\x00"],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["before", "after"])
+def test_no_datetime(ask: Asking, name: str, text: str) -> None:
+    """What is no datetime, or none that exists, is refused."""
+    assert ask().refused("/payments", **{name: text}) == (400, "400")
+
+
+@pytest.mark.parametrize(
+    ("filters", "keep"),
+    [
+        ({"action": "pay"}, lambda n: n % 5 in (0, 2)),
+        ({"action": "charge"}, lambda n: n % 5 in (1, 3, 4)),
+        ({"status": "pending"}, lambda n: n % 5 == 3),
+        ({"status": "expired"}, lambda n: False),
+        ({"status": "failed,cancelled"}, lambda n: n % 5 in (2, 4)),
+        ({"status": " failed , cancelled,"}, lambda n: n % 5 in (2, 4)),
+        ({"status": "settled", "action": "charge"}, lambda n: n % 5 == 1),
+        ({"actor": "{maya}"}, lambda n: n % 3 == 0),
+        ({"actor": "{noor},{tom}"}, lambda n: n % 3 != 0),
+        ({"actor": "{noor}", "status": "settled", "action": "pay"}, lambda n: n % 3 == 1 and n % 5 == 0),
+        ({"actor": "999"}, lambda n: False),
+        ({"action": "", "status": "", "actor": ""}, lambda n: True),
+        ({"offset": "3", "metadata": "x"}, lambda n: True),
+    ],
+)
+@pytest.mark.parametrize("limit", [7, 50])
+def test_filters_on_every_page(
+    ask: Asking, crafted: SandboxServer, filters: dict[str, str], keep: Callable[[int], bool], limit: object
+) -> None:
+    """Filters select, together and with several values; blank and unknown ones do nothing; next carries them all."""
+    me = ask(on=crafted)
+    ids = {name.split("-")[0]: me_id for me_id, name, _ in crafted.people}
+    filters = {name: value.format(**ids) for name, value in filters.items()}
+    page, found = me.ok("/payments", limit=limit, **filters, **CRAFTED), []
+    while True:
+        assert len(page["data"]) <= limit
+        found += numbers(page)
+        following = page["pagination"]["next"]
+        if following is None:
+            break
+        response = me.session.get(f"{following}&access_token={me.token}", timeout=10)
+        page = response.json()
+    assert found == [number for number in range(99, -1, -1) if keep(number)]
+
+
+def test_the_form_of_the_next_link(ask: Asking, crafted: SandboxServer) -> None:
+    """Next is absolute, from the service's own address, without the token, with limit, filters and a whole second."""
+    me = ask(on=crafted)
+    noor = next(one.user_id for one in crafted.people if one.username == NOOR)
+    for headers in ({}, {"Host": "localhost:1"}):
+        me.session.headers.update(headers)
+        asked = {"limit": 3, "status": "settled,failed", "actor": noor, "action": "pay", "after": "2024-03-01"}
+        link = me.ok("/payments", before="2024-03-05T00:00:00.5Z", junk="1", **asked)["pagination"]["next"]
+        assert link.startswith(f"{crafted.base_url}/payments?")
+        assert "token" not in link
+        assert me.token not in link
+        query = parse_qs(urlsplit(link).query, strict_parsing=True)
+        before = query.pop("before")
+        assert before == ["2024-03-04T07:00:00"]
+        assert query == {name: [str(value)] for name, value in asked.items()}
+
+
+def test_next_carries_the_clamped_default(ask: Asking, crafted: SandboxServer) -> None:
+    """Next names the page size in force, also where the request named none or too large a one."""
+    me = ask(on=crafted)
+    for given, stated in (({}, "20"), ({"limit": 1_000}, "50")):
+        link = me.ok("/payments", **given, **CRAFTED)["pagination"]["next"]
+        assert parse_qs(urlsplit(link).query)["limit"] == [stated]
+
+
+def test_last_page(ask: Asking, crafted: SandboxServer) -> None:
+    """On the last page next is null; a list without items is one page."""
+    me = ask(on=crafted)
+    assert me.ok("/payments", **{**CRAFTED, "after": "2024-03-05T03:00:00"})["pagination"] == {"next": None}
+    assert me.ok("/payments", before="1999-01-01") == {"pagination": {"next": None}, "data": []}
+    exactly = me.ok("/payments", after="2024-03-01T11:00:00", before="2024-03-01T15:00:00", limit=3)
+    assert numbers(exactly) == [2, 1, 0]
+    assert exactly["pagination"] == {"next": None}
+
+
+def test_ties_of_one_second(ask: Asking) -> None:
+    """Payments of one instant are ordered by their ids as numbers; the documented next link passes over such a tie."""
+    with SandboxServer(years=1) as own:
+        me = ask(on=own)
+        ids = ["9", "10", "9007199254740993", "9007199254740992"]
+        own.add_payments(MAYA, [{"date_created": NOON, "payment_id": one} for one in ids])
+        own.add_payments(MAYA, [{"date_created": NOON - timedelta(days=1), "payment_id": "8"}])
+        first = me.ok("/payments", before="2024-03-02", limit=3)
+        second = me.session.get(f"{first['pagination']['next']}&access_token={me.token}", timeout=10).json()
+        overlapping = me.ok("/payments", before="2024-03-01T12:00:01", limit=50)
+        me.session.close()
+    assert [item["id"] for item in first["data"]] == ["9007199254740993", "9007199254740992", "10"]
+    assert [item["id"] for item in second["data"]] == ["8"]
+    assert [item["id"] for item in overlapping["data"]] == ["9007199254740993", "9007199254740992", "10", "9", "8"]
+
+
+def test_a_large_history_pages_completely(ask: Asking) -> None:
+    """10,000 crafted payments load fast; walking them with a second of overlap finds each exactly once."""
+    with SandboxServer(people=3, years=1) as own:
+        me = ask(on=own)
+        start = datetime(2001, 1, 1, tzinfo=UTC)
+        made = own.add_payments(
+            MAYA, ({"date_created": start + timedelta(seconds=number - number % 10 // 9)} for number in range(10_000))
+        )
+        found = [item["id"] for item in me.all_payments(before="2002-01-01")]
+        me.session.close()
+    assert sorted(found) == sorted(made)
+
+
+@pytest.mark.parametrize("filters", [{"action": "give"}, {"action": "pay,charge"}, {"action": "PAY"},
+                                     {"status": "done"}, {"status": "settled,done"}, {"actor": "maya"},
+                                     {"actor": "1,x"}, {"actor": "-1"}, {"actor": "1\x00"}])  # fmt: skip
+def test_unknown_words_are_refused(ask: Asking, filters: dict[str, str]) -> None:
+    """A word outside the document's closed lists, or an actor that is no id, is refused, never ignored."""
+    assert ask().refused("/payments", **filters) == (400, "400")
+
+
+def test_a_parameter_given_twice(ask: Asking, server: SandboxServer) -> None:
+    """A documented parameter that is given twice is refused: nobody guesses which one is meant."""
+    me = ask()
+    for name, values in (("status", ("settled", "pending")), ("limit", ("1", "2")), ("access_token", (me.token, "x"))):
+        assert me.refused("/payments", **{name: values}) == (400, "400")
+
+
+def test_friends_ascend_and_next_has_after(ask: Asking, server: SandboxServer) -> None:
+    """Friends come by id as a number; next carries `after`, the last id, and limit; following it loses nobody."""
+    me, mine = ask(), server.people[0].user_id
+    everyone = [item["id"] for item in me.ok(f"/users/{mine}/friends", limit=50)["data"]]
+    assert everyone == sorted(everyone, key=int)
+    assert len({len(one) for one in everyone}) > 1, "ids of several lengths make this test worth something"
+    page, found = me.ok(f"/users/{mine}/friends", limit=2), []
+    while True:
+        found += [item["id"] for item in page["data"]]
+        link = page["pagination"]["next"]
+        if link is None:
+            break
+        assert link == f"{server.base_url}/users/{mine}/friends?after={found[-1]}&limit=2"
+        page = me.session.get(f"{link}&access_token={me.token}", timeout=10).json()
+    assert found == everyone
+
+
+def test_friends_before(ask: Asking, server: SandboxServer) -> None:
+    """Before keeps the user ids less than it, as numbers, on the first page and on the next ones."""
+    me, mine = ask(), server.people[0].user_id
+    everyone = [item["id"] for item in me.ok(f"/users/{mine}/friends", limit=50)["data"]]
+    page = me.ok(f"/users/{mine}/friends", before=everyone[-1], limit=50)
+    assert [item["id"] for item in page["data"]] == everyone[:-1]
+    link = me.ok(f"/users/{mine}/friends", before=everyone[-1], limit=1)["pagination"]["next"]
+    assert parse_qs(urlsplit(link).query) == {"after": [everyone[0]], "limit": ["1"], "before": [everyone[-1]]}
+    assert me.ok(f"/users/{mine}/friends", before="9" * 3_000)["data"] != []
+    assert me.refused(f"/users/{mine}/friends", before="x") == (400, "400")

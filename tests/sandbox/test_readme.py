@@ -1,0 +1,33 @@
+"""The sandbox's README says what is so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import p2p_analytics.sandbox
+
+README = (Path(p2p_analytics.sandbox.__file__).parent / "README.md").read_text(encoding="utf-8")
+
+
+def test_each_decision_names_tests_that_exist() -> None:
+    """Every row of the table of decisions names its test, and every named test exists."""
+    here = Path(__file__).parent
+    defined = {path.stem for path in here.glob("test_*.py")}
+    defined |= {
+        name for path in here.glob("test_*.py") for name in re.findall(r"^def (test_\w+)", path.read_text(), re.M)
+    }
+    table = README.partition("## What the document leaves open")[2]
+    rows = [line for line in table.splitlines() if line.startswith("| ") and not line.startswith("| open in")]
+    named = [re.findall(r"`(test_\w+)`", row) for row in rows]
+    assert len(rows) > 20
+    assert all(named)
+    assert {name for names in named for name in names} <= defined
+
+
+def test_the_python_example_runs() -> None:
+    """The example of the README runs as it stands."""
+    (example,) = re.findall(r"```python\n(.*?)```", README, re.S)
+    names: dict[str, object] = {}
+    exec(compile(example, "README.md", "exec"), names)  # noqa: S102 - the README's own example
+    assert names["server"].base_url.endswith("/v1")

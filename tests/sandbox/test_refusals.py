@@ -1,0 +1,195 @@
+"""Everything that is refused is refused in the document's envelope, and nothing makes the service fail."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
+
+import pytest
+import requests
+
+from p2p_analytics.sandbox import SandboxServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Asking = Callable[..., Any]
+
+ODD = [
+    "%00", "a%00b", "%ff%fe", "%", "%zz", "9" * 4_096, "1" * 20, "9223372036854775807", "9223372036854775808",
+    "-1", "0", "01", "1.0", "1e3", "%D9%A1", "..%2f..%2fetc", "null", "%F0%9F%8D%95", "'%20OR%201=1--", "+1", "1%20",
+]  # fmt: skip
+
+
+def envelope(status: int, body: bytes) -> str:
+    """Return the code of an error envelope."""
+    assert status < 500
+    error = json.loads(body)
+    assert set(error) == {"error"}
+    assert {name: type(value) for name, value in error["error"].items()} == {"message": str, "code": str}
+    return error["error"]["code"]
+
+
+def send(server: SandboxServer, method: str, target: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
+    """Send a request whose target goes out as it is written."""
+    connection = http.client.HTTPConnection(urlsplit(server.base_url).netloc, timeout=10)
+    try:
+        connection.putrequest(method, target, skip_host="Host" in headers)
+        for name, value in headers.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        response = connection.getresponse()
+        return response.status, dict(response.headers), response.read()
+    finally:
+        connection.close()
+
+
+def test_no_token(ask: Asking, server: SandboxServer) -> None:
+    """A request without a token, or with a blank one: 401, code 267."""
+    for target in ("/v1/me", "/v1/me?access_token=", "/v1/payments?access_token=%20"):
+        status, headers, body = send(server, "GET", target)
+        assert (status, envelope(status, body)) == (401, "267")
+        assert headers["www-authenticate"].startswith("Bearer")
+
+
+@pytest.mark.parametrize("token", ["nonsense", "null", "\ud83d", "ä", "x" * 4_096, "a\x00b", "' OR 1=1 --"])
+def test_invalid_token(server: SandboxServer, token: str) -> None:
+    """A token that was never issued, whatever it looks like: 401, code 261."""
+    status, _, body = send(server, "GET", f"/v1/me?access_token={quote(token, errors='surrogatepass')}")
+    assert (status, envelope(status, body)) == (401, "261")
+
+
+def test_expired_token(ask: Asking, server: SandboxServer) -> None:
+    """A token whose time is over, by age or because a test ended it: 401, code 265."""
+    assert ask(token=server.token(server.viewer, seconds=0)).refused("/me") == (401, "265")
+    token = server.token(server.viewer)
+    me = ask(token=token)
+    me.ok("/me")
+    server.expire(token)
+    assert me.refused("/me") == (401, "265")
+
+
+def test_a_token_lives_thirty_minutes(ask: Asking) -> None:
+    """A token is good for 30 minutes of the wall clock, which has nothing to do with the town's."""
+    time = [1_000_000_000.0]
+    with SandboxServer(people=3, years=1, clock=lambda: time[0]) as own:
+        me = ask(on=own)
+        time[0] += 30 * 60 - 1
+        assert me.get("/me").status_code == 200
+        time[0] += 1
+        assert me.refused("/me") == (401, "265")
+        me.session.close()
+
+
+def test_the_token_may_be_a_header(ask: Asking, server: SandboxServer) -> None:
+    """A bearer token in the Authorization header is taken as well; with one in the query too it is refused."""
+    token = server.token(server.viewer)
+    assert send(server, "GET", "/v1/me", Authorization=f"bearer {token}")[0] == 200
+    status, _, body = send(server, "GET", f"/v1/me?access_token={token}", Authorization=f"Bearer {token}")
+    assert (status, envelope(status, body)) == (400, "400")
+    assert send(server, "GET", f"/v1/me?access_token={token}", Authorization="Basic eDp5")[0] == 200
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("path", ["/v1/users/{}", "/v1/users/{}/friends", "/v1/payments/{}"])
+def test_an_id_of_nobody(server: SandboxServer, path: str, odd: str) -> None:
+    """What is no id, or the id of nothing: 404, code 283, and never a failure."""
+    status, _, body = send(server, "GET", path.format(odd) + f"?access_token={server.token(server.viewer)}")
+    assert (status, envelope(status, body)) == (404, "283")
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("name", ["limit", "before", "after", "action", "actor", "status"])
+def test_odd_parameters(server: SandboxServer, name: str, odd: str) -> None:
+    """Any value of a parameter is either understood or refused with the envelope."""
+    token = server.token(server.viewer)
+    for path in ("/v1/payments", f"/v1/users/{server.people[0].user_id}/friends"):
+        status, _, body = send(server, "GET", f"{path}?access_token={token}&{name}={odd}")
+        assert status in (200, 400)
+        if status == 400:
+            assert envelope(status, body) == "400"
+
+
+@pytest.mark.parametrize("target", ["/", "/v1", "/v1/", "/v2/me", "/v1/me/", "/v1/nothing", "/me", "/v1//me", "/docs",
+                                    "/openapi.json", "/v1/users/", "/v1/payments/1/2", "/v1/%2e%2e/me"])  # fmt: skip
+def test_unknown_paths(server: SandboxServer, target: str) -> None:
+    """A path outside the document: 404 in the envelope."""
+    status, _, body = send(server, "GET", target)
+    assert (status, envelope(status, body)) == (404, "283")
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "allow"),
+    [
+        ("POST", "/v1/me", "GET"),
+        ("DELETE", "/v1/payments/1", "GET"),
+        ("PATCH", "/v1/oauth/authorize", "GET"),
+        ("GET", "/v1/oauth/consent", "POST"),
+        ("PROPFIND", "/v1/payments", "GET"),
+    ],
+)
+def test_wrong_method(server: SandboxServer, method: str, target: str, allow: str) -> None:
+    """A method that a path does not take: 405 with the complete Allow header."""
+    status, headers, body = send(server, method, target)
+    assert (status, envelope(status, body)) == (405, "405")
+    assert headers["allow"] == allow
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "[::2]", "", "[::1"]
+)
+def test_other_hosts(server: SandboxServer, host: str) -> None:
+    """A Host header that is not this machine's own name: 400, so no web page reads the sandbox by its name."""
+    status, _, body = send(server, "GET", f"/v1/me?access_token={server.token(server.viewer)}", Host=host)
+    assert (status, envelope(status, body)) == (400, "400")
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:99", "127.0.0.1", "[::1]", "[::1]:8400"])
+def test_own_hosts(server: SandboxServer, host: str) -> None:
+    """The machine's own names are answered, whatever the port."""
+    assert send(server, "GET", f"/v1/me?access_token={server.token(server.viewer)}", Host=host)[0] == 200
+
+
+def test_large_bodies(server: SandboxServer) -> None:
+    """A body over 64 KB: 413, whether its length is declared or it comes in chunks."""
+    url = f"{server.base_url}/oauth/consent"
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    for body in (b"ticket=" + b"x" * 70_000, iter([b"ticket=", *[b"x" * 10_000] * 7])):
+        response = requests.post(url, data=body, headers=headers, timeout=10)
+        assert (response.status_code, envelope(response.status_code, response.content)) == (413, "413")
+
+
+@pytest.mark.parametrize("kind", ["application/json", "multipart/form-data", "multipart/form-data; boundary=x",
+                                  "text/x", "application/x-www-form-urlencoded"])  # fmt: skip
+@pytest.mark.parametrize("body", [b"", b"\x00\xff", b"ticket=%ff%zz&ticket=2", b"--x\r\n\r\n", b"a=1&" * 500])
+def test_odd_forms(server: SandboxServer, kind: str, body: bytes) -> None:
+    """Any body of a form is refused with the envelope, never a failure."""
+    for step in ("sign-in", "consent"):
+        url = f"{server.base_url}/oauth/{step}"
+        response = requests.post(url, data=body, headers={"Content-Type": kind}, timeout=10)
+        assert 400 <= response.status_code < 500
+        envelope(response.status_code, response.content)
+
+
+def test_garbage_on_the_wire(server: SandboxServer) -> None:
+    """Bytes that are no HTTP get a 400 and do not hurt the next request."""
+    host, port = urlsplit(server.base_url).netloc.split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as raw:
+        raw.sendall(b"\x16\x03\x01\x00\xa5 nonsense\r\n\r\n")
+        assert b" 400 " in raw.recv(1_000)
+    assert send(server, "GET", "/v1/me")[0] == 401
+
+
+def test_a_failure_is_an_envelope_too(ask: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mistake in the sandbox itself answers with the envelope and status 500, without saying what broke."""
+    with SandboxServer(people=3, years=1) as own:
+        me = ask(on=own)
+        monkeypatch.setattr(own.store, "payments", lambda *_: 1 / 0)
+        response = me.get("/payments")
+        me.session.close()
+    assert response.status_code == 500
+    assert response.json()["error"]["code"] == "500"
+    assert "division" not in response.text

@@ -1,0 +1,285 @@
+"""The server as a context manager and as a foreground command: its start, its end, and what it leaves behind."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import logging
+import os
+import signal
+import socket
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+import time
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import requests
+
+from p2p_analytics.sandbox import SandboxServer, SettingError, UnknownPersonError
+from p2p_analytics.sandbox.errors import SandboxError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Asking = Callable[..., Any]
+
+
+def run(code: str) -> str:
+    """Return what a program prints in a process of its own."""
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, check=True, text=True).stdout  # noqa: S603 - our own code
+
+
+def test_what_a_running_sandbox_tells(server: SandboxServer) -> None:
+    """The base URL is loopback and ends in /v1; the viewer comes first among the people; now is the town's."""
+    address = urlsplit(server.base_url)
+    assert (address.scheme, address.hostname, address.path) == ("http", "127.0.0.1", "/v1")
+    assert server.people[0].username == server.viewer == "maya-lindqvist"
+    assert len(server.people) == 12
+    assert server.now.isoformat() == "2025-06-30T18:00:00+00:00"
+
+
+def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the block the port refuses, the thread has ended and the temporary folder is gone, also after an error."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    threads = threading.active_count()
+    server = SandboxServer(people=3, years=1)
+    with contextlib.suppress(ZeroDivisionError), server:
+        (folder,) = tmp_path.iterdir()
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        requests.get(f"{server.base_url}/me", timeout=5)
+        raise ZeroDivisionError
+    assert list(tmp_path.iterdir()) == []
+    assert threading.active_count() == threads
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", urlsplit(server.base_url).port), timeout=2)
+    with pytest.raises(SettingError, match="not running"):
+        _ = server.store
+
+
+def test_a_stop_does_not_wait_for_idle_connections() -> None:
+    """A client that keeps its connection open does not delay the end."""
+    with SandboxServer(people=3, years=1) as server:
+        connection = http.client.HTTPConnection(urlsplit(server.base_url).netloc, timeout=5)
+        connection.request("GET", "/v1/me")
+        connection.getresponse().read()
+        started = time.monotonic()
+    assert time.monotonic() - started < 4
+    connection.close()
+
+
+def test_two_sandboxes_share_nothing(ask: Asking, server: SandboxServer) -> None:
+    """Two servers run side by side; a token of one is unknown to the other."""
+    with SandboxServer(people=3, years=1) as other:
+        assert other.base_url != server.base_url
+        stranger = ask(on=other, token=server.token(server.viewer))
+        assert stranger.refused("/me") == (401, "261")
+        stranger.session.close()
+
+
+def test_a_database_file_is_used_again(ask: Asking, tmp_path: Path) -> None:
+    """A file keeps its town, crafted payments and tokens; it is its owner's alone; other settings are refused."""
+    path = tmp_path / "town.sqlite"
+    with SandboxServer(5, people=3, years=1, db=path) as first:
+        token = first.token(first.viewer)
+        (made,) = first.add_payments(first.viewer, [{"date_created": first.now, "note": "kept"}])
+        modes = {stat.S_IMODE(one.stat().st_mode) for one in tmp_path.iterdir()}
+    assert modes == {0o600}
+    with SandboxServer(5, people=3, years=1, db=path) as second:
+        me = ask(on=second, token=token)
+        assert me.ok(f"/payments/{made}")["data"]["note"] == "kept"
+        me.session.close()
+    with pytest.raises(SettingError, match="another town"), SandboxServer(6, people=3, years=1, db=path):
+        pass
+
+
+def foreign_database() -> bytes:
+    """Return a database of something else."""
+    connection = sqlite3.connect(":memory:")
+    with contextlib.closing(connection):
+        connection.execute("CREATE TABLE settings (x)")
+        return connection.serialize()
+
+
+@pytest.mark.parametrize("content", [b"no database, but long enough for one" * 40, b"x", foreign_database()])
+def test_a_file_that_is_no_sandbox(tmp_path: Path, content: bytes) -> None:
+    """A file that is something else is refused, and stays as it was."""
+    path = tmp_path / "notes.txt"
+    path.write_bytes(content)
+    with pytest.raises(SettingError, match="no sandbox database"), SandboxServer(db=path):
+        pass
+    assert path.read_bytes() == content
+
+
+def test_settings_that_cannot_be(tmp_path: Path, server: SandboxServer) -> None:
+    """A taken port, a folder that is not there, and odd numbers: one sentence each, and nothing keeps running."""
+    threads = threading.active_count()
+    taken = urlsplit(server.base_url).port
+    for settings in ({"port": taken}, {"port": 70_000}, {"db": tmp_path / "no" / "db"}, {"latency": -1}, {"people": 1}):
+        with pytest.raises(SettingError, match=r"\.$"), SandboxServer(**settings):
+            pass
+    assert threading.active_count() == threads
+
+
+def test_an_unknown_person(server: SandboxServer) -> None:
+    """An unknown person is a ValueError whose one sentence names people who exist."""
+    for call in (lambda: server.token("nobody"), lambda: server.token("1"), lambda: server.add_payments("nobody", []),
+                 lambda: server.add_payments(server.viewer, [{"date_created": server.now, "actor": "x"}])):  # fmt: skip
+        with pytest.raises(UnknownPersonError, match=r"^Nobody in this town is called .*maya-lindqvist.*\.$") as caught:
+            call()
+        assert isinstance(caught.value, ValueError)
+        assert isinstance(caught.value, SandboxError)
+
+
+def test_an_unknown_scope(server: SandboxServer) -> None:
+    """A scope outside the document is refused when a token is asked for."""
+    with pytest.raises(SettingError, match="access_profile"):
+        server.token(server.viewer, "read_minds")
+
+
+def test_a_person_by_id(ask: Asking, server: SandboxServer) -> None:
+    """A token can be asked for by user id as well."""
+    assert ask(server.people[3].user_id).ok("/me")["data"]["user"]["id"] == server.people[3].user_id
+
+
+def test_requests_are_counted_without_the_token(ask: Asking) -> None:
+    """Service requests are counted, refused ones too, with their query but without the token; sign-in pages are not."""
+    with SandboxServer(people=3, years=1) as own:
+        me = ask(on=own)
+        me.get("/payments", limit=3, status="settled,pending")
+        me.get("/me")
+        me.get("/nothing", Access_Token="secret")
+        own.sign_in(own.authorize_url(), own.viewer)
+        me.session.close()
+        assert own.requests == [
+            ("GET", "/v1/payments?limit=3&status=settled,pending"), ("GET", "/v1/me"), ("GET", "/v1/nothing"),
+        ]  # fmt: skip
+
+
+def test_latency(ask: Asking) -> None:
+    """Latency delays each answer, and requests wait side by side."""
+    with SandboxServer(people=3, years=1, latency=0.2) as own:
+        askers = [ask(on=own) for _ in range(4)]
+        threads = [threading.Thread(target=asker.get, args=("/me",)) for asker in askers]
+        started = time.monotonic()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        took = time.monotonic() - started
+        for asker in askers:
+            asker.session.close()
+    assert 0.2 <= took < 0.7
+
+
+def test_tokens_are_nowhere(ask: Asking, tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: Any) -> None:  # noqa: ANN401
+    """A token is in no file of the database, in no log line at DEBUG, and in nothing printed, whatever was asked."""
+    caplog.set_level(logging.DEBUG)
+    for name in ("urllib3", "urllib3.connectionpool"):
+        caplog.set_level(logging.INFO, logger=name)  # the asking side's own log is not the sandbox's
+    with SandboxServer(people=3, years=1, db=tmp_path / "db") as own:
+        tokens = [
+            own.token(own.viewer),
+            parse_qs(urlsplit(own.sign_in(own.authorize_url(), own.viewer)).query)["access_token"][0],
+        ]
+        for token in tokens:
+            me = ask(on=own, token=token)
+            for path in ("/me", "/payments", "/nothing", "/payments/1", "/users/x"):
+                me.get(path)
+                me.get(path, limit=token, before=token, status=token)
+            me.session.post(f"{own.base_url}/oauth/consent", data={"ticket": token, "decision": token}, timeout=5)
+            me.session.close()
+        own.expire(tokens[0])
+        stored = b"".join(one.read_bytes() for one in tmp_path.iterdir())
+        seen = repr(own.requests)
+    printed = "".join(capfd.readouterr())
+    assert len(stored) > 100_000
+    for token in tokens:
+        assert token.encode() not in stored
+        assert token not in caplog.text
+        assert token not in printed
+        assert token not in seen.replace(f"limit={token}", "").replace(f"before={token}", "").replace(
+            f"status={token}", ""
+        )
+
+
+def test_importing_is_light() -> None:
+    """Importing the sandbox loads neither the web framework nor the server."""
+    code = (
+        "import sys, p2p_analytics.sandbox; "
+        "print(sorted({'fastapi', 'starlette', 'uvicorn', 'jinja2', 'orjson', 'sqlite3.dbapi2'} & set(sys.modules)))"
+    )
+    printed = run(code)
+    assert printed.strip() in ("[]", "['sqlite3.dbapi2']")
+
+
+def test_a_missing_framework_is_one_sentence() -> None:
+    """Without the web framework the sandbox says what to install."""
+    code = (
+        "import sys; sys.modules['fastapi'] = None\n"
+        "from p2p_analytics.sandbox import SandboxServer, SettingError\n"
+        "try:\n    SandboxServer(people=3, years=1).__enter__()\nexcept SettingError as error:\n    print(error)\n"
+    )
+    printed = run(code)
+    assert printed.strip().endswith("install it with: pip install 'p2p_analytics[sandbox]'.")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_serve_until_interrupted(tmp_path: Path, number: signal.Signals) -> None:
+    """The foreground command prints where it is and how to get a token; Ctrl-C and SIGTERM end it quietly."""
+    code = "from p2p_analytics.sandbox import serve; serve(0, people=3, years=1)"
+    with subprocess.Popen(  # noqa: S603 - our own code
+        [sys.executable, "-c", code],
+        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            lines = []
+            while not lines or "Ctrl-C" not in lines[-1]:
+                lines.append(process.stdout.readline())
+                assert lines[-1], process.stderr.read()
+            base_url = lines[0].split()[-1]
+            assert requests.get(f"{base_url}/me", timeout=5).status_code == 401
+            assert "maya-lindqvist" in lines[1]
+            assert "/v1/oauth/authorize?client_id=" in "".join(lines)
+            process.send_signal(number)
+            _, errors = process.communicate(timeout=10)
+        finally:
+            process.kill()
+    assert (process.returncode, errors) == (0, "")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("draft", "reason"),
+    [
+        ({"payment_id": "5", "amount_cents": -1}, "cannot be stored"),
+        ({"payment_id": "007"}, "leading zeros"),
+        ({"payment_id": "9" * 19}, "digits"),
+        ({"date_created": datetime(2024, 1, 1)}, "zone"),  # noqa: DTZ001 - what is refused
+    ],
+)
+def test_crafted_payments_that_cannot_be(server: SandboxServer, draft: dict[str, object], reason: str) -> None:
+    """A crafted payment that the store could not give back as it is, is refused with one sentence."""
+    with pytest.raises(SettingError, match=reason):
+        server.add_payments(server.viewer, [{"date_created": server.now, **draft}])
+
+
+def test_crafted_payments_are_all_or_nothing(ask: Asking) -> None:
+    """Where one of several crafted payments has an id that is taken, none of them is stored."""
+    with SandboxServer(people=3, years=1) as own:
+        me = ask(on=own)
+        drafts = [{"date_created": own.now, "payment_id": one} for one in ("11", "12", "11")]
+        with pytest.raises(SettingError, match="cannot be stored"):
+            own.add_payments(own.viewer, drafts)
+        assert me.refused("/payments/12") == (404, "283")
+        me.session.close()

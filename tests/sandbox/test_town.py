@@ -1,0 +1,193 @@
+"""The demo town: the same for the same seed, and with everything in it that real histories hold."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from p2p_analytics.sandbox import SandboxServer, SettingError, town
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Asking = Callable[..., Any]
+
+DIGEST = (
+    "import hashlib; from p2p_analytics.sandbox import town; "
+    "built = town.build(11, people=20, years=2); "
+    "print(hashlib.sha256(repr((built.people, built.friendships, built.payments)).encode()).hexdigest())"
+)
+
+
+def instant(text: str) -> datetime:
+    """Return any of the three spellings as an instant."""
+    return datetime.fromisoformat(text.removesuffix("Z")).replace(tzinfo=UTC)
+
+
+def pages(ask: Asking, seed: int) -> bytes:
+    """Return all of a town's answers to its viewer, without the server's port."""
+    with SandboxServer(seed, years=1) as own:
+        me = ask(on=own)
+        answers = [me.get("/me"), me.get(f"/users/{own.people[0].user_id}/friends")]
+        before = "2026-01-01"
+        while True:
+            answers.append(me.get("/payments", limit=50, before=before))
+            body = answers[-1].json()
+            if body["pagination"]["next"] is None:
+                break
+            before = body["data"][-1]["date_created"]
+        me.session.close()
+        return b"".join(answer.content for answer in answers).replace(own.base_url.encode(), b"")
+
+
+def test_a_seed_gives_the_same_bytes(ask: Asking) -> None:
+    """Two servers of one seed answer with the same bytes; another seed's answers differ."""
+    first = pages(ask, 3)
+    assert len(first) > 50_000
+    assert first == pages(ask, 3)
+    assert first != pages(ask, 4)
+
+
+def test_a_seed_gives_the_same_town_in_every_process() -> None:
+    """The order of sets and hashes, which differs from process to process, does not reach the town."""
+    digests = {
+        subprocess.run(  # noqa: S603 - our own code
+            [sys.executable, "-c", DIGEST], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(digests) == 1
+
+
+@pytest.fixture(scope="module", params=[7, 1, 20_260])
+def history(request: pytest.FixtureRequest) -> Iterator[tuple[SandboxServer, list[Any]]]:
+    """Return a default town of some seed and its viewer's history as the service lists it."""
+    import requests
+
+    with SandboxServer(request.param) as own, requests.Session() as session:
+        session.trust_env = False
+        found: dict[str, Any] = {}
+        parameters = {"access_token": own.token(own.viewer), "limit": "50"}
+        while True:
+            page = json.loads(session.get(f"{own.base_url}/payments", params=parameters).content, parse_float=Decimal)
+            found |= {item["id"]: item for item in page["data"]}
+            if page["pagination"]["next"] is None:
+                break
+            parameters["before"] = (instant(page["data"][-1]["date_created"]) + timedelta(seconds=1)).isoformat()
+        yield own, list(found.values())
+
+
+def test_the_viewer_has_years_of_everything(history: tuple[SandboxServer, list[Any]]) -> None:
+    """Four years, every status and action, every audience, every kind of target, friends and strangers."""
+    own, items = history
+    assert 300 <= len(items) <= 1_500
+    ages = [own.now - instant(item["date_created"]) for item in items]
+    assert min(ages) > timedelta(0)
+    assert max(ages) > timedelta(days=365 * 4 - 60)
+    assert {item["status"] for item in items} == {"settled", "pending", "failed", "expired", "cancelled"}
+    assert {(item["action"], item["status"]) for item in items} >= {("pay", "pending"), ("charge", "pending")}
+    assert {item["audience"] for item in items} == {"public", "friends", "private"}
+    assert {item["target"]["type"] for item in items} == {"user", "email", "phone"}
+
+
+def test_requests_of_every_age_are_open(history: tuple[SandboxServer, list[Any]]) -> None:
+    """Charges to and by the viewer are pending in each band of 1, 7, 30 and 90 days."""
+    own, items = history
+    me = own.people[0].user_id
+    bands = {True: set(), False: set()}
+    for item in items:
+        if item["status"] == "pending" and item["action"] == "charge":
+            age = (own.now - instant(item["date_created"])) / timedelta(days=1)
+            bands[item["actor"]["id"] == me].add(sum(age >= edge for edge in (1, 7, 30, 90)))
+    assert bands == {True: {0, 1, 2, 3, 4}, False: {0, 1, 2, 3, 4}}
+
+
+def test_nothing_completes_before_it_is_created_or_after_now(history: tuple[SandboxServer, list[Any]]) -> None:
+    """Completion lies between creation and the town's now."""
+    own, items = history
+    for item in items:
+        if item["date_completed"]:
+            assert instant(item["date_created"]) <= instant(item["date_completed"]) <= own.now
+
+
+def test_ties_and_ids(history: tuple[SandboxServer, list[Any]]) -> None:
+    """Some seconds hold several payments; ids are unique, mostly above 2**53, and of several lengths."""
+    _, items = history
+    seconds = [item["date_created"][:19] for item in items]
+    assert len(seconds) - len(set(seconds)) > 20
+    assert max(seconds.count(one) for one in set(seconds)) < 50
+    ids = [int(item["id"]) for item in items]
+    assert len(set(ids)) == len(ids)
+    assert sum(one > 2**53 for one in ids) > 0.9 * len(ids)
+    assert {len(str(one)) for one in ids} >= {19, 18, 7}
+
+
+def test_notes_and_names_that_break_software(history: tuple[SandboxServer, list[Any]]) -> None:
+    """Notes and names hold what spreadsheets, parsers, plots and pages stumble over."""
+    own, items = history
+    notes = {item["note"] for item in items}
+    assert notes >= {"NA", "null", "=SUM(1)", "$20 of $x^2$ homework", "<b>bold</b> & <script>alert(1)</script>"}
+    assert any("\n" in note for note in notes)
+    assert any('"' in note and "," in note for note in notes)
+    assert any("\u200d" in note for note in notes)
+    assert max(map(len, notes)) > 1_000
+    names = [one.display_name for one in own.people]
+    assert names.count("Sam Rivera") == 2
+    assert "_kai" in names
+    assert "Tom O'Hara" in names
+    assert any("\u0600" <= letter <= "\u06ff" for name in names for letter in name)
+
+
+def test_failed_payments_moved_nothing_and_fees_exist(history: tuple[SandboxServer, list[Any]], ask: Asking) -> None:
+    """The balance of /me is what the history makes of the opening balance, by the rules that the README states."""
+    own, items = history
+    me = ask(on=own)
+    held = Decimal(town.build(own.seed).opening_cents[int(own.people[0].user_id)]) / 100
+    events = []
+    for item in items:
+        whole = me.ok(f"/payments/{item['id']}")["data"]
+        size, fee = abs(whole["amount"]), whole["fee"]["amount"] if whole["fee"] else 0
+        out = (whole["action"] == "pay") == (whole["actor"]["id"] == own.people[0].user_id)
+        if whole["status"] == "settled":
+            events.append((instant(whole["date_completed"]), int(whole["id"]), -size - fee if out else size))
+        elif out and whole["action"] == "pay" and whole["status"] in ("pending", "expired"):
+            events.append((instant(whole["date_created"]), int(whole["id"]), -size))
+        if whole["refund"]:
+            refund = whole["refund"]
+            events.append((instant(refund["date_completed"]), int(refund["id"]), refund["amount"]))
+    for _, _, change in sorted(events):
+        held = min(held + change, Decimal(1000)) if change > 0 else held + change if held + change >= 0 else held
+    assert len(events) > 300
+    assert me.ok("/me")["data"]["balance"] == held
+
+
+def test_nobody_is_below_zero() -> None:
+    """Every balance is zero or more in towns of several seeds."""
+    for seed in range(5):
+        assert min(one.balance_cents for one in town.build(seed, people=9, years=2).people) >= 0
+
+
+def test_size_follows_the_settings() -> None:
+    """More people and more years make more payments; everybody's username, email, phone and id is their own."""
+    default, large = town.build(), town.build(people=60, years=6)
+    assert 1_200 <= len(default.payments) <= 2_600
+    assert len(large.payments) > 5 * len(default.payments)
+    for field in ("user_id", "username", "email", "phone"):
+        assert len({getattr(one, field) for one in large.people}) == 60
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"people": 2}, {"people": 2_001}, {"years": 0}, {"years": 21}, {"now": datetime(2025, 1, 1)}],  # noqa: DTZ001
+)
+def test_settings_that_make_no_town(settings: dict[str, Any]) -> None:
+    """Numbers out of range, and a now without a zone, are refused with one sentence."""
+    with pytest.raises(SettingError, match=r"^[^.]+\.$"):
+        town.build(**settings)

@@ -1,0 +1,100 @@
+"""Amounts become whole cents exactly, or not at all."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from p2p_analytics.errors import MoneyError
+from p2p_analytics.money import format_cents, to_cents, to_units
+
+CENTS = st.integers(-(2**63) + 1, 2**63 - 1)
+
+
+@pytest.mark.parametrize(
+    ("amount", "cents"),
+    [
+        ("0.10", 10),
+        ("-0.20", -20),
+        ("0.1", 10),
+        ("0.100000", 10),
+        ("12", 1200),
+        (".5", 50),
+        ("+3.07", 307),
+        (" 8.04 ", 804),
+        ("1e2", 10000),
+        ("1E-2", 1),
+        ("0", 0),
+        ("-0.00", 0),
+        (Decimal("-12.30"), -1230),
+        (Decimal("4.350"), 435),  # int(4.35 * 100) is 434
+        (7, 700),
+        ("92233720368547758.07", 9223372036854775807),
+        ("-92233720368547758.07", -9223372036854775807),
+    ],
+)
+def test_every_spelling_of_an_amount(amount: Decimal | int | str, cents: int) -> None:
+    """Decimal text in each form that clients and the service use gives its cents."""
+    assert to_cents(amount) == cents
+
+
+@pytest.mark.parametrize(
+    "amount",
+    ["0.001", "12.345", "1e-3", Decimal("0.005"), "0.1000000000000000000000000000000000000001"],
+)
+def test_a_fraction_of_a_cent_is_refused(amount: Decimal | str) -> None:
+    """Nothing is rounded in silence."""
+    with pytest.raises(MoneyError, match="fraction of a cent"):
+        to_cents(amount)
+
+
+@pytest.mark.parametrize("amount", ["92233720368547758.08", "1e17", Decimal("1e999999"), "NaN", Decimal("Infinity")])
+def test_no_amount_of_money(amount: Decimal | str) -> None:
+    """What is not finite, or needs more than 64 bits, is refused."""
+    with pytest.raises(MoneyError):
+        to_cents(amount)
+
+
+@pytest.mark.parametrize(
+    "amount", ["", "abc", "1,000.00", "$5", "1_000", "0x10", "\uff11\uff12", "1e", "--1", "5 0", "\0", "9" * 41]
+)
+def test_text_that_is_no_amount(amount: str) -> None:
+    """Only plain ASCII decimal digits are an amount; the sentence shows at most forty characters of what is not."""
+    with pytest.raises(MoneyError) as caught:
+        to_cents(amount)
+    assert len(str(caught.value)) < 120
+
+
+@pytest.mark.parametrize("amount", [0.1, True, float("nan")])
+def test_binary_floats_are_refused(amount: float) -> None:
+    """A float has lost its cents already."""
+    with pytest.raises(MoneyError, match="not exact"):
+        to_cents(amount)  # type: ignore[arg-type]
+
+
+@given(CENTS)
+def test_cents_go_out_and_come_back(cents: int) -> None:
+    """Text and Decimal of any 64-bit number of cents give it back."""
+    assert to_cents(format_cents(cents)) == cents
+    assert to_cents(to_units(cents)) == cents
+
+
+@pytest.mark.parametrize(("cents", "text"), [(0, "0.00"), (5, "0.05"), (-5, "-0.05"), (-1230, "-12.30"), (100, "1.00")])
+def test_cents_as_text(cents: int, text: str) -> None:
+    """Two places always, and the sign in front even below one unit."""
+    assert format_cents(cents) == text
+    assert to_units(cents) == Decimal(text)
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**15), max_value=10**15, places=3))
+def test_the_fraction_decides(amount: Decimal) -> None:
+    """Of amounts with three places, exactly those that end in 0 are taken."""
+    thousandths = int(amount.scaleb(3))
+    if thousandths % 10:
+        with pytest.raises(MoneyError):
+            to_cents(amount)
+    else:
+        assert to_cents(amount) * 10 == thousandths

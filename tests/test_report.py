@@ -1,0 +1,246 @@
+"""The report is one HTML file that stands alone, says what the analyses say, and runs nothing."""
+
+from __future__ import annotations
+
+import base64
+import re
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+import pytest
+
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS
+from p2p_analytics.load import History
+from p2p_analytics.records import Me, User
+from p2p_analytics.report import render_report
+from p2p_analytics.times import parse_instant, to_microseconds
+
+AS_OF = "2024-06-30T12:00:00Z"
+EVIL = '<img src=x onerror="alert(1)"> & {{ 7 * 7 }}'
+
+
+def _payment(number: int, created: str, **fields: Any) -> dict[str, Any]:
+    instant = parse_instant(created)
+    return {
+        "payment_id": f"{number}", "status": "settled", "action": "pay", "date_created": instant,
+        "created_us": to_microseconds(instant), "amount_cents": abs(fields["flow_cents"]), **fields,
+    }  # fmt: skip
+
+
+TO_BEN = {"counterparty_id": "2", "counterparty_name": "Ben 🌲"}
+TO_EVIL = {"counterparty_id": "3", "counterparty_name": EVIL}
+TO_CY = {"counterparty_id": "4", "counterparty_name": "Cy\x00 Da"}
+PAYMENT_ROWS = [
+    _payment(1, "2024-06-20T09:00:00Z", direction="in", flow_cents=123456, **TO_BEN),
+    _payment(2, "2024-05-31T23:30:00Z", direction="out", flow_cents=-4010, **TO_EVIL),
+    _payment(3, "2024-05-02T09:00:00Z", direction="out", flow_cents=-290, **TO_BEN),
+    _payment(
+        4, "2024-06-23T12:00:00Z", direction="in", flow_cents=700, **TO_EVIL, status="pending", note=f"tent {EVIL}"
+    ),
+    _payment(
+        5,
+        "2024-01-01T00:00:00Z",
+        direction="out",
+        flow_cents=-9999,
+        **TO_CY,
+        status="pending",
+        note="half the\nrent 🏠",
+    ),
+]
+
+
+def _frame(rows: list[dict[str, Any]], schema: Any) -> pd.DataFrame:
+    return pd.DataFrame(
+        {name: pd.Series([row.get(name) for row in rows], dtype=dtype) for name, dtype in schema.items()}
+    )
+
+
+def _history(rows: list[dict[str, Any]], problems: list[dict[str, Any]] | None = None, **user: str | None) -> History:
+    return History(
+        me=Me(
+            user=User(**{"id": "1", "display_name": "Rosa <Vale>", "username": "rosa-vale", **user}), balance_cents=-5
+        ),
+        payments=_frame(rows, PAYMENTS),
+        friends=_frame([{"user_id": "2"}], FRIENDS),
+        fetched_at=datetime(2024, 6, 30, 12, 5, tzinfo=UTC),
+        problems=_frame(problems or [], PROBLEMS),
+    )
+
+
+class _Page(HTMLParser):
+    """The tags of a page with their attributes, and its text, as a browser would see them."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.open: list[str] = []
+        self.feed(html)
+        self.text = " ".join(" ".join(self.words).split())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in {"meta", "img"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.words.append(data)
+
+
+@pytest.fixture(scope="module")
+def html() -> str:
+    """Return the report of the literal payments above."""
+    return render_report(_history(PAYMENT_ROWS), as_of=AS_OF, tz="America/New_York")
+
+
+@pytest.fixture(scope="module")
+def page(html: str) -> _Page:
+    """Return the same report, parsed."""
+    return _Page(html)
+
+
+def test_it_is_a_whole_page(html: str, page: _Page) -> None:
+    """The page names its language, characters, viewport and title, and every element is closed."""
+    assert html.startswith("<!DOCTYPE html>")
+    tags = dict(reversed(page.tags))
+    assert tags["html"] == {"lang": "en"}
+    metas = [attributes for tag, attributes in page.tags if tag == "meta"]
+    assert {"charset": "utf-8"} in metas
+    assert {"name": "viewport", "content": "width=device-width, initial-scale=1"} in metas
+    assert page.open == []
+    assert page.text.startswith("Payments of Rosa <Vale> ")
+
+
+def test_it_asks_for_nothing_from_outside(html: str, page: _Page) -> None:
+    """No script, no link, no address but those of the figures inside the file; the policy forbids the rest."""
+    assert {tag for tag, _ in page.tags}.isdisjoint({"script", "link", "a", "iframe", "object", "form", "base"})
+    assert re.findall(r"(?:https?:)?//[\w.]+", re.sub(r"base64,[\w+/=]+", "", html)) == []
+    assert not re.search(r"url\(|@import", html)
+    assert [attributes["src"][:26] for tag, attributes in page.tags if tag == "img"] == [
+        "data:image/svg+xml;base64,"
+    ] * 4
+    policy = next(attributes for _, attributes in page.tags if "http-equiv" in attributes)
+    assert policy["content"] == "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+
+
+def test_what_people_wrote_is_text(page: _Page) -> None:
+    """Names and notes are shown as they were written, never run; what no file can hold is replaced."""
+    assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
+    assert page.text.count(EVIL) == 3
+    assert "tent " + EVIL in page.text
+    assert "Cy Da" in page.text
+    odd = _Page(render_report(_history([], display_name="Rosa \ud83d\x07 Vale"), as_of=AS_OF))
+    assert odd.text.startswith("Payments of Rosa ? Vale Payments of Rosa ? Vale")
+
+
+def test_figures_are_drawn_and_described(page: _Page) -> None:
+    """Each figure is an SVG without scripts or addresses to load, and has words for those who cannot see it."""
+    for tag, attributes in page.tags:
+        if tag == "img":
+            drawing = base64.b64decode(str(attributes["src"]).partition(",")[2]).decode()
+            assert "<svg " in drawing
+            assert "<script" not in drawing
+            assert re.findall(r'href="(?!#)', drawing) == []
+            assert len(str(attributes["alt"])) > 40
+
+
+def test_the_headline_figures(page: _Page) -> None:
+    """Sent, received and net are settled money; what is open stands apart."""
+    for words in (
+        "Sent $43.00 to others",
+        "Received $1,234.56 from others",
+        "Net $1,191.56 in 3 settled payments",
+        "Open, to receive $7.00 in 1 pending payment",
+        "Open, to pay $99.99 in 1 pending payment",
+        "5 payments from 31 Dec 2023 to 23 Jun 2024, 1 friend.",
+        "@ rosa-vale · Data as of 30 Jun 2024, 08:05 · balance −$0.05",  # noqa: RUF001 - a minus sign
+    ):
+        assert words in page.text
+
+
+def test_the_tables(page: _Page) -> None:
+    """The tables hold the analyses' rows, in the zone that was asked for, with their totals."""
+    for words in (
+        f"{EVIL} $40.10 $0.00 −$40.10 1 93.3%",  # noqa: RUF001 - a minus sign
+        "Ben 🌲 $2.90 $1,234.56 $1,231.66 2 6.7%",
+        "Together $43.00 $1,234.56 $1,191.56 3",
+        "2024-05 $43.00 $0.00 −$43.00 2 −$43.00 2024-06 $0.00 $1,234.56 $1,234.56 1 $1,191.56",  # noqa: RUF001
+        "pay settled 3 60.0% $1,277.56 pay pending 2 40.0% $106.99",
+        "7 to 30 days to receive 1 $7.00 7 90 days or more to pay 1 $99.99 181",
+        "Cy Da half the rent 🏠 31 Dec 2023 181 days $99.99 to pay",
+    ):
+        assert words in page.text
+    tables = [tag for tag, _ in page.tags if tag == "table"]
+    assert len(tables) == len([tag for tag, _ in page.tags if tag == "caption"]) == 5
+    assert all("scope" in attributes for tag, attributes in page.tags if tag == "th")
+
+
+def test_the_same_history_gives_the_same_bytes(html: str) -> None:
+    """Neither the time, the user's style nor the run shows in the report."""
+    with mpl.rc_context({"axes.facecolor": "black", "text.color": "white", "svg.hashsalt": "other", "font.size": 30}):
+        again = render_report(_history(PAYMENT_ROWS), as_of=AS_OF, tz="America/New_York")
+    assert again == html
+
+
+def test_no_figure_is_left_open() -> None:
+    """The report leaves nothing behind in pyplot."""
+    import matplotlib.pyplot as plt
+
+    render_report(_history(PAYMENT_ROWS), as_of=AS_OF)
+    assert plt.get_fignums() == []
+
+
+def test_an_empty_history() -> None:
+    """Without any payments each part says that there is nothing."""
+    page = _Page(render_report(_history([], display_name=None, username=None), as_of=AS_OF))
+    assert "Payments of 1 0 payments, 1 friend." in page.text
+    assert page.text.count("No settled payments.") == 2
+    assert "No pending payments." in page.text
+    assert "could not be read" not in page.text
+    assert not [tag for tag, _ in page.tags if tag == "img"]
+
+
+def test_problems_are_told() -> None:
+    """Records that could not be read fully are counted, listed, and escaped."""
+    problems = [
+        {"payment_id": "7", "field": "amount", "value": "<b>12.345</b>", "problem": "has a fraction of a cent"},
+        {"payment_id": "7", "field": "note", "value": None, "problem": "is no text"},
+    ]
+    page = _Page(render_report(_history(PAYMENT_ROWS, problems), as_of=AS_OF))
+    assert "1 record could not be read fully" in page.text
+    assert "7 amount <b>12.345</b> has a fraction of a cent" in page.text
+
+
+def test_payments_outside_the_figures_are_told() -> None:
+    """Settled payments of an unknown direction are in no sum, and the footer says how many there are."""
+    unknown = {**PAYMENT_ROWS[0], "payment_id": "9", "direction": None, "flow_cents": None, "action": "gift"}
+    page = _Page(render_report(_history([*PAYMENT_ROWS, unknown]), as_of=AS_OF))
+    assert "Sent $43.00 to others Received $1,234.56" in page.text
+    assert "1 settled or pending payment has no known direction, and is counted" in page.text
+
+
+def test_long_lists_say_what_they_leave_out() -> None:
+    """Fifteen people and fifty requests are listed, and the captions tell of how many."""
+    many = [
+        {**PAYMENT_ROWS[1 if at % 2 else 3], "payment_id": f"{at}", "counterparty_id": f"{at}"} for at in range(1, 121)
+    ]
+    page = _Page(render_report(_history(many), as_of=AS_OF))
+    assert "the most sent first: the first 15 of 60" in page.text
+    assert "All 60 $2,406.00" in page.text
+    assert "the oldest first: the first 50 of 60" in page.text
+
+
+def test_bad_settings() -> None:
+    """A zone or moment that does not exist is refused in one sentence."""
+    with pytest.raises(ConfigurationError, match="tz is a zone name"):
+        render_report(_history([]), as_of=AS_OF, tz="Mars/Olympus")
+    with pytest.raises(ConfigurationError, match="as_of is a datetime"):
+        render_report(_history([]), as_of="someday")

@@ -1,0 +1,115 @@
+"""Every spelling of a datetime is one aware UTC instant."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from p2p_analytics.times import as_instant, format_instant, from_microseconds, parse_instant, to_microseconds
+
+MAY = datetime(2024, 5, 31, 18, 30, tzinfo=UTC)
+INSTANTS = st.datetimes(timezones=st.just(UTC))
+
+
+@pytest.mark.parametrize(
+    ("text", "instant"),
+    [
+        ("2024-05-31T18:30:00Z", MAY),  # as stated
+        ("2024-05-31T18:30:00", MAY),  # as the samples show
+        ("2024-05-31T18:30:00.123456", MAY.replace(microsecond=123456)),  # as after a create
+        ("2024-05-31T18:30:00.5Z", MAY.replace(microsecond=500000)),
+        ("2024-05-31T18:30:00.000001999Z", MAY.replace(microsecond=1)),  # cut, not rounded
+        ("2024-05-31 18:30:00", MAY),
+        ("2024-05-31T20:30:00+02:00", MAY),
+        ("2024-05-31T13:00:00-0530", MAY),
+        ("2024-02-29T00:00:00Z", datetime(2024, 2, 29, tzinfo=UTC)),
+        ("9999-12-31T23:59:59.999999Z", datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)),
+    ],
+)
+def test_spellings(text: str, instant: datetime) -> None:
+    """With and without Z, with fractions, with an offset: all are read, all are UTC."""
+    parsed = parse_instant(text)
+    assert parsed == instant
+    assert parsed.utcoffset() == timedelta(0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "now", "2024-05-31", "2024-05-31T18:30", "2024-05-31T18:30:00z", "2024-05-31T18:30:00.Z",
+        "20240531T183000Z", "2024-02-30T00:00:00Z", "2024-05-31T24:00:01Z", "2024-05-31T18:30:60Z",
+        "0000-01-01T00:00:00Z",
+        "10000-01-01T00:00:00Z", "0001-01-01T00:00:00+23:00", "9999-12-31T23:59:59-01:00", "2024-05-31T18:30:00+99:00",
+        "\uff12024-05-31T18:30:00Z", "2024-05-31T18:30:00Z\n", " 2024-05-31T18:30:00Z", "1717180200",
+    ],
+)  # fmt: skip
+def test_what_is_no_instant(text: str) -> None:
+    """Other shapes, days that do not exist and instants beyond the calendar are refused with the text named."""
+    with pytest.raises(ValueError, match=r"\."):
+        parse_instant(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "instant"),
+    [
+        (MAY, MAY),
+        (datetime(2024, 5, 31, 20, 30, tzinfo=timezone(timedelta(hours=2))), MAY),
+        (datetime(2024, 5, 31, 18, 30), MAY),  # noqa: DTZ001 - a user's value without a zone
+        (date(2024, 5, 31), datetime(2024, 5, 31, tzinfo=UTC)),
+        ("2024-05-31", datetime(2024, 5, 31, tzinfo=UTC)),
+        ("2024-05-31T18:30:00", MAY),
+    ],
+)
+def test_what_users_may_give(value: datetime | date | str, instant: datetime) -> None:
+    """A datetime, a date or text; without a zone it is UTC, and a date is its first moment."""
+    assert as_instant(value) == instant
+    assert as_instant(value).utcoffset() == timedelta(0)
+
+
+@pytest.mark.parametrize("value", ["yesterday", "2024-13-01", "31.05.2024"])
+def test_what_users_may_not_give(value: str) -> None:
+    """Text that is no date is refused, never guessed."""
+    with pytest.raises(ValueError, match=value):
+        as_instant(value)
+
+
+@pytest.mark.parametrize(
+    ("instant", "text"),
+    [
+        (MAY, "2024-05-31T18:30:00Z"),
+        (MAY.replace(microsecond=50), "2024-05-31T18:30:00.000050Z"),
+        (datetime(2024, 5, 31, 20, 30, tzinfo=timezone(timedelta(hours=2))), "2024-05-31T18:30:00Z"),
+        (datetime(1, 1, 1, tzinfo=UTC), "0001-01-01T00:00:00Z"),
+    ],
+)
+def test_the_documents_form(instant: datetime, text: str) -> None:
+    """Instants are written in UTC with a Z, with microseconds only where there are some."""
+    assert format_instant(instant) == text
+
+
+@given(INSTANTS)
+def test_text_goes_out_and_comes_back(instant: datetime) -> None:
+    """Any instant survives its text, to the microsecond."""
+    assert parse_instant(format_instant(instant)) == instant
+
+
+@given(INSTANTS)
+def test_microseconds_go_out_and_come_back(instant: datetime) -> None:
+    """Any instant survives its whole number of microseconds."""
+    assert from_microseconds(to_microseconds(instant)) == instant
+
+
+@pytest.mark.parametrize(
+    ("instant", "microseconds"),
+    [
+        (datetime(1970, 1, 1, tzinfo=UTC), 0),
+        (datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC), -1),
+        (datetime(2001, 9, 9, 1, 46, 40, tzinfo=UTC), 1_000_000_000_000_000),
+    ],
+)
+def test_microseconds_since_1970(instant: datetime, microseconds: int) -> None:
+    """The epoch is 1970-01-01 UTC, and instants before it are negative."""
+    assert to_microseconds(instant) == microseconds
