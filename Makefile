@@ -63,7 +63,7 @@ notebooks: .venv/.all
 	$(RUN)/python notebooks/regenerate.py
 
 bench: .venv/.all
-	$(RUN)/python -m pytest tests/benchmarks -s
+	$(RUN)/python tests/benchmarks/bench.py
 
 soak: .venv/.all
 	$(RUN)/python -m pytest -m soak -s tests

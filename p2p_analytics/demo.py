@@ -116,13 +116,16 @@ def _write(history: History, out: Path, as_of: datetime) -> list[Path]:
     from p2p_analytics.export import atomic_file, to_csv
     from p2p_analytics.report import render_report
 
-    files = [out / "report.html", out / "payments.csv", out / "friends.csv"]
-    page = render_report(history, as_of=as_of)
-    with atomic_file(files[0]) as file:
-        file.write(page.encode())
-    to_csv(history.payments, files[1])
-    to_csv(history.friends, files[2])
-    return files + [_write_plot(name, table, out) for name, table in _tables(history, as_of).items()]
+    made = {"report.html": render_report(history, as_of=as_of).encode()}
+    made |= {f"{name}.png": _picture(name, table) for name, table in _tables(history, as_of).items()}
+    # All is made before the first file changes: what fails halfway leaves the files of the run before, and they agree.
+    for name, content in made.items():
+        with atomic_file(out / name) as file:
+            file.write(content)
+    to_csv(history.payments, out / "payments.csv")
+    to_csv(history.friends, out / "friends.csv")
+    report, *plots = made
+    return [out / name for name in (report, "payments.csv", "friends.csv", *plots)]
 
 
 def _tables(history: History, as_of: datetime) -> dict[str, pd.DataFrame]:
@@ -137,16 +140,12 @@ def _tables(history: History, as_of: datetime) -> dict[str, pd.DataFrame]:
     }
 
 
-def _write_plot(name: str, table: pd.DataFrame, out: Path) -> Path:
+def _picture(plot: str, table: pd.DataFrame) -> bytes:
     from p2p_analytics import plots
-    from p2p_analytics.export import atomic_file
 
     picture = io.BytesIO()
-    axes = getattr(plots, name)(table)
-    axes.figure.savefig(picture, format="png", dpi=_PLOT_DPI)
-    with atomic_file(out / f"{name}.png") as file:
-        file.write(picture.getvalue())
-    return out / f"{name}.png"
+    getattr(plots, plot)(table).figure.savefig(picture, format="png", dpi=_PLOT_DPI)
+    return picture.getvalue()
 
 
 # ---- summary

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 import requests
@@ -18,6 +19,7 @@ from p2p_analytics.frames import schema
 from p2p_analytics.sandbox import SandboxServer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 FILES = {
@@ -36,6 +38,13 @@ class Outcome:
     payments: list[dict[str, Any]]
     friends: list[dict[str, Any]]
     viewer: str
+
+
+@pytest.fixture(autouse=True)
+def _no_figures_left() -> Iterator[None]:
+    """Forget the figures: pyplot keeps them, and warns when they are many."""
+    yield
+    plt.close("all")
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +159,16 @@ def test_plots_are_pictures(demo: Outcome) -> None:
         assert content.startswith(b"\x89PNG\r\n\x1a\n")
         assert content.endswith(b"IEND\xaeB`\x82")
         assert int.from_bytes(content[16:20]) > 500
+
+
+def test_a_failure_leaves_the_files_of_the_run_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When one plot cannot be drawn, no file has changed."""
+    (tmp_path / "report.html").write_text("old")
+    monkeypatch.setattr("p2p_analytics.plots.monthly_flow", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        cli.main(["demo", "--out", str(tmp_path), "--years", "1"])
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+    assert (tmp_path / "report.html").read_text() == "old"
 
 
 def test_the_report_is_whole(demo: Outcome) -> None:

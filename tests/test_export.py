@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import os
 import re
 import stat
@@ -22,6 +23,7 @@ from pandas.testing import assert_frame_equal
 
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.export import atomic_file, read_csv, read_parquet, to_csv, to_parquet
+from p2p_analytics.export._defuse import armed, defused
 from p2p_analytics.frames import schema
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ NASTY = [
     "", " ", "NA", "null", "nan", "None", "#N/A", "007", "1e5", "true", "2024-05-31", "2024-05-31T18:30:00Z",
     'say "hi"', '"', '""', ",", "a,b", "a\nb", "a\rb", "a\r\nb", "\n", "\r", "\r\n", "\r\r=1", "a\n\n", "\0", "a\0b",
     "=SUM(1)", "+1", "-1", "@x", "\t=1", "  =1", "\u00a0=1", "\ufeff=1", "\u200b=1", "＝1", "＋1", "－1", "＠1",  # noqa: RUF001
-    "a\n=1", "a\r=1", "a\r\n@x", "a\n '=1", "a\r'b", "'", "''", "'=1", "''=1", "'tis", "a'b", "\u2028x",
+    "\x0b\tx", "a\n=1", "a\r=1", "a\r\n@x", "a\n '=1", "a\r'b", "'", "''", "'=1", "''=1", "'tis", "a'b", "\u2028x",
     "\U0001f468\u200d\U0001f469\u200d\U0001f467", "\U0001f1fa\U0001f1f8", "\u202eabc", "x" * 5000,
 ]  # fmt: skip
 
@@ -222,6 +224,23 @@ def test_csv_reads_rows_longer_than_a_block(tmp_path: Path) -> None:
     frame = pd.DataFrame({"note": ['a\n,"' * 1_000_000, "b"]})
     to_csv(frame, tmp_path / "p.csv")
     assert_frame_equal(read_csv(tmp_path / "p.csv"), frame)
+
+
+def test_every_short_text_is_defused_and_comes_back() -> None:
+    """Of all texts of up to four troublesome characters none can run, on no line, and each comes back."""
+    alphabet = "a' =\t\r\n\0\x0b\u200b\u00a0\x85\uff1d-"
+    texts = ["".join(letters) for length in range(5) for letters in itertools.product(alphabet, repeat=length)]
+    column = pa.array(texts)
+    safe = defused(column)
+    assert armed(safe).to_pylist() == texts
+    blanks = " \x0b\u200b\u00a0\x85"
+    running = [
+        text
+        for text in safe.to_pylist()
+        if text.lstrip(" \x0b\u00a0\x85").startswith(TRIGGERS)
+        or any(line.lstrip(blanks).startswith(("=", "-", "\uff1d")) for line in re.split("[\r\n]", text))
+    ]
+    assert running == []
 
 
 def test_defusing_takes_time_in_proportion(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Without CR and LF: what comes after them is looked at by itself, so that many in a row take no more than one look each.
+# Without CR and LF: what comes after them is looked at by itself, so many in a row take no more than one look each.
 _BLANKS: Final = (
     r"[\x00-\x09\x0b\x0c\x0e-\x20\x7f-\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]*"
 )
@@ -28,7 +28,7 @@ _APOSTROPHE: Final = re.compile(r"(?:\A|(?<=[\r\n]))'")
 
 # Arrow's expressions cannot look ahead: they find the cells that may need the change, too many but never too few, and
 # Python's make it.
-_MAY_BE_FORMULA: Final = rf"(^|[\r\n])(\pZ*[\t\r\n\x00]|[\pZ\pC]*('|{_SIGNS}))"
+_MAY_BE_FORMULA: Final = rf"(^|[\r\n])[\pZ\pC]*('|[\t\r\n\x00]|{_SIGNS})"
 _MAY_BE_DEFUSED: Final = r"(^|[\r\n])'"
 
 

@@ -61,3 +61,26 @@ def test_following_the_next_link_alone_loses_some(crowded) -> None:
                 break
             parameters = p2p.client._links.next_parameters(page.next, f"{server.base_url}/payments")
     assert found < set(ids)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(20))
+def test_new_payments_while_paging_take_none_of_the_old_ones(seed: int) -> None:
+    """A payment made between two pages shifts every page; what was there before still comes once."""
+    chance = random.Random(seed)  # noqa: S311 - the same data each time
+    with p2p.sandbox.SandboxServer(seed=seed, people=4, years=1) as server:
+        token = server.token(server.viewer)
+        start = server.now - timedelta(days=300)
+        crowd = [
+            {"date_created": start + timedelta(seconds=chance.randrange(400)), "amount_cents": 1} for _ in range(800)
+        ]
+        server.add_payments(server.viewer, crowd)
+        with p2p.Client(token, base_url=server.base_url, cache_dir=False) as client:
+            before = {payment.id for payment in client.payments()}
+            found = []
+            for page in client.payment_pages(page_size=chance.choice([3, 7, 20, 50])):
+                found += [payment.id for payment in page.items]
+                late = start + timedelta(seconds=chance.randrange(30_000_000), microseconds=chance.randrange(10**6))
+                server.add_payments(server.viewer, [{"date_created": late, "amount_cents": 1}])
+    assert len(found) == len(set(found))
+    assert before <= set(found)

@@ -30,7 +30,7 @@ class Asker:
             parameters = {"access_token": self.token, **parameters}
         return self.session.get(f"{self.server.base_url}{path}", params=parameters, timeout=10, allow_redirects=False)
 
-    def ok(self, path: str, **parameters: object) -> Any:  # noqa: ANN401 - a JSON body
+    def ok(self, path: str, **parameters: object) -> Any:
         """Ask, and return the body of a 200."""
         response = self.get(path, **parameters)
         assert response.status_code == 200, response.text

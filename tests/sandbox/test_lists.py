@@ -232,6 +232,8 @@ def test_friends_ascend_and_next_has_after(ask: Asking, server: SandboxServer) -
         assert link == f"{server.base_url}/users/{mine}/friends?after={found[-1]}&limit=2"
         page = me.session.get(f"{link}&access_token={me.token}", timeout=10).json()
     assert found == everyone
+    exactly = me.ok(f"/users/{mine}/friends", limit=len(everyone))
+    assert (len(exactly["data"]), exactly["pagination"]) == (len(everyone), {"next": None})
 
 
 def test_friends_before(ask: Asking, server: SandboxServer) -> None:

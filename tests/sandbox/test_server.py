@@ -37,6 +37,11 @@ def run(code: str) -> str:
     return subprocess.run(command, capture_output=True, check=True, text=True).stdout  # noqa: S603 - our own code
 
 
+def running_servers() -> int:
+    """Return how many sandboxes of this process are running."""
+    return sum(thread.name == "p2p-sandbox" for thread in threading.enumerate())
+
+
 def test_what_a_running_sandbox_tells(server: SandboxServer) -> None:
     """The base URL is loopback and ends in /v1; the viewer comes first among the people; now is the town's."""
     address = urlsplit(server.base_url)
@@ -49,15 +54,16 @@ def test_what_a_running_sandbox_tells(server: SandboxServer) -> None:
 def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the block the port refuses, the thread has ended and the temporary folder is gone, also after an error."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    threads = threading.active_count()
+    threads = running_servers()
     server = SandboxServer(people=3, years=1)
     with contextlib.suppress(ZeroDivisionError), server:
+        assert running_servers() == threads + 1
         (folder,) = tmp_path.iterdir()
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         requests.get(f"{server.base_url}/me", timeout=5)
         raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []
-    assert threading.active_count() == threads
+    assert running_servers() == threads
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", urlsplit(server.base_url).port), timeout=2)
     with pytest.raises(SettingError, match="not running"):
@@ -120,12 +126,12 @@ def test_a_file_that_is_no_sandbox(tmp_path: Path, content: bytes) -> None:
 
 def test_settings_that_cannot_be(tmp_path: Path, server: SandboxServer) -> None:
     """A taken port, a folder that is not there, and odd numbers: one sentence each, and nothing keeps running."""
-    threads = threading.active_count()
+    threads = running_servers()
     taken = urlsplit(server.base_url).port
     for settings in ({"port": taken}, {"port": 70_000}, {"db": tmp_path / "no" / "db"}, {"latency": -1}, {"people": 1}):
         with pytest.raises(SettingError, match=r"\.$"), SandboxServer(**settings):
             pass
-    assert threading.active_count() == threads
+    assert running_servers() == threads
 
 
 def test_an_unknown_person(server: SandboxServer) -> None:
@@ -176,10 +182,10 @@ def test_latency(ask: Asking) -> None:
         took = time.monotonic() - started
         for asker in askers:
             asker.session.close()
-    assert 0.2 <= took < 0.7
+    assert 0.2 <= took < 0.8
 
 
-def test_tokens_are_nowhere(ask: Asking, tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: Any) -> None:  # noqa: ANN401
+def test_tokens_are_nowhere(ask: Asking, tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: Any) -> None:
     """A token is in no file of the database, in no log line at DEBUG, and in nothing printed, whatever was asked."""
     caplog.set_level(logging.DEBUG)
     for name in ("urllib3", "urllib3.connectionpool"):

@@ -145,7 +145,7 @@ def test_notes_and_names_that_break_software(history: tuple[SandboxServer, list[
     assert any("\u0600" <= letter <= "\u06ff" for name in names for letter in name)
 
 
-def test_failed_payments_moved_nothing_and_fees_exist(history: tuple[SandboxServer, list[Any]], ask: Asking) -> None:
+def test_the_balance_follows_from_the_history(history: tuple[SandboxServer, list[Any]], ask: Asking) -> None:
     """The balance of /me is what the history makes of the opening balance, by the rules that the README states."""
     own, items = history
     me = ask(on=own)

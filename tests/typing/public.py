@@ -1,0 +1,42 @@
+"""What type checkers see of the public API: checked by mypy, never run."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import assert_type
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+import p2p_analytics as p2p
+from p2p_analytics.records import Me, Payment, User
+
+token = p2p.token_from_redirect("https://app.example/cb?access_token=x")
+assert_type(token, p2p.AccessToken)
+assert_type(p2p.authorize_url("https://pay.example", "1", ["access_profile"]), str)
+
+with p2p.Client(token, base_url="https://pay.example", cache_dir=False) as client:
+    assert_type(client.me(), Me)
+    assert_type(client.user("1"), User)
+    assert_type(client.payment("1"), Payment)
+    assert_type(client.payments(status=["settled"], after="2024-01-01"), list[Payment])
+    assert_type(client.friends(), list[User])
+    history = p2p.load_history(client, on_bad_record="report", progress=print)
+
+assert_type(history, p2p.History)
+assert_type(history.payments, pd.DataFrame)
+assert_type(history.fetched_at, datetime)
+assert_type(p2p.spend_by_friend(history.payments, history.friends), pd.DataFrame)
+assert_type(p2p.status_mix(history.payments), pd.DataFrame)
+assert_type(p2p.pending_ageing(history.payments, as_of=datetime.now(UTC)), pd.DataFrame)
+assert_type(p2p.pending_requests(history.payments, as_of="2024-05-01"), pd.DataFrame)
+assert_type(p2p.monthly_flow(history.payments, tz="Europe/Paris"), pd.DataFrame)
+assert_type(p2p.plots.status_mix(p2p.status_mix(history.payments)), Axes)
+assert_type(p2p.render_report(history, as_of=datetime.now(UTC)), str)
+assert_type(p2p.read_csv(Path("payments.csv")), pd.DataFrame)
+assert_type(p2p.read_parquet("payments.parquet"), pd.DataFrame)
+
+p2p.load_history(client, on_bad_record="ignore")  # type: ignore[arg-type]
+p2p.pending_ageing(history.payments)  # type: ignore[call-arg]
+client.payment(1)  # type: ignore[arg-type]
