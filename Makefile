@@ -10,6 +10,7 @@ DEMO_ARGS ?=
 UV_VERSION := 0.13.8
 
 RUN := .venv/bin
+RUFF := --extend-exclude .tools
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 SANITIZE := $(wildcard tests/notebooks/sanitize.cfg)
 NBVAL := $(if $(NOTEBOOKS),--nbval --nbval-current-env --nbval-cell-timeout 120 \
@@ -47,8 +48,8 @@ sandbox: .venv/.sandbox
 test: lint types contracts tests
 
 lint: .venv/.all
-	$(RUN)/ruff check
-	$(RUN)/ruff format --check
+	$(RUN)/ruff check $(RUFF)
+	$(RUN)/ruff format --check $(RUFF)
 
 types: .venv/.all
 	$(RUN)/mypy
@@ -69,7 +70,7 @@ soak: .venv/.all
 	$(RUN)/python -m pytest -m soak -s tests
 
 format: .venv/.all
-	$(RUN)/ruff format
+	$(RUN)/ruff format $(RUFF)
 
 clean:
 	rm -rf $(OUT) dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .benchmarks

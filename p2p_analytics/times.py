@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -15,6 +16,7 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 _SPELLING: Final = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?", re.ASCII)
 
 
+@lru_cache(maxsize=2**14)  # the same people stand in every payment, with the date they joined
 def parse_instant(text: str) -> datetime:
     """Return a datetime text as an aware UTC instant.
 

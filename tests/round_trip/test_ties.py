@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import p2p_analytics as p2p
+from p2p_analytics.client._links import next_parameters
+from p2p_analytics.records import decode_payments
 
 PAYMENTS = 10_000
 TIED = PAYMENTS // 10
@@ -55,11 +57,11 @@ def test_following_the_next_link_alone_loses_some(crowded) -> None:
         transport = client._transport
         parameters, found = {"limit": "50"}, set()
         while True:
-            page = p2p.records.decode_payments(transport.get("/payments", parameters, cached=False).body)
+            page = decode_payments(transport.get("/payments", parameters, cached=False).body)
             found.update(payment.id for payment in page.items)
             if page.next is None:
                 break
-            parameters = p2p.client._links.next_parameters(page.next, f"{server.base_url}/payments")
+            parameters = next_parameters(page.next, f"{server.base_url}/payments")
     assert found < set(ids)
 
 
