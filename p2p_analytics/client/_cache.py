@@ -117,7 +117,7 @@ class ResponseStore(BaseStorage):  # type: ignore[type-arg]
             response = self.deserialize(key, value)
             if isinstance(response.content, bytes) and is_envelope(response):
                 return response
-        except Exception:  # noqa: BLE001 - a tampered entry may fail in any way; it is a miss
+        except Exception:
             log.debug("A cache entry failed to decode.", exc_info=True)
         log.warning("An entry of the response cache %s cannot be read and is asked for anew.", self.path.name)
         return None

@@ -72,7 +72,7 @@ EMPTY_TABLES = {name: table.iloc[:0] for name, table in TABLES.items()}
 EMPTY_TABLES["pending_ageing"] = TABLES["pending_ageing"].assign(payments=0, amount=0.0)
 
 
-def _draw(name: str, table: Any = None, **options: Any) -> Axes:  # noqa: ANN401 - any kind of frame
+def _draw(name: str, table: Any = None, **options: Any) -> Axes:
     return getattr(plots, name)(TABLES[name] if table is None else table, **options)
 
 
