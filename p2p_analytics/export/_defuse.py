@@ -5,9 +5,6 @@ cell, because some programs start a new row there. Harmless means: with an apost
 cell or line that begins with an apostrophe gets one more, so taking one away undoes it exactly.
 """
 
-# pyarrow ships no types: what mypy finds in its sources is half of its names.
-# mypy: disable-error-code="attr-defined, name-defined, no-untyped-call"
-
 from __future__ import annotations
 
 import re

@@ -1,8 +1,5 @@
 """Frames to Parquet files that every engine reads alike, and back."""
 
-# pyarrow ships no types: what mypy finds in its sources is half of its names.
-# mypy: disable-error-code="attr-defined, name-defined, no-untyped-call"
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

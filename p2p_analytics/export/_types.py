@@ -1,8 +1,5 @@
 """The five column types that files hold, and the dtypes they come back as."""
 
-# pyarrow ships no types: what mypy finds in its sources is half of its names.
-# mypy: disable-error-code="attr-defined, name-defined, no-untyped-call"
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final

@@ -63,6 +63,6 @@ def test_the_glossary_explains_the_words() -> None:
     """Each word that columns and documentation lean on is explained."""
     explained = set(re.findall(r"^\| (\w+) \|", read("CONTRIBUTING.md").partition("## Glossary")[2], re.MULTILINE))
     assert explained >= {
-        "actor", "target", "counterparty", "direction", "flow", "settled", "pending", "ageing", "scope", "page", "record",
-        "viewer", "tie", "window",
+        "actor", "target", "counterparty", "direction", "flow", "settled", "pending", "ageing", "scope", "page",
+        "record", "viewer", "tie", "window",
     }  # fmt: skip
