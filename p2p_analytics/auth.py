@@ -97,7 +97,7 @@ def as_token(value: AccessToken | str | None = None) -> AccessToken:
     text = value if value is not None else os.environ.get(TOKEN_VARIABLE)
     if text is None:
         raise TokenError(f"No access token: sign in, pass token=... or set {TOKEN_VARIABLE}.")
-    return AccessToken(text.strip())
+    return AccessToken(text.strip() if isinstance(text, str) else text)
 
 
 def authorize_url(

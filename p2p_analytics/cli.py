@@ -8,6 +8,7 @@ arguments show in process lists and shell histories.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from pathlib import Path
@@ -31,6 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The words after the program's name; those of this process by default.
     """
     options = _parser().parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):  # a name that the terminal cannot show must not end the work
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         return _run(options)
     except KeyboardInterrupt:
@@ -39,15 +43,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from p2p_analytics.sandbox.errors import SandboxError
-
     try:
         options.command(options)
         sys.stdout.flush()
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (P2PAnalyticsError, SandboxError) as error:
+    except P2PAnalyticsError as error:
         sys.stderr.write(f"{_PROGRAM}: {error}\n")
         return 1
     return 0
@@ -67,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
         "write a report, CSV files and plots. Nothing to configure, nothing leaves this machine.",
         allow_abbrev=False,
     )
-    demo.add_argument("--out", metavar="DIR", type=Path, default=Path("out"), help="where the files go (out)")
+    demo.add_argument("--out", metavar="DIR", type=_folder, default=Path("out"), help="where the files go (out)")
     demo.add_argument("--person", metavar="NAME", help="whose history: a username of the town")
     _add_town(demo)
     demo.set_defaults(command=_demo)
@@ -90,6 +92,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _folder(text: str) -> Path:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("name a folder")
+    return Path(text)
+
+
 class _Version(argparse.Action):
     """Look the version up only when it is asked for: that costs as much as all the rest of ``--help``."""
 
@@ -101,8 +109,10 @@ class _Version(argparse.Action):
 
 
 def _add_town(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--people", metavar="N", type=_number(int, 2, 100_000), help="how many live in the town")
-    parser.add_argument("--years", metavar="N", type=_number(int, 1, 50), help="how many years they have been paying")
+    parser.add_argument("--people", metavar="N", type=_number(int, 3, 2_000), help="how many live in the town (12)")
+    parser.add_argument(
+        "--years", metavar="N", type=_number(int, 1, 20), help="how many years they have been paying (4)"
+    )
     parser.add_argument(
         "--seed", metavar="N", type=_number(int, 0, 2**63 - 1), default=7, help="another number, another town (7)"
     )

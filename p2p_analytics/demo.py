@@ -56,7 +56,7 @@ def run(
 
     _say("Building a town of invented people and starting its sandbox ...")
     with SandboxServer(seed, people=people, years=years) as server:
-        person = person or server.viewer
+        person = server.viewer if person is None else person
         history = _load(server.base_url, server.client_id, lambda url: server.sign_in(url, person))
         as_of = server.now
     _say("Drawing and writing ...")
@@ -164,7 +164,7 @@ def _summary(history: History, as_of: datetime, files: list[Path], out: Path) ->
         "",
         f"{me.display_name or me.username or me.id} (@{me.username})",
         f"  {len(payments):,} payments{period}; {len(history.friends):,} friends",
-        f"  sent {sent:,.2f}, received {received:,.2f}, net {received - sent:+,.2f}",
+        f"  sent ${sent:,.2f}, received ${received:,.2f}, net {_signed(received - sent)}",
         f"  open: {_open(requests, 'in')} to come in, {_open(requests, 'out')} to go out",
     ]
     if len(history.problems):
@@ -173,9 +173,14 @@ def _summary(history: History, as_of: datetime, files: list[Path], out: Path) ->
     kinds = {".html": "open it in a browser", ".csv": "one row each", ".png": "plot"}
     lines += ["", f"In {out.resolve()}:"]
     lines += [f"  {file.name:<{width}}  {kinds[file.suffix]}" for file in files]
+    lines += ["", f"The town is invented, and its clock stands at {as_of:%Y-%m-%d %H:%M} UTC."]
     return "\n".join(lines)
 
 
 def _open(requests: pd.DataFrame, direction: str) -> str:
     mine = requests[requests["direction"] == direction]
-    return f"{len(mine):,} worth {mine['amount'].sum():,.2f}"
+    return f"{len(mine):,} worth ${mine['amount'].sum():,.2f}"
+
+
+def _signed(units: float) -> str:
+    return f"{'-' if units < 0 else '+'}${abs(units):,.2f}"

@@ -132,9 +132,10 @@ def test_the_summary_is_right(demo: Outcome) -> None:
             (open_out if outwards else open_in).append(size)
     assert f"{len(demo.payments):,} payments" in demo.shown
     assert f"{len(demo.friends):,} friends" in demo.shown
-    assert f"sent {sent:,.2f}, received {received:,.2f}, net {received - sent:+,.2f}" in demo.shown
-    assert f"open: {len(open_in)} worth {sum(open_in):,.2f} to come in, " in demo.shown
-    assert f"to come in, {len(open_out)} worth {sum(open_out):,.2f} to go out" in demo.shown
+    assert received < sent
+    assert f"sent ${sent:,.2f}, received ${received:,.2f}, net -${sent - received:,.2f}" in demo.shown
+    assert f"open: {len(open_in)} worth ${sum(open_in):,.2f} to come in, " in demo.shown
+    assert f"to come in, {len(open_out)} worth ${sum(open_out):,.2f} to go out" in demo.shown
     assert str(demo.out) in demo.shown
     assert all(name in demo.shown for name in FILES)
 

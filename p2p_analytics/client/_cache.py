@@ -14,6 +14,7 @@ import logging
 import os
 import sqlite3
 import threading
+import time
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
@@ -44,6 +45,7 @@ def cached_session(folder: Path, base_url: str, account_id: str) -> CachedSessio
     base_url, account_id : str
         Name the account. The id comes from an uncached GET /me with the current token.
     """
+    _tidy(folder)
     account = _digest(base_url, account_id)
 
     def key(request: PreparedRequest, **kwargs: Any) -> str:  # noqa: ANN401 - requests-cache's own
@@ -60,6 +62,17 @@ def cached_session(folder: Path, base_url: str, account_id: str) -> CachedSessio
         key_fn=key,
         stale_if_error=False,
     )
+
+
+def _tidy(folder: Path) -> None:
+    """Remove caches that hold expired answers alone: private data should not lie about for nothing."""
+    expired = time.time() - CACHE_SECONDS
+    for file in folder.glob("*.sqlite"):
+        family = [file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-shm")]
+        with contextlib.suppress(OSError):  # another process was quicker
+            if all(member.stat().st_mtime < expired for member in family if member.exists()):
+                for member in family:
+                    member.unlink(missing_ok=True)
 
 
 def is_envelope(response: Response) -> bool:

@@ -111,9 +111,10 @@ class Transport:
             self._cached.close()
 
     def _prepared(self, session: requests.Session) -> requests.Session:
-        # netrc would add an Authorization header by itself; proxies and CA bundles are asked for by name.
+        # netrc would add an Authorization header by itself; proxies and CA bundles are asked for by name. A proxy is
+        # for https alone: plain http is loopback, and would hand the proxy the token in clear text.
         session.trust_env = False
-        session.proxies.update(get_environ_proxies(self.base_url))
+        session.proxies.update(get_environ_proxies(self.base_url) if self.base_url.startswith("https:") else {})
         session.verify = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or True
         session.headers["Accept"] = "application/json"
         session.adapters.clear()  # nothing but the service can be reached through this session

@@ -70,9 +70,11 @@ def empty(schema: Mapping[str, str]) -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in schema.items()})
 
 
-def require(columns: Iterable[str], needed: Iterable[str], *, what: str) -> None:
-    """Raise a SchemaError that names the needed columns which are missing."""
+def require(
+    columns: Iterable[str], needed: Iterable[str], *, what: str, instead: str = "a frame as load_history gives it"
+) -> None:
+    """Raise a SchemaError that names the needed columns which are missing, and what to pass instead."""
     present = set(columns)
     missing = [name for name in needed if name not in present]
     if missing:
-        raise SchemaError(f"{what} needs the columns {', '.join(missing)}; pass a frame as load_history gives it.")
+        raise SchemaError(f"{what} needs the columns {', '.join(missing)}; pass {instead}.")

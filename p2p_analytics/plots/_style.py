@@ -44,7 +44,7 @@ def read(table: IntoFrame, needed: Sequence[str], *, what: str) -> dict[str, lis
     import narwhals.stable.v2 as nw
 
     frame = nw.from_native(table).lazy().collect()
-    require(frame.columns, needed, what=what)
+    require(frame.columns, needed, what=what, instead="the finished table that the analysis of the same name returns")
     return {
         name: [None if absent else value for value, absent in zip(column.to_list(), column.is_null(), strict=True)]
         for name, column in frame.to_dict(as_series=True).items()

@@ -2,7 +2,7 @@
 
 ::
 
-    SandboxError
+    SandboxError (P2PAnalyticsError)
     ├── UnknownPersonError (ValueError)   nobody in the town has that username or id
     ├── SettingError (ValueError)         the sandbox cannot be started, or asked, like this
     └── RefusalError                      .status .code .headers: becomes the error envelope
@@ -19,11 +19,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from p2p_analytics.errors import P2PAnalyticsError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class SandboxError(Exception):
+class SandboxError(P2PAnalyticsError):
     """The root of the sandbox's errors."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import signal
 import tempfile
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 READ_SCOPES: Final = tuple(scope for scope in Scope if scope is not Scope.PAYMENTS)
+_NAMES_TOLD: Final = 20
 DEMO_CLIENT_ID: Final = "1001"
 DEMO_REDIRECT_URL: Final = "http://127.0.0.1/callback"
 
@@ -132,10 +134,13 @@ class SandboxServer:
 
     def start(self) -> Self:
         """Start without a ``with`` block, as a notebook does; `stop` ends it, or else the end of Python."""
-        return self.__enter__()
+        self.__enter__()
+        atexit.register(self.stop)
+        return self
 
     def stop(self) -> None:
         """End what `start` began; a server that does not run stays as it is."""
+        atexit.unregister(self.stop)
         self.__exit__()
 
     @property
@@ -265,8 +270,9 @@ class SandboxServer:
         return person.user_id
 
     def _unknown(self, user: str) -> UnknownPersonError:
-        some = ", ".join(one.username for one in self.people[:4])
-        return UnknownPersonError(f"Nobody in this town is called {user[:40]!r}; some who live here: {some}.")
+        names = [one.username for one in self.people]
+        some = ", ".join(names[:_NAMES_TOLD]) + (", ..." if len(names) > _NAMES_TOLD else "")
+        return UnknownPersonError(f"Nobody in this town has the username {user[:40]!r}; those who live here: {some}.")
 
 
 def serve(  # noqa: PLR0913 - each is one option of the command

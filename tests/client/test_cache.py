@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 import stat
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -74,6 +75,19 @@ def test_the_files_are_private_and_hold_no_token_or_cookie(scripted, tmp_path) -
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
     assert stat.S_IMODE((tmp_path / "made").stat().st_mode) == 0o700
     assert not any(secret in file.read_bytes() for file in files for secret in (b"TOKEN-A", b"session=1"))
+
+
+def test_a_cache_of_expired_answers_alone_is_removed(scripted, tmp_path) -> None:
+    """A file untouched for longer than answers are kept goes when the next cache is opened; others stay."""
+    service = scripted(answer)
+    ids(service, "TOKEN-A", tmp_path)
+    (old,) = tmp_path.glob("*.sqlite")
+    ids(service, "TOKEN-B", tmp_path)
+    past = time.time() - 301
+    os.utime(old, (past, past))
+    ids(service, "TOKEN-B", tmp_path)
+    assert not old.exists()
+    assert len(list(tmp_path.glob("*.sqlite"))) == 1
 
 
 def test_without_a_cache_every_load_asks(scripted) -> None:

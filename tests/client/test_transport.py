@@ -255,6 +255,24 @@ def test_netrc_adds_nothing(scripted, tmp_path, monkeypatch: pytest.MonkeyPatch)
     assert "Authorization" not in service.headers[0]
 
 
+def test_no_proxy_stands_between_this_machine_and_itself(scripted, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loopback goes straight, whatever the environment says: a proxy would get the token in clear text."""
+    proxy = scripted(lambda _path, _parameters: GOOD)
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, proxy.base_url.removesuffix("/v1"))
+    service = scripted(lambda _path, _parameters: GOOD)
+    transport_to(service.base_url)[0].get("/me", {}, cached=False)
+    assert (len(service.asked), len(proxy.asked)) == (1, 0)
+
+
+def test_a_proxy_of_the_environment_is_used_for_https(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There the token travels inside TLS."""
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    transport, _ = transport_to("https://pay.example/v1")
+    assert transport._plain.proxies["https"] == "http://127.0.0.1:9"
+
+
 def test_nothing_but_the_service_can_be_reached(scripted) -> None:
     """The session has one adapter, for the base address and its path; another address has none."""
     service = scripted(lambda _path, _parameters: GOOD)
