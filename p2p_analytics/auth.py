@@ -61,7 +61,9 @@ class AccessToken:
     def require_unexpired(self, now: datetime) -> None:
         """Raise a TokenError if the token's time is over."""
         if self.expires_at is not None and now >= self.expires_at:
-            raise TokenError(f"The token expired at {self.expires_at:%Y-%m-%d %H:%M} UTC: sign in again.")
+            raise TokenError(
+                f"The token expired at {self.expires_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC: sign in again."
+            )
 
     def __repr__(self) -> str:
         """Show that there is a token, and nothing of it."""

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from p2p_analytics import records
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.build import friends_frame, payments_frame, problems_frame
+from p2p_analytics.records import Page, Problem
+from p2p_analytics.vocabulary import Action
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from datetime import date, datetime
 
     import pandas as pd
 
     from p2p_analytics.client import Client
-    from p2p_analytics.records import Me, Payment, Problem
+    from p2p_analytics.records import Me, Payment, User
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,26 +89,41 @@ def load_history(
     """
     if on_bad_record not in {"raise", "report"}:
         raise ConfigurationError(f'on_bad_record can be "raise" or "report", not {on_bad_record!r}.')
-    me = client.me()
+    pages = client.payment_pages(after=after, before=before)
+    me = client.me(lenient=True)
     payments: list[Payment] = []
+    friends: list[User] = []
     problems: list[Problem] = []
     answered: list[datetime | None] = []
-    for page in client.payment_pages(after=after, before=before):
-        for problem in page.problems:
-            if problem.unreadable and on_bad_record == "raise":
-                raise records.unreadable(problem)
+
+    def take(page: Page[Any]) -> None:
+        if on_bad_record == "raise":
+            records.raise_unreadable(page.problems, instead='load with on_bad_record="report" to list it in .problems')
         problems.extend(page.problems)
-        payments.extend(page.items)
         answered.append(page.fetched_at)
+
+    take(Page((), problems=me.problems))
+    for page in pages:
+        take(page)
+        payments.extend(page.items)
         if progress is not None:
             progress(len(payments))
-    friend_pages = list(client.friend_pages(me.user.id))
-    answered.extend(page.fetched_at for page in friend_pages)
-    friends = {friend.id: friend for page in friend_pages for friend in page.items}
+    for friend_page in client.friend_pages(me.user.id):
+        take(friend_page)
+        friends.extend(friend_page.items)
+    frame = payments_frame(payments, str(me.user.id))
+    problems.extend(_foreign(frame))
     return History(
         me=me,
-        payments=payments_frame(payments, str(me.user.id)),
-        friends=friends_frame(friends.values()),
+        payments=frame,
+        friends=friends_frame(friends),
         fetched_at=min(moment for moment in answered if moment is not None),
         problems=problems_frame(dict.fromkeys(problems)),  # an overlap tells some of them twice,
     )
+
+
+def _foreign(payments: pd.DataFrame) -> Iterator[Problem]:
+    """Tell of payments between others, which a list of the viewer's own should not hold."""
+    known = payments["action"].isin(list(Action)) & payments["actor_id"].notna()
+    for payment_id in payments.loc[known & payments["direction"].isna(), "payment_id"]:
+        yield Problem(payment_id, "actor", "", "neither actor nor target is the viewer; direction and flow stay empty")

@@ -7,10 +7,10 @@ record, unknown keys and all. What cannot be read is told, as a :class:`Problem`
 
 from __future__ import annotations
 
+import contextlib
 import re
 from datetime import datetime
-from decimal import Decimal
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -18,6 +18,9 @@ from p2p_analytics.errors import MoneyError, PaginationError, ProtocolError, Rec
 from p2p_analytics.money import to_cents
 from p2p_analytics.times import parse_instant
 from p2p_analytics.vocabulary import Action, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 T = TypeVar("T")
 
@@ -90,6 +93,7 @@ class Me(msgspec.Struct, frozen=True, kw_only=True):
 
     user: User
     balance_cents: int | None = None
+    problems: tuple[Problem, ...] = ()
     raw: bytes = b""
 
 
@@ -103,27 +107,27 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
 
 
 def decode_me(body: bytes) -> Me:
-    """Decode the answer to GET /me.
+    """Decode the answer to GET /me; a field that cannot be read stands in ``problems``.
 
     Raises
     ------
     RecordError
-        The answer is not as documented.
+        The answer holds no user id.
     """
     raw, problems = _data(body), _Problems()
-    wire = problems.whole(_WireMe, raw)
-    me = Me(user=_user(wire.user, problems, "user"), balance_cents=_cents(wire.balance, problems, "balance"), raw=raw)
-    problems.raise_unreadable()
-    if not me.user.id:
-        raise RecordError("The answer to /me holds no user id.")
-    return me
+    wire = problems.decoded(_WireMe, raw)
+    user = _user(problems.decoded(_WireUser, bytes(wire.user)), problems, "user")
+    balance = _cents(wire.balance, problems, "balance")
+    if not user.id:
+        raise RecordError("The answer to /me holds no user id, so nobody's payments can be loaded.")
+    return Me(user=user, balance_cents=balance, problems=tuple(problems.found), raw=raw)
 
 
 def decode_user(body: bytes) -> User:
     """Decode the answer to GET /users/:user_id."""
     problems = _Problems()
-    user = _user(problems.whole(_WireUser, _data(body)), problems, "user")
-    problems.raise_unreadable()
+    user = _user(problems.decoded(_WireUser, _data(body)), problems, "user")
+    raise_unreadable(problems.found)
     return user
 
 
@@ -131,7 +135,7 @@ def decode_payment(body: bytes) -> Payment:
     """Decode the answer to GET /payments/:payment."""
     problems = _Problems()
     payment = _payment(_data(body), problems)
-    problems.raise_unreadable()
+    raise_unreadable(problems.found)
     if payment is None:
         raise RecordError("The payment holds no id.")
     return payment
@@ -148,19 +152,33 @@ def decode_payments(body: bytes) -> Page[Payment]:
 
 
 def decode_friends(body: bytes) -> Page[User]:
-    """Decode one page of GET /users/:user_id/friends.
+    """Decode one page of GET /users/:user_id/friends; what is strange in a record stands in ``problems``.
 
-    Raises
-    ------
-    RecordError
-        A friend cannot be read or has no id.
+    An item without an id is told there and is not among the items.
     """
     items, link, problems = _page(body)
-    friends = [_user(problems.whole(_WireUser, item), problems, "friend") for item in items]
-    problems.raise_unreadable()
-    if not all(friend.id for friend in friends):
-        raise RecordError("A friend in the list holds no id.")
-    return Page(tuple(friends), link)
+    friends = []
+    for item in items:
+        friend = _user(problems.decoded(_WireUser, item), problems, "friend")
+        if friend.id:
+            friends.append(friend)
+        else:
+            problems.add("friend.id", item, "the item holds no id", unreadable=True)
+    return Page(tuple(friends), link, tuple(problems.found))
+
+
+def raise_unreadable(problems: Iterable[Problem], *, instead: str = "nothing is returned") -> None:
+    """Raise a RecordError for the first problem that is a field which cannot be read; ``instead`` ends its sentence."""
+    for problem in problems:
+        if problem.unreadable:
+            where = f"payment {problem.record_id}" if problem.record_id else "a record"
+            raise RecordError(
+                f"The field {problem.field!r} of {where} cannot be read ({problem.problem}: "
+                f"{problem.value[:60]!r}); {instead}."
+            )
+
+
+_NULL: Final = msgspec.Raw(b"null")
 
 
 class _WireUser(msgspec.Struct):
@@ -194,7 +212,7 @@ class _WireAmount(msgspec.Struct):
     """A fee or refund: of both the document shows little more than that there is an amount."""
 
     id: str | None = None
-    amount: Decimal | None = None
+    amount: msgspec.Raw = _NULL
 
 
 class _WirePayment(msgspec.Struct):
@@ -203,7 +221,7 @@ class _WirePayment(msgspec.Struct):
     id: str | None = None
     status: str | None = None
     action: str | None = None
-    amount: Decimal | None = None
+    amount: msgspec.Raw = _NULL
     note: str | None = None
     audience: str | None = None
     medium: str | None = None
@@ -218,8 +236,8 @@ class _WirePayment(msgspec.Struct):
 class _WireMe(msgspec.Struct):
     """The envelope of GET /me as sent."""
 
-    user: _WireUser
-    balance: Decimal | None = None
+    user: msgspec.Raw = _NULL
+    balance: msgspec.Raw = _NULL
 
 
 class _WirePage(msgspec.Struct):
@@ -235,7 +253,7 @@ class _WireData(msgspec.Struct):
     data: msgspec.Raw
 
 
-_PAYMENT_FIELDS: Final = {field.name: field.type for field in msgspec.structs.fields(_WirePayment)}
+_UNDECODABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _EXPECTED: Final = ("status", "action", "amount", "date_created", "actor", "target")
 
 
@@ -250,42 +268,40 @@ class _Problems:
         shown = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
         self.found.append(Problem(self.record_id, field, shown[:200], problem, unreadable))
 
-    def whole(self, kind: type[T], raw: bytes) -> T:
-        """Decode a record of which every field must be readable."""
-        try:
+    def decoded(self, kind: type[T], raw: bytes) -> T:
+        """Decode a record, field by field where need be, so that one bad field does not take the others with it."""
+        with contextlib.suppress(*_UNDECODABLE):
             return msgspec.json.decode(raw, type=kind)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            reason = str(error)
-        raise RecordError(f"The service sent a record that cannot be read: {reason}.")
-
-    def raise_unreadable(self) -> None:
-        for problem in self.found:
-            if problem.unreadable:
-                raise unreadable(problem)
-
-
-def unreadable(problem: Problem) -> RecordError:
-    """Return the error for a field that cannot be read, as one sentence."""
-    where = f"payment {problem.record_id}" if problem.record_id else "a record"
-    return RecordError(
-        f"The field {problem.field!r} of {where} cannot be read ({problem.problem}: {problem.value[:60]!r}); "
-        'load with on_bad_record="report" to keep the rest and have it listed in .problems.'
-    )
+        wire = kind()
+        try:
+            fields = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+        except _UNDECODABLE:
+            return wire
+        known = msgspec.structs.fields(kind)  # type: ignore[arg-type]  # every kind is a Struct
+        for field in sorted(known, key=lambda each: each.name != "id"):
+            if field.name not in fields:
+                continue
+            try:
+                value = msgspec.json.decode(fields[field.name], type=field.type)
+            except _UNDECODABLE as error:
+                self.add(field.name, bytes(fields[field.name]), str(error), unreadable=True)
+                continue
+            setattr(wire, field.name, value)
+            if kind is _WirePayment and field.name == "id":
+                self.record_id = value
+        return wire
 
 
 def _payment(raw: bytes, problems: _Problems) -> Payment | None:
     """Turn one item into a Payment, or None (and a Problem) where it cannot even be identified."""
     problems.record_id = None
-    try:
-        wire = msgspec.json.decode(raw, type=_WirePayment)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        wire = _by_field(raw, problems)
+    wire = problems.decoded(_WirePayment, raw)
     if not wire.id:
         problems.add("id", raw, "the item holds no id", unreadable=True)
         return None
     problems.record_id = wire.id
     for name in _EXPECTED:
-        if getattr(wire, name) is None:
+        if getattr(wire, name) in (None, _NULL):
             problems.add(name, "null", "documented as always set")
     if wire.status is not None and wire.status not in _STATUSES:
         problems.add("status", wire.status, "a word the document does not know")
@@ -318,24 +334,6 @@ _STATUSES: Final = frozenset(Status)
 _ACTIONS: Final = frozenset(Action)
 
 
-def _by_field(raw: bytes, problems: _Problems) -> _WirePayment:
-    """Decode an item field by field, so that one bad field does not take the others with it."""
-    wire = _WirePayment()
-    try:
-        fields = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return wire
-    for name, kind in sorted(_PAYMENT_FIELDS.items(), key=lambda pair: pair[0] != "id"):
-        try:
-            value = msgspec.json.decode(fields[name], type=kind) if name in fields else None
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            problems.add(name, bytes(fields[name]), str(error), unreadable=True)
-            continue
-        setattr(wire, name, value)
-        problems.record_id = wire.id
-    return wire
-
-
 def _user(wire: _WireUser, problems: _Problems, field: str) -> User:
     return User(
         id=wire.id,
@@ -364,13 +362,15 @@ def _target(wire: _WireTarget, problems: _Problems) -> Target:
     )
 
 
-def _cents(amount: Decimal | None, problems: _Problems, field: str) -> int | None:
-    if amount is None:
+def _cents(amount: msgspec.Raw, problems: _Problems, field: str) -> int | None:
+    """Read an amount from its own text, number or string: real balances are strings."""
+    text = bytes(amount).decode("utf-8", "replace")
+    if text == "null":
         return None
     try:
-        return to_cents(amount)
+        return to_cents(text[1:-1] if text.startswith('"') else text)
     except MoneyError as error:
-        problems.add(field, amount, str(error).rstrip("."), unreadable=True)
+        problems.add(field, text, str(error).rstrip(".")[:200], unreadable=True)
         return None
 
 
@@ -400,8 +400,8 @@ def _page(body: bytes) -> tuple[list[bytes], str | None, _Problems]:
 
 def _envelope(body: bytes, kind: type[T]) -> T:
     try:
-        return msgspec.json.decode(_mended(body), type=kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return msgspec.json.decode(mended(body), type=kind)
+    except _UNDECODABLE as error:
         reason = str(error)
     raise ProtocolError(f"The service's answer is not the documented JSON: {reason}.")
 
@@ -413,8 +413,8 @@ _ESCAPE: Final = re.compile(
 )
 
 
-def _mended(body: bytes) -> bytes:
-    """Drop a byte order mark, and replace each half of a surrogate pair that stands alone."""
+def mended(body: bytes) -> bytes:
+    """Return a body without byte order mark, each half of a surrogate pair that stands alone replaced by U+FFFD."""
     body = body.removeprefix(_BOM)
     if b"\\ud" not in body and b"\\uD" not in body:
         return body

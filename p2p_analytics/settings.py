@@ -16,6 +16,7 @@ from p2p_analytics.vocabulary import VERSION_PATH
 
 BASE_URL_VARIABLE: Final = "P2P_BASE_URL"
 CLIENT_ID_VARIABLE: Final = "P2P_CLIENT_ID"
+CA_BUNDLE_VARIABLES: Final = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 CACHE_DIR_VARIABLE: Final = "P2P_CACHE_DIR"
 
 
@@ -40,13 +41,14 @@ def base_url(value: str | None = None) -> str:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port
     except ValueError:
-        raise ConfigurationError(f"The base URL {text!r} cannot be read: write it like https://host/v1.") from None
+        raise ConfigurationError("The base URL cannot be read: write it like https://host/v1.") from None
+    # None of these quotes the text: a token or a password may have been put in its place.
     if parts.scheme not in {"http", "https"} or not host:
-        raise ConfigurationError(f"The base URL {text!r} must be a whole address like https://host/v1.")
+        raise ConfigurationError("The base URL must be a whole address like https://host/v1.")
     if "@" in parts.netloc or parts.query or parts.fragment or not text.isprintable() or "\\" in text:
         raise ConfigurationError("The base URL must be scheme, host and path alone: no user, query or fragment.")
     if parts.scheme == "http" and not is_loopback(host):
-        raise ConfigurationError(f"The base URL {text!r} must use https: plain http is for loopback only.")
+        raise ConfigurationError(f"The base URL of {host} must use https: plain http is for loopback only.")
     path = parts.path.rstrip("/")
     path = path if path.endswith(VERSION_PATH) else path + VERSION_PATH
     shown = f"[{host}]" if ":" in host else host
@@ -69,6 +71,17 @@ def client_id(value: str | None = None) -> str:
     if not text:
         raise ConfigurationError(f"No client id: pass client_id=... or set {CLIENT_ID_VARIABLE}.")
     return text
+
+
+def ca_bundle() -> str | None:
+    """Return the file of certificates named by ``REQUESTS_CA_BUNDLE`` or ``CURL_CA_BUNDLE``, if one is."""
+    for variable in CA_BUNDLE_VARIABLES:
+        path = os.environ.get(variable)
+        if path:
+            if not Path(path).exists():
+                raise ConfigurationError(f"{variable} names {path}, which does not exist: correct it or unset it.")
+            return path
+    return None
 
 
 def cache_dir(value: str | os.PathLike[str] | None = None) -> Path:

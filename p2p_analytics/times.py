@@ -49,6 +49,8 @@ def as_instant(value: datetime | date | str) -> datetime:
         The text is neither a date nor a datetime.
     """
     if isinstance(value, datetime):
+        if value != value:  # noqa: PLR0124 - pandas' NaT, which equals nothing
+            raise ValueError("NaT is no instant.")
         return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day, tzinfo=UTC)

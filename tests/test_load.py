@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -66,6 +67,50 @@ def test_a_lost_page_raises_and_nothing_partial_is_returned(scripted) -> None:
     service = service_with(scripted, GOOD, friends=(500, {}, b""))
     with pytest.raises(ServerError):
         load_history(client_of(service))
+
+
+def test_friends_and_me_are_reported_too(scripted) -> None:
+    """A friend's bad date, and a balance of half a cent, stop the load or are listed, as asked."""
+    friends = {"data": [{"id": "8", "date_joined": "2013-13-01T00:00:00"}], "pagination": None}
+    service = service_with(scripted, GOOD, friends=friends)
+    with pytest.raises(RecordError, match=r"friend\.date_joined.*on_bad_record"):
+        load_history(client_of(service))
+    history = load_history(client_of(service), on_bad_record="report")
+    assert list(history.friends["user_id"]) == ["8"]
+    assert list(history.problems["field"]) == ["friend.date_joined"]
+
+
+def test_a_payment_between_others_is_told(scripted) -> None:
+    """It stays a row without direction, and the problems say why."""
+    foreign = GOOD | {"actor": {"id": "8"}, "target": {"type": "user", "user": {"id": "9"}}}
+    history = load_history(client_of(service_with(scripted, foreign)))
+    assert history.payments["direction"].isna().all()
+    assert history.problems[["payment_id", "field"]].to_numpy().tolist() == [["2", "actor"]]
+
+
+def test_a_bad_bound_is_refused_before_anything_is_sent(scripted) -> None:
+    """Not even whose token it is has been asked."""
+    service = service_with(scripted)
+    with pytest.raises(ConfigurationError, match="after"):
+        load_history(client_of(service), after="yesterday")
+    assert service.asked == []
+
+
+def test_the_oldest_answer_dates_the_history(scripted, tmp_path) -> None:
+    """Of two loads within the cache's time, the second is as of the first."""
+    service = service_with(scripted, GOOD)
+    first, second = (load_history(Client("token", base_url=service.base_url, cache_dir=tmp_path)) for _ in range(2))
+    assert abs(second.fetched_at - first.fetched_at).total_seconds() < 1
+    assert sum(path == "/v1/payments" for path, _ in service.asked) == 1
+    assert second.fetched_at <= first.fetched_at
+
+
+def test_an_odd_note_does_not_cost_the_load(scripted) -> None:
+    """A byte order mark, and half an emoji in one note, are mended on the way in."""
+    body = b"\xef\xbb\xbf" + json.dumps({"data": [GOOD | {"note": "NOTE"}]}).encode().replace(b"NOTE", rb"a\ud83c")
+    history = load_history(client_of(scripted(lambda path, sent: body if path == "/v1/payments" else {
+        "/v1/me": ME, "/v1/users/7/friends": {"data": []}}[path])))  # fmt: skip
+    assert list(history.payments["note"]) == ["a\ufffd"]
 
 
 def test_progress_is_told_after_each_page(scripted) -> None:

@@ -129,6 +129,28 @@ def test_me_reads_a_balance_as_number_or_text() -> None:
         assert records.decode_me(body).balance_cents == cents
 
 
+def test_me_keeps_what_can_be_read() -> None:
+    """A balance of half a cent, or a count that is text, is told and leaves the rest."""
+    me = records.decode_me(b'{"data": {"balance": 0.005, "user": {"id": "7", "friends_count": "5", "username": "u"}}}')
+    assert (me.balance_cents, me.user.id, me.user.username, me.user.friends_count) == (None, "7", "u", None)
+    assert {problem.field for problem in me.problems if problem.unreadable} == {"balance", "friends_count"}
+
+
+def test_friends_keep_what_can_be_read() -> None:
+    """A friend with a bad date stays; one without an id is told."""
+    page = records.decode_friends(page_of({"id": "8", "date_joined": "2013-13-01T00:00:00"}, {"username": "x"}))
+    assert [friend.id for friend in page.items] == ["8"]
+    assert [problem.field for problem in page.problems if problem.unreadable] == ["friend.date_joined", "friend.id"]
+
+
+@pytest.mark.parametrize("spelling", ['"1_000"', '"\uff15"', "true", "{}", "[1]", '"NaN"', "1e400", '""', "0.001"])
+def test_an_amount_that_is_none_is_told(spelling: str) -> None:
+    """Only decimal digits are an amount, as number or as text; anything else is empty and listed."""
+    page = records.decode_payments(page_of(payment(amount="AMOUNT")).replace(b'"AMOUNT"', spelling.encode()))
+    assert page.items[0].amount_cents is None
+    assert [problem.field for problem in page.problems if problem.unreadable] == ["amount"]
+
+
 def test_me_without_an_id_is_refused() -> None:
     """Without an id the answers of two accounts could not be kept apart."""
     with pytest.raises(RecordError, match="no user id"):

@@ -52,6 +52,26 @@ def test_an_address_that_cannot_be_used_is_refused(given: str) -> None:
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "given", ["CANARY", "app.example/cb?access_token=CANARY", "ftp://u:CANARY@h/", "https://u:CANARY@h:port/"]
+)
+def test_a_secret_in_the_place_of_the_address_is_not_quoted(given: str) -> None:
+    """A token passed as the base URL by mistake stays out of the error."""
+    with pytest.raises(ConfigurationError) as caught:
+        settings.base_url(given)
+    assert "CANARY" not in str(caught.value)
+
+
+def test_a_missing_certificate_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+    """REQUESTS_CA_BUNDLE counts before CURL_CA_BUNDLE, and a file that is not there is said at once."""
+    monkeypatch.setenv("CURL_CA_BUNDLE", str(tmp_path))
+    monkeypatch.delenv("REQUESTS_CA_BUNDLE", raising=False)
+    assert settings.ca_bundle() == str(tmp_path)
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "gone.pem"))
+    with pytest.raises(ConfigurationError, match="REQUESTS_CA_BUNDLE names"):
+        settings.ca_bundle()
+
+
 def test_the_environment_variable_counts_where_no_address_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     """The argument comes before P2P_BASE_URL, and without both there is no default host."""
     with pytest.raises(ConfigurationError, match="P2P_BASE_URL"):

@@ -32,7 +32,9 @@ log = logging.getLogger(__name__)
 
 CACHE_SECONDS: Final = 300
 _LOCK_WAIT_SECONDS: Final = 1.0
-_TABLE: Final = "CREATE TABLE IF NOT EXISTS responses (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
+_TABLE: Final = """
+CREATE TABLE IF NOT EXISTS responses (key TEXT PRIMARY KEY, value TEXT NOT NULL, kept REAL NOT NULL) WITHOUT ROWID
+"""
 
 
 def cached_session(folder: Path, base_url: str, account_id: str) -> CachedSession:
@@ -76,11 +78,12 @@ def _tidy(folder: Path) -> None:
 
 
 def is_envelope(response: Response) -> bool:
-    """Tell whether an answer is a JSON object with ``data``; nothing else is worth keeping."""
+    """Tell whether an answer is a JSON object whose ``data`` is an object or a list; else it is not worth keeping."""
     try:
-        return "data" in msgspec.json.decode(response.content, type=dict[str, msgspec.Raw])
+        data = msgspec.json.decode(response.content, type=dict[str, msgspec.Raw]).get("data")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return False
+    return data is not None and bytes(data)[:1] in {b"{", b"["}
 
 
 class ResponseStore(BaseStorage):  # type: ignore[type-arg]
@@ -94,6 +97,7 @@ class ResponseStore(BaseStorage):  # type: ignore[type-arg]
         self.path = path
         self._guard = threading.RLock()
         self._connection: sqlite3.Connection | None = None
+        self._off = False
 
     def __getitem__(self, key: str) -> Any:  # noqa: ANN401 - a cached response
         rows = self._run("SELECT value FROM responses WHERE key = ?", key)
@@ -103,7 +107,7 @@ class ResponseStore(BaseStorage):  # type: ignore[type-arg]
         return response
 
     def __setitem__(self, key: str, value: Any) -> None:  # noqa: ANN401 - a cached response
-        self._run("INSERT OR REPLACE INTO responses VALUES (?, ?)", key, self.serialize(value))
+        self._run("INSERT OR REPLACE INTO responses VALUES (?, ?, ?)", key, self.serialize(value), time.time())
 
     def __delitem__(self, key: str) -> None:
         self._run("DELETE FROM responses WHERE key = ?", key)
@@ -130,18 +134,22 @@ class ResponseStore(BaseStorage):  # type: ignore[type-arg]
             response = self.deserialize(key, value)
             if isinstance(response.content, bytes) and is_envelope(response):
                 return response
-        except Exception:
+        except Exception:  # a tampered entry may fail in any way; it is a miss
             log.debug("A cache entry failed to decode.", exc_info=True)
         log.warning("An entry of the response cache %s cannot be read and is asked for anew.", self.path.name)
         return None
 
-    def _run(self, statement: str, *values: str) -> list[tuple[Any, ...]]:
+    def _run(self, statement: str, *values: str | float) -> list[tuple[Any, ...]]:
         with self._guard:
+            if self._off:
+                return []
             try:
                 return self._open().execute(statement, values).fetchall()
-            except sqlite3.OperationalError as error:  # locked, full or read-only: go on without
+            except (sqlite3.OperationalError, OSError) as error:  # locked, full, read-only, not ours
+                # Not tried again: each page would wait for the same lock anew.
+                self._off = True
                 log.warning("The response cache %s cannot be used (%s); going on without it.", self.path.name, error)
-            except (sqlite3.DatabaseError, OSError) as error:
+            except sqlite3.DatabaseError as error:
                 log.warning("The response cache %s is damaged (%s) and is set aside.", self.path.name, error)
                 self._set_aside()
             return []
@@ -149,7 +157,11 @@ class ResponseStore(BaseStorage):  # type: ignore[type-arg]
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             # Made before SQLite opens it, so that it and its journals are never readable by others.
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+            try:
+                os.fchmod(descriptor, 0o600)  # one that was there before; fails where it is another user's
+            finally:
+                os.close(descriptor)
             connection = sqlite3.connect(
                 self.path, timeout=_LOCK_WAIT_SECONDS, isolation_level=None, check_same_thread=False
             )
@@ -157,6 +169,7 @@ class ResponseStore(BaseStorage):  # type: ignore[type-arg]
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = OFF")  # a lost entry is only asked for again
                 connection.execute(_TABLE)
+                connection.execute("DELETE FROM responses WHERE kept < ?", (time.time() - CACHE_SECONDS,))
             except sqlite3.Error:
                 connection.close()
                 raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Literal, Self
 from urllib.parse import quote
 
@@ -41,7 +42,7 @@ class Client:
     timeout : tuple of float
         Seconds to connect, and seconds for a whole answer.
     concurrency : int
-        Most connections at once.
+        Most connections at once. A load uses one, page after page.
 
     Raises
     ------
@@ -67,26 +68,34 @@ class Client:
     ) -> None:
         if concurrency < 1:
             raise ConfigurationError(f"concurrency must be 1 or more, not {concurrency}.")
-        if not all(seconds > 0 for seconds in timeout):
-            raise ConfigurationError(f"timeout must be two positive numbers of seconds, not {timeout}.")
+        if not (isinstance(timeout, tuple) and len(timeout) == len(("connect", "whole")) and min(timeout) > 0):
+            raise ConfigurationError(f"timeout must be two positive numbers of seconds, not {timeout!r}.")
         self.base_url = settings.base_url(base_url)
         self.concurrency = concurrency
         self._cache_dir = None if cache_dir is False else settings.cache_dir(cache_dir)
         self._transport = Transport(self.base_url, as_token(token), timeout=timeout)
         self._account_known = False
 
-    def me(self) -> Me:
-        """Return the token's owner and balance, always asked anew (document: "GET /me")."""
+    def me(self, *, lenient: bool = False) -> Me:
+        """Return the token's owner and balance, always asked anew (document: "GET /me").
+
+        A field that cannot be read raises a RecordError; leniently, it is empty and told in ``problems``.
+        """
         answer = self._transport.get(vocabulary.ME.path, {}, cached=False)
         me = records.decode_me(answer.body)
+        if not lenient:
+            records.raise_unreadable(me.problems)
         if self._cache_dir is not None and not self._account_known:
             self._transport.use_cache(self._cache_dir, str(me.user.id))
         self._account_known = True
         return me
 
     def user(self, user_id: str) -> User:
-        """Return another user's profile (document: "GET /users/:user_id")."""
-        return records.decode_user(self._cached(_at(vocabulary.USER, user_id), {}).body)
+        """Return another user's profile, always asked anew (document: "GET /users/:user_id").
+
+        What it shows depends on the token's scopes, and two tokens of one account share a cache.
+        """
+        return records.decode_user(self._transport.get(_at(vocabulary.USER, user_id), {}, cached=False).body)
 
     def payment(self, payment_id: str) -> Payment:
         """Return one payment with all its fields (document: "GET /payments/:payment")."""
@@ -131,9 +140,7 @@ class Client:
         """
         found: list[Payment] = []
         for page in self.payment_pages(action=action, actor=actor, status=status, after=after, before=before):
-            for problem in page.problems:
-                if problem.unreadable:
-                    raise records.unreadable(problem)
+            records.raise_unreadable(page.problems, instead="payment_pages() gives the rest and tells it in .problems")
             found.extend(page.items)
         return found
 
@@ -153,12 +160,12 @@ class Client:
         ``page_size`` is 1 to 50 (document: "Limits").
         """
         filters = {
-            "action": _words("action", action, Action),
+            "action": _words("action", None if action is None else [action], Action),
             "actor": _words("actor", actor),
             "status": _words("status", status, Status),
             "after": _instant("after", after),
         }
-        end = None if before is None else as_instant(_instant_argument("before", before))
+        end = None if before is None else _instant_argument("before", before)
         size = _page_size(page_size)
 
         def fetch(cursor: datetime | None, limit: int) -> Page[Payment]:
@@ -182,7 +189,11 @@ class Client:
         PaginationError
             A page is lost; nothing partial is returned.
         """
-        return list({friend.id: friend for page in self.friend_pages(user_id) for friend in page.items}.values())
+        found: dict[str | None, User] = {}
+        for page in self.friend_pages(user_id):
+            records.raise_unreadable(page.problems, instead="friend_pages() gives the rest and tells it in .problems")
+            found |= {friend.id: friend for friend in page.items}
+        return list(found.values())
 
     def friend_pages(self, user_id: str | None = None, *, page_size: int = PAGE_SIZE_MAXIMUM) -> Iterator[Page[User]]:
         """Return an iterator over the pages of :meth:`friends`, following the next links."""
@@ -190,7 +201,7 @@ class Client:
         return self._friend_pages(user_id, parameters)
 
     def close(self) -> None:
-        """Close the connections and the cache; a later request fails."""
+        """Close the connections and the cache."""
         self._transport.close()
 
     def __enter__(self) -> Self:
@@ -206,7 +217,7 @@ class Client:
         return f"<Client of {self.base_url}>"
 
     def _friend_pages(self, user_id: str | None, parameters: dict[str, str]) -> Iterator[Page[User]]:
-        path = _at(vocabulary.FRIENDS, user_id or str(self.me().user.id))
+        path = _at(vocabulary.FRIENDS, user_id or str(self.me(lenient=True).user.id))
         seen: set[str | None] = set()
         asked: list[dict[str, str]] = []
         barren = 0
@@ -226,14 +237,14 @@ class Client:
         """Ask through the account's cache, after asking once whose account it is."""
         if self._cache_dir is not None and not self._account_known:
             try:
-                self.me()
+                self.me(lenient=True)
             except ScopeError:  # a token that may not ask /me reads without a cache
                 self._account_known = True
         return self._transport.get(path, parameters, cached=True)
 
 
 def _at(endpoint: vocabulary.Endpoint, identifier: str) -> str:
-    if not isinstance(identifier, str) or not identifier or not identifier.isprintable():
+    if not isinstance(identifier, str) or not identifier.strip(".") or not identifier.isprintable():
         raise ConfigurationError(f"An id is text like '1322585332520059420', not {identifier!r}.")
     return endpoint.at(quote(identifier, safe=""))
 
@@ -244,6 +255,8 @@ def _words(name: str, value: str | Iterable[str] | None, allowed: type[Action | 
     if value is not None and not words:
         raise ConfigurationError(f"{name} is an empty list, which would ask for nothing: leave it out to ask for all.")
     for word in words:
+        if not isinstance(word, str):
+            raise ConfigurationError(f"{name} is text, or several texts, not {word!r}.")
         if allowed is not None and word not in set(allowed):
             raise ConfigurationError(f"{name} can be {', '.join(allowed)}, not {word!r}.")
         if not word.strip() or "," in word:
@@ -252,15 +265,13 @@ def _words(name: str, value: str | Iterable[str] | None, allowed: type[Action | 
 
 
 def _instant(name: str, value: datetime | date | str | None) -> str:
-    return "" if value is None else _spelled(as_instant(_instant_argument(name, value)))
+    return "" if value is None else _spelled(_instant_argument(name, value))
 
 
 def _instant_argument(name: str, value: datetime | date | str) -> datetime:
-    try:
+    with contextlib.suppress(ValueError, TypeError, OverflowError, AttributeError):
         return as_instant(value)
-    except ValueError as error:
-        reason = str(error)
-    raise ConfigurationError(f"{name}: {reason}")
+    raise ConfigurationError(f"{name}: {str(value)[:40]!r} is no date or datetime like 2024-05-31T18:30:00Z.")
 
 
 def _spelled(instant: datetime) -> str:
@@ -269,6 +280,6 @@ def _spelled(instant: datetime) -> str:
 
 
 def _page_size(size: int) -> int:
-    if not 1 <= size <= PAGE_SIZE_MAXIMUM:
+    if not isinstance(size, int) or not 1 <= size <= PAGE_SIZE_MAXIMUM:
         raise ConfigurationError(f"page_size must be 1 to {PAGE_SIZE_MAXIMUM}, not {size}.")
     return size

@@ -46,6 +46,13 @@ def no_answer(error: Exception, base_url: str) -> errors.ServiceError:
         return failure
     if isinstance(error, _TOO_LATE):
         return errors.TransportError(f"The service at {base_url} did not answer in time: try again later.")
+    if isinstance(error, requests.exceptions.SSLError):
+        failure = errors.TransportError(
+            f"The certificate of {base_url} cannot be verified: check the base URL, "
+            "or name your organisation's certificates in REQUESTS_CA_BUNDLE."
+        )
+        failure.retryable = False
+        return failure
     if isinstance(error, requests.exceptions.ConnectionError):
         return errors.TransportError(
             f"The service at {base_url} cannot be reached: check the base URL, the network, and that it is running."
@@ -56,9 +63,8 @@ def no_answer(error: Exception, base_url: str) -> errors.ServiceError:
 def refusal(response: requests.Response, token: AccessToken) -> errors.ServiceError:
     """Return the error for an answer that is no success (document: "Errors")."""
     status, envelope = response.status_code, _envelope(response.content)
-    code = None if envelope.code is None else str(envelope.code)
-    said = redacted((envelope.message or "").replace(token.reveal(), "***"))
-    said = "".join(char for char in said if char.isprintable())[:200].rstrip(".")
+    code = None if envelope.code is None else _plain(str(envelope.code), token)
+    said = _plain(envelope.message or "", token).rstrip(".")
     kind, sentence = _kind(status, code)
     return kind(
         sentence.format(said=f" ({said})" if said else "", status=status),
@@ -66,6 +72,12 @@ def refusal(response: requests.Response, token: AccessToken) -> errors.ServiceEr
         code=code,
         retry_after=_retry_after(response.headers),
     )
+
+
+def _plain(text: str, token: AccessToken) -> str:
+    """Keep what the service said short and printable, and the token out of it."""
+    text = redacted(text.replace(token.reveal(), "***"))
+    return "".join(char for char in text if char.isprintable())[:200]
 
 
 class _Envelope(msgspec.Struct):

@@ -7,7 +7,6 @@ retried. No error here carries the text of the library below, which may quote th
 
 from __future__ import annotations
 
-import os
 import random
 import time
 from datetime import UTC, datetime
@@ -18,7 +17,7 @@ import requests
 import urllib3
 from requests.utils import get_environ_proxies
 
-from p2p_analytics import errors
+from p2p_analytics import errors, settings
 from p2p_analytics.client._adapter import TokenAdapter
 from p2p_analytics.client._cache import cached_session, is_envelope
 from p2p_analytics.client._failures import no_answer, refusal
@@ -99,6 +98,7 @@ class Transport:
             if isinstance(outcome, Answer):
                 return outcome
             wait = self._wait(attempt, outcome)
+            seconds_left = give_up_at - self._monotonic()
             if not outcome.retryable or wait is None or attempt == TRIES - 1 or wait > seconds_left:
                 raise outcome
             self._sleep(wait)
@@ -115,7 +115,7 @@ class Transport:
         # for https alone: plain http is loopback, and would hand the proxy the token in clear text.
         session.trust_env = False
         session.proxies.update(get_environ_proxies(self.base_url) if self.base_url.startswith("https:") else {})
-        session.verify = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or True
+        session.verify = settings.ca_bundle() or True
         session.headers["Accept"] = "application/json"
         session.adapters.clear()  # nothing but the service can be reached through this session
         session.mount(f"{self.base_url}/", TokenAdapter(self._token))
@@ -126,6 +126,7 @@ class Transport:
     ) -> Answer | errors.ServiceError:
         connect, whole = self._timeout
         limits = (min(connect, max(seconds_left, 0.01)), min(whole, max(seconds_left, 0.01)))
+        interrupted = False
         try:
             response = session.get(
                 f"{self.base_url}{path}", params=dict(parameters), timeout=limits, allow_redirects=False
@@ -133,6 +134,11 @@ class Transport:
             return self._judged(response)
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
             return no_answer(error, self.base_url)  # handed back: raised later, it has no context
+        except KeyboardInterrupt:
+            interrupted = True  # raised anew below: the frames of the one at hand hold the address on the wire
+        if interrupted:
+            raise KeyboardInterrupt
+        raise AssertionError  # pragma: no cover - every path above leaves
 
     def _judged(self, response: requests.Response) -> Answer | errors.ServiceError:
         if response.status_code not in range(200, 300):

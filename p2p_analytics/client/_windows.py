@@ -7,7 +7,7 @@ left out by its id.
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -18,11 +18,11 @@ from p2p_analytics.vocabulary import PAGE_SIZE_MAXIMUM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from datetime import datetime
 
     from p2p_analytics.records import Page, Payment
 
 _SECOND = timedelta(seconds=1)
+_LAST_SECOND = datetime.max.replace(microsecond=0, tzinfo=UTC)
 
 
 def walk(
@@ -50,7 +50,7 @@ def walk(
         page = fetch(cursor, size)
         _require_newest_first(page.items)
         yield msgspec.structs.replace(page, items=tuple(item for item in page.items if item.id not in seen))
-        if page.next is None or not page.items:
+        if page.next is None:
             return
         seen.update(item.id for item in page.items)
         further = _overlapping(page.items, cursor)
@@ -60,8 +60,8 @@ def walk(
             size = PAGE_SIZE_MAXIMUM  # a whole page within one second: ask for the largest one
         else:
             raise PaginationError(
-                f"More than {PAGE_SIZE_MAXIMUM} payments were made within the second before {cursor}, more than one "
-                "page holds; nothing is returned, because some would be missing. Narrow the load by action or status."
+                f"More than {PAGE_SIZE_MAXIMUM} payments, so more than a page, share the second before "
+                f"{cursor:%Y-%m-%d %H:%M:%S} UTC, or the service ignores that bound: narrow it by action or status."
             )
 
 
@@ -70,7 +70,8 @@ def _overlapping(items: Sequence[Payment], cursor: datetime | None) -> datetime:
     dates = [item.date_created for item in items if item.date_created is not None]
     if not dates:
         raise PaginationError("A page of payments holds no readable date, so the next page cannot be asked for.")
-    end = min(dates).replace(microsecond=0) + _SECOND
+    second = min(dates).replace(microsecond=0)
+    end = second + _SECOND if second < _LAST_SECOND else datetime.max.replace(tzinfo=UTC)
     return end if cursor is None else min(end, cursor)
 
 

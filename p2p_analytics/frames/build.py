@@ -75,7 +75,7 @@ def payments_frame(payments: Iterable[Payment], viewer_id: str) -> pd.DataFrame:
 
 def friends_frame(friends: Iterable[User]) -> pd.DataFrame:
     """Return the FRIENDS frame: one row per friend, in the service's order (document: "User")."""
-    rows = list(friends)
+    rows = list({friend.id: friend for friend in friends}.values())
     columns: dict[str, list[Any]] = {
         name: [getattr(row, name) for row in rows] for name in FRIENDS if name != "user_id"
     }

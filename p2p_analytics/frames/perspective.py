@@ -47,13 +47,15 @@ def add_perspective(payments: pd.DataFrame, viewer_id: str, target_names: pd.Ser
     Returns
     -------
     DataFrame
-        The same rows with ``direction`` ("in", "out", or null where the action is unknown),
+        The same rows with ``direction`` ("in", "out", or null where the action is unknown or
+        the viewer is on neither side),
         ``counterparty_id`` and ``counterparty_name`` (the other user; else the email or phone the
         payment was sent to; else "unregistered email" or "unregistered phone"; else null) and
         ``flow_cents`` (+ to the viewer, - from the viewer; null where direction or amount is).
     """
     is_actor = (payments["actor_id"] == viewer_id).fillna(value=False)
-    known = payments["action"].isin([Action.PAY, Action.CHARGE]) & payments["actor_id"].notna()
+    party = is_actor | payments["target_user_id"].isna() | (payments["target_user_id"] == viewer_id).fillna(value=False)
+    known = payments["action"].isin([Action.PAY, Action.CHARGE]) & payments["actor_id"].notna() & party
     pays = is_actor == (payments["action"] == Action.PAY).fillna(value=False)
     size = payments["amount_cents"].abs()
 

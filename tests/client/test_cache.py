@@ -10,9 +10,11 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+import requests
 
 from p2p_analytics.client import Client
-from p2p_analytics.errors import AuthenticationError
+from p2p_analytics.client._cache import cached_session
+from p2p_analytics.errors import AuthenticationError, ServerError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -150,6 +152,82 @@ def test_a_locked_file_does_not_hold_up_the_load(scripted, tmp_path) -> None:
         assert ids(service, "TOKEN-A", tmp_path) == ["1001"]
     finally:
         holder.close()
+
+
+def test_an_expired_answer_is_asked_for_anew(scripted, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After its time an answer is not served again, not even where the service fails then."""
+    monkeypatch.setattr("p2p_analytics.client._cache.CACHE_SECONDS", 1)
+    failing = []
+    service = scripted(lambda path, sent: (500, {}, b"") if failing and path != "/v1/me" else answer(path, sent))
+    with Client("TOKEN-A", base_url=service.base_url, cache_dir=tmp_path) as client:
+        client._transport._sleep = lambda _seconds: None
+        assert len(client.payments()) == len(client.payments()) == 1
+        assert sum(path == "/v1/payments" for path, _ in service.asked) == 1
+        time.sleep(1.1)
+        failing.append(True)
+        with pytest.raises(ServerError):
+            client.payments()
+
+
+def test_expired_answers_do_not_stay_on_the_disk(scripted, tmp_path) -> None:
+    """What is older than answers are kept goes when the file is opened again."""
+    service = scripted(answer)
+    with sqlite3.connect(_cache_file(service, tmp_path)) as database:
+        database.execute("UPDATE responses SET kept = kept - 301")
+    database.close()
+    with Client("TOKEN-A", base_url=service.base_url, cache_dir=tmp_path) as client:
+        client.friends("5")
+        store = client._transport._cached.cache.responses
+        assert len(store) == 1
+
+
+def test_a_lock_is_waited_for_once_and_told_once(scripted, tmp_path, caplog) -> None:
+    """Not again for each page: the load goes on without the cache."""
+    service = scripted(answer)
+    holder = sqlite3.connect(_cache_file(service, tmp_path), isolation_level=None)
+    holder.execute("DELETE FROM responses")
+    holder.execute("BEGIN IMMEDIATE")
+    started = time.monotonic()
+    with Client("TOKEN-A", base_url=service.base_url, cache_dir=tmp_path) as client:
+        for day in range(1, 6):
+            assert len(client.payments(before=f"2025-01-0{day}")) == 1
+    holder.close()
+    assert time.monotonic() - started < 4
+    assert sum("going on without it" in record.message for record in caplog.records) == 1
+
+
+def test_a_link_in_the_place_of_the_file_is_not_followed(scripted, tmp_path) -> None:
+    """A symbolic link planted under the cache's name would make it write elsewhere."""
+    service = scripted(answer)
+    file = _cache_file(service, tmp_path / "cache")
+    for member in (tmp_path / "cache").iterdir():
+        member.unlink()
+    file.symlink_to(tmp_path / "elsewhere")
+    assert ids(service, "TOKEN-A", tmp_path / "cache") == ["1001"]
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_file_that_was_open_to_others_is_closed_to_them(scripted, tmp_path) -> None:
+    """One that was made 0666 before becomes 0600."""
+    service = scripted(answer)
+    file = _cache_file(service, tmp_path)
+    file.chmod(0o666)
+    ids(service, "TOKEN-A", tmp_path)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_two_services_share_a_folder_and_nothing_else(scripted, tmp_path) -> None:
+    """The same account id at another address is another account."""
+    other = scripted(lambda path, sent: {"data": []} if path == "/v1/payments" else answer(path, sent))
+    assert ids(scripted(answer), "TOKEN-A", tmp_path) == ["1001"]
+    assert ids(other, "TOKEN-A", tmp_path) == []
+
+
+def test_the_account_is_in_the_key_and_not_only_in_the_name(tmp_path) -> None:
+    """Two accounts never share a key, even if their answers came into one file."""
+    request = requests.Request("GET", "https://pay.example/v1/payments").prepare()
+    keys = {cached_session(tmp_path, "https://pay.example/v1", account).cache.create_key(request) for account in "12"}
+    assert len(keys) == 2
 
 
 def test_a_broken_answer_is_not_kept(scripted, tmp_path) -> None:

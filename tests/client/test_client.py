@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta, timezone
 
+import pandas as pd
 import pytest
 
 from p2p_analytics.client import Client
@@ -40,6 +41,11 @@ def test_each_filter_goes_out_in_the_documented_form(scripted) -> None:
         ({"status": ["settled", "open"]}, "status can be settled, pending, failed, expired, cancelled"),
         ({"status": []}, "empty list"),
         ({"actor": "8,9"}, "actor cannot be"),
+        ({"action": ["pay", "charge"]}, "action"),
+        ({"actor": [8]}, "actor is text"),
+        ({"after": pd.NaT}, "after: 'NaT'"),
+        ({"before": 20240501}, "before: '20240501'"),
+        ({"after": datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=5)))}, "after: '0001"),
         ({"after": "yesterday"}, "after: 'yesterday'"),
         ({"before": "2024-13-01"}, "before: "),
     ],
@@ -60,6 +66,11 @@ def test_bad_settings_are_refused_when_the_client_is_made() -> None:
         Client(base_url="https://pay.example")
     with pytest.raises(ConfigurationError, match="concurrency"):
         Client("token", base_url="https://pay.example", concurrency=0)
+    for timeout in (30, None, (1, 2, 3), (0, 1)):
+        with pytest.raises(ConfigurationError, match="timeout"):
+            Client("token", base_url="https://pay.example", timeout=timeout)  # type: ignore[arg-type]
+    with pytest.raises(TokenError):
+        Client(5, base_url="https://pay.example")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="page_size"):
         Client("token", base_url="https://pay.example").payment_pages(page_size=51)
 
@@ -69,8 +80,9 @@ def test_ids_are_text_and_are_quoted_into_the_path(scripted) -> None:
     service = scripted(lambda _path, _parameters: {"data": {"id": "x"}})
     client_of(service).payment("../me?x=1")
     assert service.asked[0][0] == "/v1/payments/..%2Fme%3Fx%3D1"
-    with pytest.raises(ConfigurationError, match="id is text"):
-        client_of(service).user(1322585332520059420)  # type: ignore[arg-type]
+    for wrong in (1322585332520059420, "", ".", ".."):
+        with pytest.raises(ConfigurationError, match="id is text"):
+            client_of(service).user(wrong)  # type: ignore[arg-type]
 
 
 def test_friends_are_followed_by_their_next_links(scripted) -> None:

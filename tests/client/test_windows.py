@@ -64,9 +64,23 @@ def test_a_bound_within_a_second_is_kept() -> None:
 
 def test_more_in_one_second_than_the_largest_page_holds_raises() -> None:
     """Fifty-one payments within one second cannot all be asked for: an error, never a part."""
-    with pytest.raises(PaginationError, match="within the second"):
+    with pytest.raises(PaginationError, match="share the second"):
         walked(Model([7] * 51), 50)
     assert len(walked(Model([7] * 50), 1)) == 50
+
+
+def test_an_empty_page_that_goes_on_raises() -> None:
+    """A next link after nothing leaves no way to ask on, and the end is not guessed."""
+    with pytest.raises(PaginationError, match="no readable date"):
+        list(walk(lambda _before, _limit: Page((), "?more"), before=None, page_size=50))
+
+
+def test_the_last_second_of_all_has_no_next_one() -> None:
+    """A payment dated at the end of the year 9999 overflows nothing."""
+    last = Payment(id="1", date_created=datetime(9999, 12, 31, 23, 59, 59, 5, tzinfo=UTC))
+    pages = iter([Page((last,), "?more"), Page((last, Payment(id="0", date_created=START)), None)])
+    found = walk(lambda _before, _limit: next(pages), before=None, page_size=50)
+    assert [item.id for page in found for item in page.items] == ["1", "0"]
 
 
 def test_a_list_in_another_order_raises() -> None:

@@ -64,6 +64,13 @@ def test_what_is_unknown_stays_empty() -> None:
     assert seen(action="pay", amount_cents=5, target=Target(type="user", user=THEO)) == [None, None, None, None]
 
 
+def test_a_payment_between_others_has_no_direction() -> None:
+    """A viewer on neither side neither pays nor is paid."""
+    other = Target(type="user", user=User(id="9"))
+    assert seen(action="pay", actor=THEO, target=other, amount_cents=5)[0] is None
+    assert seen(action="pay", actor=THEO, target=other, amount_cents=5)[3] is None
+
+
 def test_a_person_without_a_display_name_is_named_by_the_next_best() -> None:
     """Username, then id."""
     assert seen(action="pay", actor=User(id="8", username="theo"), amount_cents=1)[2] == "theo"
