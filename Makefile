@@ -28,12 +28,13 @@ export UV_NO_PROGRESS := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo sandbox test lint types contracts tests notebooks bench soak format clean
+.PHONY: help demo sandbox lab test lint types contracts tests notebooks bench soak format clean
 
 help:
 	@echo "make demo        run the sandbox, load its payments, write $(OUT)/report.html, CSV files and plots"
 	@echo "make test        lint, types, import contracts, tests and notebooks"
 	@echo "make sandbox     serve the sandbox until Ctrl-C"
+	@echo "make lab         open JupyterLab on the notebooks"
 	@echo "make notebooks   run the notebooks again and keep their outputs"
 	@echo "make lint | types | contracts | tests    one part of make test"
 	@echo "make bench | soak                        measurements; long load and fault runs"
@@ -59,6 +60,9 @@ contracts: .venv/.all
 
 tests: .venv/.all
 	$(RUN)/python -m pytest -m "not soak" tests $(NOTEBOOKS) $(NBVAL)
+
+lab: .venv/.all
+	$(RUN)/python -m jupyterlab notebooks
 
 notebooks: .venv/.all
 	$(RUN)/python notebooks/regenerate.py

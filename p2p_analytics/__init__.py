@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from p2p_analytics import plots, sandbox
+    from p2p_analytics import errors, plots, sandbox
     from p2p_analytics.analyses import (
         monthly_flow,
         pending_ageing,
@@ -38,6 +38,7 @@ __all__ = [
     "History",
     "P2PAnalyticsError",
     "authorize_url",
+    "errors",
     "load_history",
     "monthly_flow",
     "pending_ageing",

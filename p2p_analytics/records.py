@@ -69,7 +69,15 @@ class Refund(msgspec.Struct, frozen=True, kw_only=True):
     amount_cents: int | None = None
 
 
-class Payment(msgspec.Struct, frozen=True, kw_only=True):
+class _Whole(msgspec.Struct, frozen=True):
+    """A record that keeps the bytes it came in, and does not show them."""
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={getattr(self, name)!r}" for name in self.__struct_fields__ if name != "raw")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class Payment(_Whole, frozen=True, kw_only=True):
     """A payment or charge, with the amount's sign as the service gave it."""
 
     id: str
@@ -88,7 +96,7 @@ class Payment(msgspec.Struct, frozen=True, kw_only=True):
     raw: bytes = b""
 
 
-class Me(msgspec.Struct, frozen=True, kw_only=True):
+class Me(_Whole, frozen=True, kw_only=True):
     """The token's owner, with the balance where the token may see it (document: "GET /me")."""
 
     user: User

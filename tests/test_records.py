@@ -65,6 +65,14 @@ def test_unknown_words_and_keys_survive() -> None:
     ]
 
 
+def test_a_record_does_not_show_its_bytes() -> None:
+    """In a notebook a payment reads as its fields; the bytes it came in are kept, not printed."""
+    found = records.decode_payments(page_of(payment())).items[0]
+    assert repr(found).startswith(f"Payment(id='{ID}', status='settled'")
+    assert "raw" not in repr(found)
+    assert found.raw
+
+
 def test_a_field_that_cannot_be_read_leaves_the_others() -> None:
     """One bad field is told with the record's id and its value; the rest of the record stays."""
     page = records.decode_payments(page_of(payment(status=5, amount=0.123, date_created="2014-02-30T00:00:00")))

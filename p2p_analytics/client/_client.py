@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from typing import TYPE_CHECKING, Literal, Self
 from urllib.parse import quote
 
@@ -75,6 +76,7 @@ class Client:
         self._cache_dir = None if cache_dir is False else settings.cache_dir(cache_dir)
         self._transport = Transport(self.base_url, as_token(token), timeout=timeout)
         self._account_known = False
+        self._asking = threading.Lock()
 
     def me(self, *, lenient: bool = False) -> Me:
         """Return the token's owner and balance, always asked anew (document: "GET /me").
@@ -235,11 +237,12 @@ class Client:
 
     def _cached(self, path: str, parameters: dict[str, str]) -> Answer:
         """Ask through the account's cache, after asking once whose account it is."""
-        if self._cache_dir is not None and not self._account_known:
-            try:
-                self.me(lenient=True)
-            except ScopeError:  # a token that may not ask /me reads without a cache
-                self._account_known = True
+        with self._asking:  # once, however many threads begin together
+            if self._cache_dir is not None and not self._account_known:
+                try:
+                    self.me(lenient=True)
+                except ScopeError:  # a token that may not ask /me reads without a cache
+                    self._account_known = True
         return self._transport.get(path, parameters, cached=True)
 
 

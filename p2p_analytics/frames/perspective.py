@@ -61,8 +61,8 @@ def add_perspective(payments: pd.DataFrame, viewer_id: str, target_names: pd.Ser
 
     address = payments["target_email"].fillna(payments["target_phone"]).fillna(target_names)
     address = address.fillna(payments["target_type"].map(UNREGISTERED).astype("str"))
-    target_name = payments["target_user_display_name"].fillna(payments["target_user_username"]).fillna(address)
-    actor_name = payments["actor_display_name"].fillna(payments["actor_username"]).fillna(payments["actor_id"])
+    target_name = _name(payments, "target_user").fillna(address)
+    actor_name = _name(payments, "actor").fillna(payments["actor_id"])
     seen = payments.assign(
         direction=payments["action"].mask(pays, OUT).mask(~pays, IN).where(known),
         counterparty_id=payments["target_user_id"].fillna(address).where(is_actor, payments["actor_id"]),
@@ -70,3 +70,9 @@ def add_perspective(payments: pd.DataFrame, viewer_id: str, target_names: pd.Ser
         flow_cents=size.mask(pays, -size).where(known),
     )
     return seen.astype({name: PAYMENTS[name] for name in PERSPECTIVE})
+
+
+def _name(payments: pd.DataFrame, who: str) -> pd.Series[str]:
+    """Return display names, or usernames where somebody shows none."""
+    shown = payments[f"{who}_display_name"]
+    return shown.mask(shown.str.strip() == "").fillna(payments[f"{who}_username"])

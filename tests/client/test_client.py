@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import pandas as pd
@@ -134,6 +135,16 @@ def test_a_token_that_may_not_ask_me_reads_without_a_cache(scripted, tmp_path) -
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(ScopeError):
         client.me()
+
+
+def test_many_threads_ask_once_whose_token_it_is(scripted, tmp_path) -> None:
+    """Sixteen that begin together share one answer to /me."""
+    service = scripted(lambda path, _sent: ME if path == "/v1/me" else EMPTY)
+    client = Client("token", base_url=service.base_url, cache_dir=tmp_path)
+    with ThreadPoolExecutor(16) as threads:
+        found = list(threads.map(lambda day: client.payments(before=f"2025-01-{day:02}"), range(1, 17)))
+    assert found == [[]] * 16
+    assert sum(path == "/v1/me" for path, _ in service.asked) == 1
 
 
 def test_the_client_shows_no_token() -> None:

@@ -74,4 +74,5 @@ def test_a_payment_between_others_has_no_direction() -> None:
 def test_a_person_without_a_display_name_is_named_by_the_next_best() -> None:
     """Username, then id."""
     assert seen(action="pay", actor=User(id="8", username="theo"), amount_cents=1)[2] == "theo"
+    assert seen(action="pay", actor=User(id="8", username="theo", display_name=" "), amount_cents=1)[2] == "theo"
     assert seen(action="pay", actor=User(id="8"), amount_cents=1)[2] == "8"

@@ -1,0 +1,29 @@
+"""Two people, two tokens, one cache folder, over the whole way from sign-in to frames."""
+
+from __future__ import annotations
+
+import p2p_analytics as p2p
+
+
+def test_each_sees_their_own_and_nothing_unexpired_is_asked_twice(tmp_path) -> None:
+    """The histories differ and stay apart; a second load asks only whose token it is."""
+    with p2p.sandbox.SandboxServer(seed=7) as server:
+        people = [server.people[0].username, server.people[2].username]
+        url = p2p.authorize_url(server.base_url, server.client_id)
+
+        def load(person: str) -> p2p.History:
+            token = p2p.token_from_redirect(server.sign_in(url, person))  # a new token each time
+            with p2p.Client(token, base_url=server.base_url, cache_dir=tmp_path) as client:
+                return p2p.load_history(client)
+
+        first = {person: load(person) for person in people}
+        server.requests.clear()
+        second = {person: load(person) for person in people}
+        assert server.requests == [("GET", "/v1/me"), ("GET", "/v1/me")]
+    for person, history in first.items():
+        assert history.me.user.username == person
+        sides = history.payments[["actor_id", "target_user_id"]]
+        assert (sides == history.me.user.id).any(axis=1).all()
+        assert second[person].payments.equals(history.payments)
+        assert second[person].friends.equals(history.friends)
+    assert not set(first[people[0]].friends["user_id"]) == set(first[people[1]].friends["user_id"])
