@@ -7,6 +7,7 @@ import re
 import time
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
 
 import requests
 import urllib3
@@ -37,10 +38,15 @@ class TokenAdapter(HTTPAdapter):
     def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:  # noqa: ANN401
         """Send the request; ``timeout`` bounds the whole answer, not only each piece of it."""
         wire = request.copy()
-        wire.prepare_url(wire.url, {TOKEN_PARAMETER: self._token.reveal()})
+        form = self._add_token(wire)
         kwargs["stream"] = True
         _connect, whole = kwargs["timeout"]
-        response = super().send(wire, *args, **kwargs)
+        try:
+            response = super().send(wire, *args, **kwargs)
+        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
+            if form is None or form.begun:
+                raise
+            raise NotSent(error) from None
         body = _read(response, time.monotonic() + whole)
         headers = urllib3.HTTPHeaderDict(response.headers)
         for name in ("Content-Encoding", "Transfer-Encoding", "Set-Cookie", "Location"):
@@ -52,6 +58,41 @@ class TokenAdapter(HTTPAdapter):
         response.request, response.url = request, str(request.url)
         response.cookies.clear()
         return response
+
+    def _add_token(self, wire: requests.PreparedRequest) -> _Form | None:
+        """Put the token where its method wants it: the query of a GET, else the form (document: "Endpoints")."""
+        token = {TOKEN_PARAMETER: self._token.reveal()}
+        if wire.method == "GET":
+            wire.prepare_url(wire.url, token)
+            return None
+        fields = wire.body.encode() if isinstance(wire.body, str) else wire.body or b""
+        form = _Form(fields + b"&" + urlencode(token).encode())
+        wire.prepare_body(form, None)
+        return form
+
+
+class _Form(BytesIO):
+    """A form that knows whether any of it was handed to a connection: if not, it cannot have been carried out."""
+
+    begun = False
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self.begun = True
+        return super().read(size)
+
+
+class NotSent(requests.RequestException):
+    """A form failed before any of it was sent; ``reason`` is the library's own error."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__()
+        self.reason = reason
+
+    @property
+    def no_connection(self) -> bool:
+        """Whether there was nothing to talk to, so that not even a header was sent."""
+        below = getattr(next(iter(self.reason.args), None), "reason", None)
+        return isinstance(below, urllib3.exceptions.NewConnectionError | urllib3.exceptions.ConnectTimeoutError)
 
 
 class OversizedBody(requests.RequestException):

@@ -1,6 +1,6 @@
 """What went wrong, as this package's errors.
 
-Neither function quotes the text of the libraries below, which may hold the address and its token.
+No function quotes the text of the libraries below, which may hold the address and its token.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import requests
 import urllib3
 
 from p2p_analytics import errors
-from p2p_analytics.client._adapter import LARGEST_BODY, OversizedBody, redacted
+from p2p_analytics.client._adapter import LARGEST_BODY, NotSent, OversizedBody, redacted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,11 +33,16 @@ _TOKEN_CODES: Final = frozenset({"240", "259", "261", "262", "265", "267"})
 _SCOPE_CODES: Final = frozenset({"260"})
 _NOT_FOUND_CODES: Final = frozenset({"283"})
 _REDIRECTS: Final = range(300, 400)
+_REFUSALS: Final = range(400, 500)
 _FIRST_SERVER_ERROR: Final = 500
 
 
 def no_answer(error: Exception, base_url: str) -> errors.ServiceError:
     """Return the error for a request to which no whole answer arrived."""
+    if isinstance(error, NotSent):
+        failure = no_answer(error.reason, base_url)
+        failure.retryable = error.no_connection
+        return failure
     if isinstance(error, OversizedBody):
         return errors.ProtocolError(f"The answer of {base_url} is larger than {LARGEST_BODY // 2**20} MiB: not read.")
     if isinstance(error, _UNUSABLE):
@@ -65,6 +70,22 @@ def refusal(response: requests.Response, token: AccessToken) -> errors.ServiceEr
         status_code=status,
         code=code,
         retry_after=_retry_after(response.headers),
+    )
+
+
+def is_refusal(response: requests.Response) -> bool:
+    """Tell whether the service itself refused: a 4xx with its envelope, not the page of some gateway."""
+    said = _envelope(response.content)
+    return response.status_code in _REFUSALS and (said.code is not None or bool(said.message))
+
+
+def outcome_unknown(failure: errors.ServiceError) -> errors.OutcomeUnknownError:
+    """Return the error for a write that was sent and got no answer that tells what became of it."""
+    return errors.OutcomeUnknownError(
+        f"It was sent, and no answer tells whether it was carried out; look before sending it again. {failure}",
+        status_code=failure.status_code,
+        code=failure.code,
+        retry_after=failure.retry_after,
     )
 
 
