@@ -42,6 +42,7 @@ class ScriptedService:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            wbufsize = 2**16  # head and body in one packet, or each answer waits for an acknowledgement
 
             def log_message(self, *args: object) -> None:
                 pass
