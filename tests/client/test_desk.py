@@ -16,7 +16,9 @@ import pytest
 import urllib3.util.connection
 
 from p2p_analytics import errors
+from p2p_analytics.auth import AccessToken
 from p2p_analytics.client import Client
+from p2p_analytics.client._transport import Transport
 from p2p_analytics.client.desk import PaymentDesk
 from p2p_analytics.records import Payment, Receipt
 
@@ -303,6 +305,30 @@ def test_an_error_before_the_form_is_read_is_final_and_not_in_doubt(at_desk, mon
     assert (len(tries), writes(service), waits) == (1, [], [])
 
 
+def test_a_failed_handshake_is_final_and_not_in_doubt() -> None:
+    """Where no encrypted connection comes about, nothing was sent: one try, and no unknown outcome."""
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
+        server.settimeout(5)
+
+        def talk() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        talking = pool.submit(talk)
+        base_url = f"https://127.0.0.1:{server.getsockname()[1]}/v1"
+        transport = Transport(base_url, AccessToken(CANARY), timeout=(1, 1), sleep=lambda _seconds: None)
+        with pytest.raises(errors.TransportError) as caught:
+            transport.write("POST", "/payments", {"note": "lunch"})
+        talking.result(5)
+        server.settimeout(0)
+        with pytest.raises(BlockingIOError):
+            server.accept()
+    transport.close()
+    assert CANARY not in everything_said(caught.value)
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_is_not_followed(at_desk, status: int) -> None:
     """A 307 would send the form and its token to another host: not one connection is made there."""
@@ -503,6 +529,9 @@ def test_a_load_after_a_write_shows_it(at_desk, tmp_path, lost: bool) -> None:  
         assert earlier.payment("1").note == "before"
     desk.pay(**LUNCH)
     assert [payment.id for payment in desk._client.payments()] == ["2", "1"]
+    asked = len(service.asked)
+    assert len(desk._client.payments()) == 2  # the cache was emptied, not given up
+    assert len(service.asked) == asked
     desk._client.close()
 
 
