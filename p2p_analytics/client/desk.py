@@ -7,6 +7,7 @@ again: its outcome is looked for among the payments instead.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from datetime import datetime
@@ -28,11 +29,13 @@ from p2p_analytics.errors import (
 from p2p_analytics.vocabulary import Action, Resolution, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from decimal import Decimal
 
     from p2p_analytics.client._client import Client
     from p2p_analytics.records import Payment, Receipt
+
+log = logging.getLogger(__name__)
 
 # A service that answers late may also commit late; each wait begins after the reading before it.
 RECONCILE_WAITS: Final = (5.0, 15.0, 45.0)
@@ -166,8 +169,7 @@ class PaymentDesk:
         """Look for the outcome of an order among the payments that were not there before."""
         candidates: list[Payment] = []
         seen = False
-        for wait in self._waits:
-            self._sleep(wait)
+        for _ in self._moments_to_look(f"this {asked.action}"):
             try:
                 candidates = [payment for payment in self._since(before) if asked.is_met_by(payment, actor_id)]
             except (ServiceError, TokenError):
@@ -201,8 +203,7 @@ class PaymentDesk:
     def _resolved(self, action: Resolution, before: Payment, lost: ServiceError) -> Payment:
         """Look at a payment until it is closed, and tell whether that was this write's doing."""
         candidates: list[Payment] = []
-        for wait in self._waits:
-            self._sleep(wait)
+        for _ in self._moments_to_look(f"the {action} of payment {before.id}"):
             try:
                 now = self._client.payment(before.id, fresh=True)
             except (ServiceError, TokenError):
@@ -215,6 +216,17 @@ class PaymentDesk:
                     f"Payment {now.id} is {now.status}: it was closed before you could {action} it."
                 )
         raise _unknown(f"the {action} of payment {before.id}", lost, candidates, seen=bool(candidates))
+
+    def _moments_to_look(self, what: str) -> Iterator[None]:
+        """Wait before each reading; said aloud, because somebody who sees nothing happen might send it again."""
+        log.warning(
+            "The answer to %s was lost; looking for its outcome for up to %g seconds: do not send it again.",
+            what,
+            sum(self._waits),
+        )
+        for wait in self._waits:
+            self._sleep(wait)
+            yield
 
     def _actor(self) -> str:
         """Return whose payments these are; asking also opens the account's cache, to be emptied by a write."""

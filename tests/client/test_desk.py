@@ -230,6 +230,8 @@ def test_a_create_is_sent_once_and_its_outcome_is_true(  # noqa: PLR0913, PLR091
     assert writes(service) == ["POST /v1/payments"]
     assert service.asked[2][1] == {"access_token": CANARY, "user_id": "8"} | sent
     assert waits == waited
+    aloud = f"The answer to this {action} was lost; looking for its outcome for up to 65 seconds: do not send it again."
+    assert caplog.messages.count(aloud) == bool(waited)
     assert CANARY not in told
     assert "urllib3" in caplog.text
     assert CANARY not in caplog.text
