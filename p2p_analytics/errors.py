@@ -17,16 +17,24 @@
     │   ├── ProtocolError                   an answer outside the interface document
     │   │   ├── RecordError                 a record that cannot be read
     │   │   └── PaginationError             a list that cannot be paged to its end
-    │   └── OutcomeUnknownError             a write whose answer was lost; it may have been carried out
+    │   └── OutcomeUnknownError             a write whose answer was lost; it may have been carried out: .candidates
     ├── MoneyError (ValueError)             an amount that is not a whole number of cents
     ├── SchemaError (ValueError)            a frame without the columns a function needs
     ├── StatementError                      a statement file that cannot be read
     └── ArchiveError                        a folder of Parquet files that cannot be used
 
 Each message is one sentence that says what is wrong and what to do. No message holds a token.
+
+Of a write, TransportError says that it was not sent, ApiError that the service refused it, and
+OutcomeUnknownError that nobody knows yet: look at the payments before sending it again.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class P2PAnalyticsError(Exception):
@@ -123,7 +131,26 @@ class PaginationError(ProtocolError):
 
 
 class OutcomeUnknownError(ServiceError):
-    """The answer to a write was lost: it may have been carried out. It is never sent again."""
+    """The answer to a write was lost: it may have been carried out. It is never sent again.
+
+    Attributes
+    ----------
+    candidates : list of Payment
+        What was found when looking for its outcome: payments that may be the one, or the request as it
+        stands; empty where nothing was found.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status_code: int | None = None,
+        code: str | None = None,
+        retry_after: float | None = None,
+        candidates: Iterable[Any] = (),
+    ) -> None:
+        super().__init__(message, status_code=status_code, code=code, retry_after=retry_after)
+        self.candidates: list[Any] = list(candidates)  # records stand above this module
 
 
 class MoneyError(P2PAnalyticsError, ValueError):

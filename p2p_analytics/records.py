@@ -105,6 +105,17 @@ class Me(_Whole, frozen=True, kw_only=True):
     raw: bytes = b""
 
 
+class Receipt(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a pay or charge, and the token owner's balance after it, where it was told.
+
+    ``reconciled`` tells that the answer was lost and the payment found in the list afterwards.
+    """
+
+    payment: Payment
+    balance_cents: int | None = None
+    reconciled: bool = False
+
+
 class Page(msgspec.Struct, Generic[T], frozen=True):
     """One page of a list: its records in order, the next link, what was strange, and when it was given."""
 
@@ -147,6 +158,18 @@ def decode_payment(body: bytes) -> Payment:
     if payment is None:
         raise RecordError("The payment holds no id.")
     return payment
+
+
+def decode_receipt(body: bytes) -> Receipt:
+    """Decode the answer to POST /payments."""
+    problems = _Problems()
+    wire = problems.decoded(_WireReceipt, _data(body))
+    payment = _payment(bytes(wire.payment), problems)
+    balance = _cents(wire.balance, problems, "balance")
+    raise_unreadable(problems.found)
+    if payment is None:
+        raise RecordError("The payment holds no id.")
+    return Receipt(payment=payment, balance_cents=balance)
 
 
 def decode_payments(body: bytes) -> Page[Payment]:
@@ -245,6 +268,13 @@ class _WireMe(msgspec.Struct):
     """The envelope of GET /me as sent."""
 
     user: msgspec.Raw = _NULL
+    balance: msgspec.Raw = _NULL
+
+
+class _WireReceipt(msgspec.Struct):
+    """The envelope of POST /payments as sent."""
+
+    payment: msgspec.Raw = _NULL
     balance: msgspec.Raw = _NULL
 
 

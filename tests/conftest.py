@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, Iterator
 
 
@@ -30,27 +31,51 @@ class ScriptedService:
     """A loopback service that answers as each test says, and remembers what it was asked.
 
     ``answer(path, parameters)`` returns a body (a dict is sent as JSON), or a tuple of status,
-    headers and body. ``asked`` holds the path and parameters of each request, in order.
+    headers and body, or a function that is given the connection and does with it what it likes.
+    ``asked`` holds the path and parameters of each request, in order. The parameters of a POST or
+    PUT are its form fields, and its path is the whole address after the method: "POST /v1/payments".
+    What ``unread`` is set to is given the connection of a POST or PUT before its body is read.
     """
 
     def __init__(self, answer: Callable[[str, dict[str, str]], Any]) -> None:
         self.answer = answer
         self.asked: list[tuple[str, dict[str, str]]] = []
         self.headers: list[dict[str, str]] = []
+        self.unread: Callable[[socket.socket], None] | None = None
         service = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            wbufsize = 2**16  # head and body in one packet, or each answer waits for an acknowledgement
 
             def log_message(self, *args: object) -> None:
                 pass
 
             def do_GET(self) -> None:
                 address = urlsplit(self.path)
-                parameters = dict(parse_qsl(address.query, keep_blank_values=True))
-                service.asked.append((address.path, parameters))
+                self._answer(address.path, dict(parse_qsl(address.query, keep_blank_values=True)))
+
+            def do_POST(self) -> None:
+                path = f"{self.command} {self.path}"
+                if service.unread is not None:
+                    service.asked.append((path, {}))
+                    service.unread(self.connection)
+                    self.close_connection = True
+                    return
+                body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+                self._answer(path, dict(parse_qsl(body, keep_blank_values=True)))
+
+            def do_PUT(self) -> None:
+                self.do_POST()
+
+            def _answer(self, path: str, parameters: dict[str, str]) -> None:
+                service.asked.append((path, parameters))
                 service.headers.append(dict(self.headers))
-                found = service.answer(address.path, parameters)
+                found = service.answer(path, parameters)
+                if callable(found):
+                    found(self.connection)
+                    self.close_connection = True
+                    return
                 status, headers, body = found if isinstance(found, tuple) else (200, {}, found)
                 payload = body if isinstance(body, bytes) else json.dumps(body).encode()
                 self.send_response(status)

@@ -9,6 +9,7 @@ import re
 import pytest
 
 from p2p_analytics import errors
+from p2p_analytics.records import Payment
 
 LINE = re.compile(r"^ {4}(?P<indent>(?:│   |    )*)(?P<branch>├── |└── )?(?P<name>[A-Z]\w+)(?: \((?P<other>\w+)\))?")
 CLASSES = {
@@ -58,6 +59,14 @@ def test_a_service_error_tells_what_came() -> None:
     assert (str(error), error.status_code, error.code, error.retry_after) == ("Too many requests.", 429, "277", 7.0)
     bare = errors.TransportError("No answer.")
     assert (bare.status_code, bare.code, bare.retry_after) == (None, None, None)
+
+
+def test_an_unknown_outcome_holds_what_was_found() -> None:
+    """Its candidates are payments, and cross processes with it; without any the list is empty."""
+    error = errors.OutcomeUnknownError("Lost.", status_code=503, candidates=(Payment(id="1"),))
+    copy = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+    assert (str(copy), copy.status_code, copy.candidates) == ("Lost.", 503, [Payment(id="1")])
+    assert errors.OutcomeUnknownError("Lost.").candidates == []
 
 
 @pytest.mark.parametrize("name", sorted(CLASSES))

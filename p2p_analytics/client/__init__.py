@@ -1,4 +1,4 @@
-"""The service's client: the only code that sends requests."""
+"""The service's client: the only code that sends requests. What writes, `desk`, must be asked for by name."""
 
 from __future__ import annotations
 

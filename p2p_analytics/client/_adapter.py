@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import re
-import socket
-import threading
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
 
 import requests
 import urllib3
 from requests.adapters import HTTPAdapter
 
+from p2p_analytics.client._watchdog import WATCHED_POOLS, watchdog
 from p2p_analytics.records import mended
 from p2p_analytics.vocabulary import TOKEN_PARAMETER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from p2p_analytics.auth import AccessToken
 
 LARGEST_BODY: Final = 8 * 2**20
@@ -44,12 +41,17 @@ class TokenAdapter(HTTPAdapter):
     def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:  # noqa: ANN401
         """Send the request; ``timeout`` bounds the whole answer, not only each piece of it."""
         wire = request.copy()
-        wire.prepare_url(wire.url, {TOKEN_PARAMETER: self._token.reveal()})
+        form = self._add_token(wire)
         kwargs["stream"] = True
         _connect, whole = kwargs["timeout"]
-        with _watchdog(whole):
-            response = super().send(wire, *args, **kwargs)
-            body = _read(response)
+        try:
+            with watchdog(whole):
+                response = super().send(wire, *args, **kwargs)
+                body = _read(response)
+        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
+            if form is None or form.begun:
+                raise
+            raise NotSent(error) from None
         body = _TOKEN_IN_BODY.sub(rb"\1***", mended(body))
         headers = urllib3.HTTPHeaderDict(
             (name, response.headers[name]) for name in _KEPT_HEADERS if name in response.headers
@@ -65,77 +67,48 @@ class TokenAdapter(HTTPAdapter):
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
         """Make connections that the watchdog can reach."""
         super().init_poolmanager(*args, **kwargs)
-        self.poolmanager.pool_classes_by_scheme = _POOLS
+        self.poolmanager.pool_classes_by_scheme = WATCHED_POOLS
 
     def proxy_manager_for(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         """Make connections through a proxy that the watchdog can reach."""
         manager = super().proxy_manager_for(*args, **kwargs)
-        manager.pool_classes_by_scheme = _POOLS
+        manager.pool_classes_by_scheme = WATCHED_POOLS
         return manager
 
-
-class _Watch:
-    """Shuts the connection of one request when its time is over: a drip of bytes never times out by itself."""
-
-    def __init__(self) -> None:
-        self.connection: urllib3.connection.HTTPConnection | None = None
-        self.barked = False
-
-    def bark(self) -> None:
-        self.barked = True
-        sock = getattr(self.connection, "sock", None)
-        if sock is not None:
-            with contextlib.suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
+    def _add_token(self, wire: requests.PreparedRequest) -> _Form | None:
+        """Put the token where its method wants it: the query of a GET, else the form (document: "Endpoints")."""
+        token = {TOKEN_PARAMETER: self._token.reveal()}
+        if wire.method == "GET":
+            wire.prepare_url(wire.url, token)
+            return None
+        fields = wire.body.encode() if isinstance(wire.body, str) else wire.body or b""
+        form = _Form(fields + b"&" + urlencode(token).encode())
+        wire.prepare_body(form, None)
+        return form
 
 
-_underway = threading.local()
+class _Form(BytesIO):
+    """A form that knows whether any of it was handed to a connection: if not, it cannot have been carried out."""
+
+    begun = False
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self.begun = True
+        return super().read(size)
 
 
-@contextlib.contextmanager
-def _watchdog(seconds: float) -> Iterator[None]:
-    """Bound everything within the block: headers, framing and body."""
-    _underway.watch = watch = _Watch()
-    timer = threading.Timer(seconds, watch.bark)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    except (requests.RequestException, urllib3.exceptions.HTTPError, OSError):
-        if not watch.barked:
-            raise
-    finally:
-        timer.cancel()
-        _underway.watch = None
-    if watch.barked:
-        raise requests.exceptions.ReadTimeout
+class NotSent(requests.RequestException):
+    """A form failed before any of it was sent; ``reason`` is the library's own error."""
 
+    def __init__(self, reason: Exception) -> None:
+        super().__init__()
+        self.reason = reason
 
-class _Watched:
-    """A connection that tells the watchdog of its thread when it is used."""
-
-    def request(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - urllib3's own
-        _underway.watch.connection = self
-        super().request(*args, **kwargs)  # type: ignore[misc]
-
-
-class _WatchedHTTP(_Watched, urllib3.connection.HTTPConnection):
-    """Plain, for loopback."""
-
-
-class _WatchedHTTPS(_Watched, urllib3.connection.HTTPSConnection):
-    """Inside TLS."""
-
-
-class _HTTPPool(urllib3.HTTPConnectionPool):
-    ConnectionCls = _WatchedHTTP
-
-
-class _HTTPSPool(urllib3.HTTPSConnectionPool):
-    ConnectionCls = _WatchedHTTPS
-
-
-_POOLS: Final = {"http": _HTTPPool, "https": _HTTPSPool}
+    @property
+    def no_connection(self) -> bool:
+        """Whether there was nothing to talk to, so that not even a header was sent."""
+        below = getattr(next(iter(self.reason.args), None), "reason", None)
+        return isinstance(below, urllib3.exceptions.NewConnectionError | urllib3.exceptions.ConnectTimeoutError)
 
 
 class OversizedBody(requests.RequestException):

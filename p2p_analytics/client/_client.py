@@ -99,9 +99,12 @@ class Client:
         """
         return records.decode_user(self._transport.get(_at(vocabulary.USER, user_id), {}, cached=False).body)
 
-    def payment(self, payment_id: str) -> Payment:
-        """Return one payment with all its fields (document: "GET /payments/:payment")."""
-        return records.decode_payment(self._cached(_at(vocabulary.PAYMENT, payment_id), {}).body)
+    def payment(self, payment_id: str, *, fresh: bool = False) -> Payment:
+        """Return one payment with all its fields (document: "GET /payments/:payment").
+
+        ``fresh`` asks the service even where an answer is cached.
+        """
+        return records.decode_payment(self._asked(_at(vocabulary.PAYMENT, payment_id), {}, fresh=fresh).body)
 
     def payments(
         self,
@@ -155,11 +158,12 @@ class Client:
         after: datetime | date | str | None = None,
         before: datetime | date | str | None = None,
         page_size: int = PAGE_SIZE_MAXIMUM,
+        fresh: bool = False,
     ) -> Iterator[Page[Payment]]:
         """Return an iterator over the pages of :meth:`payments`, each payment on one of them.
 
         What is strange in a record stands in the page's ``problems`` and is not raised.
-        ``page_size`` is 1 to 50 (document: "Limits").
+        ``page_size`` is 1 to 50 (document: "Limits"). ``fresh`` asks the service even where a page is cached.
         """
         filters = {
             "action": _words("action", None if action is None else [action], Action),
@@ -173,7 +177,7 @@ class Client:
         def fetch(cursor: datetime | None, limit: int) -> Page[Payment]:
             sent = {**filters, "before": "" if cursor is None else _spelled(cursor), "limit": str(limit)}
             path = vocabulary.PAYMENTS.path
-            answer = self._cached(path, {name: word for name, word in sent.items() if word})
+            answer = self._asked(path, {name: word for name, word in sent.items() if word}, fresh=fresh)
             page = records.decode_payments(answer.body)
             if page.next is not None:  # only its presence counts, but a foreign one is no answer to trust
                 next_parameters(page.next, f"{self.base_url}{path}")
@@ -225,7 +229,7 @@ class Client:
         barren = 0
         while parameters not in asked and barren < _BARREN_PAGES:
             asked.append(parameters)
-            answer = self._cached(path, parameters)
+            answer = self._asked(path, parameters)
             page = records.decode_friends(answer.body)
             yield msgspec.structs.replace(page, fetched_at=answer.fetched_at)
             if page.next is None:
@@ -235,15 +239,15 @@ class Client:
             seen.update(friend.id for friend in page.items)
         raise PaginationError("The service's next links lead to no end of the list; nothing is returned.")
 
-    def _cached(self, path: str, parameters: dict[str, str]) -> Answer:
-        """Ask through the account's cache, after asking once whose account it is."""
+    def _asked(self, path: str, parameters: dict[str, str], *, fresh: bool = False) -> Answer:
+        """Ask through the account's cache, after asking once whose account it is; past it, if fresh."""
         with self._asking:  # once, however many threads begin together
-            if self._cache_dir is not None and not self._account_known:
+            if not fresh and self._cache_dir is not None and not self._account_known:
                 try:
                     self.me(lenient=True)
                 except ScopeError:  # a token that may not ask /me reads without a cache
                     self._account_known = True
-        return self._transport.get(path, parameters, cached=True)
+        return self._transport.get(path, parameters, cached=not fresh)
 
 
 def _at(endpoint: vocabulary.Endpoint, identifier: str) -> str:

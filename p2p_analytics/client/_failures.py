@@ -1,6 +1,6 @@
 """What went wrong, as this package's errors.
 
-Neither function quotes the text of the libraries below, which may hold the address and its token.
+No function quotes the text of the libraries below, which may hold the address and its token.
 """
 
 from __future__ import annotations
@@ -14,50 +14,63 @@ import requests
 import urllib3
 
 from p2p_analytics import errors
-from p2p_analytics.client._adapter import LARGEST_BODY, OversizedBody, redacted
+from p2p_analytics.client._adapter import LARGEST_BODY, NotSent, OversizedBody, redacted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from p2p_analytics.auth import AccessToken
 
-_UNUSABLE: Final = (
-    requests.exceptions.InvalidURL,
-    requests.exceptions.InvalidSchema,
-    requests.exceptions.MissingSchema,
-    requests.exceptions.InvalidHeader,
-    requests.exceptions.InvalidProxyURL,
+_NO_ANSWER: Final[tuple[tuple[tuple[type[Exception], ...], str, bool], ...]] = (
+    (
+        (
+            requests.exceptions.InvalidURL,
+            requests.exceptions.InvalidSchema,
+            requests.exceptions.MissingSchema,
+            requests.exceptions.InvalidHeader,
+            requests.exceptions.InvalidProxyURL,
+        ),
+        "No request can be sent to {base_url}: check the base URL and the proxies.",
+        False,
+    ),
+    (
+        (requests.exceptions.ReadTimeout, urllib3.exceptions.TimeoutError, TimeoutError),
+        "The service at {base_url} did not answer in time: try again later.",
+        True,
+    ),
+    (
+        (requests.exceptions.SSLError,),
+        "The certificate of {base_url} cannot be verified: check the base URL, "
+        "or name your organisation's certificates in REQUESTS_CA_BUNDLE.",
+        False,
+    ),
+    (
+        (requests.exceptions.ConnectionError,),
+        "The service at {base_url} cannot be reached: check the base URL, the network, and that it is running.",
+        True,
+    ),
+    ((Exception,), "The answer of {base_url} broke off or could not be read: try again later.", True),
 )
-_TOO_LATE: Final = (requests.exceptions.ReadTimeout, urllib3.exceptions.TimeoutError, TimeoutError)
 _TOKEN_CODES: Final = frozenset({"240", "259", "261", "262", "265", "267"})
 _SCOPE_CODES: Final = frozenset({"260"})
 _NOT_FOUND_CODES: Final = frozenset({"283"})
 _REDIRECTS: Final = range(300, 400)
+_REFUSALS: Final = range(400, 500)
 _FIRST_SERVER_ERROR: Final = 500
 
 
 def no_answer(error: Exception, base_url: str) -> errors.ServiceError:
     """Return the error for a request to which no whole answer arrived."""
+    if isinstance(error, NotSent):
+        failure = no_answer(error.reason, base_url)
+        failure.retryable = error.no_connection
+        return failure
     if isinstance(error, OversizedBody):
         return errors.ProtocolError(f"The answer of {base_url} is larger than {LARGEST_BODY // 2**20} MiB: not read.")
-    if isinstance(error, _UNUSABLE):
-        failure = errors.TransportError(f"No request can be sent to {base_url}: check the base URL and the proxies.")
-        failure.retryable = False
-        return failure
-    if isinstance(error, _TOO_LATE):
-        return errors.TransportError(f"The service at {base_url} did not answer in time: try again later.")
-    if isinstance(error, requests.exceptions.SSLError):
-        failure = errors.TransportError(
-            f"The certificate of {base_url} cannot be verified: check the base URL, "
-            "or name your organisation's certificates in REQUESTS_CA_BUNDLE."
-        )
-        failure.retryable = False
-        return failure
-    if isinstance(error, requests.exceptions.ConnectionError):
-        return errors.TransportError(
-            f"The service at {base_url} cannot be reached: check the base URL, the network, and that it is running."
-        )
-    return errors.TransportError(f"The answer of {base_url} broke off or could not be read: try again later.")
+    sentence, passing = next(rest for kinds, *rest in _NO_ANSWER if isinstance(error, kinds))
+    failure = errors.TransportError(sentence.format(base_url=base_url))
+    failure.retryable = passing
+    return failure
 
 
 def refusal(response: requests.Response, token: AccessToken) -> errors.ServiceError:
@@ -78,6 +91,22 @@ def _plain(text: str, token: AccessToken) -> str:
     """Keep what the service said short and printable, and the token out of it."""
     text = redacted(text.replace(token.reveal(), "***"))
     return "".join(char for char in text if char.isprintable())[:200]
+
+
+def is_refusal(response: requests.Response) -> bool:
+    """Tell whether the service itself refused: a 4xx with its envelope, not the page of some gateway."""
+    said = _envelope(response.content)
+    return response.status_code in _REFUSALS and (said.code is not None or bool(said.message))
+
+
+def outcome_unknown(failure: errors.ServiceError) -> errors.OutcomeUnknownError:
+    """Return the error for a write that was sent and got no answer that tells what became of it."""
+    return errors.OutcomeUnknownError(
+        f"It was sent, and no answer tells whether it was carried out; look before sending it again. {failure}",
+        status_code=failure.status_code,
+        code=failure.code,
+        retry_after=failure.retry_after,
+    )
 
 
 class _Envelope(msgspec.Struct):

@@ -1,8 +1,9 @@
 """One request: the one function through which everything sent to the service passes.
 
 The token joins the request on the wire, below session and cache, so that nothing above ever held
-it. Redirects are not followed, an answer has a deadline and a largest size, and only GET is
-retried. No error here carries the text of the library below, which may quote the address.
+it. Redirects are not followed, an answer has a deadline and a largest size. A GET is asked again
+after a fault that may pass, a write only where there was nobody to send it to. No error here
+carries the text of the library below, which may quote the address.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import random
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 import requests
@@ -18,13 +19,15 @@ import urllib3
 from requests.utils import get_environ_proxies
 
 from p2p_analytics import errors, settings
-from p2p_analytics.client._adapter import TokenAdapter
+from p2p_analytics.client._adapter import NotSent, TokenAdapter
 from p2p_analytics.client._cache import cached_session, is_envelope
-from p2p_analytics.client._failures import no_answer, refusal
+from p2p_analytics.client._failures import is_refusal, no_answer, outcome_unknown, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from requests_cache import CachedSession
 
     from p2p_analytics.auth import AccessToken
 
@@ -40,7 +43,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Transport:
-    """Sends GET requests for one token to one service.
+    """Sends requests for one token to one service.
 
     Parameters
     ----------
@@ -73,11 +76,13 @@ class Transport:
         self._deadline = deadline
         self._sleep, self._monotonic, self._jitter = sleep, monotonic, jitter
         self._plain = self._prepared(requests.Session())
-        self._cached: requests.Session | None = None
+        self._cached: CachedSession | None = None
 
     def use_cache(self, folder: Path, account_id: str) -> None:
         """Keep answers in the private cache of the account that the token belongs to."""
-        self._cached = self._prepared(cached_session(folder, self.base_url, account_id))
+        cached = cached_session(folder, self.base_url, account_id)
+        self._prepared(cached)
+        self._cached = cached
 
     def get(self, path: str, parameters: Mapping[str, str], *, cached: bool) -> Answer:
         """Return the service's answer to a GET request.
@@ -90,25 +95,61 @@ class Transport:
             What went wrong in the end, after the retries that made sense.
         """
         session = self._cached if cached and self._cached is not None else self._plain
+        return self._send(session, "GET", path, parameters)
+
+    def write(self, method: Literal["POST", "PUT"], path: str, fields: Mapping[str, str]) -> Answer:
+        """Send form fields once, and return the service's answer; it is never cached.
+
+        The account's cached answers are forgotten, whatever came back.
+
+        Raises
+        ------
+        TokenError
+            The token's time is over; nothing was sent.
+        TransportError
+            The service cannot be reached; nothing was sent.
+        ApiError
+            The service refused with its envelope; nothing was carried out.
+        OutcomeUnknownError
+            Anything else: it may have been carried out.
+        """
+        # A connection of its own: one kept from earlier requests may be closed just as the form is on its way.
+        with self._prepared(requests.Session()) as session:
+            try:
+                return self._send(session, method, path, fields)
+            finally:
+                self._forget_answers()
+
+    def close(self) -> None:
+        """Close the connections and the cache file."""
+        for session in (self._plain, self._cached):
+            if session is not None:
+                session.close()
+
+    def _send(self, session: requests.Session, method: str, path: str, parameters: Mapping[str, str]) -> Answer:
         give_up_at = self._monotonic() + self._deadline
         for attempt in range(TRIES):
             self._token.require_unexpired(datetime.now(UTC))
             seconds_left = give_up_at - self._monotonic()
-            outcome = self._try(session, path, parameters, seconds_left)
+            outcome = self._try(session, method, path, parameters, seconds_left)
             if isinstance(outcome, Answer):
                 return outcome
+            # Of a write's outcomes only the TransportError says that nothing was sent.
+            passing = outcome.retryable and (method == "GET" or isinstance(outcome, errors.TransportError))
             wait = self._wait(attempt, outcome)
             seconds_left = give_up_at - self._monotonic()
-            if not outcome.retryable or wait is None or attempt == TRIES - 1 or wait > seconds_left:
+            if not passing or wait is None or attempt == TRIES - 1 or wait > seconds_left:
                 raise outcome
             self._sleep(wait)
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
-    def close(self) -> None:
-        """Close the connections and the cache file."""
-        self._plain.close()
+    def _forget_answers(self) -> None:
         if self._cached is not None:
-            self._cached.close()
+            forgetful: requests.Session = self._cached
+            self._cached.cache.responses.clear()
+            if len(self._cached.cache.responses):  # held by another process: no cache is better than a stale one
+                self._cached = None
+                forgetful.close()
 
     def _prepared(self, session: requests.Session) -> requests.Session:
         # netrc would add an Authorization header by itself; proxies and CA bundles are asked for by name. A proxy is
@@ -122,23 +163,32 @@ class Transport:
         return session
 
     def _try(
-        self, session: requests.Session, path: str, parameters: Mapping[str, str], seconds_left: float
+        self, session: requests.Session, method: str, path: str, parameters: Mapping[str, str], seconds_left: float
     ) -> Answer | errors.ServiceError:
         connect, whole = self._timeout
         limits = (min(connect, max(seconds_left, 0.01)), min(whole, max(seconds_left, 0.01)))
-        interrupted = False
+        reads, fields = method == "GET", dict(parameters)
+        sent, refused, interrupted = True, False, False
         try:
-            response = session.get(
-                f"{self.base_url}{path}", params=dict(parameters), timeout=limits, allow_redirects=False
+            response = session.request(
+                method,
+                f"{self.base_url}{path}",
+                params=fields if reads else None,
+                data=None if reads else fields,
+                timeout=limits,
+                allow_redirects=False,
             )
-            return self._judged(response)
+            outcome, refused = self._judged(response), not reads and is_refusal(response)
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
-            return no_answer(error, self.base_url)  # handed back: raised later, it has no context
+            outcome = no_answer(error, self.base_url)  # handed back: raised later, it has no context
+            sent = not isinstance(error, NotSent)
         except KeyboardInterrupt:
-            interrupted = True  # raised anew below: the frames of the one at hand hold the address on the wire
-        if interrupted:
+            interrupted = True
+        if interrupted:  # raised anew: the frames of the one above hold the address on the wire
             raise KeyboardInterrupt
-        raise AssertionError  # pragma: no cover - every path above leaves
+        if reads or refused or not sent or isinstance(outcome, Answer):
+            return outcome
+        return outcome_unknown(outcome)
 
     def _judged(self, response: requests.Response) -> Answer | errors.ServiceError:
         if response.status_code not in range(200, 300):

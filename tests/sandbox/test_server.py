@@ -138,7 +138,9 @@ def test_an_unknown_person(server: SandboxServer) -> None:
     """An unknown person is a ValueError whose one sentence names people who exist."""
     for call in (lambda: server.token("nobody"), lambda: server.token("1"), lambda: server.add_payments("nobody", []),
                  lambda: server.add_payments(server.viewer, [{"date_created": server.now, "actor": "x"}])):  # fmt: skip
-        with pytest.raises(UnknownPersonError, match=r"^Nobody in this town has the username .*maya-lindqvist.*\.$") as caught:
+        with pytest.raises(
+            UnknownPersonError, match=r"^Nobody in this town has the username .*maya-lindqvist.*\.$"
+        ) as caught:
             call()
         assert isinstance(caught.value, ValueError)
         assert isinstance(caught.value, SandboxError)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import assert_type
 
@@ -10,7 +11,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 import p2p_analytics as p2p
-from p2p_analytics.records import Me, Payment, User
+from p2p_analytics.client.desk import PaymentDesk
+from p2p_analytics.errors import OutcomeUnknownError
+from p2p_analytics.records import Me, Payment, Receipt, User
 
 token = p2p.token_from_redirect("https://app.example/cb?access_token=x")
 assert_type(token, p2p.AccessToken)
@@ -22,6 +25,14 @@ with p2p.Client(token, base_url="https://pay.example", cache_dir=False) as clien
     assert_type(client.payment("1"), Payment)
     assert_type(client.payments(status=["settled"], after="2024-01-01"), list[Payment])
     assert_type(client.friends(), list[User])
+    desk = PaymentDesk(client)
+    assert_type(desk.pay(user_id="1", amount="12.30", note="lunch", audience="private"), Receipt)
+    assert_type(desk.charge(email="ann@example.com", amount=Decimal("0.10"), note="rent").payment, Payment)
+    assert_type(desk.charge(phone="+1 555 555 0123", amount=7, note="rent").balance_cents, int | None)
+    assert_type(desk.approve("1"), Payment)
+    assert_type(desk.deny("1"), Payment)
+    assert_type(desk.cancel("1"), Payment)
+    assert_type(OutcomeUnknownError("Lost.").retry_after, float | None)
     history = p2p.load_history(client, on_bad_record="report", progress=print)
 
 assert_type(history, p2p.History)
@@ -39,4 +50,7 @@ assert_type(p2p.read_parquet("payments.parquet"), pd.DataFrame)
 
 p2p.load_history(client, on_bad_record="ignore")  # type: ignore[arg-type]
 p2p.pending_ageing(history.payments)  # type: ignore[call-arg]
+desk.pay(user_id="1", amount=0.1, note="a float is not exact")  # type: ignore[arg-type]
+desk.pay(user_id="1", amount=1)  # type: ignore[call-arg]
+desk.pay("1", amount=1, note="by position")  # type: ignore[misc]
 client.payment(1)  # type: ignore[arg-type]

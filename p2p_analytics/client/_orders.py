@@ -1,0 +1,164 @@
+"""What a pay or charge asks for: checked before it is sent, and recognised in a list afterwards."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from p2p_analytics.errors import ConfigurationError, MoneyError
+from p2p_analytics.money import format_cents, to_cents
+from p2p_analytics.vocabulary import Action, Audience, TargetType
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from p2p_analytics.records import Payment, Target
+
+_EMAIL: Final = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+")
+_PHONE_TEXT: Final = re.compile(r"\+?[\d\s().-]+", re.ASCII)
+# Area code and exchange begin with 2 to 9, and an area code such as 911 is a service, not a place.
+_PHONE: Final = re.compile(r"1?(?P<number>(?!\d11)[2-9]\d{2}[2-9]\d{6})", re.ASCII)
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """A pay or charge as it is sent; exactly one of ``user_id``, ``email`` and ``phone`` is set."""
+
+    action: Action
+    cents: int
+    note: str
+    user_id: str | None = None
+    email: str | None = None
+    phone: str | None = None
+    audience: str | None = None
+
+    def fields(self) -> dict[str, str]:
+        """Return the form fields (document: "POST /payments"); a charge is a negative amount."""
+        sent = {
+            "user_id": self.user_id,
+            "email": self.email,
+            "phone": self.phone,
+            "note": self.note,
+            "amount": format_cents(self.cents if self.action == Action.PAY else -self.cents),
+            "audience": self.audience,
+        }
+        return {name: value for name, value in sent.items() if value is not None}
+
+    def agrees_with(self, payment: Payment) -> bool:
+        """Tell whether a payment has this order's action and amount; real services drop a charge's sign."""
+        return (
+            payment.action == self.action
+            and payment.amount_cents is not None
+            and abs(payment.amount_cents) == self.cents
+        )
+
+    def is_met_by(self, payment: Payment, actor_id: str) -> bool:
+        """Tell whether a payment in a list is what carrying out this order by that actor would look like."""
+        return (
+            self.agrees_with(payment)
+            and payment.actor is not None
+            and payment.actor.id == actor_id
+            and payment.note is not None
+            and _plain(payment.note) == _plain(self.note)
+            and payment.target is not None
+            and self._reaches(payment.target)
+        )
+
+    def _reaches(self, target: Target) -> bool:
+        """Tell whether a target may be this order's: an address of a user is shown as that user alone."""
+        if target.user is not None:
+            return self.user_id in {None, target.user.id}
+        if self.email is not None:
+            return target.type == TargetType.EMAIL and (target.email or self.email).casefold() == self.email.casefold()
+        if self.phone is not None:
+            return target.type == TargetType.PHONE and _digits(target.phone or self.phone) == _digits(self.phone)
+        return False
+
+
+def order(  # noqa: PLR0913 - one keyword for each documented parameter
+    action: Action,
+    *,
+    user_id: str | None,
+    email: str | None,
+    phone: str | None,
+    amount: Decimal | int | str,
+    note: str,
+    audience: str | None,
+) -> Order:
+    """Return a checked order.
+
+    Raises
+    ------
+    ConfigurationError
+        A parameter is not what the document allows (document: "POST /payments").
+    """
+    if sum(given is not None for given in (user_id, email, phone)) != 1:
+        raise ConfigurationError(f"Name exactly one of user_id, email and phone to {action}.")
+    return Order(
+        action=action,
+        cents=_positive_cents(amount),
+        note=_note(note),
+        user_id=None if user_id is None else _user_id(user_id),
+        email=None if email is None else _email(email),
+        phone=None if phone is None else _phone(phone),
+        audience=None if audience is None else _audience(audience),
+    )
+
+
+def _positive_cents(amount: Decimal | int | str) -> int:
+    try:
+        cents = to_cents(amount)
+    except (MoneyError, TypeError, ValueError, ArithmeticError) as error:
+        reason = str(error) if isinstance(error, MoneyError) else f"{amount!r} is no Decimal, int or text."
+    else:
+        if cents > 0:
+            return cents
+        reason = f"it must be above zero, not {format_cents(cents)}; to ask for money, use charge."
+    raise ConfigurationError(f"amount: {reason}")
+
+
+def _note(note: str) -> str:
+    if not isinstance(note, str) or not note.strip():
+        raise ConfigurationError("A note is required, and it cannot be blank.")
+    try:
+        note.encode()
+    except UnicodeEncodeError:
+        raise ConfigurationError("The note holds half a character pair, which cannot be sent.") from None
+    return note
+
+
+def _user_id(user_id: str) -> str:
+    if not isinstance(user_id, str) or not user_id.isascii() or not re.fullmatch(r"[\w-]+", user_id):
+        raise ConfigurationError(f"A user id is text like '1322585332520059420', not {user_id!r}.")
+    return user_id
+
+
+def _email(email: str) -> str:
+    if not isinstance(email, str) or not _EMAIL.fullmatch(email.strip()) or not email.strip().isprintable():
+        raise ConfigurationError(f"{email!r} is no email address like ann@example.com.")
+    return email.strip()
+
+
+def _phone(phone: str) -> str:
+    """Return a US number as its eleven digits, however it was punctuated (document: "Limits")."""
+    if isinstance(phone, str) and _PHONE_TEXT.fullmatch(phone.strip()) and (match := _PHONE.fullmatch(_digits(phone))):
+        return "1" + match["number"]
+    raise ConfigurationError(f"{phone!r} is no US phone number like +1 555 555 0123.")
+
+
+def _audience(audience: str) -> str:
+    if audience not in set(Audience):
+        raise ConfigurationError(f"audience can be {', '.join(Audience)}, not {audience!r}.")
+    return str(audience)
+
+
+def _digits(phone: str) -> str:
+    digits = re.sub(r"\D", "", phone)
+    return digits[1:] if len(digits) == len("15555550123") and digits[0] == "1" else digits
+
+
+def _plain(note: str) -> str:
+    """Return a note without the differences that keeping and showing a text may make."""
+    return " ".join(unicodedata.normalize("NFC", note).split())

@@ -1,0 +1,81 @@
+"""Time limits that hold: a service that drips bytes resets every timeout of a socket, for ever.
+
+While a request is under way a timer stands ready to shut its connection.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from typing import TYPE_CHECKING, Any, Final
+
+import requests
+import urllib3
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class _Watch:
+    """Shuts the connection of one request when its time is over: a drip of bytes never times out by itself."""
+
+    def __init__(self) -> None:
+        self.connection: urllib3.connection.HTTPConnection | None = None
+        self.barked = False
+
+    def bark(self) -> None:
+        self.barked = True
+        sock = getattr(self.connection, "sock", None)
+        if sock is not None:
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+
+
+_underway = threading.local()
+
+
+@contextlib.contextmanager
+def watchdog(seconds: float) -> Iterator[None]:
+    """Bound everything within the block: headers, framing and body."""
+    _underway.watch = watch = _Watch()
+    timer = threading.Timer(seconds, watch.bark)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except (requests.RequestException, urllib3.exceptions.HTTPError, OSError):
+        if not watch.barked:
+            raise
+    finally:
+        timer.cancel()
+        _underway.watch = None
+    if watch.barked:
+        raise requests.exceptions.ReadTimeout
+
+
+class _Watched:
+    """A connection that tells the watchdog of its thread when it is used."""
+
+    def request(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - urllib3's own
+        _underway.watch.connection = self
+        super().request(*args, **kwargs)  # type: ignore[misc]
+
+
+class _WatchedHTTP(_Watched, urllib3.connection.HTTPConnection):
+    """Plain, for loopback."""
+
+
+class _WatchedHTTPS(_Watched, urllib3.connection.HTTPSConnection):
+    """Inside TLS."""
+
+
+class _HTTPPool(urllib3.HTTPConnectionPool):
+    ConnectionCls = _WatchedHTTP
+
+
+class _HTTPSPool(urllib3.HTTPSConnectionPool):
+    ConnectionCls = _WatchedHTTPS
+
+
+WATCHED_POOLS: Final = {"http": _HTTPPool, "https": _HTTPSPool}

@@ -1,0 +1,173 @@
+"""What may be asked for, how it is spelled on the wire, and what its outcome looks like in a list."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from p2p_analytics.client._orders import order
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.records import Payment, Target, User
+from p2p_analytics.vocabulary import Action
+
+GOOD = {"user_id": "8", "email": None, "phone": None, "amount": "12.30", "note": "lunch", "audience": None}
+
+
+def made(action: Action = Action.PAY, **changed: object):
+    """Return an order for 12.30 to user 8, with some of it changed."""
+    return order(action, **(GOOD | changed))
+
+
+@pytest.mark.parametrize(
+    ("amount", "sent"),
+    [
+        ("12.30", "12.30"),
+        ("0.1", "0.10"),
+        ("0.100000", "0.10"),
+        (7, "7.00"),
+        (Decimal("1e2"), "100.00"),
+        (".05", "0.05"),
+    ],
+)
+def test_an_amount_goes_out_as_exact_decimal_text(amount: object, sent: str) -> None:
+    """Two places; a pay is positive, and a charge of the same amount negative (document: "POST /payments")."""
+    assert made(amount=amount).fields()["amount"] == sent
+    assert made(Action.CHARGE, amount=amount).fields()["amount"] == f"-{sent}"
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"amount": 0.1}, "amount: Binary floats"),
+        ({"amount": True}, "amount: Binary floats"),
+        ({"amount": None}, "amount: None is no Decimal"),
+        ({"amount": "12,30"}, "amount: '12,30' is not an amount"),
+        ({"amount": "0.001"}, "amount: 0.001 has a fraction of a cent"),
+        ({"amount": Decimal("NaN")}, "amount: NaN"),
+        ({"amount": "0"}, "amount: it must be above zero"),
+        ({"amount": -5}, r"amount: it must be above zero, not -5\.00; to ask for money, use charge"),
+        ({"user_id": None}, "exactly one of user_id, email and phone"),
+        ({"email": "a@b.example"}, "exactly one of user_id, email and phone"),
+        ({"user_id": 8}, "A user id is text"),
+        ({"user_id": ""}, "A user id is text"),
+        ({"user_id": "8,9"}, "A user id is text"),
+        ({"note": ""}, "A note is required"),
+        ({"note": " \n"}, "A note is required"),
+        ({"note": None}, "A note is required"),
+        ({"note": "\ud83c"}, "half a character pair"),
+        ({"audience": "everybody"}, "audience can be public, friends, private, not 'everybody'"),
+        ({"audience": ""}, "audience can be public, friends, private"),
+    ],
+)
+def test_what_the_document_does_not_allow_is_refused(changed: dict, sentence: str) -> None:
+    """An amount that is not exact and positive, no or two recipients, no note, an unknown audience."""
+    with pytest.raises(ConfigurationError, match=sentence):
+        made(**changed)
+
+
+@pytest.mark.parametrize(
+    "email", ["", "ann", "ann@", "@example.com", "ann@host", "a b@example.com", "a@b@example.com", 7]
+)
+def test_what_is_no_email_address_is_refused(email: object) -> None:
+    """One @, something before it, and a host name with a dot."""
+    with pytest.raises(ConfigurationError, match="no email address"):
+        made(user_id=None, email=email)
+
+
+@pytest.mark.parametrize(
+    "phone",
+    ["15555555555", "5555555555", "+1 (555) 555-5555", "555.555.5555", " 1-555-555-5555 "],
+)
+def test_a_us_phone_number_goes_out_as_eleven_digits(phone: str) -> None:
+    """However it is punctuated, and with the country code or without it."""
+    assert made(user_id=None, phone=phone).fields()["phone"] == "15555555555"
+
+
+@pytest.mark.parametrize(
+    "phone",
+    [
+        "", "555555555", "25555555555", "155555555555", "+44 20 7946 0958", "0555555555", "1555155555", "5551555555",
+        "9115555555", "555-555-555x", "555 555 5555 ext 1", "\uff15" * 10, "++15555555555", 5555555555,
+    ],
+)  # fmt: skip
+def test_what_is_no_us_phone_number_is_refused(phone: object) -> None:
+    """Ten digits, area code and exchange from 2 to 9, no service code such as 911 (document: "Limits")."""
+    with pytest.raises(ConfigurationError, match="no US phone number"):
+        made(user_id=None, phone=phone)
+
+
+def test_only_what_was_given_is_sent() -> None:
+    """A field that was not given is left out, never sent blank."""
+    assert made().fields() == {"user_id": "8", "note": "lunch", "amount": "12.30"}
+    asked = made(user_id=None, email=" ann@example.com ", audience="private", note=" two  spaces ")
+    assert asked.fields() == {
+        "email": "ann@example.com", "note": " two  spaces ", "amount": "12.30", "audience": "private",
+    }  # fmt: skip
+
+
+def listed(**changed: object) -> Payment:
+    """Return user 7's payment of 12.30 to user 8, with some of it changed."""
+    fields = {
+        "id": "1", "action": "pay", "amount_cents": 1230, "note": "lunch", "actor": User(id="7"),
+        "target": Target(type="user", user=User(id="8")),
+    }  # fmt: skip
+    return Payment(**(fields | changed))
+
+
+def test_the_outcome_of_an_order_is_recognised() -> None:
+    """The same actor, target, amount, note and action; a note may come back in another Unicode form or trimmed."""
+    assert made().is_met_by(listed(), "7")
+    assert made(note="  lunch\n").is_met_by(listed(), "7")
+    assert made(note="cafe\u0301 🍜").is_met_by(listed(note="caf\xe9 🍜"), "7")
+
+
+@pytest.mark.parametrize("cents", [1230, -1230])
+def test_a_charge_is_recognised_with_either_sign(cents: int) -> None:
+    """The document's charges are negative, those of real services positive."""
+    assert made(Action.CHARGE).is_met_by(listed(action="charge", amount_cents=cents), "7")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"action": "charge"}, {"action": None}, {"amount_cents": 1231}, {"amount_cents": None}, {"note": "lunch!"},
+        {"note": None}, {"actor": User(id="8")}, {"actor": None}, {"target": None}, {"target": Target(type="user")},
+        {"target": Target(type="user", user=User(id="9"))}, {"target": Target(type="email")},
+    ],
+)  # fmt: skip
+def test_another_payment_is_not_taken_for_the_outcome(changed: dict) -> None:
+    """One field that differs, or that is not there to be compared, is enough."""
+    assert not made().is_met_by(listed(**changed), "7")
+
+
+@pytest.mark.parametrize(
+    ("target", "met"),
+    [
+        (Target(type="email", email="Ann@Example.com"), True),
+        (Target(type="email"), True),  # the document's samples show it without its address
+        (Target(type="user", user=User(id="9")), True),  # an address connected to an account is shown as the user
+        (Target(type="email", email="bob@example.com"), False),
+        (Target(type="phone"), False),
+        (Target(type="merchant", name="Shop"), False),
+    ],
+)
+def test_an_email_is_recognised_as_the_document_shows_it(target: Target, met: bool) -> None:  # noqa: FBT001 - expected
+    """With its address, without it, or as the user it belongs to (document: "Target")."""
+    assert made(user_id=None, email="ann@example.com").is_met_by(listed(target=target), "7") is met
+
+
+@pytest.mark.parametrize(
+    ("target", "met"),
+    [
+        (Target(type="phone", phone="5555550123"), True),
+        (Target(type="phone", phone="+1 555 555 0123"), True),
+        (Target(type="phone"), True),
+        (Target(type="user", user=User(id="9")), True),
+        (Target(type="phone", phone="15555550124"), False),
+        (Target(type="email"), False),
+    ],
+)
+def test_a_phone_is_recognised_however_it_is_spelled(target: Target, met: bool) -> None:  # noqa: FBT001 - expected
+    """By its ten digits."""
+    assert made(user_id=None, phone="(555) 555-0123").is_met_by(listed(target=target), "7") is met
