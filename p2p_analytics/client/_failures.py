@@ -40,8 +40,10 @@ _NO_ANSWER: Final[tuple[tuple[tuple[type[Exception], ...], str, bool], ...]] = (
     ),
     (
         (requests.exceptions.SSLError,),
-        "The certificate of {base_url} cannot be verified: check the base URL, "
-        "or name your organisation's certificates in REQUESTS_CA_BUNDLE.",
+        (
+            "The certificate of {base_url} cannot be verified: check the base URL, "
+            "or name your organisation's certificates in REQUESTS_CA_BUNDLE."
+        ),
         False,
     ),
     (
@@ -67,7 +69,7 @@ def no_answer(error: Exception, base_url: str) -> errors.ServiceError:
         return failure
     if isinstance(error, OversizedBody):
         return errors.ProtocolError(f"The answer of {base_url} is larger than {LARGEST_BODY // 2**20} MiB: not read.")
-    sentence, passing = next(rest for kinds, *rest in _NO_ANSWER if isinstance(error, kinds))
+    sentence, passing = next((words, again) for kinds, words, again in _NO_ANSWER if isinstance(error, kinds))
     failure = errors.TransportError(sentence.format(base_url=base_url))
     failure.retryable = passing
     return failure
