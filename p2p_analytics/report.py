@@ -10,7 +10,10 @@ from zoneinfo import ZoneInfo
 
 from p2p_analytics import plots
 from p2p_analytics.analyses import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
-from p2p_analytics.times import as_instant
+from p2p_analytics.analyses._calendar import END_US, FIRST_US
+from p2p_analytics.plots._style import MOST_MONTHS
+from p2p_analytics.plots._text import tails
+from p2p_analytics.times import as_instant, from_microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,11 +77,13 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str = "
         "share": _share,
         "text": _text,
         "day": lambda instant: _day(instant, zone),
-        "moment": lambda instant: f"{_day(instant, zone)}, {instant.astimezone(zone):%H:%M}",
+        "moment": lambda instant: f"{_day(instant, zone)}, {_local(instant, zone):%H:%M}",
     }
     shown = people.head(_MOST_PEOPLE)
     user = history.me.user
-    created = payments["date_created"].dropna()
+    created = _within_reach(payments["date_created"])
+    undated = flow[flow["month"].isna()]
+    ends = _ends(people, requests)
     return environment.get_template("report.html.jinja").render(
         name=user.display_name or user.username or user.id,
         user=user,
@@ -97,11 +102,14 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str = "
         open={side: _open(ages, side) for side in ("in", "out")},
         people=_rows(shown),
         people_count=len(people),
-        people_figure=_figure(plots.spend_by_friend, shown, height=1.2 + 0.36 * len(shown)),
-        months=_rows(flow),
+        people_figure=_figure(plots.spend_by_friend, shown, height=1.2 + 0.4 * len(shown)),
+        months=_rows(flow if len(flow) <= MOST_MONTHS else flow[flow["payments"] > 0]),
+        months_left_out=len(flow) > MOST_MONTHS,
+        undated_count=int(undated["payments"].sum()),
+        ends=ends,
         flow_figure=_figure(plots.monthly_flow, flow, height=3.4),
         statuses=_rows(mix),
-        status_figure=_figure(plots.status_mix, mix, height=1.4 + 0.5 * mix["action"].nunique(dropna=False)),
+        status_figure=_figure(plots.status_mix, mix, height=1.6 + 0.52 * mix["action"].nunique(dropna=False)),
         ages=_rows(ages),
         ages_figure=_figure(plots.pending_ageing, ages, height=1.2 + 0.4 * ages["band"].nunique()),
         requests=_rows(requests.head(_MOST_REQUESTS)),
@@ -155,8 +163,39 @@ def _day(instant: datetime | None, zone: ZoneInfo) -> str:
     """Return a date in words; ``strftime`` would follow the machine's language."""
     if instant is None:
         return "no date"
-    local = instant.astimezone(zone)
+    local = _local(instant, zone)
     return f"{local.day} {_MONTHS[local.month - 1]} {local.year}"
+
+
+def _local(instant: datetime, zone: ZoneInfo) -> datetime:
+    try:
+        return instant.astimezone(zone)
+    except (
+        OverflowError,
+        ValueError,
+    ):  # hours from the first or last moment that there is
+        return instant
+
+
+def _within_reach(instants: pd.Series[Any]) -> pd.Series[Any]:
+    """Return the dates that can be meant, those of the years that monthly_flow counts."""
+    known = instants.dropna()
+    return known[(known >= from_microseconds(FIRST_US)) & (known < from_microseconds(END_US))]
+
+
+def _ends(*tables: pd.DataFrame) -> dict[tuple[str | None, str | None], str]:
+    """Return the end of the id of each person whose name somebody else has too, by id and name."""
+    people = sorted(
+        {
+            (row["counterparty_id"], row["counterparty_name"])
+            for table in tables
+            for row in _rows(table[["counterparty_id", "counterparty_name"]])
+        },
+        key=str,
+    )
+    shown = [" ".join(_text(name).split()) for _, name in people]
+    ends = tails(shown, [identifier for identifier, _ in people])
+    return {person: end for person, end in zip(people, ends, strict=True) if end}
 
 
 def _text(value: object) -> str:

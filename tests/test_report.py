@@ -158,10 +158,10 @@ def test_the_headline_figures(page: _Page) -> None:
         "Sent $43.00 to others",
         "Received $1,234.56 from others",
         "Net $1,191.56 in 3 settled payments",
-        "Open, to receive $7.00 in 1 pending payment",
-        "Open, to pay $99.99 in 1 pending payment",
+        "Still open, to receive $7.00 in 1 pending payment",
+        "Still open, to pay $99.99 in 1 pending payment",
         "5 payments from 31 Dec 2023 to 23 Jun 2024, 1 friend.",
-        "@ rosa-vale · Data as of 30 Jun 2024, 08:05 · balance −$0.05",  # noqa: RUF001 - a minus sign
+        "@ rosa-vale · Loaded 30 Jun 2024, 08:05; requests counted as of 30 Jun 2024, 08:00 · balance −$0.05",  # noqa: RUF001 - a minus sign
     ):
         assert words in page.text
 
@@ -236,6 +236,63 @@ def test_long_lists_say_what_they_leave_out() -> None:
     assert "the most sent first: the first 15 of 60" in page.text
     assert "All 60 $2,406.00" in page.text
     assert "the oldest first: the first 50 of 60" in page.text
+
+
+@pytest.mark.parametrize("tz", ["UTC", "America/New_York", "Pacific/Kiritimati"])
+@pytest.mark.parametrize("odd", ["0001-01-01T00:00:00Z", "1000-06-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+def test_an_odd_date_is_told(html: str, odd: str, tz: str) -> None:
+    """A date that nobody can have meant neither fails nor bloats the report, which says how many there are."""
+    late = _payment(8, odd, direction="out", flow_cents=-100, **TO_BEN)
+    asked = {**PAYMENT_ROWS[3], **{name: late[name] for name in ("date_created", "created_us")}, "payment_id": "9"}
+    text = render_report(_history([*PAYMENT_ROWS, late, late, asked]), as_of=AS_OF, tz=tz)
+    page = _Page(text)
+    assert (
+        "2 settled payments have no date, or one before 1970 or after 2199; they are counted under “no date”"
+        in page.text
+    )
+    assert "no date $2.00 $0.00 −$2.00 2 $1,189.56" in page.text  # noqa: RUF001 - a minus sign
+    assert "8 payments from " in page.text
+    assert f" to {24 if tz == 'Pacific/Kiritimati' else 23} Jun 2024, 1 friend" in page.text
+    assert len(text) < 1.2 * len(html)
+    assert "settled payment has no date" not in _Page(html).text
+
+
+def test_a_long_calendar_leaves_empty_months_out(html: str) -> None:
+    """A payment of 1970 is in its month, and the months without payments are left out where that makes too many."""
+    early = _payment(8, "1970-01-01T00:00:00Z", direction="out", flow_cents=-100, **TO_BEN)
+    text = render_report(_history([*PAYMENT_ROWS, early]), as_of=AS_OF)
+    assert "1970-01 $1.00 $0.00 −$1.00 1 −$1.00 2024-05 $43.00" in _Page(text).text  # noqa: RUF001 - a minus sign
+    assert "zone UTC; months without payments are left out" in _Page(text).text
+    assert "left out" not in _Page(html).text
+    assert len(text) < 1.2 * len(html)
+
+
+def test_two_people_of_one_name_are_told_apart() -> None:
+    """Where a shown name repeats, the end of the id stands beside it, in both lists of people."""
+    sam, other = (
+        {"counterparty_id": identifier, "counterparty_name": "Sam Rivera"} for identifier in ("71234", "75678")
+    )
+    rows = [
+        _payment(1, "2024-06-20T09:00:00Z", direction="out", flow_cents=-200, **sam),
+        _payment(2, "2024-06-20T09:00:00Z", direction="out", flow_cents=-100, **other),
+        _payment(3, "2024-06-20T09:00:00Z", direction="out", flow_cents=-300, **TO_BEN),
+        _payment(4, "2024-06-20T09:00:00Z", direction="in", flow_cents=100, **other, status="pending"),
+    ]
+    text = _Page(render_report(_history(rows), as_of=AS_OF)).text
+    assert "Ben 🌲 $3.00" in text
+    assert "Sam Rivera (…1234) $2.00" in text
+    assert "Sam Rivera (…5678) $1.00" in text
+    assert "Sam Rivera (…5678) no note" in text
+
+
+def test_every_column_is_there_on_a_phone_and_on_paper(html: str, page: _Page) -> None:
+    """No rule hides a column: tables scroll, by keyboard too, and the folded months are unfolded on paper."""
+    rules = re.sub(r"\s+", " ", html[html.index("<style>") : html.index("</style>")])
+    assert re.findall(r"([^{}]+) \{ display: none; \}", rules) == [" summary"]
+    assert "details::details-content { content-visibility: visible; block-size: auto; }" in rules
+    scrolling = [attributes for tag, attributes in page.tags if tag == "div" and attributes.get("class") == "scroll"]
+    assert len(scrolling) == 5
+    assert all(attributes["tabindex"] == "0" and attributes["aria-label"] for attributes in scrolling)
 
 
 def test_bad_settings() -> None:

@@ -13,8 +13,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from p2p_analytics.errors import ConfigurationError, SchemaError
+from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.times import from_microseconds, to_microseconds
+
+# A date outside these years is a slip, and months without gaps up to it would be thousands.
+FIRST_US: Final = 0
+END_US: Final = to_microseconds(datetime(2200, 1, 1, tzinfo=UTC))
 
 # No month is as short as this, whatever the clock does: a stretch holds at most one month's start.
 STRETCH_US: Final = timedelta(days=26) // timedelta(microseconds=1)
@@ -51,18 +55,9 @@ def zone(name: str) -> ZoneInfo:
 
 
 def stretches(first_us: int, last_us: int, tz: ZoneInfo) -> Stretches:
-    """Return the months of a zone from one instant to another, both inside.
-
-    Raises
-    ------
-    SchemaError
-        An instant is outside the zone's calendar, which has the years 1 to 9999.
-    """
-    try:
-        numbers = range(_month(first_us, tz), _month(last_us, tz) + 1)
-        starts = [_start(number, tz) for number in numbers]
-    except OverflowError:
-        raise SchemaError("A date is before the year 1 or after 9999; leave that payment out.") from None
+    """Return the months of a zone from one instant to another, both inside, and within ``FIRST_US`` to ``END_US``."""
+    numbers = range(_month(first_us, tz), _month(last_us, tz) + 1)
+    starts = [_start(number, tz) for number in numbers]
     before, turns = [], []
     for begin in range(first_us, last_us + 1, STRETCH_US):
         at = max(bisect_right(starts, begin) - 1, 0)

@@ -13,9 +13,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import narwhals.stable.v2 as nw
+from narwhals.exceptions import DuplicateError
 
 from p2p_analytics.errors import SchemaError
-from p2p_analytics.frames.schema import require
+from p2p_analytics.frames import schema as frames
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -38,28 +39,38 @@ NUMBER: Final = Kind(nw.Float64(), "float64")
 FLAG: Final = Kind(nw.Boolean(), "boolean")
 INSTANT: Final = Kind(nw.Datetime("us", "UTC"), "datetime64[us, UTC]")
 
+_DTYPES: Final[Mapping[str, DType]] = {
+    frames.TEXT: nw.String(),
+    frames.CENTS: nw.Int64(),
+    frames.INSTANT: nw.Datetime("us", "UTC"),
+}
+
 # Null keys are grouped under a word that no data holds: this code point is never a character.
 _NO_KEY: Final = "\ufdd0"
 
 
 def opened(native: IntoFrame, needed: Sequence[str], *, what: str) -> nw.LazyFrame[Any]:
-    """Return the needed columns of a frame, categoricals as text.
+    """Return the needed columns of a frame: categoricals as text, untyped nulls with the dtype of their column.
 
     Raises
     ------
     SchemaError
-        It is no pandas or Polars frame, or lacks a needed column.
+        It is no pandas or Polars frame, lacks a needed column, or has two columns of one name.
     """
     try:
         frame = nw.from_native(native).lazy()
     except TypeError:
         raise SchemaError(f"{what} needs a pandas or Polars frame, not {type(native).__name__}.") from None
+    except DuplicateError:
+        raise SchemaError(f"{what} needs a frame whose columns have different names; rename or drop one.") from None
     if not (frame.implementation.is_pandas() or frame.implementation.is_polars()):
         raise SchemaError(f"{what} needs a pandas or Polars frame, not one of {frame.implementation.value}.")
     schema = frame.collect_schema()
-    require(schema.names(), needed, what=what)
-    words = [name for name in needed if isinstance(schema[name], (nw.Categorical, nw.Enum))]
-    return frame.select(*needed).with_columns(nw.col(*words).cast(nw.String()) if words else [])
+    frames.require(schema.names(), needed, what=what)
+    plain = {name: nw.String() for name in needed if isinstance(schema[name], (nw.Categorical, nw.Enum))}
+    # A column of nothing but nulls may have no dtype of its own, and then fits no comparison.
+    bare = {name: _DTYPES[frames.PAYMENTS.get(name, frames.TEXT)] for name in needed if schema[name] == nw.Unknown}
+    return frame.select(*needed).with_columns(nw.col(name).cast(to) for name, to in {**plain, **bare}.items())
 
 
 def finished(frame: nw.LazyFrame[Any], like: IntoFrameT, schema: Mapping[str, Kind]) -> IntoFrameT:
@@ -110,12 +121,14 @@ def integers(names: Iterable[str]) -> nw.Expr:
 
 def units(name: str) -> nw.Expr:
     """Return a column of cents as currency units, which is the last step of every amount."""
-    return nw.col(name) / 100
+    # Polars multiplies by the inverse of a scalar divisor, which is off in the last digit; a column divides exactly.
+    return nw.col(name) / (nw.col(name) * 0 + 100)
 
 
 def share(part: str, whole: nw.Expr) -> nw.Expr:
     """Return a column as a part of a whole, 0 where the whole is 0."""
-    return nw.when(whole != 0).then(nw.col(part) / whole).otherwise(0.0)
+    column = nw.col(part) * 0 + whole  # for the reason given in units
+    return nw.when(column != 0).then(nw.col(part) / column).otherwise(0.0)
 
 
 def _is_lazy(native: IntoFrame) -> bool:

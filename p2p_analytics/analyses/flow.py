@@ -30,8 +30,8 @@ def monthly_flow(payments: IntoFrameT, *, tz: str = "UTC") -> IntoFrameT:
 
     One row per month of the zone from the first to the last with a payment, those without one as
     zeros. Money moves when a payment completes, so the month is that of date_completed, and of
-    date_created where there is no date_completed. Settled payments without either date are one
-    last row, whose month is null.
+    date_created where there is no date_completed. Settled payments without either date, or with
+    one before 1970 or after 2199 (UTC), are one last row, whose month is null.
 
     Columns
     -------
@@ -71,6 +71,7 @@ def monthly_flow(payments: IntoFrameT, *, tz: str = "UTC") -> IntoFrameT:
     moved = (
         frame.filter(col("status") == Status.SETTLED.value, col("direction").is_in(["in", "out"]))
         .with_columns(_engine.cents("flow_cents"), moved_us=nw.coalesce(col("completed_us"), col("created_us")))
+        .with_columns(moved_us=_within(col("moved_us")))
         .with_columns(
             sent_cents=nw.when(col("direction") == "out").then(-col("flow_cents")).otherwise(0),
             received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
@@ -92,6 +93,11 @@ def monthly_flow(payments: IntoFrameT, *, tz: str = "UTC") -> IntoFrameT:
         )
     )
     return _engine.finished(table, payments, _COLUMNS)
+
+
+def _within(instant: nw.Expr) -> nw.Expr:
+    """Return the instants that the calendar counts, the others as nulls."""
+    return nw.when(instant >= _calendar.FIRST_US, instant < _calendar.END_US).then(instant)
 
 
 def _numbered(moved: nw.LazyFrame[Any], zone: ZoneInfo) -> tuple[nw.LazyFrame[Any], nw.LazyFrame[Any]]:

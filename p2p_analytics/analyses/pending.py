@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from datetime import timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
@@ -14,8 +15,9 @@ from p2p_analytics.times import as_instant, to_microseconds
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
     from datetime import date, datetime
+    from typing import SupportsIndex
 
     from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 
@@ -42,7 +44,7 @@ _REQUESTS: Final = {
 
 
 def pending_ageing(
-    payments: IntoFrameT, *, as_of: datetime | date | str, edges: Sequence[int] = (1, 7, 30, 90)
+    payments: IntoFrameT, *, as_of: datetime | date | str, edges: Iterable[SupportsIndex] = (1, 7, 30, 90)
 ) -> IntoFrameT:
     """Return the pending payments by direction and age.
 
@@ -67,7 +69,7 @@ def pending_ageing(
         PAYMENTS. Rows that are not pending, or have no direction, are left out.
     as_of : datetime, date or str
         The moment ages are counted to; a date is its first moment, without a zone it is UTC.
-    edges : sequence of int
+    edges : iterable of int
         Days at which a new band begins, rising, from 1.
 
     Returns
@@ -187,13 +189,12 @@ def _days(number: int) -> str:
     return "1 day" if number == 1 else f"{number} days"
 
 
-def _checked(edges: Sequence[int]) -> tuple[int, ...]:
+def _checked(edges: Iterable[SupportsIndex]) -> tuple[int, ...]:
     try:
-        days = tuple(edges)
+        days = tuple(0 if isinstance(day, bool) else operator.index(day) for day in edges)
     except TypeError:
         days = ()
-    whole = all(isinstance(day, int) and not isinstance(day, bool) for day in days)
-    if not days or not whole or days[0] < 1 or any(low >= high for low, high in pairwise(days)):
+    if not days or days[0] < 1 or any(low >= high for low, high in pairwise(days)):
         raise ConfigurationError(f"edges are whole days that rise from 1 or more, like (1, 7, 30), not {edges!r}.")
     return days
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Final
 
 import narwhals.stable.v2 as nw
@@ -11,6 +12,8 @@ from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
+    from typing import SupportsIndex
+
     from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 
 _COLUMNS: Final = {
@@ -27,7 +30,9 @@ _COLUMNS: Final = {
 }
 
 
-def spend_by_friend(payments: IntoFrameT, friends: IntoFrame | None = None, *, top: int | None = None) -> IntoFrameT:
+def spend_by_friend(
+    payments: IntoFrameT, friends: IntoFrame | None = None, *, top: SupportsIndex | None = None
+) -> IntoFrameT:
     """Return what went to and came from each person, in settled payments.
 
     One row per counterparty: two people of one name are two rows, one person under two names is
@@ -69,8 +74,7 @@ def spend_by_friend(payments: IntoFrameT, friends: IntoFrame | None = None, *, t
     SchemaError
         A frame lacks a column.
     """
-    if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
-        raise ConfigurationError(f"top is the number of rows to give, from 1, not {top!r}.")
+    rows = None if top is None else _checked(top)
     col = nw.col
     frame = _engine.opened(
         payments,
@@ -112,7 +116,17 @@ def spend_by_friend(payments: IntoFrameT, friends: IntoFrame | None = None, *, t
             net=_engine.units("net_cents"),
         )
     )
-    return _engine.finished(table if top is None else table.head(top), payments, _COLUMNS)
+    return _engine.finished(table if rows is None else table.head(rows), payments, _COLUMNS)
+
+
+def _checked(top: SupportsIndex) -> int:
+    try:
+        rows = 0 if isinstance(top, bool) else operator.index(top)
+    except TypeError:
+        rows = 0
+    if rows < 1:
+        raise ConfigurationError(f"top is the number of rows to give, from 1, not {top!r}.")
+    return rows
 
 
 def _is_friend(friends: IntoFrame | None) -> nw.Expr:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import require
 from p2p_analytics.plots._text import FONT, TEXT, clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
@@ -25,12 +26,14 @@ STATUS: Final = {
     "expired": "#999999",
     "cancelled": "#56B4E9",
 }
-OTHERS: Final = ("#332288", "#DDCC77", "#44AA99", "#AA4499")
+OTHERS: Final = ("#332288", "#DDCC77", "#44AA99", "#AA4499", "#CC6677", "#999933")
+HATCHES: Final = ("///", "...", "xxx", "---")  # with the seventh unknown word the colours begin again, hatched
 WIDTH: Final = 6.4
 MOST_ROWS: Final = 30
+MOST_MONTHS: Final = 240  # beyond, one odd date has stretched the calendar
 _SMALL: Final = 9
+_LABEL: Final = 8
 _KEY_COLUMNS: Final = 5
-_ROUND_FROM: Final = 100
 
 
 def read(table: IntoFrame, needed: Sequence[str], *, what: str) -> dict[str, list[Any]]:
@@ -39,12 +42,19 @@ def read(table: IntoFrame, needed: Sequence[str], *, what: str) -> dict[str, lis
     Raises
     ------
     SchemaError
-        It lacks a column.
+        It is no frame, lacks a column, or has two of one name.
     """
     import narwhals.stable.v2 as nw
+    from narwhals.exceptions import DuplicateError
 
-    frame = nw.from_native(table).lazy().collect()
-    require(frame.columns, needed, what=what, instead="the finished table that the analysis of the same name returns")
+    instead = "the finished table that the analysis of the same name returns"
+    try:
+        frame = nw.from_native(table).lazy().collect()
+    except TypeError:
+        raise SchemaError(f"{what} needs a frame, not {type(table).__name__}; pass {instead}.") from None
+    except DuplicateError:
+        raise SchemaError(f"{what} needs a frame whose columns have different names; pass {instead}.") from None
+    require(frame.columns, needed, what=what, instead=instead)
     return {
         name: [None if absent else value for value, absent in zip(column.to_list(), column.is_null(), strict=True)]
         for name, column in frame.to_dict(as_series=True).items()
@@ -118,31 +128,35 @@ def name_rows(ax: Axes, names: Sequence[str]) -> None:
     ax.tick_params(axis="y", length=0)
 
 
-def label_bar(ax: Axes, x: float, y: float, text: str, *, small: bool = False) -> None:
+def label_bar(ax: Axes, x: float, y: float, text: str, *, quiet: bool = False) -> None:
     """Write at the end of a horizontal bar."""
+    colour: dict[str, Any] = {"color": QUIET} if quiet else {}
     ax.annotate(
         text,
         (x, y),
         xytext=(4, 0),
         textcoords="offset points",
         va="center_baseline",
-        fontsize=_SMALL - 1.5 if small else _SMALL,
+        fontsize=_LABEL,
         annotation_clip=False,
+        **colour,
         **TEXT,
     )
 
 
-def money(units: float) -> str:
-    """Return an amount for a label, in whole dollars where cents say nothing."""
-    size = abs(units)
-    digits = f"{size:,.0f}" if size >= _ROUND_FROM or size == 0 else f"{size:,.2f}"
-    return f"{'−' if units < 0 else ''}${digits}"  # noqa: RUF001 - a minus sign, as wide as a plus
+def money_form(amounts: Iterable[float | None]) -> Callable[[float], str]:
+    """Return how a plot's labels write amounts: all with cents, or all without where every amount is whole."""
+    digits = 0 if all(amount is None or float(amount).is_integer() for amount in amounts) else 2
+    return lambda units: _dollars(units, digits)
 
 
 def ticks(units: float) -> str:
     """Return an amount for a tick: cents only where the tick is not a whole amount."""
-    digits = f"{abs(units):,.0f}" if float(units).is_integer() else f"{abs(units):,.2f}"
-    return f"{'−' if units < 0 else ''}${digits}"  # noqa: RUF001 - as above
+    return _dollars(units, 0 if float(units).is_integer() else 2)
+
+
+def _dollars(units: float, digits: int) -> str:
+    return f"{'−' if units < 0 else ''}${abs(units):,.{digits}f}"  # noqa: RUF001 - a minus sign, as wide as a plus
 
 
 def counted(number: int, one: str, many: str) -> str:
@@ -153,3 +167,21 @@ def counted(number: int, one: str, many: str) -> str:
 def first_of(label: str, shown: int, total: int, what: str) -> str:
     """Return an axis label, which says so where only the first rows are drawn."""
     return label if shown == total else f"{label}; the first {shown} of {total:,} {what}"
+
+
+def ink_on(colour: str) -> str:
+    """Return black or white, whichever stands out more on a colour (WCAG 2, contrast ratio)."""
+    return max(("black", "white"), key=lambda ink: contrast(ink, colour))
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast ratio of two colours, from 1 to 21, as WCAG 2 defines it."""
+    dark, light = sorted(map(_luminance, (one, other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    from matplotlib.colors import to_rgb
+
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]  # noqa: PLR2004 - sRGB
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))

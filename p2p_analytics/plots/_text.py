@@ -7,13 +7,20 @@ turns a row around.
 
 from __future__ import annotations
 
+import itertools
 import unicodedata
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FONT: Final = "DejaVu Sans"  # comes with matplotlib, so a figure is the same on every machine
 NO_NAME: Final = "(no name)"
 _LONGEST: Final = 24
+_SHORTEST: Final = 8
+_MOST_MARKS: Final = 2  # on one letter, which every language can be written with
+_TAIL: Final = 4  # characters of an id that tell two people of one name apart
 _STAND_IN: Final = "□"
 _BEFORE_UNDERSCORE: Final = "\u200a"  # a hair space
 
@@ -24,22 +31,62 @@ TEXT: Final[dict[str, Any]] = {"parse_math": False, "fontfamily": FONT}
 def clean(text: str | None, *, longest: int = _LONGEST) -> str:
     """Return a name or note as one short line of drawable characters.
 
-    Emoji become their names, line breaks spaces, control and direction characters nothing, other
-    characters without a glyph a box; what is too long ends in an ellipsis.
+    Emoji are left out, or stand as words in brackets where there is nothing else. Line breaks become
+    spaces, control and direction characters nothing, other characters without a glyph a box; a letter
+    keeps two of the marks on it, and what is too long ends in an ellipsis.
     """
     import emoji
 
-    line = " ".join(emoji.demojize(text or "").split())
-    shown = "".join(filter(None, map(_drawable, line))).strip()
+    written = text or ""
+    shown = _line(emoji.replace_emoji(written, " "))
     if not shown:
-        return NO_NAME
+        words = _line(emoji.demojize(written, delimiters=(" ", " ")).replace("_", " "))
+        shown = f"({words})" if words else NO_NAME
     if shown.startswith("_"):
         shown = _BEFORE_UNDERSCORE + shown
     return shown if len(shown) <= longest else shown[: longest - 1].rstrip() + "…"
 
 
-def _drawable(character: str) -> str:
-    category = unicodedata.category(character)
+def clean_names(names: Sequence[str | None], ids: Sequence[str | None]) -> list[str]:
+    """Return people's names, cleaned, with the end of the id where two people would look alike."""
+    shown = [clean(name) for name in names]
+    keys = [identifier or name for name, identifier in zip(names, ids, strict=True)]
+    ends = tails(shown, keys)
+    return [
+        f"{clean(name, longest=max(_LONGEST - len(end) - 1, _SHORTEST))} {end}" if end else whole
+        for name, whole, end in zip(names, shown, ends, strict=True)
+    ]
+
+
+def tails(shown: Sequence[str], keys: Sequence[str | None]) -> list[str]:
+    """Return, for each shown name, what tells it from the same name with another key.
+
+    Nothing where the name has one key only, or is its own key; else the key's last four characters in brackets, or more
+    of them where those are the same too.
+    """
+    known: dict[str, set[str]] = {}
+    for name, key in zip(shown, keys, strict=True):
+        known.setdefault(name, set()).add(key or "")
+    ends = []
+    for name, key in zip(shown, keys, strict=True):
+        others = known[name]
+        width = next(n for n in itertools.count(_TAIL) if len({other[-n:] for other in others}) == len(others))
+        ends.append(f"(…{clean(key[-width:], longest=_LONGEST)})" if key and key != name and len(others) > 1 else "")
+    return ends
+
+
+def _line(text: str) -> str:
+    letters: list[str] = []
+    marks = 0
+    for character in unicodedata.normalize("NFC", " ".join(text.split())):
+        category = unicodedata.category(character)
+        marks = marks + 1 if category.startswith("M") else marks if category.startswith("C") else 0
+        if marks <= _MOST_MARKS:
+            letters.append(_drawable(character, category))
+    return " ".join("".join(letters).split())
+
+
+def _drawable(character: str, category: str) -> str:
     if category.startswith("C"):
         return ""
     if ord(character) in _glyphs():

@@ -21,7 +21,8 @@ def monthly_flow(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     """Draw what was received and sent in each month, and the net of the two.
 
     Per row of the table, in its order, a bar up for received, a bar down for sent and a point on the
-    line of the net. No rows give empty axes that say so.
+    line of the net. Of more than 240 months only those with money in or out are drawn, which the
+    axis then says. No rows give empty axes that say so.
 
     Parameters
     ----------
@@ -38,9 +39,13 @@ def monthly_flow(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     data = _style.read(table, ["month", "sent", "received", "net"], what="plots.monthly_flow")
     ax = _style.axes(ax, height=3.8)
     title = "Money received and sent, month by month"
-    months = data["month"]
-    if not months:
+    if not data["month"]:
         return _style.blank(ax, title, "No settled payments")
+    left_out = len(data["month"]) > _style.MOST_MONTHS
+    if left_out:
+        moved = [row for row, amounts in enumerate(zip(data["sent"], data["received"], strict=True)) if any(amounts)]
+        data = {name: [values[row] for row in moved or [0]] for name, values in data.items()}
+    months = data["month"]
     rows = range(len(months))
     received = ax.bar(rows, data["received"], width=0.8, color=_style.IN)
     sent = ax.bar(rows, [-amount for amount in data["sent"]], width=0.8, color=_style.OUT)
@@ -50,10 +55,13 @@ def monthly_flow(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     ax.axhline(0, color=_style.QUIET, linewidth=0.8)
     middle, half = (len(months) - 1) / 2, max(len(months), _FEWEST) / 2 + 0.2
     ax.set_xlim(middle - half, middle + half)
-    ticks = [row for row in rows if _labelled(months, row)]
-    ax.set_xticks(ticks, [_label(months, row) for row in ticks], fontsize=9, color=_style.QUIET, **TEXT)
+    years = left_out or len(months) > 3 * _ROOM
+    ticks = _years(months) if left_out else [row for row in rows if _labelled(months, row)]
+    ax.set_xticks(ticks, [_label(months, row, years=years) for row in ticks], fontsize=9, color=_style.QUIET, **TEXT)
     ax.tick_params(axis="x", length=0)
     _style.value_axis(ax, ax.yaxis, "Settled payments, US dollars", _style.ticks)
+    if left_out:
+        ax.set_xlabel("Months without payments are left out", fontsize=9, color=_style.QUIET, **TEXT)
     _style.head(ax, title, [("received", received), ("sent", sent), ("net", net)])
     return ax
 
@@ -69,11 +77,26 @@ def _labelled(months: list[str | None], row: int) -> bool:
     return number == 0 and int(month[:4]) % -(-len(months) // (12 * _ROOM)) == 0
 
 
-def _label(months: list[str | None], row: int) -> str:
+def _years(months: list[str | None]) -> list[int]:
+    """Return the first row of each year that has one, as many as have room, and the row without a month."""
+    firsts = [
+        row for row, month in enumerate(months) if month and (row == 0 or month[:4] != (months[row - 1] or "")[:4])
+    ]
+    undated = [row for row, month in enumerate(months) if month is None]
+    every = -(-len(firsts) // _ROOM)
+    apart = -(-len(months) // _ROOM)
+    chosen: list[int] = []
+    for row in firsts[::every]:
+        if not chosen or row - chosen[-1] >= apart:
+            chosen.append(row)
+    return [*(row for row in chosen if not undated or undated[0] - row >= apart), *undated]
+
+
+def _label(months: list[str | None], row: int, *, years: bool) -> str:
     month = months[row]
     if month is None:
         return _NO_DATE
-    if len(months) > 3 * _ROOM:
+    if years:
         return month[:4]
     name = _MONTHS[int(month[5:]) - 1]
     return f"{name}\n{month[:4]}" if row == 0 or name == "Jan" else name

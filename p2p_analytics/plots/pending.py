@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.plots import _style
-from p2p_analytics.plots._text import clean
+from p2p_analytics.plots._text import clean, clean_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,8 +18,8 @@ _NOTHING: Final = "No pending payments"
 def pending_ageing(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the open amounts by age and direction.
 
-    Two bars per age band, youngest on top, labelled with the amount and the number of payments. A
-    table of zeros gives empty axes that say so.
+    Two bars per age band, youngest on top, labelled with the amount and the number of payments; a
+    band that holds nothing says "none". A table of zeros gives empty axes that say so.
 
     Parameters
     ----------
@@ -40,6 +40,7 @@ def pending_ageing(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     if not sum(data["payments"]):
         return _style.blank(ax, title, _NOTHING)
     key = []
+    money = _style.money_form(data["amount"])
     for shift, (side, (label, colour)) in zip((-0.2, 0.2), _SIDES.items(), strict=True):
         mine = [at for at, direction in enumerate(data["direction"]) if direction == side]
         rows = [bands.index(data["band"][at]) + shift for at in mine]
@@ -52,10 +53,13 @@ def pending_ageing(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
                     ax,
                     amount,
                     row,
-                    f"{_style.money(amount)} in {_style.counted(payments, 'payment', 'payments')}",
-                    small=True,
+                    f"{money(amount)} in {_style.counted(payments, 'payment', 'payments')}",
                 )
-    ax.set_xlim(0, max(*data["amount"], 1) * 1.35)
+    filled = {band for band, payments in zip(data["band"], data["payments"], strict=True) if payments}
+    for row, band in enumerate(bands):
+        if band not in filled:
+            _style.label_bar(ax, 0, row, "none", quiet=True)
+    ax.set_xlim(0, max(*data["amount"], 1) * 1.45)
     _style.name_rows(ax, [clean(band) for band in bands])
     _style.value_axis(ax, ax.xaxis, "Pending payments, US dollars", _style.ticks)
     _style.head(ax, title, key)
@@ -94,12 +98,14 @@ def pending_requests(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
         rows = [row for row in range(shown) if data["direction"][row] == side]
         if rows:
             key.append((label, ax.barh(rows, [ages[row] or 0 for row in rows], height=0.6, color=colour)))
+    money = _style.money_form(data["amount"][:shown])
     for row, age in enumerate(ages):
         amount = data["amount"][row]
-        text = "amount not known" if amount is None else _style.money(amount)
+        text = "amount not known" if amount is None else money(amount)
         _style.label_bar(ax, age or 0, row, text if age is not None else f"{text}, no date")
     ax.set_xlim(0, max(*(age or 0 for age in ages), 1) * 1.2)
-    _style.name_rows(ax, [clean(name) for name in data["counterparty_name"][:shown]])
+    ids = data.get("counterparty_id", [None] * total)
+    _style.name_rows(ax, clean_names(data["counterparty_name"][:shown], ids[:shown]))
     _style.value_axis(ax, ax.xaxis, _style.first_of("Age, days", shown, total, "requests"), lambda days: f"{days:,.0f}")
     _style.head(ax, title, key)
     return ax

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from p2p_analytics.plots import _style
-from p2p_analytics.plots._text import clean
+from p2p_analytics.plots._text import clean_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def spend_by_friend(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     """Draw what was sent to and received from each person.
 
-    Two bars per row of the table, in its order: sent, labelled with the amount, and a thinner one
-    for received. At most 30 rows are drawn, which the axis then says; no rows give empty axes that
+    Two bars per row of the table, in its order: sent, and a thinner one for received, labelled
+    with their amounts. At most 30 rows are drawn, which the axis then says; no rows give empty axes that
     say so.
 
     Parameters
@@ -40,15 +40,17 @@ def spend_by_friend(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
         return _style.blank(ax, title, "No settled payments")
     sent, received = data["sent"][:shown], data["received"][:shown]
     rows = range(shown)
-    sent_bars = ax.barh([row - 0.12 for row in rows], sent, height=0.44, color=_style.OUT)
-    received_bars = ax.barh([row + 0.24 for row in rows], received, height=0.22, color=_style.IN)
+    sent_bars = ax.barh([row - 0.14 for row in rows], sent, height=0.44, color=_style.OUT)
+    received_bars = ax.barh([row + 0.26 for row in rows], received, height=0.22, color=_style.IN)
+    money = _style.money_form([*sent, *received])
     for row in rows:
         if sent[row] or not received[row]:
-            _style.label_bar(ax, sent[row], row - 0.12, _style.money(sent[row]))
+            _style.label_bar(ax, sent[row], row - 0.14, money(sent[row]))
         if received[row]:
-            _style.label_bar(ax, received[row], row + 0.24, _style.money(received[row]), small=True)
-    ax.set_xlim(0, max(*sent, *received, 1) * 1.15)
-    _style.name_rows(ax, [clean(name) for name in data["counterparty_name"][:shown]])
+            _style.label_bar(ax, received[row], row + 0.26, money(received[row]))
+    ax.set_xlim(0, max(*sent, *received, 1) * 1.2)
+    ids = data.get("counterparty_id", [None] * total)
+    _style.name_rows(ax, clean_names(data["counterparty_name"][:shown], ids[:shown]))
     _style.value_axis(
         ax, ax.xaxis, _style.first_of("Settled payments, US dollars", shown, total, "people"), _style.ticks
     )

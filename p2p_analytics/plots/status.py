@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.plots import _style
 from p2p_analytics.plots._text import TEXT, clean
@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from narwhals.stable.v2.typing import IntoFrame
 
-_ROOM_FOR_LABEL = 0.06
+_ROOM_FOR_LABEL: Final = 0.06
+_LONGEST_NOTE: Final = 60
+_ROW: Final = 0.52  # inches of a bar with the note under it
 _NEEDED = ("status", "payments", "share", "amount", "share_of_amount")
 
 
@@ -19,8 +21,8 @@ def status_mix(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the share of payments that ended in each status.
 
     One bar per value of the column that the table was made by, in its order, divided by status;
-    parts of 6 % and more are labelled. At most 30 bars are drawn, which the axis then says; no
-    rows give empty axes that say so.
+    parts of 6 % and more are labelled, smaller ones are counted under the bar. At most 30 bars are
+    drawn, which the axis then says; no rows give empty axes that say so.
 
     Parameters
     ----------
@@ -38,7 +40,7 @@ def status_mix(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     by = next((name for name in data if name not in _NEEDED), "status")
     groups = list(dict.fromkeys(data[by]))
     shown = min(len(groups), _style.MOST_ROWS)
-    ax = _style.axes(ax, height=_style.bars_height(max(shown, 2)) + 0.4)
+    ax = _style.axes(ax, height=1.6 + _ROW * max(shown, 2))
     title = f"What became of payments, by {clean(by)}"
     if not groups:
         return _style.blank(ax, title, "No payments")
@@ -47,16 +49,23 @@ def status_mix(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     ends = dict.fromkeys(row_of, 0.0)
     parts = list(zip(data[by], data["status"], data["payments"], data["share"], strict=True))
     key: list[tuple[str, Any]] = []
-    for status, colour in _colours(data["status"]).items():
+    small: dict[str | None, list[str]] = {group: [] for group in row_of}
+    for status, (colour, hatch) in _fills(data["status"]).items():
         for group, word, payments, share in parts:
             if word == status and group in row_of:
-                bar = ax.barh(row_of[group], share, left=ends[group], height=0.62, color=colour, edgecolor="white")
+                edge: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.4, "hatch": hatch}
+                bar = ax.barh(row_of[group], share, left=ends[group], height=0.52, color=colour, **edge)
                 if share >= _ROOM_FOR_LABEL:
                     _label(ax, ends[group] + share / 2, row_of[group], f"{share:.0%}", colour)
+                else:
+                    small[group].append(f"{payments:,} {clean(_word(status))}")
                 if not key or key[-1][0] != _word(status):
                     key.append((_word(status), bar))
                 ends[group] += share
                 counts[group] += payments
+    for group, row in row_of.items():
+        if small[group]:
+            ax.text(0, row + 0.29, _note(small[group]), va="top", color=_style.QUIET, fontsize=8, **TEXT)
     ax.set_xlim(0, 1)
     _style.name_rows(
         ax, [f"{clean(_word(group))}\n{_style.counted(counts[group], 'payment', 'payments')}" for group in row_of]
@@ -71,19 +80,33 @@ def status_mix(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _colours(statuses: list[str | None]) -> dict[str | None, str]:
-    """Return the statuses that occur with their colours: known ones first, in a fixed order."""
-    known: dict[str | None, str] = {status: colour for status, colour in _style.STATUS.items() if status in statuses}
-    unknown = sorted({status for status in statuses if status not in known}, key=_word)
-    return {**known, **{status: _style.OTHERS[at % len(_style.OTHERS)] for at, status in enumerate(unknown)}}
+def _fills(statuses: list[str | None]) -> dict[str | None, tuple[str, str]]:
+    """Return the statuses that occur with a colour and hatch each: known ones first, in a fixed order."""
+    fills: dict[str | None, tuple[str, str]] = {
+        status: (colour, "") for status, colour in _style.STATUS.items() if status in statuses
+    }
+    unknown = sorted({status for status in statuses if status not in fills}, key=_word)
+    for at, status in enumerate(unknown):
+        again, colour = divmod(at, len(_style.OTHERS))
+        denser, hatch = divmod(again - 1, len(_style.HATCHES))
+        fills[status] = _style.OTHERS[colour], _style.HATCHES[hatch] * (denser + 1) if again else ""
+    return fills
 
 
 def _label(ax: Axes, x: float, y: float, text: str, colour: str) -> None:
-    from matplotlib.colors import to_rgb
+    # The patch behind it keeps a hatch out of the figures.
+    patch = {"facecolor": colour, "edgecolor": "none", "boxstyle": "square,pad=0.1"}
+    ink = _style.ink_on(colour)
+    ax.text(x, y, text, ha="center", va="center_baseline", color=ink, fontsize=9, bbox=patch, **TEXT)
 
-    red, green, blue = to_rgb(colour)
-    dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5  # noqa: PLR2004 - half of the brightness an eye sees
-    ax.text(x, y, text, ha="center", va="center_baseline", color="white" if dark else "black", fontsize=9, **TEXT)
+
+def _note(parts: list[str]) -> str:
+    """Return the parts too small for a label of their own as one line, as many as have room."""
+    shown = 1
+    while shown < len(parts) and len(", ".join(parts[: shown + 1])) <= _LONGEST_NOTE:
+        shown += 1
+    more = f" and {len(parts) - shown} more" if shown < len(parts) else ""
+    return f"also {', '.join(parts[:shown])}{more}"
 
 
 def _word(word: str | None) -> str:

@@ -128,9 +128,30 @@ def test_missing_columns_are_named(build: Builder) -> None:
         monthly_flow(build([]).drop(columns="completed_us"))
 
 
-def test_dates_outside_the_calendar(build: Builder) -> None:
-    """An instant that the zone's calendar does not have is refused in one sentence."""
-    frame = build([{"direction": "in", "flow_cents": 1, "created": "0001-01-01T00:00:00Z"}])
-    assert list(monthly_flow(frame.assign(created_us=0))["month"]) == ["1970-01"]
-    with pytest.raises(SchemaError, match="before the year 1"):
-        monthly_flow(frame, tz="America/New_York")
+@pytest.mark.parametrize("tz", ["UTC", "America/New_York", "Pacific/Kiritimati"])
+@pytest.mark.parametrize(
+    "odd",
+    ["0001-01-01T00:00:00Z", "1000-06-01T00:00:00Z", "1969-12-31T23:59:59.999999Z", "2200-01-01T00:00:00Z",
+     "9999-12-31T23:59:59.999999Z"],
+)  # fmt: skip
+def test_an_odd_date_is_no_date(payments: Builder, rows_of: Reader, odd: str, tz: str) -> None:
+    """A date before 1970 or after 2199 neither fails nor stretches the months: its payment is in the last row."""
+    fair = {"direction": "in", "flow_cents": 100, "created": "2024-07-15T00:00:00Z"}
+    slip = {"direction": "out", "flow_cents": -250, "created": odd}
+    late = {"direction": "out", "flow_cents": -1, "created": "2024-07-15T00:00:00Z", "completed": odd}
+    assert _values(rows_of(monthly_flow(payments(slip, fair, late), tz=tz))) == [
+        ("2024-07", 0.0, 1.0, 1.0, 1, 1.0),
+        (None, 2.51, 0.0, -2.51, 2, -1.51),
+    ]
+
+
+@pytest.mark.parametrize("tz", ["UTC", "America/New_York", "Pacific/Kiritimati"])
+def test_the_ends_of_the_calendar(payments: Builder, rows_of: Reader, tz: str) -> None:
+    """The first and the last instant that count are in the zone's own months."""
+    for edge, month in (
+        # Kiritimati was behind UTC until it changed sides of the date line in 1995.
+        ("1970-01-01T00:00:00Z", "1970-01" if tz == "UTC" else "1969-12"),
+        ("2199-12-31T23:59:59.999999Z", "2200-01" if tz == "Pacific/Kiritimati" else "2199-12"),
+    ):
+        frame = payments({"direction": "in", "flow_cents": 100, "created": edge})
+        assert [row["month"] for row in rows_of(monthly_flow(frame, tz=tz))] == [month]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -137,7 +138,16 @@ def test_bad_as_of(build: Builder, as_of: object) -> None:
             analysis(build([]), as_of=as_of)
 
 
-@pytest.mark.parametrize("edges", [(), (0, 1), (-1,), (7, 1), (1, 1), (1.5,), (True,), "17", 7, None])
+@pytest.mark.parametrize("edges", [np.array([3, 10]), [np.int64(3), 10], range(3, 11, 7)])
+def test_edges_of_numpy(build: Builder, edges: Any) -> None:
+    """Whole numbers of any kind are edges, in an array or another row of numbers."""
+    bands = pending_ageing(build([]), as_of=AS_OF, edges=edges)["band"]
+    assert list(bands)[:3] == ["under 3 days", "3 to 10 days", "10 days or more"]
+
+
+@pytest.mark.parametrize(
+    "edges", [np.array([1.5]), np.array([True]), (), (0, 1), (-1,), (7, 1), (1, 1), (1.5,), (True,), "17", 7, None]
+)
 def test_bad_edges(build: Builder, edges: object) -> None:
     """Edges are whole days that rise from 1, or the call is refused in one sentence."""
     with pytest.raises(ConfigurationError, match="edges are whole days"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import random
 from collections import defaultdict
 from datetime import timedelta
 from pathlib import Path
@@ -14,6 +15,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
 import p2p_analytics.analyses
 from p2p_analytics.analyses import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
@@ -111,6 +113,65 @@ PAYMENT = st.fixed_dictionaries(
         "waits_us": st.one_of(st.none(), st.integers(0, 10**14)),
     }
 )
+
+
+def test_every_amount_and_share_is_exact(build: Builder) -> None:
+    """In two hundred rows, amounts are cents / 100 and shares part / whole to the last digit, on pandas and Polars."""
+    chance = random.Random(4)  # noqa: S311 - no secret
+    sizes = [chance.randrange(1, 10**6) for _ in range(200)]
+    frame = build(
+        [
+            {
+                "status": status, "direction": "out", "flow_cents": -size, "amount_cents": size, "action": f"{at:03d}",
+                "counterparty_id": f"{at}", "created": f"2{at % 180:03d}-01-01T00:00:00Z",
+            }
+            for at, size in enumerate(sizes)
+            for status in ("settled", "pending")
+        ]
+    )  # fmt: skip
+    for kind in (frame, pl.from_pandas(frame)):
+        people = spend_by_friend(kind)
+        assert list(people["sent"]) == [size / 100 for size in sorted(sizes, reverse=True)]
+        assert list(people["share_of_sent"]) == [size / sum(sizes) for size in sorted(sizes, reverse=True)]
+        mix = status_mix(kind.assign(action="pay") if kind is frame else kind.with_columns(action=pl.lit("pay")))
+        assert list(mix["amount"]) == [sum(sizes) / 100] * 2
+        assert list(status_mix(kind)["amount"]) == [size / 100 for size in sizes for _ in range(2)]
+        requests = pending_requests(kind, as_of="2300-01-01").to_dict(
+            **({"orient": "list"} if kind is frame else {"as_series": False})
+        )
+        assert {round(amount * 100): amount for amount in requests["amount"]} == {size: size / 100 for size in sizes}
+        flow = monthly_flow(kind)
+        assert {net for net in flow["net"] if net} == {
+            -sum(sizes[at] for at in range(200) if at % 180 == year) / 100 for year in range(180)
+        }
+
+
+COLUMNS = (
+    "payment_id", "status", "direction", "counterparty_id", "counterparty_name", "flow_cents", "amount_cents",
+    "created_us", "completed_us", "date_created", "note", "action",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(ANALYSES))
+@pytest.mark.parametrize("lazy", [False, True])
+def test_polars_columns_of_nothing_but_nulls(build: Builder, name: str, lazy: bool) -> None:  # noqa: FBT001 - a parameter
+    """Columns without a dtype of their own, one or all, give what typed columns of nulls give."""
+    rows = [*ONE_OF_EACH, {"direction": "out", "flow_cents": -5, "status": "pending"}]
+    for bare in (*([column] for column in COLUMNS), COLUMNS):
+        typed = pl.from_pandas(build(rows))
+        typed = typed.with_columns(pl.lit(None, dtype=typed.schema[column]).alias(column) for column in bare)
+        untyped = typed.with_columns(pl.lit(None).alias(column) for column in bare)
+        assert untyped.schema[bare[0]] == pl.Null
+        found = ANALYSES[name](untyped.lazy() if lazy else untyped)
+        assert_frame_equal(found.collect() if lazy else found, ANALYSES[name](typed))
+
+
+@pytest.mark.parametrize("name", list(ANALYSES))
+def test_two_columns_of_one_name(build: Builder, name: str) -> None:
+    """A frame with two columns of one name is refused in one sentence."""
+    frame = build(ONE_OF_EACH)
+    with pytest.raises(SchemaError, match=f"{name} needs a frame whose columns have different names"):
+        ANALYSES[name](pd.concat([frame, frame[["status"]]], axis="columns"))
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])

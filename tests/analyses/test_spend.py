@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -120,6 +121,7 @@ def test_top_limits_rows_not_shares(payments: Builder, rows_of: Reader) -> None:
         (OTHER_BEN["counterparty_id"], 0.3),
     ]
     assert len(rows_of(spend_by_friend(frame, top=99))) == 3
+    assert len(rows_of(spend_by_friend(frame, top=np.int64(2)))) == 2
 
 
 def test_nothing_sent_has_no_shares(payments: Builder, rows_of: Reader) -> None:
@@ -151,7 +153,7 @@ def test_friends_may_be_another_kind_of_frame(build: Builder, rows_of: Reader) -
     assert [row["is_friend"] for row in rows_of(spend_by_friend(frame, friends))] == [True]
 
 
-@pytest.mark.parametrize("top", [0, -1, True, 2.0, "5"])
+@pytest.mark.parametrize("top", [0, -1, True, 2.0, "5", np.int64(0), np.float64(2), np.True_])
 def test_bad_top(build: Builder, top: object) -> None:
     """``top`` is a whole number from 1, or the call is refused in one sentence."""
     with pytest.raises(ConfigurationError, match="top is the number of rows"):

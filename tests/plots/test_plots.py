@@ -11,11 +11,12 @@ import matplotlib as mpl
 import pandas as pd
 import polars as pl
 import pytest
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from p2p_analytics import plots
 from p2p_analytics.errors import SchemaError
+from p2p_analytics.plots._style import STATUS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -136,8 +137,8 @@ def test_spend_by_friend_shows_every_value() -> None:
     """Sent and received are bars of their amounts, largest on top as in the table, labelled in dollars."""
     ax = _draw("spend_by_friend")
     assert _bars(ax) == [1250.5, *[12.0] * 13, 0.0, 99.5, *[0.0] * 12]
-    assert _texts(ax)[:3] == ["$1,250", "$12.00", "$99.50"]
-    assert ax.get_yticklabels()[0].get_text() == "Maya :pizza:"
+    assert _texts(ax)[:3] == ["$1,250.50", "$12.00", "$99.50"]
+    assert ax.get_yticklabels()[0].get_text() == "Maya"
     top, bottom = reversed(ax.get_ylim())
     assert top < 0 < bottom
 
@@ -151,7 +152,7 @@ def test_spend_by_friend_says_what_it_leaves_out() -> None:
 
 
 def test_status_mix_parts_add_up() -> None:
-    """Parts lie end to end in fixed colours, and a part too small for its label has none."""
+    """Parts lie end to end in fixed colours, and a part too small for its label is counted under the bar."""
     ax = _draw("status_mix")
     assert ax.get_title(loc="left") == "What became of payments, by medium"
     first_row = [bar for box in ax.containers for bar in box if round(bar.get_y() + bar.get_height() / 2) == 0]
@@ -161,7 +162,7 @@ def test_status_mix_parts_add_up() -> None:
         (0.96, 0.04),
     ]
     assert [to_hex(bar.get_facecolor()) for bar in first_row[:2]] == ["#009e73", "#882255"]
-    assert _texts(ax) == ["90%", "100%", "6%", "100%"]
+    assert _texts(ax) == ["90%", "100%", "6%", "100%", "also 40 \u200a_odd $c$ $d$"]
     assert [label.get_text() for label in ax.get_yticklabels()] == [
         "ios\n1,000 payments", "\u200a_x $a$ $b$\n7 payments", "not known\n1 payment",
     ]  # fmt: skip
@@ -176,8 +177,106 @@ def test_pending_ageing_by_direction() -> None:
     """To receive and to pay stand side by side in each band, with amounts and numbers."""
     ax = _draw("pending_ageing")
     assert _bars(ax) == [0.0, 1234.0, 20.0, 0.0, 5.25]
-    assert _texts(ax) == ["$1,234 in 2 payments", "$20.00 in 1 payment", "$5.25 in 1 payment"]
+    assert _texts(ax) == ["$1,234.00 in 2 payments", "$20.00 in 1 payment", "$5.25 in 1 payment"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["under 7 days", "7 days or more", "no date"]
+
+
+def test_an_age_that_holds_nothing_says_so() -> None:
+    """A band without payments is labelled "none", and one with a single empty side is not."""
+    table = TABLES["pending_ageing"].assign(payments=[0, 2, 0, 0, 1])
+    assert _texts(_draw("pending_ageing", table)) == ["$1,234.00 in 2 payments", "$5.25 in 1 payment", "none"]
+
+
+def test_one_precision_and_one_size_per_plot() -> None:
+    """Labels of one plot all have cents, or none where every amount is whole, and all are of one size."""
+    names = ["Ada", "Ben"]
+    table = pd.DataFrame({"counterparty_name": names, "sent": [105.0, 65.33], "received": [2.0, 0.0]})
+    for data, labels in (
+        (table, ["$105.00", "$2.00", "$65.33"]),
+        (table.assign(sent=[105.0, 65.0]), ["$105", "$2", "$65"]),
+    ):
+        ax = _draw("spend_by_friend", data)
+        assert _texts(ax) == labels
+        assert len({text.get_fontsize() for text in ax.texts}) == 1
+    asked = pd.DataFrame({"direction": "in", "counterparty_name": names, "amount": [105.0, 65.33], "age_days": 1})
+    assert _texts(_draw("pending_requests", asked)) == ["$105.00", "$65.33"]
+
+
+def test_two_people_of_one_name_look_different() -> None:
+    """Where a name repeats, the end of the id tells whose bar it is; one person twice needs none."""
+    people = pd.DataFrame(
+        {
+            "counterparty_id": ["31234", "35678", "39999", "39999"],
+            "counterparty_name": ["Sam Rivera", "Sam Rivera", "Ada", "Ada"],
+            "sent": 1.0,
+            "received": 0.0,
+            "direction": "in",
+            "amount": 1.0,
+            "age_days": 3,
+        }
+    )
+    for name in ("spend_by_friend", "pending_requests"):
+        assert [label.get_text() for label in _draw(name, people).get_yticklabels()] == [
+            "Sam Rivera (…1234)", "Sam Rivera (…5678)", "Ada", "Ada",
+        ]  # fmt: skip
+
+
+def _mix(statuses: list[str]) -> pd.DataFrame:
+    share = 1 / len(statuses)
+    return pd.DataFrame(
+        {"action": "pay", "status": statuses, "payments": 3, "share": share, "amount": 1.0, "share_of_amount": share}
+    )
+
+
+def test_labels_stand_out_on_every_fill() -> None:
+    """Each share is written with a contrast of 4.5 or more on its colour, as WCAG 2 counts it."""
+    words = [*STATUS, *(f"word {at}" for at in range(8))]
+    ax = _draw("status_mix", _mix(words))
+    assert len(ax.texts) == len(words)
+    bars = {
+        round(bar.get_x() + bar.get_width() / 2, 6): to_rgb(bar.get_facecolor()) for box in ax.containers for bar in box
+    }
+    for text in ax.texts:
+        dark, light = sorted(map(_luminance, (bars[round(text.get_position()[0], 6)], to_rgb(text.get_color()))))
+        assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+def _luminance(colour: tuple[float, ...]) -> float:
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in colour)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_unknown_words_never_look_alike() -> None:
+    """However many words there are, no two have the same colour and hatch."""
+    ax = _draw("status_mix", _mix([*STATUS, *(f"word {at}" for at in range(70))]))
+    looks = [(to_hex(bar.get_facecolor()), bar.get_hatch()) for box in ax.containers for bar in box]
+    assert len(set(looks)) == len(looks) == 75
+
+
+def test_many_small_parts_are_one_short_line() -> None:
+    """Of many small parts as many are counted under the bar as have room, with the number of the others."""
+    (note,) = _texts(_draw("status_mix", _mix([f"rather a long word {at:02d}" for at in range(20)])))
+    assert note == "also 3 rather a long word 00, 3 rather a long word 01 and 18 more"
+
+
+def test_an_odd_month_does_not_bloat_the_plot() -> None:
+    """Of very many months only those with money are drawn, and the axis says so."""
+    months = [f"{year}-{month:02d}" for year in range(1970, 2200) for month in range(1, 13)]
+    table = pd.DataFrame({"month": [*months, None], "sent": 0.0, "received": 0.0, "net": 0.0})
+    table.loc[[0, 600, 601, 612, 2760], "sent"] = 5.0
+    ax = _draw("monthly_flow", table)
+    assert _bars(ax, width=False) == [0.0] * 5 + [-5.0] * 5
+    assert ax.get_xlabel() == "Months without payments are left out"
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["1970", "2020", "2021", "no\ndate"]
+
+
+@pytest.mark.parametrize("name", plots.__all__)
+def test_what_is_no_table_is_refused(name: str) -> None:
+    """Two columns of one name, or no frame at all, are refused in one sentence."""
+    with pytest.raises(SchemaError, match="columns have different names"):
+        _draw(name, pd.concat([TABLES[name], TABLES[name]], axis="columns"))
+    with pytest.raises(SchemaError, match="needs a frame, not list"):
+        _draw(name, [1])
 
 
 def test_pending_requests_without_amount_or_date() -> None:
