@@ -6,6 +6,7 @@ The document shows forms for POST and nothing for PUT; real clients use all four
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 MOST_FIELDS: Final = 100
 _KNOWN: Final = frozenset(CREATE_PAYMENT.parameters + RESOLVE_PAYMENT.parameters)
+_HALF: Final = re.compile("[\ud800-\udfff]")  # what JSON can escape, but neither UTF-8 nor a database can hold
 _UNREADABLE: Final = "The body cannot be read: send a form, multipart or JSON."
 
 Pairs = list[tuple[str, str]]
@@ -77,6 +79,8 @@ def _json(body: bytes) -> Pairs:
     pairs: Pairs = []
     for name, value in found:
         if isinstance(value, str):
+            if _HALF.search(value):
+                raise InvalidParameterError("The body holds half of a character pair, which is no text.")
             pairs.append((name, value))
         elif value is not None and name in _KNOWN:
             raise InvalidParameterError(f"{name} must be text or a number.")

@@ -116,8 +116,8 @@ _CHECKS: Final = (
     (
         # A refund's entries belong to the refund: it empties what the payment that it returns had put in.
         """SELECT root, status, amount_cents, held FROM (
-            SELECT coalesce(refund_of, payment_id) AS root, sum(cents) AS held FROM entries JOIN payments USING (payment_id)
-            WHERE account = :escrow GROUP BY root
+            SELECT coalesce(refund_of, payment_id) AS root, sum(cents) AS held
+            FROM entries JOIN payments USING (payment_id) WHERE account = :escrow GROUP BY root
         ) JOIN payments ON payment_id = root WHERE held <> iif(status = 'pending', amount_cents, 0)""",
         "Payment {} is {} over {} cents, but {} cents of it are in escrow.",
     ),

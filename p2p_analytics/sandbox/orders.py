@@ -97,8 +97,6 @@ def _note(parameters: Parameters) -> str:
     note = parameters.verbatim("note")
     if len(note) > LONGEST_NOTE:
         raise NoteError(f"The note is longer than {LONGEST_NOTE} characters.")
-    if any("\ud800" <= letter <= "\udfff" for letter in note):
-        raise NoteError("The note holds half of a character pair, which is no text.")
     return note
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from p2p_analytics.money import format_cents
 from p2p_analytics.sandbox import ledger
 from p2p_analytics.sandbox.errors import (
     InsufficientFundsError,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from p2p_analytics.sandbox.store import Person, Store
 
 EXPIRY_DAYS: Final = 30
+LARGEST_DEPOSIT_CENTS: Final = 10**12
 # Each write moves the town's clock by a second and a bit, so that new payments have an order, no two of them share a
 # second, and their datetimes show a fraction.
 STEP_US: Final = 1_000_001
@@ -98,6 +100,8 @@ class Transitions:
 
     def deposit(self, user_id: int, cents: int) -> None:
         """Move money from a user's bank to their balance; a negative amount goes to the bank."""
+        if abs(cents) > LARGEST_DEPOSIT_CENTS:
+            raise SettingError(f"At most {format_cents(LARGEST_DEPOSIT_CENTS)} at once.")
         with self._store.writing() as connection:
             if not ledger.post(connection, None, "deposit", {user_id: cents, Account.BANK: -cents}):
                 raise SettingError("The balance does not cover that.")
