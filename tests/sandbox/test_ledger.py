@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -182,3 +183,29 @@ def test_a_file_keeps_clock_and_books(tmp_path: Path) -> None:
     assert first.now == moment
     with SandboxServer(people=3, years=1, db=tmp_path / "town") as second:
         assert (second.now, second.store.people(), second.audit()) == (moment, people, [])
+
+
+def test_two_that_write_one_file(store: Store) -> None:
+    """A second process on the same file waits its turn: nothing is refused as busy, and nothing is spent twice."""
+    from p2p_analytics.sandbox.orders import Order, Recipient
+    from p2p_analytics.vocabulary import Audience, TargetType
+
+    one, other = store.people()[:2]
+    friend = store.friends(one.user_id, after=0, before=2**62, limit=1)[0]
+    order = Order(Recipient(TargetType.USER, str(other.user_id)), 100, "x", Audience.PRIVATE)
+    Transitions(store).deposit(one.user_id, 2_050 - one.balance_cents)
+    second = Store(store.path)
+
+    def spend(mine: Store) -> list[str]:
+        found = []
+        for _ in range(20):
+            Transitions(mine).trust(one.user_id, friend.user_id, trusted=True)
+            found.append(Transitions(mine).create(one.user_id, order).payment.status)
+        return found
+
+    with ThreadPoolExecutor(2) as pool:
+        statuses = [status for found in pool.map(spend, (store, second)) for status in found]
+    second.close()
+    assert (statuses.count("settled"), statuses.count("failed")) == (20, 20)
+    assert store.people_by_id([one.user_id])[one.user_id].balance_cents == 50
+    assert ledger.audit(store.connection) == []
