@@ -87,6 +87,12 @@ def _parser() -> argparse.ArgumentParser:
     sandbox.add_argument(
         "--latency", metavar="MS", type=_number(float, 0, 60_000), default=0, help="wait this long before each answer"
     )
+    sandbox.add_argument(
+        "--dialect",
+        choices=("documented", "observed"),
+        default="documented",
+        help="write answers as the document says, or as real ones were seen (documented)",
+    )
     _add_town(sandbox)
     sandbox.set_defaults(command=_sandbox)
     return parser
@@ -146,4 +152,5 @@ def _sandbox(options: argparse.Namespace) -> None:
         people=options.people,
         years=options.years,
         latency=options.latency / 1000,
+        dialect=options.dialect,
     )

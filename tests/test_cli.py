@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from typing import TYPE_CHECKING
 
@@ -172,6 +174,18 @@ def test_the_sandbox_serves_until_ctrl_c(started: list[subprocess.Popen[str]]) -
     assert "Traceback" not in err
     with pytest.raises(OSError, match="refused"):
         urllib.request.urlopen(address, timeout=5)  # noqa: S310 - loopback
+
+
+def test_the_sandbox_speaks_the_dialect_asked_for(started: list[subprocess.Popen[str]]) -> None:
+    """`sandbox --dialect observed` answers with a number as the error's code, as only that dialect does."""
+    process = start("sandbox", "--port", "0", "--years", "1", "--dialect", "observed")
+    started.append(process)
+    assert process.stdout is not None
+    address = next(match[0] for line in process.stdout if (match := re.search(r"http://127\.0\.0\.1:\d+/v1", line)))
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        urllib.request.urlopen(f"{address}/me", timeout=20)  # noqa: S310 - loopback
+    with caught.value:
+        assert json.load(caught.value)["error"]["code"] == 267
 
 
 def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from p2p_analytics.frames.perspective import add_perspective
 from p2p_analytics.frames.schema import FRIENDS, INSTANT, PAYMENTS, PROBLEMS
 from p2p_analytics.times import to_microseconds
+from p2p_analytics.vocabulary import Action
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -37,7 +38,8 @@ def payments_frame(payments: Iterable[Payment], viewer_id: str) -> pd.DataFrame:
     DataFrame
         One row per payment, newest first (``date_created``, then id; rows without a date last),
         with the columns and dtypes of :data:`~p2p_analytics.frames.schema.PAYMENTS`, also when
-        there are no rows. Money is in cents, instants are UTC (document: "Payment", "Target").
+        there are no rows. Money is in cents, a charge's amount negative whichever way the service
+        writes it; instants are UTC (document: "Payment", "Target").
     """
     rows = list({payment.id: payment for payment in payments}.values())
     rows.sort(key=_age_order, reverse=True)
@@ -47,7 +49,7 @@ def payments_frame(payments: Iterable[Payment], viewer_id: str) -> pd.DataFrame:
         "payment_id": [row.id for row in rows],
         "status": [row.status for row in rows],
         "action": [row.action for row in rows],
-        "amount_cents": [row.amount_cents for row in rows],
+        "amount_cents": [_documented_sign(row) for row in rows],
         "note": [row.note for row in rows],
         "audience": [row.audience for row in rows],
         "medium": [row.medium for row in rows],
@@ -117,6 +119,12 @@ def _column(values: list[Any], dtype: str) -> pd.Series[Any]:
             "UTC"
         )
     return pd.Series(pd.array(values, dtype=dtype))  # type: ignore[call-overload]
+
+
+def _documented_sign(payment: Payment) -> int | None:
+    # The document writes a charge's amount with a minus; answers have been seen without one. A column holds one form.
+    cents = payment.amount_cents
+    return cents if cents is None or payment.action != Action.CHARGE else -abs(cents)
 
 
 def _microseconds(instant: datetime | None) -> int | None:

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations of its routes
 from starlette.responses import Response
@@ -16,24 +16,28 @@ from p2p_analytics.sandbox import rules, wire
 from p2p_analytics.sandbox.errors import InvalidParameterError, MethodError, NotFoundError, RefusalError
 from p2p_analytics.sandbox.gate import Gate, answer, header
 from p2p_analytics.sandbox.oauth import Authorization
-from p2p_analytics.vocabulary import Audience, Scope
+from p2p_analytics.sandbox.transitions import Transitions, may_see
+from p2p_analytics.sandbox.writing import Writing
+from p2p_analytics.vocabulary import Scope
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
+    from p2p_analytics.sandbox.dialects import Dialect
     from p2p_analytics.sandbox.store import Payment, Person, Store
     from p2p_analytics.sandbox.tokens import Caller, Tokens
 
 _NOT_FOUND = "Resource not found."
 
 
-def create_app(
+def create_app(  # noqa: PLR0913 - each is one setting of the server
     store: Store,
     tokens: Tokens,
     base_url: str,
     *,
     latency: float = 0.0,
     seen: list[tuple[str, str]] | None = None,
+    dialect: Dialect | None = None,
 ) -> ASGIApp:
     """Return the service as an ASGI application that believes to be reached at `base_url`."""
     app = FastAPI(openapi_url=None, redirect_slashes=False)
@@ -47,6 +51,10 @@ def create_app(
         ("/payments/{payment_id}", service.payment),
     ):
         app.add_api_route(prefix + path, endpoint, methods=["GET"])
+    writing = Writing(tokens, Transitions(store))
+    entering = [Depends(writing.enter)]
+    app.add_api_route(f"{prefix}/payments", writing.create, methods=["POST"], dependencies=entering)
+    app.add_api_route(f"{prefix}/payments/{{payment_id}}", writing.resolve, methods=["PUT"], dependencies=entering)
     authorization = Authorization(store, tokens, prefix)
     app.add_api_route(f"{prefix}/oauth/authorize", authorization.start, methods=["GET"])
     app.add_api_route(f"{prefix}/oauth/sign-in", authorization.sign_in, methods=["POST"])
@@ -54,7 +62,7 @@ def create_app(
     app.add_exception_handler(RefusalError, _refuse)
     app.add_exception_handler(HTTPException, _refuse_http)
     app.add_exception_handler(Exception, _fail)
-    return Gate(app, latency=latency, seen=seen)
+    return Gate(app, latency=latency, seen=seen, dialect=dialect)
 
 
 class _Service:
@@ -113,7 +121,7 @@ class _Service:
         caller, _ = self._enter(request, Scope.PROFILE)
         with self._store.reading():
             payment = self._store.payment(rules.identifier(request.path_params["payment_id"]))
-            if payment is None or not self._may_see(caller.user_id, payment):
+            if payment is None or not may_see(self._store, caller.user_id, payment):
                 raise NotFoundError(_NOT_FOUND)
             refund = self._store.refund(payment.payment_id)
             people = self._people_in([payment, refund] if refund else [payment])
@@ -145,12 +153,6 @@ class _Service:
     def _people_in(self, payments: list[Payment]) -> dict[int, Person]:
         ids = {one for payment in payments for one in (payment.actor_id, payment.target_user_id) if one is not None}
         return self._store.people_by_id(ids)
-
-    def _may_see(self, viewer: int, payment: Payment) -> bool:
-        parties = [one for one in (payment.actor_id, payment.target_user_id) if one is not None]
-        if viewer in parties or payment.audience == Audience.PUBLIC:
-            return True
-        return payment.audience == Audience.FRIENDS and any(self._store.are_friends(viewer, one) for one in parties)
 
 
 def _data(data: wire.Json) -> Response:

@@ -9,10 +9,12 @@
         ├── InvalidParameterError  MissingArgumentError  WrongHostError  TooLargeError
         ├── NoTokenError  InvalidTokenError  ExpiredTokenError  MissingScopeError
         ├── UnknownClientError  UnapprovedClientError  UnknownScopeError  ResponseTypeError  ForgeryError
+        ├── NoRecipientError  NoteError  AmountError  AmountTooLargeError  SelfPaymentError  OutcomeAmountError
+        ├── InsufficientFundsError  RoleError  StateError
         └── NotFoundError  MethodError
 
-Codes are strings (document: "Errors"). The document lists none: the three-digit ones in the two
-hundreds are those publicly known of the service, the others repeat the HTTP status.
+Codes are strings (document: "Errors"). The document lists none: those that do not repeat the HTTP
+status are publicly known of the service.
 """
 
 from __future__ import annotations
@@ -140,6 +142,60 @@ class ForgeryError(RefusalError):
     """A form did not come from the page that this browser was shown."""
 
     status, code = 403, "240"
+
+
+class NoRecipientError(RefusalError):
+    """Neither a known user id, nor an email address, nor a US phone number to pay or charge."""
+
+    status, code = 400, "1343"
+
+
+class NoteError(RefusalError):
+    """A payment needs a note, of a length and of characters that can be kept."""
+
+    status, code = 400, "1355"
+
+
+class AmountError(RefusalError):
+    """The amount is not a number of whole cents, or it is zero."""
+
+    status, code = 400, "1323"
+
+
+class AmountTooLargeError(RefusalError):
+    """The amount is above the limit of one payment."""
+
+    status, code = 400, "1357"
+
+
+class SelfPaymentError(RefusalError):
+    """Nobody pays or charges themselves."""
+
+    status, code = 400, "1356"
+
+
+class OutcomeAmountError(RefusalError):
+    """The fixed test user takes no other amounts than those of the document's table."""
+
+    status, code = 400, "503"
+
+
+class InsufficientFundsError(RefusalError):
+    """A request cannot be approved, because the money is not there; it stays pending."""
+
+    status, code = 409, "1319"
+
+
+class RoleError(RefusalError):
+    """The caller sees the payment, but this is not theirs to do."""
+
+    status, code = 403, "403"
+
+
+class StateError(RefusalError):
+    """What is asked for needs a payment that is still pending, and this one is not, or not any more."""
+
+    status, code = 409, "409"
 
 
 class NotFoundError(RefusalError):

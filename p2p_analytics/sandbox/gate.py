@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlencode
 from starlette.responses import Response
 
 from p2p_analytics.sandbox import wire
+from p2p_analytics.sandbox.dialects import SPOKEN, Dialect
 from p2p_analytics.sandbox.errors import RefusalError, TooLargeError, WrongHostError
 from p2p_analytics.vocabulary import TOKEN_PARAMETER
 
@@ -29,18 +30,29 @@ class Gate:
         Seconds that each answer waits.
     seen : list or None
         Receives (method, path with query, without the token) of each request outside ``/oauth/``.
+    dialect : Dialect or None
+        How the answers are written, by the document where not given.
     """
 
-    def __init__(self, app: ASGIApp, *, latency: float = 0.0, seen: list[tuple[str, str]] | None = None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        latency: float = 0.0,
+        seen: list[tuple[str, str]] | None = None,
+        dialect: Dialect | None = None,
+    ) -> None:
         self._app = app
         self._latency = latency
         self._seen = seen
+        self._dialect = Dialect() if dialect is None else dialect
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer it with the envelope."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        SPOKEN.set(self._dialect)  # the server runs each request in a context of its own
         if self._seen is not None and "/oauth/" not in scope["path"]:
             self._seen.append((scope["method"], _without_token(scope)))
             if len(self._seen) > _MOST_SEEN:
@@ -59,7 +71,8 @@ class Gate:
 def answer(refusal: RefusalError) -> Response:
     """Return the error envelope with its status."""
     body = wire.encode(wire.error(refusal.message, refusal.code))
-    return Response(body, refusal.status, headers=refusal.headers, media_type="application/json")
+    status = SPOKEN.get().status(refusal.status, refusal.code)
+    return Response(body, status, headers=refusal.headers, media_type="application/json")
 
 
 def header(scope: Scope, name: bytes) -> list[str]:

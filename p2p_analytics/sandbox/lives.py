@@ -300,7 +300,7 @@ def _numbered(drafts: Sequence[_Draft]) -> list[Payment]:
             payment_id = 1_000_000 + serial * 10
         payments.append(_row(draft, payment_id))
         if draft.refund_us is not None:
-            payments.append(_refund(payments[-1], draft.refund_us, payment_id + _REFUND_IDS))
+            payments.append(payments[-1].refund(payment_id + _REFUND_IDS, draft.refund_us))
     return payments
 
 
@@ -325,23 +325,4 @@ def _row(draft: _Draft, payment_id: int) -> Payment:
         target_email=email,
         target_phone=phone,
         fee_cents=draft.fee_cents,
-    )
-
-
-def _refund(payment: Payment, refund_us: int, payment_id: int) -> Payment:
-    """Return the payment by which the money goes back to who sent it."""
-    return payment._replace(
-        payment_id=payment_id,
-        status=Status.SETTLED.value,
-        note="",
-        audience=Audience.PRIVATE.value,
-        medium=Medium.API.value,
-        created_us=refund_us,
-        completed_us=refund_us,
-        target_type=TargetType.USER.value,
-        target_user_id=payment.actor_id,
-        target_email=None,
-        target_phone=None,
-        fee_cents=None,
-        refund_of=payment.payment_id,
     )

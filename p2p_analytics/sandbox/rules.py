@@ -43,14 +43,18 @@ class Parameters:
         self._values: dict[str, list[str]] = {}
         for name, value in pairs:
             if value.strip():
-                self._values.setdefault(name, []).append(value.strip())
+                self._values.setdefault(name, []).append(value)
 
     def one(self, name: str) -> str | None:
         """Return the one value of a parameter, None where it is not given."""
         values = self._values.get(name, [])
         if len(values) > 1:
             raise InvalidParameterError(f"The parameter {name} is given more than once; give it once.")
-        return values[0] if values else None
+        return values[0].strip() if values else None
+
+    def verbatim(self, name: str) -> str:
+        """Return the one value of a given parameter with the spaces at its ends."""
+        return self._values[name][0]
 
     def required(self, name: str) -> str:
         """Return the one value of a parameter that must be given."""

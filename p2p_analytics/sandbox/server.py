@@ -8,16 +8,19 @@ import signal
 import tempfile
 import threading
 import time
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlencode
 
-from p2p_analytics.sandbox import browser, town
+from p2p_analytics.sandbox import browser, ledger, town
 from p2p_analytics.sandbox.crafted import PaymentDraft, as_row
 from p2p_analytics.sandbox.errors import SettingError, UnknownPersonError
+from p2p_analytics.sandbox.people import TEST_USER
 from p2p_analytics.sandbox.running import HOST, listen, running
 from p2p_analytics.sandbox.store import Application, Store
 from p2p_analytics.sandbox.tokens import Tokens
+from p2p_analytics.sandbox.transitions import Transitions
 from p2p_analytics.vocabulary import AUTHORIZE, CLIENT_TOKEN_SECONDS, VERSION_PATH, Scope
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
 READ_SCOPES: Final = tuple(scope for scope in Scope if scope is not Scope.PAYMENTS)
 _NAMES_TOLD: Final = 20
+DIALECTS: Final = ("documented", "observed")
 DEMO_CLIENT_ID: Final = "1001"
 DEMO_REDIRECT_URL: Final = "http://127.0.0.1/callback"
 
@@ -59,9 +63,11 @@ class SandboxServer:
     latency : float
         Seconds that each answer waits.
     now : datetime, optional
-        The moment at which the town stands still, 2025-06-30 18:00 UTC where not given.
+        The moment to which the town's history goes, 2025-06-30 18:00 UTC where not given.
     clock : callable
         Seconds since 1970 for the life of tokens, which is real time and not the town's.
+    dialect : str
+        ``"documented"``: answers are written as the document says; ``"observed"``: as real ones were seen.
 
     Attributes
     ----------
@@ -72,6 +78,8 @@ class SandboxServer:
         server forgets the oldest.
     store : Store
         The database, for tests that fill it themselves.
+    test_user : Resident
+        The fixed user whom one pays and charges the amounts of "Sandbox outcomes"; not among `people`.
 
     Raises
     ------
@@ -91,9 +99,12 @@ class SandboxServer:
         latency: float = 0.0,
         now: datetime | None = None,
         clock: Callable[[], float] = time.time,
+        dialect: str = "documented",
     ) -> None:
         self.seed = seed
-        self.now = town.NOW if now is None else now
+        self.test_user = Resident(str(TEST_USER.user_id), TEST_USER.username, TEST_USER.display_name)
+        self._start = self._now = town.NOW if now is None else now
+        self._dialect = dialect
         self.client_id = DEMO_CLIENT_ID
         self.requests: list[tuple[str, str]] = []
         self.base_url = ""
@@ -109,6 +120,8 @@ class SandboxServer:
         """Build the town and start to answer; returns when the first request can be sent."""
         if not 0 <= self._latency <= 60:  # noqa: PLR2004 - a minute is more than any client waits
             raise SettingError("latency is in seconds, from 0 to 60.")
+        if self._dialect not in DIALECTS:
+            raise SettingError(f"The dialects are {' and '.join(DIALECTS)}.")
         with contextlib.ExitStack() as stack:
             path = self._db
             if path is None:
@@ -129,6 +142,7 @@ class SandboxServer:
 
     def __exit__(self, *_: object) -> None:
         """Stop answering, close the database, remove the temporary folder."""
+        self._now = self.now
         self._stack.close()
         self._store = None
 
@@ -149,6 +163,11 @@ class SandboxServer:
         if self._store is None:
             raise SettingError("The sandbox is not running; use it in a with block.")
         return self._store
+
+    @property
+    def now(self) -> datetime:
+        """The town's clock: it stands still but for `advance`, and for the second that each write takes."""
+        return self._now if self._store is None else town.instant(self._store.now_us())
 
     @property
     def viewer(self) -> str:
@@ -238,16 +257,77 @@ class SandboxServer:
         self.store.add_payments(rows)
         return [str(row.payment_id) for row in rows]
 
+    def advance(self, duration: timedelta | None = None, *, days: float = 0, hours: float = 0) -> datetime:
+        """Move the town's clock on and return its new moment; payments that are due by then have expired.
+
+        Raises
+        ------
+        SettingError
+            The clock would go back, or too far.
+        """
+        try:
+            step = (timedelta(0) if duration is None else duration) + timedelta(days=days, hours=hours)
+            if step < timedelta(0):
+                raise SettingError("The town's clock goes forward only.")
+            _ = self.now + step
+        except (OverflowError, ValueError):
+            raise SettingError("The town's clock cannot go that far.") from None
+        self._transitions.advance(step // timedelta(microseconds=1))
+        return self.now
+
+    def deposit(self, user: str, cents: int) -> None:
+        """Move money from a user's bank to their balance, or back where the cents are negative.
+
+        Raises
+        ------
+        SettingError
+            There is not so much to take back.
+        """
+        self._transitions.deposit(self._user_id(user), cents)
+
+    def link_bank(self, user: str, *, linked: bool = True) -> None:
+        """Give a user a funding source, which pays what their balance does not cover; nobody has one at first."""
+        self._transitions.link_bank(self._user_id(user), linked=linked)
+
+    def trust(self, user: str, friend: str, *, trusted: bool = True) -> None:
+        """Let a user trust a friend, so that the friend's charges are settled at once.
+
+        Raises
+        ------
+        SettingError
+            The two are not friends.
+        """
+        self._transitions.trust(self._user_id(user), self._user_id(friend), trusted=trusted)
+
+    def audit(self) -> list[str]:
+        """Return what is wrong with the money, one sentence each; nothing when all is well."""
+        with self.store.reading() as connection:
+            return ledger.audit(connection)
+
+    @property
+    def _transitions(self) -> Transitions:
+        return Transitions(self.store)
+
     def _fill(self, store: Store) -> None:
         people, years = self._size
         wanted = {
-            "seed": str(self.seed), "people": str(people), "years": str(years), "now": self.now.isoformat(),
+            "seed": str(self.seed), "people": str(people), "years": str(years), "now": self._start.isoformat(),
+            "books": "1",
         }  # fmt: skip
         found = store.settings()
         if not found:
-            built = town.build(self.seed, people=people, years=years, now=self.now)
-            settings = {**wanted, "viewer": built.people[0].username}
-            store.create(settings, built.people, built.friendships, built.payments, [_DEMO])
+            built = town.build(self.seed, people=people, years=years, now=self._start)
+            settings = {**wanted, "viewer": built.people[0].username, "test_user": self.test_user.user_id}
+            store.create(
+                settings,
+                [*built.people, TEST_USER],
+                built.friendships,
+                built.payments,
+                [_DEMO],
+                trusts=town.trusts(built),
+                banks=[TEST_USER.user_id],  # its charges settle whatever it holds
+                now_us=town.microseconds(self._start),
+            )
         elif any(found.get(name) != value for name, value in wanted.items()):
             made = ", ".join(f"{name} {found.get(name)}" for name in wanted)
             raise SettingError(f"{store.path} holds another town ({made}); choose another file or the same settings.")
@@ -255,11 +335,13 @@ class SandboxServer:
     def _application(self, tokens: Tokens) -> ASGIApp:
         try:
             from p2p_analytics.sandbox.app import create_app
+            from p2p_analytics.sandbox.dialects import dialect_named
         except ModuleNotFoundError as error:
             raise SettingError(
                 f"The sandbox needs {error.name}; install it with: pip install 'p2p_analytics[sandbox]'."
             ) from None
-        return create_app(self.store, tokens, self.base_url, latency=self._latency, seen=self.requests)
+        spoken = dialect_named(self._dialect, application=_DEMO.name)
+        return create_app(self.store, tokens, self.base_url, latency=self._latency, seen=self.requests, dialect=spoken)
 
     def _user_id(self, user: str) -> int:
         person = self.store.person_named(user)
@@ -283,12 +365,13 @@ def serve(  # noqa: PLR0913 - each is one option of the command
     people: int | None = None,
     years: int | None = None,
     latency: float = 0.0,
+    dialect: str = "documented",
 ) -> None:
     """Run a sandbox in the foreground until Ctrl-C or SIGTERM.
 
     Prints the base URL, a few usernames, the client id and the address that hands out a token.
     """
-    sandbox = SandboxServer(seed, people=people, years=years, port=port, db=db, latency=latency)
+    sandbox = SandboxServer(seed, people=people, years=years, port=port, db=db, latency=latency, dialect=dialect)
     with _ends_on_sigterm(), contextlib.suppress(KeyboardInterrupt), sandbox as server:
         print(_welcome(server), flush=True)  # noqa: T201 - the command's output
         threading.Event().wait()

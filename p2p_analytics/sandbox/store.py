@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from p2p_analytics.sandbox import ledger
 from p2p_analytics.sandbox.errors import SettingError
-from p2p_analytics.vocabulary import Action, Status
+from p2p_analytics.vocabulary import Action, Audience, Medium, Status, TargetType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,6 +46,9 @@ CREATE TABLE users (
     email TEXT NOT NULL UNIQUE, phone TEXT NOT NULL UNIQUE, balance_cents INTEGER NOT NULL CHECK (balance_cents >= 0)
 );
 CREATE TABLE friendships (user_id INTEGER, friend_id INTEGER, PRIMARY KEY (user_id, friend_id)) WITHOUT ROWID;
+CREATE TABLE trusts (user_id INTEGER, trusted_id INTEGER, PRIMARY KEY (user_id, trusted_id)) WITHOUT ROWID;
+CREATE TABLE banks (user_id INTEGER PRIMARY KEY REFERENCES users);
+CREATE TABLE clock (now_us INTEGER NOT NULL);
 CREATE TABLE payments (
     payment_id INTEGER PRIMARY KEY, status TEXT NOT NULL, action TEXT NOT NULL,
     amount_cents INTEGER NOT NULL CHECK (amount_cents >= 0), note TEXT NOT NULL, audience TEXT NOT NULL,
@@ -53,6 +57,7 @@ CREATE TABLE payments (
     target_email TEXT, target_phone TEXT, fee_cents INTEGER, refund_of INTEGER REFERENCES payments
 );
 CREATE UNIQUE INDEX payments_refund ON payments (refund_of) WHERE refund_of IS NOT NULL;
+CREATE INDEX payments_held ON payments (created_us) WHERE status = 'pending' AND action = 'pay';
 CREATE TABLE party (
     user_id INTEGER, date_us INTEGER, payment_id INTEGER, action TEXT NOT NULL, status TEXT NOT NULL,
     actor_id INTEGER NOT NULL, PRIMARY KEY (user_id, date_us, payment_id)
@@ -119,6 +124,24 @@ class Payment(NamedTuple):
     fee_cents: int | None = None
     refund_of: int | None = None
 
+    def refund(self, payment_id: int, when_us: int) -> Payment:
+        """Return the payment by which the money goes back to who sent it."""
+        return self._replace(
+            payment_id=payment_id,
+            status=Status.SETTLED.value,
+            note="",
+            audience=Audience.PRIVATE.value,
+            medium=Medium.API.value,
+            created_us=when_us,
+            completed_us=when_us,
+            target_type=TargetType.USER.value,
+            target_user_id=self.actor_id,
+            target_email=None,
+            target_phone=None,
+            fee_cents=None,
+            refund_of=self.payment_id,
+        )
+
 
 class Application(NamedTuple):
     """One row of ``applications`` (document: "Application registration")."""
@@ -150,7 +173,7 @@ class PaymentFilter:
 
 
 class Store:
-    """One database file: a connection for each thread that reads, one lock for all that write.
+    """One database file: a connection for each thread that reads, one for all that write, behind a lock.
 
     Raises
     ------
@@ -164,21 +187,25 @@ class Store:
         self._all: list[sqlite3.Connection] = []
         self._listing = threading.Lock()
         self._writing = threading.Lock()
+        self._writer: sqlite3.Connection | None = None
         _claim(path)
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """The calling thread's own connection."""
+        """The calling thread's own connection; inside `writing` the one that writes, so that it reads what it wrote."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            # Only `close` touches a connection from another thread.
-            connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=10)
-            self._local.connection = connection
-            with self._listing:
-                self._all.append(connection)
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA foreign_keys = ON")
+            connection = self._local.connection = self._connect("NORMAL")
+        return connection
+
+    def _connect(self, synchronous: str) -> sqlite3.Connection:
+        # One thread at a time uses a connection, but not always the same one: writes, and `close`.
+        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=10)
+        with self._listing:
+            self._all.append(connection)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
+        connection.execute("PRAGMA foreign_keys = ON")
         return connection
 
     def close(self) -> None:
@@ -187,6 +214,7 @@ class Store:
             while self._all:
                 self._all.pop().close()
         self._local = threading.local()
+        self._writer = None
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -200,16 +228,25 @@ class Store:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction that holds the write lock from its start; an exception rolls it back."""
-        connection = self.connection
+        """One transaction that holds the write lock from its start; an exception rolls it back.
+
+        When the block has ended without one, what it wrote is on the disk (``synchronous = FULL``).
+        """
         with self._writing:
+            if self._writer is None:
+                self._writer = self._connect("FULL")
+            connection, own = self._writer, getattr(self._local, "connection", None)
             connection.execute("BEGIN IMMEDIATE")
+            self._local.connection = connection
             try:
                 yield connection
+                connection.execute("COMMIT")
             except BaseException:
-                connection.execute("ROLLBACK")
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
                 raise
-            connection.execute("COMMIT")
+            finally:
+                self._local.connection = own
 
     # -- making and filling ---------------------------------------------------------------------
 
@@ -231,25 +268,33 @@ class Store:
         except sqlite3.DatabaseError:
             raise SettingError(f"{self.path} is no sandbox database; choose another file.") from None
 
-    def create(
+    def create(  # noqa: PLR0913 - each is a table
         self,
         settings: Mapping[str, str],
         people: Iterable[Person],
         friendships: Iterable[tuple[int, int]],
         payments: Iterable[Payment],
         applications: Iterable[Application],
+        *,
+        trusts: Iterable[tuple[int, int]] = (),
+        banks: Iterable[int] = (),
+        now_us: int = 0,
     ) -> None:
-        """Make the tables and fill them, all or nothing."""
+        """Make the tables and fill them, all or nothing; `trusts` are pairs of who trusts and who is trusted."""
         both_ways = [pair for one, other in friendships for pair in ((one, other), (other, one))]
         with self.writing() as connection:
-            for statement in _SCHEMA.split(";"):
+            for statement in (*_SCHEMA.split(";"), *ledger.SCHEMA):
                 connection.execute(statement)
             _insert(connection, "settings", list(settings.items()))
             _insert(connection, "users", list(people))
             _insert(connection, "friendships", both_ways)
+            _insert(connection, "trusts", list(trusts))
+            _insert(connection, "banks", [(user_id,) for user_id in banks])
+            _insert(connection, "clock", [(now_us,)])
             _insert(connection, "applications", list(applications))
+            ledger.open_books(connection)
             _insert_payments(connection, list(payments))
-        connection.execute("ANALYZE")
+        self.connection.execute("ANALYZE")
 
     def add_payments(self, payments: Iterable[Payment]) -> None:
         """Insert payments in one transaction; balances stay as they are.
@@ -266,6 +311,10 @@ class Store:
         except sqlite3.IntegrityError as error:
             raise SettingError(f"These payments cannot be stored: {error}.") from None
 
+    def now_us(self) -> int:
+        """Return where the town's clock stands."""
+        return int(self.connection.execute("SELECT now_us FROM clock").fetchone()[0])
+
     def next_payment_id(self) -> int:
         """Return an id after which none is in use."""
         return int(self.connection.execute("SELECT coalesce(max(payment_id), 0) + 1 FROM payments").fetchone()[0])
@@ -278,9 +327,12 @@ class Store:
     # -- people ---------------------------------------------------------------------------------
 
     def people(self) -> list[Person]:
-        """Return everybody: the town's viewer, then the others in the order of their ids."""
-        viewer = "(SELECT value FROM settings WHERE name = 'viewer')"
-        query = f"SELECT * FROM users ORDER BY username IS NOT {viewer}, user_id"  # noqa: S608 - a constant
+        """Return everybody but the fixed test user: the town's viewer, then the others in the order of their ids."""
+        query = """
+            SELECT * FROM users
+            WHERE CAST(user_id AS TEXT) IS NOT (SELECT value FROM settings WHERE name = 'test_user')
+            ORDER BY username IS NOT (SELECT value FROM settings WHERE name = 'viewer'), user_id
+        """
         return [Person(*row) for row in self.connection.execute(query)]
 
     def person(self, user_id: int) -> Person | None:
@@ -400,6 +452,13 @@ def _streams(user_id: int, wanted: PaymentFilter) -> Iterator[tuple[str, tuple[o
 
 
 def _insert_payments(connection: sqlite3.Connection, rows: list[Payment]) -> None:
+    insert_payments(connection, rows)
+    held = [row for row in rows if (row.action, row.status) == (Action.PAY, Status.PENDING) and row.amount_cents]
+    ledger.hold(connection, [(row.payment_id, row.amount_cents) for row in held])
+
+
+def insert_payments(connection: sqlite3.Connection, rows: Sequence[Payment]) -> None:
+    """Insert payments and list them with their parties; the books are the caller's business."""
     _insert(connection, "payments", rows)
     party = [
         (user_id, row.created_us, row.payment_id, row.action, row.status, row.actor_id)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.sandbox.errors import SettingError
-from p2p_analytics.sandbox.lives import live
+from p2p_analytics.sandbox.lives import HOUSEHOLD, live
 from p2p_analytics.sandbox.people import residents
 from p2p_analytics.vocabulary import Action, Status
 
@@ -65,9 +65,28 @@ def build(seed: int = SEED, *, people: int = PEOPLE, years: int = YEARS, now: da
     return Town(now, everybody, friendships, payments, opening)
 
 
+def trusts(town: Town) -> list[tuple[int, int]]:
+    """Return who trusts whom, as pairs both ways: flatmates who are friends do, from the town's now on."""
+    friends = set(town.friendships)
+    ids = [person.user_id for person in town.people]
+    homes = [ids[first : first + HOUSEHOLD] for first in range(0, len(ids), HOUSEHOLD)]
+    return [
+        (one, other)
+        for home in homes
+        for one in home
+        for other in home
+        if (min(one, other), max(one, other)) in friends
+    ]
+
+
 def microseconds(moment: datetime) -> int:
     """Return an aware instant as whole microseconds since 1970."""
     return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def instant(microseconds: int) -> datetime:
+    """Return microseconds since 1970 as an aware instant."""
+    return _EPOCH + timedelta(microseconds=microseconds)
 
 
 def balances(opening_cents: dict[int, int], payments: Sequence[Payment]) -> dict[int, int]:

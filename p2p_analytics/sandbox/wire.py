@@ -1,26 +1,22 @@
-"""Rows to the JSON that the document describes: which fields in which context, how they are written.
+"""Rows to the JSON that the document describes: which fields in which context.
 
-This is the one place that knows how an answer looks.
+This is the one place that knows how an answer looks; `dialects` knows how its values are written.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import orjson
 
-from p2p_analytics.money import format_cents
-from p2p_analytics.sandbox.store import Spelling
+from p2p_analytics.sandbox.dialects import SPOKEN, written
 from p2p_analytics.vocabulary import Action, Status, TargetType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from p2p_analytics.sandbox.store import Payment, Person
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 Json = dict[str, Any]
 
@@ -42,12 +38,12 @@ def link(address: str, parameters: Mapping[str, str]) -> str:
 
 def second(microseconds: int) -> str:
     """Return an instant as the samples' next links write it: the whole second, without a zone."""
-    return _moment(microseconds).isoformat(timespec="seconds")
+    return written(microseconds, fraction=False)
 
 
 def me(user: Json, balance_cents: int | None) -> Json:
     """Return the current-user envelope's data."""
-    return {"balance": None if balance_cents is None else _amount(balance_cents), "user": user}
+    return {"balance": _balance(balance_cents), "user": user}
 
 
 def user(person: Person, *, with_email: bool, with_phone: bool, is_friend: bool | None, friends_count: int) -> Json:
@@ -83,17 +79,17 @@ def friend(person: Person) -> Json:
 
 def listed_payment(payment: Payment, people: Mapping[int, Person]) -> Json:
     """Return an item of GET /payments: without fee, refund and medium."""
-    completed = payment.completed_us
+    completed, spoken = payment.completed_us, SPOKEN.get()
     return {
         "status": payment.status,
-        "date_completed": None if completed is None else _datetime(completed, payment.spelling),
+        "date_completed": None if completed is None else spoken.moment(completed, payment.spelling),
         "target": _target(payment, people),
         "audience": payment.audience,
         "actor": _embedded(people[payment.actor_id]),
         "note": payment.note,
-        "amount": _amount(-payment.amount_cents if payment.action == Action.CHARGE else payment.amount_cents),
+        "amount": spoken.amount(-payment.amount_cents if payment.action == Action.CHARGE else payment.amount_cents),
         "action": payment.action,
-        "date_created": _datetime(payment.created_us, payment.spelling),
+        "date_created": spoken.moment(payment.created_us, payment.spelling),
         "id": str(payment.payment_id),
     }
 
@@ -102,15 +98,22 @@ def payment(payment: Payment, people: Mapping[int, Person], refund: Payment | No
     """Return a Payment with all its fields; a refund is a payment whose own refund is null."""
     return {
         **listed_payment(payment, people),
-        "fee": None if payment.fee_cents is None else {"amount": _amount(payment.fee_cents)},
+        "fee": None if payment.fee_cents is None else {"amount": SPOKEN.get().amount(payment.fee_cents)},
         "refund": None if refund is None else _refund(refund, people),
-        "medium": payment.medium,
+        "medium": SPOKEN.get().medium(payment.medium),
     }
+
+
+def created(payment_: Payment, people: Mapping[int, Person], balance_cents: int | None) -> Json:
+    """Return the data of POST /payments; unlike the lists, its samples show the email of a pending email target."""
+    shown = payment(payment_, people, None)
+    shown["target"]["email"] = payment_.target_email
+    return {"balance": _balance(balance_cents), "payment": shown}
 
 
 def error(message: str, code: str) -> Json:
     """Return the error envelope."""
-    return {"error": {"message": message, "code": code}}
+    return {"error": {"message": message, "code": SPOKEN.get().code(code)}}
 
 
 def _refund(refund: Payment, people: Mapping[int, Person]) -> Json:
@@ -142,17 +145,5 @@ def _embedded(person: Person) -> Json:
     }
 
 
-def _amount(cents: int) -> orjson.Fragment:
-    # The digits go into the JSON as they are: no binary float on the way.
-    return orjson.Fragment(format_cents(cents))
-
-
-def _datetime(microseconds: int, spelling: int) -> str:
-    moment = _moment(microseconds)
-    if spelling == Spelling.FRACTIONAL or moment.microsecond:
-        return moment.isoformat(timespec="microseconds")
-    return moment.isoformat(timespec="seconds") + ("Z" if spelling == Spelling.STATED else "")
-
-
-def _moment(microseconds: int) -> datetime:
-    return (_EPOCH + timedelta(microseconds=microseconds)).replace(tzinfo=None)
+def _balance(cents: int | None) -> object:
+    return None if cents is None else SPOKEN.get().balance(cents)

@@ -30,6 +30,31 @@ class Asker:
             parameters = {"access_token": self.token, **parameters}
         return self.session.get(f"{self.server.base_url}{path}", params=parameters, timeout=10, allow_redirects=False)
 
+    def send(self, method: str, path: str, **fields: object) -> requests.Response:
+        """Send a form with a method that writes."""
+        form = {"access_token": self.token, **fields}
+        return self.session.request(
+            method, f"{self.server.base_url}{path}", data=form, timeout=10, allow_redirects=False
+        )
+
+    def post(self, **fields: object) -> requests.Response:
+        """Pay or charge; a note and an amount of 1.00 where the fields name none."""
+        return self.send("POST", "/payments", **{"note": "lunch", "amount": "1.00", **fields})
+
+    def made(self, **fields: object) -> Any:
+        """Pay or charge, and return the data of a 200."""
+        response = self.post(**fields)
+        assert response.status_code == 200, response.text
+        return json.loads(response.content, parse_float=Decimal)["data"]
+
+    def put(self, payment: str, action: str) -> requests.Response:
+        """Approve, deny or cancel."""
+        return self.send("PUT", f"/payments/{payment}", action=action)
+
+    def balance(self) -> Decimal:
+        """Return one's balance."""
+        return self.ok("/me")["data"]["balance"]
+
     def ok(self, path: str, **parameters: object) -> Any:
         """Ask, and return the body of a 200."""
         response = self.get(path, **parameters)

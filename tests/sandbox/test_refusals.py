@@ -125,10 +125,10 @@ def test_unknown_paths(server: SandboxServer, target: str) -> None:
     ("method", "target", "allow"),
     [
         ("POST", "/v1/me", "GET"),
-        ("DELETE", "/v1/payments/1", "GET"),
+        ("DELETE", "/v1/payments/1", "GET, PUT"),
         ("PATCH", "/v1/oauth/authorize", "GET"),
         ("GET", "/v1/oauth/consent", "POST"),
-        ("PROPFIND", "/v1/payments", "GET"),
+        ("PROPFIND", "/v1/payments", "GET, POST"),
     ],
 )
 def test_wrong_method(server: SandboxServer, method: str, target: str, allow: str) -> None:

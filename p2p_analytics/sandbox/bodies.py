@@ -1,0 +1,95 @@
+"""The parameters of a write, wherever a client puts them: query, form, multipart or JSON.
+
+The document shows forms for POST and nothing for PUT; real clients use all four.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qsl
+
+from starlette.datastructures import UploadFile
+
+from p2p_analytics.sandbox.errors import InvalidParameterError
+from p2p_analytics.sandbox.gate import header
+from p2p_analytics.sandbox.rules import Parameters
+from p2p_analytics.vocabulary import CREATE_PAYMENT, RESOLVE_PAYMENT
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+MOST_FIELDS: Final = 100
+_KNOWN: Final = frozenset(CREATE_PAYMENT.parameters + RESOLVE_PAYMENT.parameters)
+_HALF: Final = re.compile("[\ud800-\udfff]")  # what JSON can escape, but neither UTF-8 nor a database can hold
+_UNREADABLE: Final = "The body cannot be read: send a form, multipart or JSON."
+
+Pairs = list[tuple[str, str]]
+
+
+async def parameters(request: Request) -> Parameters:
+    """Return the parameters of a request's query and body together.
+
+    Raises
+    ------
+    InvalidParameterError
+        The body is of another kind, broken, or no text in UTF-8.
+    """
+    query: bytes = request.scope["query_string"]
+    return Parameters([*_form(query), *await _body(request)])
+
+
+async def _body(request: Request) -> Pairs:
+    kinds = header(request.scope, b"content-type")
+    kind = kinds[0].partition(";")[0].strip().lower() if kinds else ""
+    if kind == "multipart/form-data":
+        async with request.form(max_files=0, max_fields=MOST_FIELDS) as form:
+            return [(name, value) for name, value in form.multi_items() if not isinstance(value, UploadFile)]
+    body = await request.body()
+    if not body.strip():
+        return []
+    if kind == "application/json" or kind.endswith("+json"):
+        return _json(body)
+    if kind == "application/x-www-form-urlencoded":
+        return _form(body)
+    if not kind:  # a client that names no kind: what begins like an object is one
+        return _json(body) if body.lstrip()[:1] == b"{" else _form(body)
+    raise InvalidParameterError(_UNREADABLE)
+
+
+def _form(text: bytes) -> Pairs:
+    try:
+        return parse_qsl(
+            text.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS, separator="&"
+        )
+    except ValueError:  # bytes that are no UTF-8 too: replaced, they would be kept as another text
+        raise InvalidParameterError(_UNREADABLE) from None
+
+
+def _json(body: bytes) -> Pairs:
+    """Return the fields of a JSON object; numbers keep their digits, null does not count as given."""
+    try:
+        # As an object's pairs, so that a name given twice is seen, and with numbers as their text: no binary float.
+        found = json.loads(body, parse_float=str, parse_int=str, parse_constant=_refuse, object_pairs_hook=_Object)
+    except (ValueError, RecursionError):
+        raise InvalidParameterError(_UNREADABLE) from None
+    if not isinstance(found, _Object):
+        raise InvalidParameterError(_UNREADABLE)
+    pairs: Pairs = []
+    for name, value in found:
+        if isinstance(value, str):
+            if _HALF.search(value):
+                raise InvalidParameterError("The body holds half of a character pair, which is no text.")
+            pairs.append((name, value))
+        elif value is not None and name in _KNOWN:
+            raise InvalidParameterError(f"{name} must be text or a number.")
+    return pairs
+
+
+class _Object(list[tuple[str, object]]):
+    """A JSON object as its pairs."""
+
+
+def _refuse(word: str) -> str:
+    raise ValueError(word)

@@ -1,0 +1,101 @@
+"""The two ways in which answers are written: as the document says, and as real answers were seen.
+
+This is the one place that knows the difference. Which of the two a request is answered in is set at
+the gate and holds for that request alone, so no function in between has to pass it on.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import orjson
+
+from p2p_analytics.money import format_cents
+from p2p_analytics.sandbox.store import Spelling
+from p2p_analytics.vocabulary import Medium
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How the parts of an answer are written, by the document."""
+
+    name: str = "documented"
+
+    def amount(self, cents: int) -> orjson.Fragment:
+        """Return an amount as a number; a charge's is negative."""
+        # The digits go into the JSON as they are: no binary float on the way.
+        return orjson.Fragment(format_cents(cents))
+
+    def balance(self, cents: int) -> Any:  # noqa: ANN401 - a number or text
+        """Return a balance as a number."""
+        return self.amount(cents)
+
+    def code(self, code: str) -> str | int:
+        """Return an error's code as text."""
+        return code
+
+    def status(self, status: int, code: str) -> int:  # noqa: ARG002 - another dialect asks for the code
+        """Return an error's HTTP status."""
+        return status
+
+    def medium(self, medium: str) -> str:
+        """Return the channel a payment was created through."""
+        return medium
+
+    def moment(self, microseconds: int, spelling: int) -> str:
+        """Return a datetime in one of the document's three spellings."""
+        fractional = spelling == Spelling.FRACTIONAL or microseconds % 1_000_000
+        return written(microseconds, fraction=bool(fractional)) + (
+            "Z" if spelling == Spelling.STATED and not fractional else ""
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Observed(Dialect):
+    """How real answers looked: text for a balance, a number for a code, sizes without a sign, never a Z."""
+
+    name: str = "observed"
+    application: str = ""
+
+    def amount(self, cents: int) -> orjson.Fragment:
+        return orjson.Fragment(format_cents(abs(cents)))
+
+    def balance(self, cents: int) -> str:
+        return format_cents(cents)
+
+    def code(self, code: str) -> str | int:
+        return int(code) if code.isdigit() else code
+
+    def status(self, status: int, code: str) -> int:
+        return 400 if code == "283" else status
+
+    def medium(self, medium: str) -> str:
+        return self.application if medium == Medium.API and self.application else medium
+
+    def moment(self, microseconds: int, spelling: int) -> str:
+        return written(microseconds, fraction=bool(spelling == Spelling.FRACTIONAL or microseconds % 1_000_000))
+
+
+def dialect_named(name: str, *, application: str = "") -> Dialect:
+    """Return the dialect ``documented`` or ``observed``.
+
+    Parameters
+    ----------
+    application : str
+        What payments made by an application show as their medium where that is the application's name.
+    """
+    return {"documented": Dialect(), "observed": _Observed(application=application)}[name]
+
+
+def written(microseconds: int, *, fraction: bool) -> str:
+    """Return an instant without a zone."""
+    moment = (_EPOCH + timedelta(microseconds=microseconds)).replace(tzinfo=None)
+    return moment.isoformat(timespec="microseconds" if fraction else "seconds")
+
+
+SPOKEN: Final[ContextVar[Dialect]] = ContextVar("sandbox_dialect", default=Dialect())  # noqa: B039 - it is frozen

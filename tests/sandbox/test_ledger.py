@@ -1,0 +1,211 @@
+"""The books: append-only, every posting sums to zero, and the audit sees each kind of damage."""
+
+from __future__ import annotations
+
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from p2p_analytics.sandbox import SandboxServer, ledger, town
+from p2p_analytics.sandbox.people import TEST_USER
+from p2p_analytics.sandbox.store import Store
+from p2p_analytics.sandbox.transitions import Transitions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Return the database of a small town, without a server."""
+    built = town.build(people=6, years=1)
+    made = Store(tmp_path / "town.sqlite")
+    settings = {"viewer": built.people[0].username, "test_user": str(TEST_USER.user_id)}
+    made.create(settings, [*built.people, TEST_USER], built.friendships, built.payments, [], now_us=1)
+    yield made
+    made.close()
+
+
+def test_the_town_opens_with_right_books(store: Store) -> None:
+    """Every balance is the sum of its owner's entries, and what waits for somebody without an account is in escrow."""
+    assert ledger.audit(store.connection) == []
+    rows = store.connection.execute("SELECT account, sum(cents) FROM entries GROUP BY account").fetchall()
+    totals = dict(rows)
+    assert sum(totals.values()) == 0
+    for person in store.people():
+        assert totals.get(person.user_id, 0) == person.balance_cents
+    assert totals[-2] == 2 * (3_000 + 1_850)  # a birthday gift and a cab, from each of two people
+    assert totals[-1] < 0
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE entries SET cents = cents + 1",
+        "UPDATE entries SET payment_id = NULL WHERE entry_id = 1",
+        "DELETE FROM entries WHERE entry_id = 1",
+        "DELETE FROM entries",
+        "INSERT OR REPLACE INTO entries VALUES (1, NULL, 'x', -1, 5)",
+        "REPLACE INTO entries VALUES (1, NULL, 'x', -1, 5)",
+        "INSERT INTO entries VALUES (NULL, NULL, 'x', -1, 0)",
+        "INSERT INTO entries VALUES (NULL, NULL, 'x', 0, 1)",
+        "INSERT INTO entries VALUES (NULL, 12345, 'x', -1, 1)",
+        "UPDATE users SET balance_cents = -1",
+    ],
+)
+def test_the_database_itself_refuses(store: Store, statement: str) -> None:
+    """No entry is changed, removed, replaced, empty or of nothing, and no balance is below zero, whoever asks."""
+    before = store.connection.execute("SELECT * FROM entries").fetchall()
+    with pytest.raises(sqlite3.IntegrityError), store.writing() as connection:
+        connection.execute(statement)
+    assert store.connection.execute("SELECT * FROM entries").fetchall() == before
+    assert ledger.audit(store.connection) == []
+
+
+@pytest.mark.parametrize("changes", [{1: 5}, {1: 5, -1: -4}, {1: -5, 2: -5, -1: 10}])
+def test_a_posting_that_is_none(store: Store, changes: dict[int, int]) -> None:
+    """A posting that does not sum to zero, or takes from two users at once, is a mistake in the program."""
+    with pytest.raises(ValueError, match="sums to zero"), store.writing() as connection:
+        ledger.post(connection, None, "x", changes)
+
+
+def test_a_posting_without_the_money_changes_nothing(store: Store) -> None:
+    """Where a user has less than a posting takes, it says so and nothing is written, on no account."""
+    one, other = store.people()[:2]
+    before = list(store.connection.iterdump())
+    with store.writing() as connection:
+        assert not ledger.post(
+            connection, None, "x", {other.user_id: one.balance_cents + 1, one.user_id: -one.balance_cents - 1}
+        )
+    assert list(store.connection.iterdump()) == before
+
+
+def _unlisted(connection: sqlite3.Connection) -> None:
+    connection.execute("UPDATE party SET status = 'failed' WHERE status = 'pending' AND action = 'pay'")
+
+
+def _half(connection: sqlite3.Connection) -> None:
+    connection.execute("INSERT INTO entries VALUES (NULL, (SELECT max(payment_id) FROM payments), 'x', -1, 5)")
+
+
+def _gift(connection: sqlite3.Connection) -> None:
+    connection.execute(
+        "UPDATE users SET balance_cents = balance_cents + 1 WHERE user_id = (SELECT max(user_id) FROM users)"
+    )
+
+
+def _released(connection: sqlite3.Connection) -> None:
+    connection.execute("UPDATE payments SET status = 'settled' WHERE status = 'pending' AND action = 'pay'")
+    connection.execute("UPDATE party SET status = 'settled' WHERE status = 'pending' AND action = 'pay'")
+
+
+def _unheld(connection: sqlite3.Connection) -> None:
+    query = "SELECT payment_id FROM payments WHERE status = 'settled' AND action = 'pay' AND refund_of IS NULL LIMIT 1"
+    (payment_id,) = connection.execute(query).fetchone()
+    for table in ("payments", "party"):
+        connection.execute(f"UPDATE {table} SET status = 'pending' WHERE payment_id = ?", (payment_id,))  # noqa: S608
+
+
+def _nobody(connection: sqlite3.Connection) -> None:
+    for account, cents in ((77, 5), (-1, -5)):
+        connection.execute("INSERT INTO entries VALUES (NULL, NULL, 'x', ?, ?)", (account, cents))
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (_half, "sum to 5 cents"),
+        (_gift, "but their entries sum to"),
+        (_nobody, "Account 77 is nobody's"),
+        (_released, "of it are in escrow"),
+        (_unheld, "nothing of it is in escrow"),
+        (_unlisted, "is listed as failed"),
+    ],
+)
+def test_the_audit_sees_damage(store: Store, damage: Callable[[sqlite3.Connection], None], sentence: str) -> None:
+    """Each kind of damage gives its own sentence."""
+    with store.writing() as connection:
+        damage(connection)
+    found = ledger.audit(store.connection)
+    assert found
+    assert all(sentence in one for one in found)
+
+
+def test_a_failure_in_the_middle_undoes_it_all(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write that breaks after the money has moved leaves no trace: no payment, no entry, no tick of the clock."""
+    from p2p_analytics.sandbox.orders import Order, Recipient
+    from p2p_analytics.vocabulary import Audience, TargetType
+
+    one, other = store.people()[:2]
+    before = list(store.connection.iterdump())
+    monkeypatch.setattr("p2p_analytics.sandbox.transitions.insert_payments", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        Transitions(store).create(
+            one.user_id, Order(Recipient(TargetType.USER, str(other.user_id)), 1, "x", Audience.PRIVATE)
+        )
+    assert list(store.connection.iterdump()) == before
+
+
+def test_writes_wait_for_the_disk(store: Store) -> None:
+    """What writes does so with synchronous = FULL (2) in WAL mode; inside a write the thread reads what it wrote."""
+    with store.writing() as connection:
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        connection.execute("UPDATE clock SET now_us = 99")
+        assert store.now_us() == 99
+    assert store.now_us() == 99
+
+
+def test_money_in_and_out(store: Store) -> None:
+    """A deposit comes from the bank and goes back there, never below zero, and within reason."""
+    from p2p_analytics.sandbox import SettingError
+
+    person = store.people()[0]
+    transitions = Transitions(store)
+    transitions.deposit(person.user_id, 500)
+    transitions.deposit(person.user_id, -person.balance_cents - 500)
+    assert store.people_by_id([person.user_id])[person.user_id].balance_cents == 0
+    for cents in (-1, 10**13, -(10**13)):
+        with pytest.raises(SettingError, match=r"\.$"):
+            transitions.deposit(person.user_id, cents)
+    assert ledger.audit(store.connection) == []
+
+
+def test_a_file_keeps_clock_and_books(tmp_path: Path) -> None:
+    """A database that is used again goes on where it was: the town's now, the balances, the trusts."""
+    with SandboxServer(people=3, years=1, db=tmp_path / "town") as first:
+        first.advance(days=2)
+        first.deposit(first.viewer, 12)
+        moment, people = first.now, first.store.people()
+    assert first.now == moment
+    with SandboxServer(people=3, years=1, db=tmp_path / "town") as second:
+        assert (second.now, second.store.people(), second.audit()) == (moment, people, [])
+
+
+def test_two_that_write_one_file(store: Store) -> None:
+    """A second process on the same file waits its turn: nothing is refused as busy, and nothing is spent twice."""
+    from p2p_analytics.sandbox.orders import Order, Recipient
+    from p2p_analytics.vocabulary import Audience, TargetType
+
+    one, other = store.people()[:2]
+    friend = store.friends(one.user_id, after=0, before=2**62, limit=1)[0]
+    order = Order(Recipient(TargetType.USER, str(other.user_id)), 100, "x", Audience.PRIVATE)
+    Transitions(store).deposit(one.user_id, 2_050 - one.balance_cents)
+    second = Store(store.path)
+
+    def spend(mine: Store) -> list[str]:
+        found = []
+        for _ in range(20):
+            Transitions(mine).trust(one.user_id, friend.user_id, trusted=True)
+            found.append(Transitions(mine).create(one.user_id, order).payment.status)
+        return found
+
+    with ThreadPoolExecutor(2) as pool:
+        statuses = [status for found in pool.map(spend, (store, second)) for status in found]
+    second.close()
+    assert (statuses.count("settled"), statuses.count("failed")) == (20, 20)
+    assert store.people_by_id([one.user_id])[one.user_id].balance_cents == 50
+    assert ledger.audit(store.connection) == []

@@ -1,0 +1,309 @@
+"""A state machine does anything in any order, and a model in plain Python says after each step who holds what."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from p2p_analytics.sandbox import ledger
+from p2p_analytics.sandbox.errors import (
+    InsufficientFundsError,
+    NotFoundError,
+    OutcomeAmountError,
+    RoleError,
+    SelfPaymentError,
+    SettingError,
+    StateError,
+)
+from p2p_analytics.sandbox.orders import Order, Recipient
+from p2p_analytics.sandbox.people import TEST_USER
+from p2p_analytics.sandbox.store import Person, Store
+from p2p_analytics.sandbox.transitions import Transitions
+from p2p_analytics.vocabulary import Audience, Resolution, TargetType
+
+PEOPLE = (1, 2, 3, 4)
+FRIENDS = {frozenset((1, 2)), frozenset((2, 3)), frozenset((1, 3))}
+TEST = 145434160922624933
+OPENING = 1_000
+DAY = 86_400_000_000
+
+somebody = st.sampled_from(PEOPLE)
+cents = st.sampled_from((1, 99, 400, 1_000, 1_001, 2_500))
+
+
+def person(number: int) -> Person:
+    """Return the row of one of the four."""
+    name = f"p{number}"
+    return Person(number, name, name, "", name, "", "", 0, f"{name}@example.com", f"1415555010{number}", OPENING)
+
+
+class Books(RuleBasedStateMachine):
+    """The model: balances, trusts, banks, and each payment as [kind, actor, target, cents, status]."""
+
+    steps: ClassVar[Counter[str]] = Counter()
+
+    @initialize()
+    def open(self) -> None:
+        """Open a town of four with 10.00 each; two of them trust each other."""
+        self.folder = tempfile.TemporaryDirectory(prefix="p2p-machine-", ignore_cleanup_errors=True)
+        self.store = Store(Path(self.folder.name) / "town.sqlite")
+        friendships = [tuple(sorted(pair)) for pair in FRIENDS]
+        self.store.create(
+            {"viewer": "p1", "test_user": str(TEST)},
+            [*map(person, PEOPLE), TEST_USER],
+            friendships,
+            [],
+            [],
+            trusts=[(1, 2), (2, 1)],
+            banks=[TEST],
+        )
+        self.does = Transitions(self.store)
+        self.held = {**dict.fromkeys(PEOPLE, OPENING), TEST: 0}
+        self.trusts = {(1, 2), (2, 1)}
+        self.banks = {TEST}
+        self.made: dict[int, list[Any]] = {}
+        self.born: dict[int, int] = {}
+        self.clock = 0
+
+    def teardown(self) -> None:
+        """Close the town and remove it."""
+        if hasattr(self, "store"):
+            self.store.close()
+            self.folder.cleanup()
+
+    # -- the model's own rules, as the interface document and the sandbox's README have them --------
+
+    def _tick(self, microseconds: int = 1_000_001) -> None:
+        self.clock += microseconds
+        for key, (kind, actor, target, size, status) in self.made.items():
+            if kind == "pay" and target is None and status == "pending" and self.born[key] + 30 * DAY <= self.clock:
+                self.made[key][4] = "expired"
+                self.held[actor] += size
+                self.steps["expired"] += 1
+
+    def _take(self, payer: int, size: int) -> bool:
+        if self.held[payer] >= size:
+            self.held[payer] -= size
+            return True
+        return payer in self.banks
+
+    def _order(self, actor: int, target: int | str, size: int) -> str:
+        kind = TargetType.USER if isinstance(target, int) else TargetType.EMAIL
+        audience = Audience.PUBLIC if size % 2 else Audience.PRIVATE
+        done = self.does.create(actor, Order(Recipient(kind, str(target)), size, "x", audience))
+        self.last = done.payment.payment_id
+        assert done.balance_cents == self.store.people_by_id([actor])[actor].balance_cents
+        return done.payment.status
+
+    def _keep(self, kind: str, actor: int, target: int | None, size: int, status: str) -> None:
+        assert self.last not in self.made
+        self.made[self.last] = [kind, actor, target, abs(size), status]
+        self.born[self.last] = self.clock
+        self.steps[f"{kind} {status}"] += 1
+
+    # -- what may happen ----------------------------------------------------------------------------
+
+    @rule(actor=somebody, other=somebody, size=cents)
+    def pay(self, actor: int, other: int, size: int) -> None:
+        """Pay a user, by id or by email: settled with the money, failed without; not oneself."""
+        if actor == other:
+            with pytest.raises(SelfPaymentError):
+                self._order(actor, other, size)
+            return
+        self._tick()
+        status = "settled" if self._take(actor, size) else "failed"
+        if status == "settled":
+            self.held[other] += size
+        assert self._order(actor, f"p{other}@example.com" if size == 400 else other, size) == status
+        self._keep("pay", actor, other, size, status)
+
+    @rule(actor=somebody, size=cents)
+    def pay_a_stranger(self, actor: int, size: int) -> None:
+        """Pay an address without an account: pending with the money, failed without."""
+        self._tick()
+        status = "pending" if self._take(actor, size) else "failed"
+        assert self._order(actor, "stranger@example.net", size) == status
+        self._keep("pay", actor, None, size, status)
+
+    @rule(actor=somebody, other=somebody, size=cents)
+    def charge(self, actor: int, other: int, size: int) -> None:
+        """Charge a user: settled where a friend trusts the actor and has the money, pending otherwise."""
+        if actor == other:
+            with pytest.raises(SelfPaymentError):
+                self._order(actor, other, -size)
+            return
+        self._tick()
+        status = "settled" if (other, actor) in self.trusts and self._take(other, size) else "pending"
+        if status == "settled":
+            self.held[actor] += size
+        assert self._order(actor, other, -size) == status
+        self._keep("charge", actor, other, size, status)
+
+    @rule(actor=somebody, size=cents)
+    def charge_a_stranger(self, actor: int, size: int) -> None:
+        """Charge an address without an account: pending."""
+        self._tick()
+        assert self._order(actor, "stranger@example.net", -size) == "pending"
+        self._keep("charge", actor, None, size, "pending")
+
+    @rule(actor=somebody, size=st.sampled_from((10, 20, 30, -10, -20)))
+    def test_user(self, actor: int, size: int) -> None:
+        """Pay or charge the fixed test user: only its three amounts, each with its own outcome."""
+        if size in (30, -20):
+            with pytest.raises(OutcomeAmountError):
+                self._order(actor, TEST, size)
+            return
+        self._tick()
+        status = "settled"
+        if size == 20 or (size == 10 and not self._take(actor, 10)):
+            status = "failed"
+        elif size == 10:
+            self.held[TEST] += 10
+        else:
+            self._take(TEST, 10)
+            self.held[actor] += 10
+        assert self._order(actor, TEST, size) == status
+        self._keep("pay" if size > 0 else "charge", actor, TEST, size, status)
+
+    @precondition(lambda self: self._pending("charge"))
+    @rule(data=st.data(), resolution=st.sampled_from((Resolution.APPROVE, Resolution.APPROVE, Resolution.DENY)))
+    def answer(self, data: st.DataObject, resolution: Resolution) -> None:
+        """Approve or deny a pending request as who was asked."""
+        key = data.draw(st.sampled_from(self._pending("charge")))
+        self._resolve(key, self.made[key][2] or 1, resolution)
+
+    @precondition(lambda self: self._pending("pay") + self._pending("charge"))
+    @rule(data=st.data())
+    def take_back(self, data: st.DataObject) -> None:
+        """Cancel a pending request, or a payment that nobody collected, as who made it."""
+        key = data.draw(st.sampled_from(self._pending("pay") + self._pending("charge")))
+        self._resolve(key, self.made[key][1], Resolution.CANCEL)
+
+    @precondition(lambda self: self.made)
+    @rule(data=st.data(), caller=somebody, resolution=st.sampled_from(Resolution))
+    def meddle(self, data: st.DataObject, caller: int, resolution: Resolution) -> None:
+        """Approve, deny or cancel any payment as anybody: mostly it is refused."""
+        self._resolve(data.draw(st.sampled_from(sorted(self.made))), caller, resolution)
+
+    def _pending(self, kind: str) -> list[int]:
+        return sorted(key for key, row in self.made.items() if row[0] == kind and row[4] == "pending")
+
+    def _resolve(self, key: int, caller: int, resolution: Resolution) -> None:
+        before = self.clock, dict(self.held), {one: list(row) for one, row in self.made.items()}
+        self._tick()
+        kind, actor, target, size, status = self.made[key]
+        party = caller in (actor, target)
+        public = (size if kind == "pay" else -size) % 2 == 1
+        right = caller == actor if resolution is Resolution.CANCEL else (kind == "charge" and caller == target)
+        refused: type[Exception] | None = None
+        if not (party or public):
+            refused = NotFoundError
+        elif not right:
+            refused = RoleError
+        elif status != "pending":
+            refused = StateError
+        elif resolution is Resolution.APPROVE and not self._take(caller, size):
+            refused = InsufficientFundsError
+        if refused is not None:
+            self.steps[refused.__name__] += 1
+            with pytest.raises(refused):
+                self.does.resolve(caller, key, resolution)
+            self.clock, self.held, self.made = before
+            return
+        if resolution is Resolution.APPROVE or kind == "pay":
+            self.held[actor] += size
+        self.made[key][4] = "settled" if resolution is Resolution.APPROVE else "cancelled"
+        done = self.does.resolve(caller, key, resolution)
+        assert done.payment.status == self.made[key][4]
+        assert done.balance_cents == self.held[caller]
+        self.steps[str(resolution)] += 1
+
+    @rule(days=st.sampled_from((0, 1, 29, 30, 400)))
+    def wait(self, days: int) -> None:
+        """Let time pass: after 30 days what a stranger did not collect comes back."""
+        self._tick(days * DAY)
+        self.does.advance(days * DAY)
+
+    @rule(who=somebody, size=st.sampled_from((-1_000, -1, 1, 5_000)))
+    def deposit(self, who: int, size: int) -> None:
+        """Move money between balance and bank, never more than there is."""
+        if self.held[who] + size < 0:
+            with pytest.raises(SettingError):
+                self.does.deposit(who, size)
+            return
+        self.held[who] += size
+        self.does.deposit(who, size)
+
+    @rule(who=somebody, linked=st.booleans())
+    def bank(self, who: int, *, linked: bool) -> None:
+        """Link or unlink a bank."""
+        (self.banks.add if linked else self.banks.discard)(who)
+        self.does.link_bank(who, linked=linked)
+
+    @rule(who=somebody, friend=somebody, trusted=st.booleans())
+    def trust(self, who: int, friend: int, *, trusted: bool) -> None:
+        """Trust a friend or stop; nobody else can be trusted."""
+        if frozenset((who, friend)) not in FRIENDS:
+            with pytest.raises(SettingError):
+                self.does.trust(who, friend, trusted=trusted)
+            return
+        (self.trusts.add if trusted else self.trusts.discard)((who, friend))
+        self.does.trust(who, friend, trusted=trusted)
+
+    # -- what is always so --------------------------------------------------------------------------
+
+    @invariant()
+    def the_books_are_right(self) -> None:
+        """Balances, statuses and the clock are the model's; all entries sum to zero; the audit finds nothing."""
+        if not hasattr(self, "store"):
+            return
+        self.steps["all"] += 1
+        connection = self.store.connection
+        assert dict(connection.execute("SELECT user_id, balance_cents FROM users")) == self.held
+        query = "SELECT payment_id, status FROM payments WHERE refund_of IS NULL"
+        assert dict(connection.execute(query)) == {key: row[4] for key, row in self.made.items()}
+        assert connection.execute("SELECT coalesce(sum(cents), 0) FROM entries").fetchone() == (0,)
+        assert ledger.audit(connection) == []
+        assert self.store.now_us() == self.clock
+        back = {key for key, row in self.made.items() if row[0] == "pay" and row[4] in ("expired", "cancelled")}
+        query = "SELECT refund_of, amount_cents FROM payments WHERE refund_of IS NOT NULL"
+        assert dict(connection.execute(query)) == {key: self.made[key][3] for key in back}
+
+
+@pytest.mark.parametrize(("runs", "least"), [(60, 1_000), pytest.param(150, 5_000, marks=pytest.mark.soak)])
+def test_anything_in_any_order(runs: int, least: int) -> None:
+    """After every step of every run the books agree with the model to the cent."""
+    Books.steps.clear()
+    run_state_machine_as_test(
+        Books,
+        settings=settings(
+            max_examples=runs,
+            stateful_step_count=50,
+            deadline=None,
+            database=None,
+            derandomize="P2P_SEED" not in os.environ,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+    assert Books.steps["all"] >= least
+    reached = (
+        "pay settled", "pay failed", "pay pending", "charge settled", "charge pending", "approve", "deny", "cancel",
+        "expired", "RoleError", "StateError", "InsufficientFundsError", "NotFoundError",
+    )  # fmt: skip
+    assert [one for one in reached if not Books.steps[one]] == []
+    print(dict(Books.steps))  # noqa: T201 - what was reached

@@ -1,0 +1,436 @@
+"""Each row of "States and transitions" and of "Sandbox outcomes", over HTTP, and where the money is afterwards."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from p2p_analytics.sandbox import SandboxServer, SettingError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Asking = Callable[..., Any]
+
+EVERY = ("access_profile", "access_email", "access_phone", "access_balance", "access_friends", "make_payments")
+PAYMENT = {
+    "status", "date_completed", "target", "audience", "actor", "note", "amount", "action", "date_created", "id",
+    "fee", "refund", "medium",
+}  # fmt: skip
+TEST_ID, TEST_EMAIL, TEST_PHONE = "145434160922624933", "venmo@venmo.com", "15555555555"
+
+
+@pytest.fixture(scope="module")
+def town() -> Iterator[SandboxServer]:
+    """Run a town of three homes of three; its books are right at the end, whatever the tests did."""
+    with SandboxServer(people=9, years=1) as running:
+        yield running
+        assert running.audit() == []
+
+
+@pytest.fixture
+def people(town: SandboxServer, ask: Asking) -> Callable[..., Any]:
+    """Return somebody with every scope and exactly so much on their balance."""
+
+    def make(name: str, units: str | None = None) -> Any:
+        asker = ask(name, *EVERY, on=town)
+        if units is not None:
+            town.deposit(name, int((Decimal(units) - asker.balance()) * 100))
+        asker.id = asker.ok("/me")["data"]["user"]["id"]
+        return asker
+
+    return make
+
+
+def instant(text: str) -> datetime:
+    """Return a datetime of an answer."""
+    return datetime.fromisoformat(text.removesuffix("Z")).replace(tzinfo=UTC)
+
+
+# -- a payment --------------------------------------------------------------------------------------
+
+
+def test_a_payment_to_a_user_settles(people: Callable[..., Any]) -> None:
+    """A positive amount, an existing user, funds that suffice: settled, completed, and the money has moved."""
+    maya, sam = people("maya-lindqvist", "20.00"), people("sam-rivera", "5.00")
+    data = maya.made(user_id=sam.id, amount="12.30", note="Bikes", audience="friends")
+    payment = data["payment"]
+    assert set(data) == {"balance", "payment"}
+    assert set(payment) == PAYMENT
+    assert (payment["status"], payment["action"], payment["amount"]) == ("settled", "pay", Decimal("12.30"))
+    assert (payment["note"], payment["audience"], payment["medium"]) == ("Bikes", "friends", "api")
+    assert (payment["actor"]["id"], payment["target"]["user"]["id"]) == (maya.id, sam.id)
+    assert payment["target"]["type"] == "user"
+    assert payment["date_completed"] == payment["date_created"]
+    assert (payment["fee"], payment["refund"]) == (None, None)
+    assert data["balance"] == maya.balance() == Decimal("7.70")
+    assert sam.balance() == Decimal("17.30")
+
+
+def test_the_balance_may_be_spent_to_the_last_cent(people: Callable[..., Any]) -> None:
+    """Funds suffice when they are exactly the amount, and not when a cent is missing."""
+    maya, sam = people("maya-lindqvist", "3.00"), people("sam-rivera")
+    assert maya.made(user_id=sam.id, amount="3.01")["payment"]["status"] == "failed"
+    assert maya.made(user_id=sam.id, amount="3.00")["payment"]["status"] == "settled"
+    assert maya.balance() == 0
+
+
+def test_insufficient_funding_fails(people: Callable[..., Any]) -> None:
+    """A balance too low and no funding source: status 200, a failed payment that is completed, balances unchanged."""
+    maya, sam = people("maya-lindqvist", "1.00"), people("sam-rivera", "5.00")
+    for target in ({"user_id": sam.id}, {"email": "new@example.net"}):
+        data = maya.made(amount="1.01", **target)
+        assert data["payment"]["status"] == "failed"
+        assert data["payment"]["date_completed"] is not None
+        assert data["balance"] == maya.balance() == Decimal("1.00")
+    assert sam.balance() == Decimal("5.00")
+
+
+def test_a_linked_bank_is_a_funding_source(people: Callable[..., Any], town: SandboxServer) -> None:
+    """With a bank linked, what the balance does not cover comes from the bank, all of it; without, it fails again."""
+    maya, sam = people("maya-lindqvist", "1.00"), people("sam-rivera", "0.00")
+    town.link_bank("maya-lindqvist")
+    data = maya.made(user_id=sam.id, amount="50.00")
+    assert (data["payment"]["status"], data["balance"]) == ("settled", Decimal("1.00"))
+    assert sam.balance() == Decimal("50.00")
+    town.link_bank("maya-lindqvist", linked=False)
+    assert maya.made(user_id=sam.id, amount="50.00")["payment"]["status"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("address", "kind", "kept"),
+    [
+        ({"email": "Someone.New@Example.NET"}, "email", "someone.new@example.net"),
+        ({"phone": "+1 (415) 555-0123"}, "phone", "14155550123"),
+    ],
+)
+def test_a_payment_to_an_unregistered_address_waits(
+    people: Callable[..., Any], address: dict[str, str], kind: str, kept: str
+) -> None:
+    """No account there: pending, not completed, the sender's balance reduced, the target an address and no user."""
+    maya = people("maya-lindqvist", "9.00")
+    data = maya.made(amount="4.00", **address)
+    payment = data["payment"]
+    assert (payment["status"], payment["date_completed"]) == ("pending", None)
+    assert payment["target"]["type"] == kind
+    assert payment["target"][kind] == kept
+    assert payment["target"]["user"] is None
+    assert data["balance"] == maya.balance() == Decimal("5.00")
+    shown = maya.ok(f"/payments/{payment['id']}")["data"]["target"][kind]
+    assert shown == (None if kind == "email" else kept)
+
+
+@pytest.mark.parametrize("field", ["email", "phone"])
+def test_an_address_of_an_account_is_its_user(people: Callable[..., Any], field: str) -> None:
+    """An email or phone connected to an account: the target is that user, email and phone null, the type as asked."""
+    maya, sam = people("maya-lindqvist", "9.00"), people("sam-rivera")
+    address = sam.ok("/me")["data"]["user"][field]
+    payment = maya.made(amount="4.00", **{field: address.upper()})["payment"]
+    assert payment["status"] == "settled"
+    assert payment["target"]["user"]["id"] == sam.id
+    assert (payment["target"]["email"], payment["target"]["phone"]) == (None, None)
+    assert payment["target"]["type"] == field
+
+
+def test_the_audience_is_private_unless_it_is_said(people: Callable[..., Any]) -> None:
+    """Each audience is taken; none at all is private, so nothing is shown to others by default."""
+    maya, sam = people("maya-lindqvist", "9.00"), people("sam-rivera")
+    for given, expected in (({}, "private"), *(({"audience": one}, one) for one in ("public", "friends", "private"))):
+        assert maya.made(user_id=sam.id, **given)["payment"]["audience"] == expected
+
+
+# -- a charge ---------------------------------------------------------------------------------------
+
+
+def test_a_charge_to_a_trusted_friend_settles(people: Callable[..., Any]) -> None:
+    """A negative amount to a friend who trusts the caller: settled at once, and the friend has paid."""
+    maya, tom = people("maya-lindqvist", "1.00"), people("tom-ohara", "9.00")
+    data = maya.made(user_id=tom.id, amount="-4.00")
+    payment = data["payment"]
+    assert (payment["status"], payment["action"], payment["amount"]) == ("settled", "charge", Decimal("-4.00"))
+    assert payment["date_completed"] is not None
+    assert (data["balance"], tom.balance()) == (Decimal("5.00"), Decimal("5.00"))
+
+
+def test_a_charge_to_anybody_else_waits(people: Callable[..., Any], town: SandboxServer) -> None:
+    """Not a trusted friend, whether a friend or not: pending, not completed, no money moved."""
+    maya, noor, cafe = people("maya-lindqvist", "1.00"), people("noor-haddad", "9.00"), people("bean-and-leaf", "9.00")
+    town.trust("noor-haddad", "maya-lindqvist", trusted=False)
+    assert [maya.ok(f"/users/{one.id}")["data"]["is_friend"] for one in (noor, cafe)] == [True, False]
+    for target in (noor, cafe):
+        payment = maya.made(user_id=target.id, amount="-4.00")["payment"]
+        assert (payment["status"], payment["date_completed"]) == ("pending", None)
+        assert target.balance() == Decimal("9.00")
+    town.trust("noor-haddad", "maya-lindqvist")
+    assert maya.made(user_id=noor.id, amount="-4.00")["payment"]["status"] == "settled"
+
+
+def test_trust_goes_one_way_and_only_between_friends(people: Callable[..., Any], town: SandboxServer) -> None:
+    """Who is trusted does not have to trust; and nobody can trust a stranger."""
+    maya, tom = people("maya-lindqvist", "9.00"), people("tom-ohara", "9.00")
+    town.trust("maya-lindqvist", "tom-ohara", trusted=False)
+    assert tom.made(user_id=maya.id, amount="-1.00")["payment"]["status"] == "pending"
+    assert maya.made(user_id=tom.id, amount="-1.00")["payment"]["status"] == "settled"
+    town.trust("maya-lindqvist", "tom-ohara")
+    with pytest.raises(SettingError, match="friends"):
+        town.trust("maya-lindqvist", "bean-and-leaf")
+
+
+def test_a_trusted_charge_without_money_waits(people: Callable[..., Any]) -> None:
+    """A trusted friend whose balance is too low is asked like anybody else: failing is for payments."""
+    maya, tom = people("maya-lindqvist", "1.00"), people("tom-ohara", "3.99")
+    assert maya.made(user_id=tom.id, amount="-4.00")["payment"]["status"] == "pending"
+    assert tom.balance() == Decimal("3.99")
+
+
+def test_a_charge_to_an_unregistered_address_waits(people: Callable[..., Any]) -> None:
+    """A charge to nobody with an account is pending, takes nothing, and its sender can cancel it."""
+    maya = people("maya-lindqvist", "1.00")
+    payment = maya.made(phone="415.555.0188", amount="-0.20")["payment"]
+    assert (payment["status"], payment["target"]["phone"], maya.balance()) == (
+        "pending",
+        "14155550188",
+        Decimal("1.00"),
+    )
+    assert maya.put(payment["id"], "cancel").json()["data"]["status"] == "cancelled"
+    assert maya.balance() == Decimal("1.00")
+
+
+# -- approve, deny, cancel --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("by", "action", "status", "moved"),
+    [
+        ("asked", "approve", "settled", "4.00"),
+        ("asked", "deny", "cancelled", "0"),
+        ("asking", "cancel", "cancelled", "0"),
+    ],
+)
+def test_a_request_is_answered(people: Callable[..., Any], by: str, action: str, status: str, moved: str) -> None:
+    """Approve and deny by who was asked, cancel by who asked: 200, the payment in its new state, completed."""
+    asking, asked = people("maya-lindqvist", "1.00"), people("sam-rivera", "9.00")
+    made = asking.made(user_id=asked.id, amount="-4.00")["payment"]
+    response = {"asked": asked, "asking": asking}[by].put(made["id"], action)
+    assert response.status_code == 200
+    payment = response.json()["data"]
+    assert set(payment) == PAYMENT
+    assert (payment["id"], payment["status"]) == (made["id"], status)
+    assert instant(payment["date_completed"]) > instant(made["date_created"])
+    assert asking.balance() == Decimal("1.00") + Decimal(moved)
+    assert asked.balance() == Decimal("9.00") - Decimal(moved)
+    for one in (asking, asked):
+        assert one.ok(f"/payments/{made['id']}")["data"]["status"] == status
+        assert made["id"] in {item["id"] for item in one.ok("/payments", status=status, action="charge")["data"]}
+        assert made["id"] not in {item["id"] for item in one.ok("/payments", status="pending", limit=50)["data"]}
+
+
+@pytest.mark.parametrize(("by", "action"), [("asking", "approve"), ("asking", "deny"), ("asked", "cancel")])
+def test_the_wrong_party_is_refused(people: Callable[..., Any], by: str, action: str) -> None:
+    """What is the other party's to do: 403, and the request stays pending."""
+    asking, asked = people("maya-lindqvist", "1.00"), people("sam-rivera", "9.00")
+    made = asking.made(user_id=asked.id, amount="-4.00")["payment"]
+    response = {"asked": asked, "asking": asking}[by].put(made["id"], action)
+    assert (response.status_code, response.json()["error"]["code"]) == (403, "403")
+    assert asking.ok(f"/payments/{made['id']}")["data"]["status"] == "pending"
+
+
+@pytest.mark.parametrize("action", ["approve", "deny", "cancel"])
+def test_strangers_to_a_request(people: Callable[..., Any], action: str) -> None:
+    """Somebody else's request is not there when it is private, and not theirs to change when it is public."""
+    asking, asked, other = people("maya-lindqvist"), people("sam-rivera"), people("layla-mansour")
+    for audience, expected in (("private", (404, "283")), ("public", (403, "403"))):
+        made = asking.made(user_id=asked.id, amount="-4.00", audience=audience)["payment"]
+        response = other.put(made["id"], action)
+        assert (response.status_code, response.json()["error"]["code"]) == expected
+    response = other.put("999", action)
+    assert (response.status_code, response.json()["error"]["code"]) == (404, "283")
+
+
+@pytest.mark.parametrize("action", ["approve", "deny", "cancel"])
+def test_only_a_pending_payment_changes(people: Callable[..., Any], action: str) -> None:
+    """A settled request stays what it is: 409, and the message says in which state it is."""
+    asking, asked = people("maya-lindqvist", "1.00"), people("sam-rivera", "9.00")
+    made = asking.made(user_id=asked.id, amount="-4.00")["payment"]
+    assert asked.put(made["id"], "approve").status_code == 200
+    response = (asking if action == "cancel" else asked).put(made["id"], action)
+    assert (response.status_code, response.json()["error"]["code"]) == (409, "409")
+    assert "settled" in response.json()["error"]["message"]
+    assert (asking.balance(), asked.balance()) == (Decimal("5.00"), Decimal("5.00"))
+
+
+def test_an_approval_without_money(people: Callable[..., Any], town: SandboxServer) -> None:
+    """Who cannot pay cannot approve: 409, code 1319, still pending; with the money it works."""
+    asking, asked = people("maya-lindqvist", "1.00"), people("sam-rivera", "3.99")
+    made = asking.made(user_id=asked.id, amount="-4.00")["payment"]
+    response = asked.put(made["id"], "approve")
+    assert (response.status_code, response.json()["error"]["code"]) == (409, "1319")
+    assert asked.ok(f"/payments/{made['id']}")["data"]["status"] == "pending"
+    assert (asking.balance(), asked.balance()) == (Decimal("1.00"), Decimal("3.99"))
+    town.deposit("sam-rivera", 1)
+    assert asked.put(made["id"], "approve").json()["data"]["status"] == "settled"
+    assert (asking.balance(), asked.balance()) == (Decimal("5.00"), 0)
+
+
+def test_an_approval_pays_the_fee(people: Callable[..., Any], town: SandboxServer) -> None:
+    """The fee of a request is paid by who approves it, on top, and does not reach who asked."""
+    asking, asked = people("maya-lindqvist", "1.00"), people("sam-rivera", "9.00")
+    (made,) = town.add_payments("maya-lindqvist", [{"date_created": town.now, "target": "sam-rivera",
+        "action": "charge", "status": "pending", "amount_cents": 400, "fee_cents": 25}])  # fmt: skip
+    assert asked.put(made, "approve").json()["data"]["fee"] == {"amount": 0.25}
+    assert (asking.balance(), asked.balance()) == (Decimal("5.00"), Decimal("4.75"))
+
+
+def test_a_waiting_payment_can_be_taken_back(people: Callable[..., Any]) -> None:
+    """Who paid an address without an account can cancel: the money returns by a refund payment."""
+    maya = people("maya-lindqvist", "9.00")
+    made = maya.made(email="new@example.net", amount="4.00")["payment"]
+    payment = maya.put(made["id"], "cancel").json()["data"]
+    assert payment["status"] == "cancelled"
+    assert payment["refund"]["amount"] == 4.0
+    assert payment["refund"]["status"] == "settled"
+    assert payment["target"]["email"] == "new@example.net"
+    assert maya.balance() == Decimal("9.00")
+    assert maya.put(made["id"], "cancel").status_code == 409
+    assert maya.balance() == Decimal("9.00")
+
+
+@pytest.mark.parametrize("action", ["", "pay", "Approve", "approve,deny"])
+def test_an_unknown_action(people: Callable[..., Any], action: str) -> None:
+    """PUT needs one of its three words: 241 without it, 400 for another."""
+    response = people("maya-lindqvist").put("1", action)
+    assert (response.status_code, response.json()["error"]["code"]) == (400, "400" if action else "241")
+
+
+# -- expiry -----------------------------------------------------------------------------------------
+
+
+def test_what_nobody_collects_expires(ask: Asking) -> None:
+    """30 days after its creation a payment to no account has expired and its refund is back; requests wait for ever."""
+    with SandboxServer(people=3, years=1) as own:
+        maya = ask(None, *EVERY, on=own)
+        before, started = maya.balance(), own.now
+        made = maya.made(email="new@example.net", amount="4.00")["payment"]
+        request = maya.made(phone="4155550123", amount="-4.00")["payment"]
+        assert own.advance(timedelta(days=30) - timedelta(seconds=10)) < started + timedelta(days=30)
+        assert maya.ok(f"/payments/{made['id']}")["data"]["status"] == "pending"
+        # The town's own two waiting payments, 30.00 and 18.50 and older than this one, have expired by now.
+        assert [item["id"] for item in maya.ok("/payments", status="pending", action="pay")["data"]] == [made["id"]]
+        assert maya.balance() == before + Decimal("48.50") - 4
+        own.advance(hours=1)
+        payment = maya.ok(f"/payments/{made['id']}")["data"]
+        assert payment["status"] == "expired"
+        assert instant(payment["date_completed"]) - instant(made["date_created"]) == timedelta(days=30)
+        assert payment["target"]["email"] == "new@example.net"
+        refund = payment["refund"]
+        assert set(refund) == PAYMENT
+        assert (refund["status"], refund["amount"], refund["refund"]) == ("settled", 4, None)
+        assert refund["target"]["user"]["id"] == payment["actor"]["id"]
+        assert maya.balance() == before + Decimal("48.50")
+        assert maya.put(made["id"], "cancel").status_code == 409
+        own.advance(days=400)
+        assert maya.ok(f"/payments/{request['id']}")["data"]["status"] == "pending"
+        assert own.audit() == []
+        maya.session.close()
+
+
+def test_the_clock_goes_forward_only(town: SandboxServer) -> None:
+    """A step back, or beyond what a datetime can hold, is refused and moves nothing."""
+    before = town.now
+    for step in ({"days": -1}, {"days": 10**9}, {"days": 10**400}, {"duration": timedelta(microseconds=-1)}):
+        with pytest.raises(SettingError, match=r"\.$"):
+            town.advance(**step)
+    assert town.now == before
+
+
+def test_new_payments_are_the_newest(people: Callable[..., Any], town: SandboxServer) -> None:
+    """Each write takes a second of the town's clock and a bit: the last is first in the list, in no other's second."""
+    maya, sam = people("maya-lindqvist", "9.00"), people("sam-rivera")
+    made = [maya.made(user_id=sam.id)["payment"] for _ in range(3)]
+    listed = maya.ok("/payments", limit=3)["data"]
+    assert [item["id"] for item in listed] == [one["id"] for one in reversed(made)]
+    created = [instant(one["date_created"]) for one in made]
+    assert {later - earlier for earlier, later in pairwise(created)} == {timedelta(seconds=1.000001)}
+    assert created[-1] == town.now
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}", one["date_created"]) for one in made)
+
+
+# -- the five outcomes ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", [{"user_id": TEST_ID}, {"email": TEST_EMAIL}, {"phone": TEST_PHONE}])
+@pytest.mark.parametrize(
+    ("amount", "status", "change"),
+    [("0.10", "settled", "-0.10"), ("0.20", "failed", "0"), ("-0.10", "settled", "0.10")],
+)
+def test_outcomes_of_the_test_user(
+    people: Callable[..., Any], target: dict[str, str], amount: str, status: str, change: str
+) -> None:
+    """0.10 settles, 0.20 fails, -0.10 settles, by user id, email or phone; the balance follows."""
+    maya = people("maya-lindqvist", "9.00")
+    data = maya.made(amount=amount, **target)
+    assert (data["payment"]["status"], data["payment"]["amount"]) == (status, Decimal(amount))
+    assert data["payment"]["target"]["user"]["id"] == TEST_ID
+    assert data["payment"]["date_completed"] is not None
+    assert data["balance"] == maya.balance() == Decimal("9.00") + Decimal(change)
+
+
+@pytest.mark.parametrize("address", [{"email": "nobody@example.net"}, {"phone": "4155550100"}])
+@pytest.mark.parametrize(("amount", "change"), [("0.30", "-0.30"), ("-0.20", "0")])
+def test_outcomes_of_an_unregistered_address(
+    people: Callable[..., Any], address: dict[str, str], amount: str, change: str
+) -> None:
+    """0.30 and -0.20 to an email or phone that is not registered are pending."""
+    maya = people("maya-lindqvist", "9.00")
+    data = maya.made(amount=amount, **address)
+    assert (data["payment"]["status"], data["payment"]["date_completed"]) == ("pending", None)
+    assert data["balance"] == Decimal("9.00") + Decimal(change)
+
+
+@pytest.mark.parametrize("amount", ["0.30", "-0.20", "1", "0.11"])
+def test_other_amounts_to_the_test_user(people: Callable[..., Any], amount: str) -> None:
+    """Any other amount to the test user is refused, code 503, so that nobody takes its answer for a rule."""
+    maya = people("maya-lindqvist", "9.00")
+    response = maya.post(user_id=TEST_ID, amount=amount)
+    assert (response.status_code, response.json()["error"]["code"]) == (400, "503")
+    assert maya.balance() == Decimal("9.00")
+
+
+def test_the_test_user_is_no_resident(town: SandboxServer, ask: Asking) -> None:
+    """The test user is not among the people, but can be asked for and can sign in."""
+    assert town.test_user.user_id == TEST_ID
+    assert TEST_ID not in {one.user_id for one in town.people}
+    me = ask(TEST_ID, *EVERY, on=town).ok("/me")["data"]["user"]
+    assert (me["id"], me["email"], me["phone"]) == (TEST_ID, TEST_EMAIL, TEST_PHONE)
+
+
+# -- scopes -----------------------------------------------------------------------------------------
+
+
+def test_writing_needs_its_scope(people: Callable[..., Any], town: SandboxServer, ask: Asking) -> None:
+    """POST and PUT answer with make_payments alone; without it they refuse: 403, code 260, and nothing happens."""
+    maya, sam = people("maya-lindqvist", "9.00"), people("sam-rivera")
+    writer = ask("maya-lindqvist", "make_payments", on=town)
+    made = writer.made(user_id=sam.id, amount="-1")["payment"]
+    assert writer.put(made["id"], "cancel").status_code == 200
+    reader = ask("maya-lindqvist", *(scope for scope in EVERY if scope != "make_payments"), on=town)
+    for response in (reader.post(user_id=sam.id), reader.put(made["id"], "cancel")):
+        assert (response.status_code, response.json()["error"]["code"]) == (403, "260")
+    assert maya.balance() == Decimal("9.00")
+
+
+def test_the_balance_needs_its_scope(people: Callable[..., Any], town: SandboxServer, ask: Asking) -> None:
+    """Without access_balance the balance of POST /payments is null, never missing."""
+    people("maya-lindqvist", "9.00")
+    sam = people("sam-rivera")
+    for scopes, expected in (((), None), (("access_balance",), Decimal("8.00"))):
+        data = ask("maya-lindqvist", "make_payments", *scopes, on=town).made(
+            user_id=sam.id, amount="-1" if not scopes else "1"
+        )
+        assert data["balance"] == expected
+        assert set(data) == {"balance", "payment"}
