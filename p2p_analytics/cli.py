@@ -85,6 +85,11 @@ def _parser() -> argparse.ArgumentParser:
     sandbox.add_argument(
         "--latency", metavar="MS", type=_number(float, 0, 60_000), default=0, help="wait this long before each answer"
     )
+    sandbox.add_argument(
+        "--strict-redirect",
+        action="store_true",
+        help="take a redirect_uri only when it is the redirect URL on file, to the letter",
+    )
     _add_town(sandbox)
     sandbox.set_defaults(command=_sandbox)
     return parser
@@ -136,4 +141,5 @@ def _sandbox(options: argparse.Namespace) -> None:
         people=options.people,
         years=options.years,
         latency=options.latency / 1000,
+        strict_redirect=options.strict_redirect,
     )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 LARGEST_BODY: Final = 64 * 1024
 _MOST_SEEN: Final = 100_000
+_PAGES: Final = ("/oauth/", "/account")
 _OWN_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
@@ -28,7 +29,7 @@ class Gate:
     latency : float
         Seconds that each answer waits.
     seen : list or None
-        Receives (method, path with query, without the token) of each request outside ``/oauth/``.
+        Receives (method, path with query, without the token) of each request of the service itself, not of its pages.
     """
 
     def __init__(self, app: ASGIApp, *, latency: float = 0.0, seen: list[tuple[str, str]] | None = None) -> None:
@@ -41,7 +42,7 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        if self._seen is not None and "/oauth/" not in scope["path"]:
+        if self._seen is not None and not any(pages in scope["path"] for pages in _PAGES):
             self._seen.append((scope["method"], _without_token(scope)))
             if len(self._seen) > _MOST_SEEN:
                 del self._seen[: _MOST_SEEN // 2]
