@@ -48,7 +48,10 @@ class Draft:
             "name": (_is_text, "Give a name of at most 80 visible characters."),
             "description": (_is_text, "Say in at most 300 visible characters what the application is for."),
             "redirect_url": (_is_redirect_url, "The redirect URL has the form http(s)://host/path, or stays empty."),
-            "site_url": (_is_site, "The site URL is a host such as app.example or localhost:8000, without http://."),
+            "site_url": (
+                _is_site,
+                "The site URL is a host such as app.example or localhost:8000, with no scheme before it.",
+            ),
         }
         values = {name: getattr(self, name) for name in rules}
         return {

@@ -31,6 +31,7 @@ class Clock:
         self.now = 1_000_000_000.0
 
     def __call__(self) -> float:
+        """Return what time it is."""
         return self.now
 
 
@@ -218,30 +219,30 @@ def test_a_refresh_token_opens_nothing(ask: Asking, own: SandboxServer, app: App
 
 
 @pytest.mark.parametrize(
-    ("change", "status", "code"),
+    ("change", "expected"),
     [
-        ({"client_id": ""}, 400, "241"),
-        ({"client_secret": ""}, 400, "241"),
-        ({"code": ""}, 400, "241"),
-        ({"code": "", "grant_type": "authorization_code", "refresh_token": "x"}, 400, "241"),
-        ({"grant_type": "refresh_token"}, 400, "241"),
-        ({"client_id": "nobody"}, 401, "244"),
-        ({"client_id": "1001"}, 401, "247"),
-        ({"client_secret": "guess"}, 401, "247"),
-        ({"client_secret": "\ud83d"}, 401, "247"),
-        ({"code": "guess"}, 400, "240"),
-        ({"code": "", "refresh_token": "guess"}, 400, "275"),
-        ({"grant_type": "password"}, 400, "276"),
-        ({"refresh_token": "x"}, 400, "400"),
+        ({"client_id": ""}, (400, "241")),
+        ({"client_secret": ""}, (400, "241")),
+        ({"code": ""}, (400, "241")),
+        ({"code": "", "grant_type": "authorization_code", "refresh_token": "x"}, (400, "241")),
+        ({"grant_type": "refresh_token"}, (400, "241")),
+        ({"client_id": "nobody"}, (401, "244")),
+        ({"client_id": "1001"}, (401, "247")),
+        ({"client_secret": "guess"}, (401, "247")),
+        ({"client_secret": "\ud83d"}, (401, "247")),
+        ({"code": "guess"}, (400, "240")),
+        ({"code": "", "refresh_token": "guess"}, (400, "275")),
+        ({"grant_type": "password"}, (400, "276")),
+        ({"refresh_token": "x"}, (400, "400")),
     ],
 )
 def test_exchanges_that_are_refused(
-    own: SandboxServer, app: Application, refusal: Refusal, change: dict[str, str], status: int, code: str
+    own: SandboxServer, app: Application, refusal: Refusal, change: dict[str, str], expected: tuple[int, str]
 ) -> None:
     """Each wrong field has its code; the right form, sent after it, shows that nothing was used up."""
     form = {"client_id": app.client_id, "client_secret": app.client_secret, "code": new_code(own, app)}
     sent = {name: value.encode(errors="surrogatepass") for name, value in (form | change).items()}
-    assert refusal(post(own, **sent)) == (status, code)
+    assert refusal(post(own, **sent)) == expected
     assert post(own, **form).status_code == 200
 
 
@@ -252,7 +253,8 @@ def test_exchanges_that_are_refused(
         {"data": b"{", "headers": {"Content-Type": "application/json"}},
         {"data": b"[" * 60_000, "headers": {"Content-Type": "application/json; charset=utf-8"}},
         {"data": b'{"code":' + b"9" * 5_000 + b"}", "headers": {"Content-Type": "application/json"}},
-        {"data": {}, "headers": {"Authorization": "Basic %%%"}}, {"data": {}, "headers": {"Authorization": "Basic eA=="}},
+        {"data": {}, "headers": {"Authorization": "Basic %%%"}},
+        {"data": {}, "headers": {"Authorization": "Basic eA=="}},
         {"data": [("code", "1"), ("code", "2")], "params": {"client_id": "1", "client_secret": "1"}},
         {"data": {"client_id": "1"}, "params": {"client_id": "2"}},
     ],
