@@ -94,7 +94,7 @@ def phone(browser: Browser) -> Iterator[Page]:
 def opened(browser: Browser, **device: Any) -> Iterator[Page]:
     """Open a tab in a profile of its own, and close it; a page that opens a dialog fails the test."""
     context = browser.new_context(**device)
-    context.set_default_timeout(5_000)
+    context.set_default_timeout(15_000)
     page = context.new_page()
     dialogs: list[str] = []
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))

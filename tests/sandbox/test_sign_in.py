@@ -118,7 +118,7 @@ def test_a_consent_page_that_is_out_of_date(own: SandboxServer, open_tab: OpenTa
 
 
 def test_sessions_and_tickets_end() -> None:
-    """A session ends after eight hours, and at most a thousand are kept, the newest."""
+    """A session ends after eight hours, its tickets with it, and at most a thousand are kept, the newest."""
     now = [0.0]
     kept = Sessions(1, "/", clock=lambda: now[0])
     first = kept.sign_in("", 1)
@@ -126,6 +126,9 @@ def test_sessions_and_tickets_end() -> None:
     assert kept.user_id(first) == 1
     now[0] += 1
     assert kept.user_id(first) is None
+    kept.ticket(first, "its form")
+    kept.sign_out(first)
+    assert kept._tickets == {}
     names = [kept.sign_in("", number) for number in range(sessions.MOST + 5)]
     assert kept.user_id(names[4]) is None
     assert kept.user_id(names[5]) == 5
