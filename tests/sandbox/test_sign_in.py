@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
+from p2p_analytics import cli
 from p2p_analytics.sandbox import SandboxServer, SettingError, sessions
 from p2p_analytics.sandbox.sessions import Sessions
 
@@ -152,6 +153,22 @@ def test_strict_redirects(own: SandboxServer, redirect: str) -> None:
     for given in (ON_FILE, None):
         landed = own.sign_in(own.authorize_url(client_id=app.client_id, redirect_uri=given), own.viewer)
         assert landed.startswith(f"{ON_FILE}?access_token=")
+
+
+@pytest.mark.parametrize(("options", "strict"), [([], False), (["--strict-redirect"], True)])
+def test_strict_redirects_from_the_command_line(
+    monkeypatch: pytest.MonkeyPatch, options: list[str], *, strict: bool
+) -> None:
+    """The command's option makes the server strict, and without it the server is not."""
+    started: list[bool] = []
+
+    def enter(server: SandboxServer) -> SandboxServer:
+        started.append(server._strict_redirect)
+        raise KeyboardInterrupt  # as Ctrl-C would end it, before anything is built
+
+    monkeypatch.setattr(SandboxServer, "__enter__", enter)
+    assert cli.main(["sandbox", "--port", "0", *options]) == 0
+    assert started == [strict]
 
 
 def test_strict_redirects_hold_on_loopback_too(own: SandboxServer) -> None:
