@@ -93,6 +93,11 @@ def _parser() -> argparse.ArgumentParser:
         default="documented",
         help="write answers as the document says, or as real ones were seen (documented)",
     )
+    sandbox.add_argument(
+        "--strict-redirect",
+        action="store_true",
+        help="take a redirect_uri only when it is the redirect URL on file, to the letter",
+    )
     _add_town(sandbox)
     sandbox.set_defaults(command=_sandbox)
     return parser
@@ -153,4 +158,5 @@ def _sandbox(options: argparse.Namespace) -> None:
         years=options.years,
         latency=options.latency / 1000,
         dialect=options.dialect,
+        strict_redirect=options.strict_redirect,
     )

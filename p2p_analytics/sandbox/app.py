@@ -13,9 +13,12 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from p2p_analytics.sandbox import rules, wire
+from p2p_analytics.sandbox.account import Account
 from p2p_analytics.sandbox.errors import InvalidParameterError, MethodError, NotFoundError, RefusalError
+from p2p_analytics.sandbox.exchange import Exchange
 from p2p_analytics.sandbox.gate import Gate, answer, header
 from p2p_analytics.sandbox.oauth import Authorization
+from p2p_analytics.sandbox.sessions import Sessions
 from p2p_analytics.sandbox.transitions import Transitions, may_see
 from p2p_analytics.sandbox.writing import Writing
 from p2p_analytics.vocabulary import Scope
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 _NOT_FOUND = "Resource not found."
 
 
-def create_app(  # noqa: PLR0913 - each is one setting of the server
+def create_app(  # noqa: PLR0913 - each is one part or setting of the service
     store: Store,
     tokens: Tokens,
     base_url: str,
@@ -38,6 +41,7 @@ def create_app(  # noqa: PLR0913 - each is one setting of the server
     latency: float = 0.0,
     seen: list[tuple[str, str]] | None = None,
     dialect: Dialect | None = None,
+    strict_redirect: bool = False,
 ) -> ASGIApp:
     """Return the service as an ASGI application that believes to be reached at `base_url`."""
     app = FastAPI(openapi_url=None, redirect_slashes=False)
@@ -55,14 +59,36 @@ def create_app(  # noqa: PLR0913 - each is one setting of the server
     entering = [Depends(writing.enter)]
     app.add_api_route(f"{prefix}/payments", writing.create, methods=["POST"], dependencies=entering)
     app.add_api_route(f"{prefix}/payments/{{payment_id}}", writing.resolve, methods=["PUT"], dependencies=entering)
-    authorization = Authorization(store, tokens, prefix)
-    app.add_api_route(f"{prefix}/oauth/authorize", authorization.start, methods=["GET"])
-    app.add_api_route(f"{prefix}/oauth/sign-in", authorization.sign_in, methods=["POST"])
-    app.add_api_route(f"{prefix}/oauth/consent", authorization.consent, methods=["POST"])
+    _add_pages(app, store, tokens, base_url, strict_redirect=strict_redirect)
     app.add_exception_handler(RefusalError, _refuse)
     app.add_exception_handler(HTTPException, _refuse_http)
     app.add_exception_handler(Exception, _fail)
     return Gate(app, latency=latency, seen=seen, dialect=dialect)
+
+
+def _add_pages(app: FastAPI, store: Store, tokens: Tokens, base_url: str, *, strict_redirect: bool) -> None:
+    """Add what a person sees in a browser, and the exchange of what comes of it."""
+    address = urlsplit(base_url)
+    sessions = Sessions(address.port, address.path)
+    authorization = Authorization(store, tokens, sessions, address.path, strict_redirect=strict_redirect)
+    account = Account(store, tokens, sessions, address.path)
+    for method, path, endpoint in (
+        ("GET", "/oauth/authorize", authorization.start),
+        ("POST", "/oauth/sign-in", authorization.sign_in),
+        ("POST", "/oauth/consent", authorization.consent),
+        ("POST", "/oauth/access_token", Exchange(store, tokens).answer),
+        ("GET", "/account", account.home),
+        ("GET", "/account/sign-in", account.entrance),
+        ("POST", "/account/sign-in", account.sign_in),
+        ("POST", "/account/sign-out", account.sign_out),
+        ("GET", "/account/developer", account.developer),
+        ("POST", "/account/developer", account.register),
+        ("GET", "/account/developer/{client_id}", account.application),
+        ("POST", "/account/developer/{client_id}", account.change),
+        ("GET", "/account/applications", account.allowed),
+        ("POST", "/account/applications", account.revoke),
+    ):
+        app.add_api_route(address.path + path, endpoint, methods=[method])
 
 
 class _Service:

@@ -18,7 +18,8 @@ def sign_in(base_url: str, authorize_url: str, username: str, *, allow: bool) ->
         raise SettingError(f"The address to authorize at must begin with {base_url}/.")
     session = _Session(urlsplit(base_url).netloc)
     page = _page(session.get(authorize_url))
-    page = _page(session.submit(page, username=username))
+    entered = session.submit(page, username=username)
+    page = _page(session.get(entered.location) if entered.status == HTTPStatus.SEE_OTHER else entered)
     answer = session.submit(page, decision="allow" if allow else "deny")
     if answer.status != HTTPStatus.SEE_OTHER:
         raise SettingError(f"The consent page did not redirect: {_page(answer).problem}")

@@ -8,9 +8,12 @@
     └── RefusalError                      .status .code .headers: becomes the error envelope
         ├── InvalidParameterError  MissingArgumentError  WrongHostError  TooLargeError
         ├── NoTokenError  InvalidTokenError  ExpiredTokenError  MissingScopeError
+        ├── DeletedTokenError  RevokedTokenError
         ├── UnknownClientError  UnapprovedClientError  UnknownScopeError  ResponseTypeError  ForgeryError
         ├── NoRecipientError  NoteError  AmountError  AmountTooLargeError  SelfPaymentError  OutcomeAmountError
         ├── InsufficientFundsError  RoleError  StateError
+        ├── ClientNotFoundError  ClientSecretError  GrantTypeError  RefreshError  UnverifiedError
+        ├── OAuthError  ForeignCodeError  ExpiredCodeError  RedeemedCodeError
         └── NotFoundError  MethodError
 
 Codes are strings (document: "Errors"). The document lists none: those that do not repeat the HTTP
@@ -138,6 +141,30 @@ class MissingScopeError(RefusalError):
         super().__init__(f"This needs an access token with the scope {scope}: authorize the application for it.")
 
 
+class DeletedTokenError(RefusalError):
+    """The access token was replaced by a refresh, or its application is gone."""
+
+    status, code = 401, "259"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Your OAuth access token was replaced or deleted: sign in again.",
+            headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
+        )
+
+
+class RevokedTokenError(RefusalError):
+    """The user took the access token back, or the code it came from was used twice."""
+
+    status, code = 401, "262"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Your OAuth access token was revoked: sign in again.",
+            headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
+        )
+
+
 class ForgeryError(RefusalError):
     """A form did not come from the page that this browser was shown."""
 
@@ -192,10 +219,84 @@ class RoleError(RefusalError):
     status, code = 403, "403"
 
 
+class UnverifiedError(RefusalError):
+    """A user whose identity is not verified wants to register an application."""
+
+    status, code = 403, "403"
+
+
 class StateError(RefusalError):
     """What is asked for needs a payment that is still pending, and this one is not, or not any more."""
 
     status, code = 409, "409"
+
+
+class OAuthError(RefusalError):
+    """A code or a form of the token exchange is refused for a reason without a code of its own."""
+
+    status, code = 400, "240"
+
+
+class ClientNotFoundError(RefusalError):
+    """The token exchange names no registered application."""
+
+    status, code = 401, "244"
+
+    def __init__(self) -> None:
+        super().__init__("No application has this client_id.", headers={"WWW-Authenticate": 'Basic realm="oauth"'})
+
+
+class ClientSecretError(RefusalError):
+    """The client secret is not the application's."""
+
+    status, code = 401, "247"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "client_secret is not that of this application.", headers={"WWW-Authenticate": 'Basic realm="oauth"'}
+        )
+
+
+class ForeignCodeError(OAuthError):
+    """The code was given to another application."""
+
+    code = "255"
+
+    def __init__(self) -> None:
+        super().__init__("This code belongs to another application.")
+
+
+class ExpiredCodeError(OAuthError):
+    """The code's short life is over."""
+
+    code = "256"
+
+    def __init__(self) -> None:
+        super().__init__("This code has expired: send the user to the authorization page again.")
+
+
+class RedeemedCodeError(OAuthError):
+    """The code was used before, so somebody else may have it."""
+
+    code = "257"
+
+    def __init__(self) -> None:
+        super().__init__("This code was already redeemed, so the tokens made from it are revoked.")
+
+
+class RefreshError(RefusalError):
+    """The refresh token is unknown, replaced, revoked, or another application's."""
+
+    status, code = 400, "275"
+
+    def __init__(self) -> None:
+        super().__init__("This refresh token does not work: send the user to the authorization page again.")
+
+
+class GrantTypeError(RefusalError):
+    """The grant type is not served."""
+
+    status, code = 400, "276"
 
 
 class NotFoundError(RefusalError):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LARGEST_BODY: Final = 64 * 1024
 _MOST_SEEN: Final = 100_000
+_PAGES: Final = ("/oauth/", "/account")
 _OWN_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
@@ -29,7 +30,7 @@ class Gate:
     latency : float
         Seconds that each answer waits.
     seen : list or None
-        Receives (method, path with query, without the token) of each request outside ``/oauth/``.
+        Receives (method, path with query, without the token) of each request of the service itself, not of its pages.
     dialect : Dialect or None
         How the answers are written, by the document where not given.
     """
@@ -53,7 +54,7 @@ class Gate:
             await self._app(scope, receive, send)
             return
         SPOKEN.set(self._dialect)  # the server runs each request in a context of its own
-        if self._seen is not None and "/oauth/" not in scope["path"]:
+        if self._seen is not None and not any(pages in scope["path"] for pages in _PAGES):
             self._seen.append((scope["method"], _without_token(scope)))
             if len(self._seen) > _MOST_SEEN:
                 del self._seen[: _MOST_SEEN // 2]

@@ -14,25 +14,29 @@ from markupsafe import Markup
 from p2p_analytics.vocabulary import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from p2p_analytics.sandbox.store import Application, Person
+    from p2p_analytics.sandbox.registration import Application, Draft
+    from p2p_analytics.sandbox.registry import Allowed, Registration
+    from p2p_analytics.sandbox.store import Person
 
+NOBODY: Final = "Nobody in this town has that username."
 MOST_NAMES: Final = 500
 _FOLDER: Final = Path(__file__).parent / "templates"
 _STYLE: Final = (_FOLDER / "style.css").read_text(encoding="utf-8")
 _STYLE_HASH: Final = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 
-# Without form-action: a browser would apply it to the redirect after the consent form as well.
+_POLICY: Final = f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; frame-ancestors 'none'"
 HEADERS: Final = {
-    "Content-Security-Policy": (
-        f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; frame-ancestors 'none'"
-    ),
+    "Content-Security-Policy": f"{_POLICY}; form-action 'self'",
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
+# For the consent page, without form-action: a browser would apply it to the redirect after the form as well, and to
+# wherever the application redirects from there.
+LEAVING: Final = {**HEADERS, "Content-Security-Policy": _POLICY}
 
 _PLAIN_WORDS: Final = {
     Scope.PROFILE: "See your profile, other people's profiles, and your payments",
@@ -45,27 +49,98 @@ _PLAIN_WORDS: Final = {
 
 
 def sign_in(
-    *, action: str, ticket: str, application: Application, people: Sequence[Person], problem: str | None
+    *, action: str, ticket: str, people: Sequence[Person], problem: str | None, application: Registration | None = None
 ) -> str:
-    """Return the page that asks who the person is."""
+    """Return the page that asks who the person is; without an application it is for their own account."""
     return _render(
         "sign_in.html", action=action, ticket=ticket, application=application, people=people, problem=problem
     )
 
 
 def consent(  # noqa: PLR0913 - each is one thing on the page
-    *, action: str, ticket: str, application: Application, person: Person, scopes: Sequence[Scope], host: str
+    *,
+    action: str,
+    ticket: str,
+    application: Registration,
+    person: Person,
+    scopes: Sequence[Scope],
+    host: str,
+    lasting: bool,
 ) -> str:
     """Return the page that asks for agreement to each scope."""
-    wishes = [(scope.value, _PLAIN_WORDS[scope]) for scope in scopes]
     return _render(
-        "consent.html", action=action, ticket=ticket, application=application, person=person, wishes=wishes, host=host
+        "consent.html",
+        action=action,
+        ticket=ticket,
+        application=application,
+        person=person,
+        wishes=_wishes(scopes),
+        host=host,
+        lasting=lasting,
     )
 
 
+def developer(  # noqa: PLR0913 - each is one thing on the page
+    *,
+    account: str,
+    ticket: str,
+    person: Person,
+    applications: Sequence[Registration],
+    refusal: str | None,
+    draft: Draft,
+    problems: Mapping[str, str],
+) -> str:
+    """Return the developer settings: one's applications, and the form for another, or why there is none."""
+    return _render(
+        "developer.html",
+        account=account,
+        ticket=ticket,
+        person=person,
+        applications=applications,
+        refusal=refusal,
+        draft=draft,
+        problems=problems,
+    )
+
+
+def application(  # noqa: PLR0913 - each is one thing on the page
+    *,
+    account: str,
+    ticket: str,
+    person: Person,
+    application: Registration,
+    redirect_url: str,
+    problem: str | None = None,
+    saved: bool = False,
+    made: Application | None = None,
+) -> str:
+    """Return the page of one's application; `made` holds a new secret, shown this once."""
+    return _render(
+        "application.html",
+        account=account,
+        ticket=ticket,
+        person=person,
+        application=application,
+        redirect_url=redirect_url,
+        problem=problem,
+        saved=saved,
+        made=made,
+    )
+
+
+def allowed(*, account: str, ticket: str, person: Person, applications: Sequence[Allowed]) -> str:
+    """Return the list of applications that can reach one's account, each with a button to end that."""
+    listed = [(one, _wishes([scope for scope in Scope if scope in one.scopes.split()])) for one in applications]
+    return _render("allowed.html", account=account, ticket=ticket, person=person, applications=listed)
+
+
 def problem(message: str) -> str:
-    """Return the page that says why authorization cannot go on."""
+    """Return the page that says why something cannot go on."""
     return _render("problem.html", message=message)
+
+
+def _wishes(scopes: Sequence[Scope]) -> list[tuple[str, str]]:
+    return [(scope.value, _PLAIN_WORDS[scope]) for scope in scopes]
 
 
 def _render(name: str, **values: object) -> str:

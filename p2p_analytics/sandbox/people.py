@@ -55,6 +55,7 @@ _KNOWN: Final = (
     _Known("hana-sato", "Hana", "Sato", "Hana Sato", "$5 says I'm late"),
 )  # fmt: skip
 BUSINESS: Final = 8
+UNVERIFIED: Final = ("kai_",)  # whose identity nobody has verified, so that there is somebody who is told so
 _FIRST: Final = (
     "Ada", "Bilal", "Carmen", "Dmitri", "Elif", "Femi", "Grace", "Hugo", "Ines", "Jonas", "Keiko", "Lars",
     "Mina", "Nils", "Olga", "Pedro", "Quinn", "Rosa", "Sefa", "Tara", "Umar", "Vera", "Wes", "Ximena", "Yara", "Zeno",

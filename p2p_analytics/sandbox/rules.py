@@ -45,6 +45,10 @@ class Parameters:
             if value.strip():
                 self._values.setdefault(name, []).append(value)
 
+    def pairs(self) -> list[tuple[str, str]]:
+        """Return all that is given."""
+        return [(name, value) for name, values in self._values.items() for value in values]
+
     def one(self, name: str) -> str | None:
         """Return the one value of a parameter, None where it is not given."""
         values = self._values.get(name, [])

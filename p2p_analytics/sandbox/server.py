@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlencode
 
-from p2p_analytics.sandbox import browser, ledger, town
+from p2p_analytics.sandbox import browser, ledger, registration, town
+from p2p_analytics.sandbox import people as known_people
 from p2p_analytics.sandbox.crafted import PaymentDraft, as_row
 from p2p_analytics.sandbox.errors import SettingError, UnknownPersonError
 from p2p_analytics.sandbox.people import TEST_USER
+from p2p_analytics.sandbox.registration import Application, Draft
+from p2p_analytics.sandbox.registry import Registration, Registry
 from p2p_analytics.sandbox.running import HOST, listen, running
-from p2p_analytics.sandbox.store import Application, Store
+from p2p_analytics.sandbox.store import Store
 from p2p_analytics.sandbox.tokens import Tokens
 from p2p_analytics.sandbox.transitions import Transitions
 from p2p_analytics.vocabulary import AUTHORIZE, CLIENT_TOKEN_SECONDS, VERSION_PATH, Scope
@@ -64,6 +67,8 @@ class SandboxServer:
         Seconds that each answer waits.
     now : datetime, optional
         The moment to which the town's history goes, 2025-06-30 18:00 UTC where not given.
+    strict_redirect : bool
+        Whether a ``redirect_uri`` must be the redirect URL on file to the letter, not only of its origin.
     clock : callable
         Seconds since 1970 for the life of tokens, which is real time and not the town's.
     dialect : str
@@ -98,6 +103,7 @@ class SandboxServer:
         db: str | Path | None = None,
         latency: float = 0.0,
         now: datetime | None = None,
+        strict_redirect: bool = False,
         clock: Callable[[], float] = time.time,
         dialect: str = "documented",
     ) -> None:
@@ -112,6 +118,7 @@ class SandboxServer:
         self._port = port
         self._db = None if db is None else Path(db)
         self._latency = latency
+        self._strict_redirect = strict_redirect
         self._clock = clock
         self._stack = contextlib.ExitStack()
         self._store: Store | None = None
@@ -134,7 +141,8 @@ class SandboxServer:
             self._fill(self._store)
             listener = stack.enter_context(listen(self._port))
             self.base_url = f"http://{HOST}:{listener.getsockname()[1]}{VERSION_PATH}"
-            tokens = Tokens(self._store, self._clock)
+            registry = Registry(self._store, [_DEMO], known_people.UNVERIFIED)
+            tokens = Tokens(registry, self._clock)
             stack.enter_context(running(self._application(tokens), listener))
             self._tokens = tokens
             self._stack = stack.pop_all()
@@ -208,19 +216,59 @@ class SandboxServer:
         """End the life of a token now."""
         self._tokens.expire(token)
 
-    def authorize_url(self, *scopes: str, redirect_uri: str | None = None, state: str | None = None) -> str:
-        """Return the address at which a person authorizes the demo application; for a browser or `sign_in`."""
-        query = {"client_id": self.client_id, "scope": " ".join(scopes or READ_SCOPES)}
-        query |= {
-            name: value for name, value in (("redirect_uri", redirect_uri), ("state", state)) if value is not None
-        }
+    def authorize_url(
+        self,
+        *scopes: str,
+        client_id: str | None = None,
+        redirect_uri: str | None = None,
+        response_type: str | None = None,
+        state: str | None = None,
+    ) -> str:
+        """Return the address at which a person authorizes an application; for a browser or `sign_in`.
+
+        Without `client_id` it is the demo application, which has no secret; for ``response_type="code"``
+        register one with a secret.
+        """
+        query = {"client_id": client_id or self.client_id, "scope": " ".join(scopes or READ_SCOPES)}
+        more = {"redirect_uri": redirect_uri, "response_type": response_type, "state": state}
+        query |= {name: value for name, value in more.items() if value is not None}
         return f"{self.base_url}{AUTHORIZE.path}?{urlencode(query)}"
+
+    def register_application(
+        self,
+        owner: str,
+        *,
+        name: str,
+        redirect_url: str = "",
+        description: str = "An application of this sandbox.",
+        site_url: str = "localhost",
+    ) -> Application:
+        """Register an application, as its owner does in the developer settings; return its id and secret.
+
+        Raises
+        ------
+        UnknownPersonError
+            Nobody has the owner's name.
+        SettingError
+            The owner's identity is not verified, or a field is not of its form.
+        """
+        owner_id = self._user_id(owner)
+        if not self._tokens.registry.is_verified(owner_id):
+            raise SettingError("Only people whose identity is verified register applications; see verify().")
+        draft = Draft.of({"name": name, "redirect_url": redirect_url, "description": description, "site_url": site_url})
+        for sentence in draft.problems().values():
+            raise SettingError(sentence)
+        return registration.register(self._tokens.registry, owner_id, draft)
+
+    def verify(self, user: str, *, verified: bool = True) -> None:
+        """Verify somebody's identity, or take that back; who moves into a town is verified, but for one."""
+        self._tokens.registry.set_verified(self._user_id(user), verified=verified)
 
     def sign_in(self, authorize_url: str, username: str, *, allow: bool = True) -> str:
         """Be the person in front of the browser, and return the address they are sent to.
 
         Opens the address, fills in the sign-in form and agrees, or declines, on the consent page. The
-        address that comes back carries ``access_token`` or ``error``; it is not requested.
+        address that comes back carries ``access_token``, ``code`` or ``error``; it is not requested.
 
         Raises
         ------
@@ -323,7 +371,6 @@ class SandboxServer:
                 [*built.people, TEST_USER],
                 built.friendships,
                 built.payments,
-                [_DEMO],
                 trusts=town.trusts(built),
                 banks=[TEST_USER.user_id],  # its charges settle whatever it holds
                 now_us=town.microseconds(self._start),
@@ -341,7 +388,15 @@ class SandboxServer:
                 f"The sandbox needs {error.name}; install it with: pip install 'p2p_analytics[sandbox]'."
             ) from None
         spoken = dialect_named(self._dialect, application=_DEMO.name)
-        return create_app(self.store, tokens, self.base_url, latency=self._latency, seen=self.requests, dialect=spoken)
+        return create_app(
+            self.store,
+            tokens,
+            self.base_url,
+            latency=self._latency,
+            seen=self.requests,
+            dialect=spoken,
+            strict_redirect=self._strict_redirect,
+        )
 
     def _user_id(self, user: str) -> int:
         person = self.store.person_named(user)
@@ -366,23 +421,33 @@ def serve(  # noqa: PLR0913 - each is one option of the command
     years: int | None = None,
     latency: float = 0.0,
     dialect: str = "documented",
+    strict_redirect: bool = False,
 ) -> None:
     """Run a sandbox in the foreground until Ctrl-C or SIGTERM.
 
     Prints the base URL, a few usernames, the client id and the address that hands out a token.
     """
-    sandbox = SandboxServer(seed, people=people, years=years, port=port, db=db, latency=latency, dialect=dialect)
+    sandbox = SandboxServer(
+        seed,
+        people=people,
+        years=years,
+        port=port,
+        db=db,
+        latency=latency,
+        dialect=dialect,
+        strict_redirect=strict_redirect,
+    )
     with _ends_on_sigterm(), contextlib.suppress(KeyboardInterrupt), sandbox as server:
         print(_welcome(server), flush=True)  # noqa: T201 - the command's output
         threading.Event().wait()
 
 
-_DEMO: Final = Application(
+_DEMO: Final = Registration(
     client_id=DEMO_CLIENT_ID,
     name="Payment diary",
     description="Years of payments in a notebook, for your eyes only.",
     redirect_url=DEMO_REDIRECT_URL,
-    site_url="http://127.0.0.1",
+    site_url="127.0.0.1",
 )
 
 
@@ -394,6 +459,7 @@ def _welcome(server: SandboxServer) -> str:
         f"Client id    {server.client_id}\n"
         f"For a token  open {server.authorize_url()}\n"
         "             and read access_token in the address you are sent to; nothing needs to answer there\n"
+        f"Your own app open {server.base_url}/account/developer to register it\n"
         "Stop with Ctrl-C."
     )
 

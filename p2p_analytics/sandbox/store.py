@@ -1,9 +1,9 @@
-"""All SQL of the sandbox: one SQLite file in WAL mode, money in whole cents, instants in microseconds.
+"""The sandbox's database: one SQLite file in WAL mode, money in whole cents, instants in microseconds.
 
 Ids are INTEGER columns so that they order as numbers; on the wire they are text. A payment has one
 ``party`` row for each user it belongs to. The four trees of that table answer every combination
 of filters in order, so the cost of a page depends on its size and on how many values the filters
-name, never on the length of the history.
+name, never on the length of the history. Applications and tokens are in ``registry``.
 """
 
 from __future__ import annotations
@@ -65,13 +65,6 @@ CREATE TABLE party (
 CREATE INDEX party_kind ON party (user_id, action, status, date_us, payment_id);
 CREATE INDEX party_actor ON party (user_id, actor_id, date_us, payment_id);
 CREATE INDEX party_actor_kind ON party (user_id, actor_id, action, status, date_us, payment_id);
-CREATE TABLE applications (
-    client_id TEXT PRIMARY KEY, name TEXT NOT NULL, description TEXT NOT NULL, redirect_url TEXT, site_url TEXT
-) WITHOUT ROWID;
-CREATE TABLE tokens (
-    digest BLOB PRIMARY KEY, user_id INTEGER NOT NULL REFERENCES users, scopes TEXT NOT NULL,
-    expires_us INTEGER NOT NULL
-) WITHOUT ROWID;
 """
 
 _RANGE: Final = "date_us > ? AND date_us < ? ORDER BY date_us DESC, payment_id DESC LIMIT ?"
@@ -141,24 +134,6 @@ class Payment(NamedTuple):
             fee_cents=None,
             refund_of=self.payment_id,
         )
-
-
-class Application(NamedTuple):
-    """One row of ``applications`` (document: "Application registration")."""
-
-    client_id: str
-    name: str
-    description: str
-    redirect_url: str | None
-    site_url: str | None
-
-
-class Grant(NamedTuple):
-    """What is known of a token: whose it is, its scopes, and when it ends."""
-
-    user_id: int
-    scopes: str
-    expires_us: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +249,6 @@ class Store:
         people: Iterable[Person],
         friendships: Iterable[tuple[int, int]],
         payments: Iterable[Payment],
-        applications: Iterable[Application],
         *,
         trusts: Iterable[tuple[int, int]] = (),
         banks: Iterable[int] = (),
@@ -291,7 +265,6 @@ class Store:
             _insert(connection, "trusts", list(trusts))
             _insert(connection, "banks", [(user_id,) for user_id in banks])
             _insert(connection, "clock", [(now_us,)])
-            _insert(connection, "applications", list(applications))
             ledger.open_books(connection)
             _insert_payments(connection, list(payments))
         self.connection.execute("ANALYZE")
@@ -318,11 +291,6 @@ class Store:
     def next_payment_id(self) -> int:
         """Return an id after which none is in use."""
         return int(self.connection.execute("SELECT coalesce(max(payment_id), 0) + 1 FROM payments").fetchone()[0])
-
-    def add_application(self, application: Application) -> None:
-        """Register an application."""
-        with self.writing() as connection:
-            _insert(connection, "applications", [application])
 
     # -- people ---------------------------------------------------------------------------------
 
@@ -394,30 +362,6 @@ class Store:
         query = f"SELECT * FROM payments WHERE payment_id IN ({_marks(len(keys))})"  # noqa: S608 - only question marks
         rows = {row[0]: Payment(*row) for row in connection.execute(query, keys)}
         return [rows[key] for key in keys]
-
-    # -- applications and tokens ----------------------------------------------------------------
-
-    def application(self, client_id: str) -> Application | None:
-        """Return a registered application."""
-        row = self.connection.execute("SELECT * FROM applications WHERE client_id = ?", (client_id,)).fetchone()
-        return Application(*row) if row else None
-
-    def add_token(self, digest: bytes, grant: Grant) -> None:
-        """Keep the digest of a new token."""
-        with self.writing() as connection:
-            _insert(connection, "tokens", [(digest, *grant)])
-
-    def grant(self, digest: bytes) -> Grant | None:
-        """Return what a token's digest stands for."""
-        query = "SELECT user_id, scopes, expires_us FROM tokens WHERE digest = ?"
-        row = self.connection.execute(query, (digest,)).fetchone()
-        return Grant(*row) if row else None
-
-    def end_token(self, digest: bytes, expires_us: int) -> bool:
-        """Move the end of a token; False where there is no such token."""
-        with self.writing() as connection:
-            query = "UPDATE tokens SET expires_us = ? WHERE digest = ?"
-            return connection.execute(query, (expires_us, digest)).rowcount == 1
 
 
 def _claim(path: Path) -> None:

@@ -1,22 +1,36 @@
-"""Access tokens: made at random, kept as SHA-256 digests only, ended by the wall clock.
+"""Tokens and codes: made at random, kept as SHA-256 digests only, ended by the wall clock.
 
 The town's own time stands still, so that its payments are always the same. The life of a token is
-real time (document: "Authentication", 30 minutes), from a clock that a test may replace.
+real time (document: "Limits", 30 minutes and 60 days), from a clock that a test may replace.
 """
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from p2p_analytics.sandbox.errors import ExpiredTokenError, InvalidTokenError, MissingScopeError, SettingError
-from p2p_analytics.sandbox.store import Grant, Store
-from p2p_analytics.vocabulary import CLIENT_TOKEN_SECONDS, Scope
+from p2p_analytics.sandbox.errors import (
+    DeletedTokenError,
+    ExpiredCodeError,
+    ExpiredTokenError,
+    ForeignCodeError,
+    InvalidTokenError,
+    MissingScopeError,
+    OAuthError,
+    RedeemedCodeError,
+    RefreshError,
+    RevokedTokenError,
+    SettingError,
+)
+from p2p_analytics.sandbox.registry import Ended, Grant, Pair, Redemption, Registry, digest
+from p2p_analytics.vocabulary import CLIENT_TOKEN_SECONDS, SERVER_TOKEN_SECONDS, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+CODE_SECONDS: Final = 10 * 60
 
 
 class Caller(NamedTuple):
@@ -31,37 +45,102 @@ class Caller(NamedTuple):
             raise MissingScopeError(scope)
 
 
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """An access token with the refresh token that replaces it, and for whom they are; neither shows itself."""
+
+    caller: Caller
+    access_token: str = field(repr=False)
+    refresh_token: str = field(repr=False)
+
+
 class Tokens:
     """The tokens of one sandbox."""
 
-    def __init__(self, store: Store, clock: Callable[[], float] = time.time) -> None:
-        self._store = store
+    def __init__(self, registry: Registry, clock: Callable[[], float] = time.time) -> None:
+        self.registry = registry
         self._clock = clock
 
-    def issue(self, user_id: int, scopes: Iterable[Scope], seconds: float = CLIENT_TOKEN_SECONDS) -> str:
-        """Return a new token; this is the only moment at which the sandbox knows it."""
+    def issue(
+        self,
+        user_id: int,
+        scopes: Iterable[Scope],
+        seconds: float = CLIENT_TOKEN_SECONDS,
+        *,
+        client_id: str | None = None,
+    ) -> str:
+        """Return a new access token; this is the only moment at which the sandbox knows it."""
         token = secrets.token_urlsafe(32)
-        words = " ".join(sorted(set(scopes)))
-        self._store.add_token(_digest(token), Grant(user_id, words, self._now_us() + round(seconds * 1_000_000)))
+        grant = Grant(user_id, _words(scopes), self._in(seconds), None)
+        self.registry.add_token(digest(token), grant, client_id, self.now_us())
         return token
 
+    def issue_code(self, user_id: int, scopes: Iterable[Scope], client_id: str, redirect_url: str) -> str:
+        """Return a new code of the server-side flow, for this client and redirect alone."""
+        code = secrets.token_urlsafe(32)
+        grant = Grant(user_id, _words(scopes), self._in(CODE_SECONDS), None)
+        self.registry.add_code(digest(code), grant, client_id, redirect_url, self.now_us())
+        return code
+
+    def redeem(self, client_id: str, code: str, redirect_url: str | None) -> Issued:
+        """Return the tokens of a code, or refuse it."""
+        access, refresh, pair = self._pair()
+        found = self.registry.redeem(digest(code), client_id, redirect_url, pair, self.now_us())
+        if isinstance(found, Grant):
+            return Issued(_caller(found), access, refresh)
+        # Raised out here: inside, the transaction that ends the tokens of a code used twice would be undone.
+        refusal = _REFUSED_CODES[found]
+        raise refusal()
+
+    def refresh(self, client_id: str, refresh_token: str) -> Issued:
+        """Return new tokens for a refresh token, or refuse it; the old ones work no longer."""
+        access, refresh, pair = self._pair()
+        found = self.registry.refresh(digest(refresh_token), client_id, pair)
+        if found is None:
+            raise RefreshError
+        return Issued(_caller(found), access, refresh)
+
     def caller(self, token: str) -> Caller:
-        """Return who a token stands for, or refuse it."""
-        grant = self._store.grant(_digest(token))
+        """Return who an access token stands for, or refuse it."""
+        grant = self.registry.access(digest(token))
         if grant is None:
             raise InvalidTokenError
-        if grant.expires_us <= self._now_us():
+        if grant.ended is not None:
+            raise RevokedTokenError if grant.ended == Ended.REVOKED else DeletedTokenError
+        if grant.expires_us <= self.now_us():
             raise ExpiredTokenError
-        return Caller(grant.user_id, frozenset(Scope(word) for word in grant.scopes.split()))
+        return _caller(grant)
 
     def expire(self, token: str) -> None:
         """End a token now."""
-        if not self._store.end_token(_digest(token), self._now_us()):
+        if not self.registry.expire(digest(token), self.now_us()):
             raise SettingError("This sandbox has issued no such token.")
 
-    def _now_us(self) -> int:
-        return round(self._clock() * 1_000_000)
+    def now_us(self) -> int:
+        """Return the clock's time in microseconds since 1970."""
+        return self._in(0)
+
+    def _in(self, seconds: float) -> int:
+        return round((self._clock() + seconds) * 1_000_000)
+
+    def _pair(self) -> tuple[str, str, Pair]:
+        access, refresh = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        return access, refresh, Pair(digest(access), digest(refresh), self._in(SERVER_TOKEN_SECONDS))
 
 
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode(errors="surrogatepass")).digest()
+_REFUSED_CODES: Final[dict[Redemption, Callable[[], OAuthError]]] = {
+    Redemption.UNKNOWN: lambda: OAuthError("code is none that this sandbox gave out."),
+    Redemption.FOREIGN: ForeignCodeError,
+    Redemption.REUSED: RedeemedCodeError,
+    Redemption.EXPIRED: ExpiredCodeError,
+    Redemption.REVOKED: lambda: OAuthError("The user has taken back what this code stands for."),
+    Redemption.REDIRECT: lambda: OAuthError("redirect_uri is not the address that this code was sent to."),
+}
+
+
+def _words(scopes: Iterable[Scope]) -> str:
+    return " ".join(sorted(set(scopes)))
+
+
+def _caller(grant: Grant) -> Caller:
+    return Caller(grant.user_id, frozenset(Scope(word) for word in grant.scopes.split()))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -78,6 +80,37 @@ class Asker:
             page = self.ok("/payments", limit=50, **{**parameters, "before": f"{last}.999999"})
 
 
+class Tab:
+    """A browser's session on the pages of one sandbox: opens an address, presses a button, follows nothing."""
+
+    def __init__(self, server: SandboxServer) -> None:
+        self.server = server
+        self.session = requests.Session()
+        self.session.trust_env = False
+        self.session.headers["Accept"] = "text/html"
+
+    def open(self, path: str, **query: str) -> requests.Response:
+        """Open a page by its path below the base URL, or by its whole address."""
+        url = path if path.startswith("http") else f"{self.server.base_url}{path}"
+        return self.session.get(url, params=query, timeout=10, allow_redirects=False)
+
+    def press(self, path: str, page: requests.Response, **filled: str) -> requests.Response:
+        """Send a form of a page, with the page's ticket."""
+        data = {"ticket": self.ticket(page), **filled}
+        return self.session.post(f"{self.server.base_url}{path}", data=data, timeout=10, allow_redirects=False)
+
+    def sign_in(self, username: str) -> None:
+        """Sign in at the account's entrance."""
+        page = self.open("/account/sign-in")
+        assert self.press("/account/sign-in", page, username=username).status_code == 303
+
+    @staticmethod
+    def ticket(page: requests.Response) -> str:
+        """Return the one ticket that all forms of a page share."""
+        (ticket,) = set(re.findall(r'name="ticket" value="([^"]*)"', page.text))
+        return html.unescape(ticket)
+
+
 def code_of(response: requests.Response) -> str:
     """Return the code of an error envelope, after checking that it is exactly one."""
     body = response.json()
@@ -110,3 +143,23 @@ def ask(server: SandboxServer) -> Iterator[object]:
     yield make
     for asker in made:
         asker.session.close()
+
+
+@pytest.fixture
+def open_tab() -> Iterator[object]:
+    """Return a maker of tabs: open_tab(server)."""
+    made: list[Tab] = []
+
+    def make(server: SandboxServer) -> Tab:
+        made.append(Tab(server))
+        return made[-1]
+
+    yield make
+    for tab in made:
+        tab.session.close()
+
+
+@pytest.fixture
+def refusal() -> object:
+    """Return a reader of refusals: the status and the code of the envelope."""
+    return lambda response: (response.status_code, code_of(response))

@@ -1,4 +1,4 @@
-"""The client-side flow: sign in, agree or decline, and where the browser is sent."""
+"""The authorization pages: sign in, agree or decline, and where the browser is sent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from p2p_analytics.sandbox import SandboxServer, SettingError, UnknownPersonError
-from p2p_analytics.sandbox.store import Application
+from p2p_analytics.sandbox.registry import Registration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,8 +31,8 @@ def own() -> Iterator[SandboxServer]:
             ("none", None),
             ("bad", "javascript:alert(1)"),
         ):
-            running.store.add_application(Application(client, client, "", redirect, None))
-        running.store.add_application(Application("nasty", NASTY, NASTY, "http://localhost:1/cb", None))
+            running._tokens.registry.add(Registration(client, client, "", redirect, None))
+        running._tokens.registry.add(Registration("nasty", NASTY, NASTY, "http://localhost:1/cb", None))
         yield running
 
 
@@ -121,6 +121,7 @@ def test_scopes_by_space_comma_or_both(ask: Asking, own: SandboxServer, text: st
         ({"client_id": "bad", "scope": "access_profile"}, "245"),
         ({"client_id": "1001", "scope": "access_profile read_minds"}, "246"),
         ({"client_id": "1001", "scope": "access_profile", "response_type": "password"}, "249"),
+        ({"client_id": "1001", "scope": "access_profile", "response_type": "code"}, "245"),
     ],
 )
 def test_requests_that_are_not_served(
@@ -159,6 +160,7 @@ BAD_WEB = [
     "http://127.0.0.1/cb",
     "https://app.example/cb?access_token=mine",
     "https://app.example/?STATE=1",
+    "https://app.example/?code=1",
     "https://app.ex\u0430mple/cb",
 ]
 
@@ -201,8 +203,10 @@ def test_a_consent_form_needs_its_ticket(own: SandboxServer, tab: requests.Sessi
     page = consent_page(own, tab)
     for form in ({"decision": "allow"}, {"decision": "allow", "ticket": "guess"}):
         assert tab.post(url, data=form, timeout=10, allow_redirects=False).status_code == 403
-    sign_in = tab.get(address(own, client_id="1001", scope="access_profile"), timeout=10)
-    assert decide(own, tab, sign_in, "allow").status_code == 403
+    with requests.Session() as fresh:
+        fresh.trust_env = False
+        sign_in = fresh.get(address(own, client_id="1001", scope="access_profile"), timeout=10)
+        assert decide(own, fresh, sign_in, "allow").status_code == 403
     assert decide(own, tab, page, "allow").status_code == 303
     replay = decide(own, tab, page, "allow")
     assert replay.status_code == 403
@@ -221,10 +225,11 @@ def test_a_ticket_belongs_to_its_browser(own: SandboxServer, tab: requests.Sessi
 
 
 def test_the_cookie(own: SandboxServer, tab: requests.Session) -> None:
-    """The session cookie is HttpOnly, SameSite=Strict, and for the authorization pages only."""
+    """The session cookie is HttpOnly, SameSite=Lax, ends with the browser, and is named after the sandbox's port."""
     response = tab.get(address(own, client_id="1001", scope="access_profile"), timeout=10)
-    attributes = {part.strip().lower() for part in response.headers["Set-Cookie"].split(";")[1:]}
-    assert attributes == {"httponly", "samesite=strict", "path=/v1/oauth"}
+    pair, *attributes = response.headers["Set-Cookie"].split(";")
+    assert {part.strip().lower() for part in attributes} == {"httponly", "samesite=lax", "path=/v1"}
+    assert pair.startswith(f"sandbox_session_{urlsplit(own.base_url).port}=")
 
 
 def test_an_unknown_name_gets_the_page_again(own: SandboxServer, tab: requests.Session) -> None:
@@ -240,9 +245,9 @@ def test_an_unknown_name_gets_the_page_again(own: SandboxServer, tab: requests.S
 
 
 def test_every_page_carries_its_security_headers(own: SandboxServer, tab: requests.Session) -> None:
-    """Pages and the final redirect: no script, frame, referrer or cache; no form-action, it would stop redirects."""
-    consent = consent_page(own, tab)
+    """No script, frame, referrer or cache; forms stay here but on the consent page, where it would stop redirects."""
     start = tab.get(address(own, client_id="1001", scope="access_profile"), timeout=10)
+    consent = consent_page(own, tab)
     refused = tab.get(address(own), timeout=10)
     for response in (consent, start, refused, decide(own, tab, consent, "allow")):
         policy = dict(
@@ -250,7 +255,8 @@ def test_every_page_carries_its_security_headers(own: SandboxServer, tab: reques
         )
         assert policy["default-src"] == "'none'"
         assert policy["frame-ancestors"] == "'none'"
-        assert set(policy) == {"default-src", "style-src", "base-uri", "frame-ancestors"}
+        staying = {"form-action"} if response in (start, refused) else set()
+        assert set(policy) == {"default-src", "style-src", "base-uri", "frame-ancestors"} | staying
         assert response.headers["X-Frame-Options"] == "DENY"
         assert response.headers["Referrer-Policy"] == "no-referrer"
         assert response.headers["Cache-Control"] == "no-store"
@@ -260,6 +266,7 @@ def test_names_are_escaped(own: SandboxServer, tab: requests.Session) -> None:
     """An application's name is text on both pages, never markup and never a template."""
     tags = {}
     for client in ("web", "nasty"):
+        tab.cookies.clear()
         start = tab.get(address(own, client_id=client, scope="access_profile"), timeout=10)
         consent = consent_page(own, tab, client)
         tags[client] = [re.findall(r"<(\w+)", page.text) for page in (start, consent)]

@@ -24,7 +24,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
     built = town.build(people=6, years=1)
     made = Store(tmp_path / "town.sqlite")
     settings = {"viewer": built.people[0].username, "test_user": str(TEST_USER.user_id)}
-    made.create(settings, [*built.people, TEST_USER], built.friendships, built.payments, [], now_us=1)
+    made.create(settings, [*built.people, TEST_USER], built.friendships, built.payments, now_us=1)
     yield made
     made.close()
 

@@ -112,7 +112,7 @@ def _store(path: Path, size: int) -> Store:
     people = [
         Person(ME + n, f"p{n}", "P", str(n), f"P {n}", "", "", 0, f"{n}@x.example", str(n), 0) for n in range(PEOPLE)
     ]
-    store.create({}, people, [], (_payment(rng, number) for number in range(size)), [])
+    store.create({}, people, [], (_payment(rng, number) for number in range(size)))
     return store
 
 

@@ -128,6 +128,8 @@ def test_unknown_paths(server: SandboxServer, target: str) -> None:
         ("DELETE", "/v1/payments/1", "GET, PUT"),
         ("PATCH", "/v1/oauth/authorize", "GET"),
         ("GET", "/v1/oauth/consent", "POST"),
+        ("GET", "/v1/oauth/access_token", "POST"),
+        ("PUT", "/v1/account/developer", "GET, POST"),
         ("PROPFIND", "/v1/payments", "GET, POST"),
     ],
 )
@@ -167,8 +169,9 @@ def test_large_bodies(server: SandboxServer) -> None:
 @pytest.mark.parametrize("body", [b"", b"\x00\xff", b"ticket=%ff%zz&ticket=2", b"--x\r\n\r\n", b"a=1&" * 500])
 def test_odd_forms(server: SandboxServer, kind: str, body: bytes) -> None:
     """Any body of a form is refused with the envelope, never a failure."""
-    for step in ("sign-in", "consent"):
-        url = f"{server.base_url}/oauth/{step}"
+    for step in ("oauth/sign-in", "oauth/consent", "oauth/access_token", "account/sign-in", "account/sign-out",
+                 "account/developer", "account/developer/1001", "account/applications"):  # fmt: skip
+        url = f"{server.base_url}/{step}"
         response = requests.post(url, data=body, headers={"Content-Type": kind}, timeout=10)
         assert 400 <= response.status_code < 500
         envelope(response.status_code, response.content)

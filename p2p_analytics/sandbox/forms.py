@@ -1,0 +1,38 @@
+"""What the pages' own routes share: reading a form, and answering as a page or as the envelope."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.responses import HTMLResponse, Response
+
+from p2p_analytics.sandbox import pages, rules
+from p2p_analytics.sandbox.gate import answer
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from p2p_analytics.sandbox.errors import RefusalError
+
+
+async def fields(request: Request) -> rules.Parameters:
+    """Return the fields of a form; files do not count."""
+    async with request.form(max_files=0, max_fields=20) as form:
+        return rules.Parameters((name, value) for name, value in form.multi_items() if isinstance(value, str))
+
+
+def page(html: str, status: int = 200) -> Response:
+    """Return a page whose forms stay with the sandbox."""
+    return HTMLResponse(html, status, headers=pages.HEADERS)
+
+
+def to(address: str) -> Response:
+    """Send the browser to another address, with a GET."""
+    return Response(status_code=303, headers={**pages.HEADERS, "Location": address})
+
+
+def refused(request: Request, refusal: RefusalError) -> Response:
+    """Return a page for a browser, the error envelope for everything else."""
+    if "text/html" not in request.headers.get("accept", ""):
+        return answer(refusal)
+    return page(pages.problem(refusal.message), refusal.status)

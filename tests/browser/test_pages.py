@@ -1,0 +1,346 @@
+"""The sandbox's pages in a real browser: what a person sees and presses, on a desk and on a phone.
+
+One browser serves all tests of this file, and is closed at its end and not at that of the session: while it
+runs, this thread counts as one that runs an event loop, and tests that start their own could not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import requests
+
+from p2p_analytics.sandbox import SandboxServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+NASTY = "<img src=x onerror=document.title='broken'><script>document.title='broken'</script>\"'& {{ 7*7 }}"
+# The contrast of each text with what is painted behind it (WCAG 2.2, 1.4.3), and the size of what one presses (2.5.8).
+WEAK_SPOTS = """() => {
+  const rgb = text => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
+    .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = node => {
+    for (; node; node = node.parentElement) {
+      const color = rgb(getComputedStyle(node).backgroundColor);
+      if (color.length < 4 || color[3] === 1) return color;
+    }
+    return [255, 255, 255];
+  };
+  const weak = [];
+  for (const node of document.querySelectorAll("main *")) {
+    const box = node.getBoundingClientRect();
+    if (!box.width || node.closest("datalist")) continue;
+    if ([...node.childNodes].some(child => child.nodeType === 3 && child.data.trim())) {
+      const pair = [light(rgb(getComputedStyle(node).color)), light(behind(node))].sort((a, b) => b - a);
+      const ratio = (pair[0] + 0.05) / (pair[1] + 0.05);
+      if (ratio < 4.5) weak.push(`${node.tagName} ${node.textContent.trim().slice(0, 30)} ${ratio}`);
+    }
+    if (node.matches("button, input:not([type=hidden]), summary, a") && box.height < 24) weak.push(`${node.tagName} ${box.height}`);
+  }
+  return weak;
+}"""  # noqa: E501 - a program in another language
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Start Debian's Chromium; without one there is nothing to test with."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: it drives the browser")
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        pytest.skip("There is no Chromium here: install it with apt-get install chromium.")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[SandboxServer]:
+    """Run a sandbox for the file."""
+    with SandboxServer(people=8, years=1) as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """Open a tab of desk size."""
+    with opened(browser, viewport=DESK) as page:
+        yield page
+
+
+@pytest.fixture
+def phone(browser: Browser) -> Iterator[Page]:
+    """Open a tab of phone size."""
+    with opened(browser, viewport=PHONE) as page:
+        yield page
+
+
+@contextlib.contextmanager
+def opened(browser: Browser, **device: Any) -> Iterator[Page]:
+    """Open a tab in a profile of its own, and close it; a page that opens a dialog fails the test."""
+    context = browser.new_context(**device)
+    context.set_default_timeout(15_000)
+    page = context.new_page()
+    dialogs: list[str] = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    yield page
+    context.close()
+    assert dialogs == []
+
+
+@pytest.fixture
+def application(scripted: Callable[..., Any]) -> Any:
+    """Run the web server of an application, which greets whoever comes back."""
+
+    def greet(path: str, _parameters: dict[str, str]) -> Any:
+        return 200, {"Content-Type": "text/html"}, f"<h1>Back at {path}</h1>".encode()
+
+    return scripted(greet)
+
+
+def callback(application: Any) -> str:
+    """Return the redirect URL of the application."""
+    return application.base_url.removesuffix("/v1") + "/callback"
+
+
+def arrivals(application: Any) -> list[dict[str, str]]:
+    """Return the parameters with which a browser came back."""
+    return [parameters for path, parameters in application.asked if path == "/callback"]
+
+
+def sign_in(page: Page, username: str) -> None:
+    """Fill in the sign-in form that the page shows."""
+    page.get_by_label("Username").fill(username)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def look(page: Page, tmp_path: Path, name: str) -> None:
+    """Take a picture, and hold the page to what every page keeps: width, one heading, labels, contrast, size."""
+    picture = tmp_path / f"{name}.png"
+    page.screenshot(path=picture, full_page=True)
+    assert picture.stat().st_size > 5_000
+    wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert wide[0] <= wide[1]
+    assert page.locator("h1").count() == 1
+    assert page.locator("html").get_attribute("lang") == "en"
+    assert page.evaluate("[...document.querySelectorAll('input:not([type=hidden])')].every(one => one.labels.length)")
+    assert page.evaluate(WEAK_SPOTS) == []
+
+
+@pytest.mark.parametrize("device", [{"viewport": DESK}, {"viewport": PHONE, "color_scheme": "dark"}])
+def test_from_registration_to_revocation(
+    browser: Browser, server: SandboxServer, application: Any, tmp_path: Path, device: Any
+) -> None:
+    """A developer registers, a person agrees, the code becomes tokens, and the person takes it back; all by pages."""
+    with opened(browser, **device) as page:
+        whole_journey(page, server, application, tmp_path)
+
+
+def whole_journey(page: Page, server: SandboxServer, application: Any, tmp_path: Path) -> None:
+    """Go from the registration of an application to its end."""
+    page.goto(f"{server.base_url}/account/developer")
+    look(page, tmp_path, "sign-in")
+    sign_in(page, "tom-ohara")
+    look(page, tmp_path, "empty")
+    page.get_by_label("App name").fill("Ledger")
+    page.get_by_label("App description").fill("Adds up what the flat spends")
+    page.get_by_label("Web redirect URL").fill("https://nowhere")
+    page.get_by_label("Site URL").fill("localhost:8000")
+    page.get_by_role("button", name="Register").click()
+    assert "http(s)://host/path" in page.get_by_role("alert").inner_text()
+    assert page.get_by_label("App name").input_value() == "Ledger"
+    look(page, tmp_path, "wrong")
+    page.get_by_label("Web redirect URL").fill(callback(application))
+    page.get_by_role("button", name="Register").click()
+    form = {
+        "client_id": page.locator("#client-id").inner_text(),
+        "client_secret": page.locator("#client-secret").inner_text(),
+    }
+    page.get_by_text("Delete the application").click()
+    page.get_by_text("New secret").click()
+    look(page, tmp_path, "made")
+
+    page.goto(server.authorize_url("access_profile", client_id=form["client_id"], response_type="code", state="s 1"))
+    assert page.get_by_text("Tom O'Hara").is_visible()
+    look(page, tmp_path, "consent")
+    page.get_by_role("button", name="Allow").click()
+    page.get_by_role("heading", name="Back at /callback").wait_for()
+    (back,) = arrivals(application)
+    assert back["state"] == "s 1"
+    answer = requests.post(f"{server.base_url}/oauth/access_token", data={**form, "code": back["code"]}, timeout=10)
+    me = {"access_token": answer.json()["access_token"]}
+    assert requests.get(f"{server.base_url}/me", params=me, timeout=10).status_code == 200
+
+    page.goto(f"{server.base_url}/account/applications")
+    look(page, tmp_path, "allowed")
+    page.get_by_role("button", name="Revoke access").click()
+    page.get_by_text("No application can reach your account.").wait_for()
+    assert requests.get(f"{server.base_url}/me", params=me, timeout=10).json()["error"]["code"] == "262"
+
+    page.get_by_role("link", name="Developer settings").click()
+    page.get_by_role("link", name="Ledger").click()
+    page.get_by_text("Delete the application").click()
+    page.get_by_role("button", name="Delete for good").click()
+    page.get_by_role("heading", name="Register an application").wait_for()
+    assert page.get_by_text(form["client_id"]).count() == 0
+    page.get_by_role("button", name="Sign out").click()
+    page.get_by_role("heading", name="Who are you?").wait_for()
+
+
+def test_allow_and_deny_by_keyboard(phone: Page, server: SandboxServer, application: Any) -> None:
+    """Sign-in and consent need no mouse: type, Enter, Tab to a button, Enter; the answer is what was chosen."""
+    app = server.register_application(server.viewer, name="Keys", redirect_url=callback(application))
+    phone.goto(server.authorize_url("access_profile", client_id=app.client_id))
+    phone.locator("#username:focus").wait_for()
+    phone.keyboard.type("noor-haddad")
+    assert phone.get_by_label("Username").input_value() == "noor-haddad"
+    phone.keyboard.press("Enter")
+    phone.get_by_role("button", name="Allow").wait_for()
+    for wanted, tabs in (("Deny", 2), ("Allow", 3)):
+        for _ in range(tabs):
+            phone.keyboard.press("Tab")
+        assert phone.evaluate("document.activeElement.textContent") == wanted
+        assert phone.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+        phone.keyboard.press("Enter")
+        phone.get_by_role("heading", name="Back at /callback").wait_for()
+        phone.goto(server.authorize_url("access_profile", client_id=app.client_id))
+    denied, allowed = arrivals(application)
+    assert denied == {"error": "user denied access"}
+    assert list(allowed) == ["access_token"]
+    me = requests.get(f"{server.base_url}/me", params=allowed, timeout=10).json()["data"]["user"]
+    assert me["username"] == "noor-haddad"
+
+
+def test_the_address_of_a_refusal(page: Page, server: SandboxServer, application: Any) -> None:
+    """A denied consent shows `error=user+denied+access` in the address bar."""
+    app = server.register_application(server.viewer, name="Denied", redirect_url=callback(application))
+    page.goto(server.authorize_url(client_id=app.client_id, response_type="code"))
+    sign_in(page, "noor-haddad")
+    page.get_by_role("button", name="Deny").click()
+    page.get_by_role("heading", name="Back at /callback").wait_for()
+    assert page.url == f"{callback(application)}?error=user+denied+access"
+
+
+def test_a_wrong_redirect_goes_nowhere(phone: Page, server: SandboxServer, application: Any, tmp_path: Path) -> None:
+    """An override that leads elsewhere shows a page of ours that says why; the other place hears nothing."""
+    app = server.register_application(server.viewer, name="Web", redirect_url="https://app.example/cb")
+    answer = phone.goto(server.authorize_url(client_id=app.client_id, redirect_uri=callback(application)))
+    assert answer is not None
+    assert answer.status == 400
+    assert "redirect_uri must have the scheme, host and port" in phone.get_by_role("alert").inner_text()
+    look(phone, tmp_path, "wrong-redirect")
+    assert phone.locator("form").count() == 0
+    assert phone.url.startswith(server.base_url)
+    assert arrivals(application) == []
+
+
+def test_names_with_markup_are_text(page: Page, server: SandboxServer, application: Any, tmp_path: Path) -> None:
+    """An application's and a person's name with HTML are read as they are on every page, and nothing in them runs."""
+    logged: list[str] = []
+    page.on("console", lambda message: logged.append(message.text))
+    with server.store.writing() as connection:
+        connection.execute("UPDATE users SET display_name = ? WHERE username = 'sam-rivera'", (NASTY,))
+    app = server.register_application(
+        "sam-rivera", name=NASTY[:80], description=NASTY, redirect_url=callback(application)
+    )
+    page.goto(server.authorize_url(client_id=app.client_id))
+    for number, path in enumerate((None, None, "developer", f"developer/{app.client_id}", "applications")):
+        if path is not None:
+            page.goto(f"{server.base_url}/account/{path}")
+        assert page.get_by_text(NASTY[:80]).first.is_visible()
+        assert page.locator("main img, main script").count() == 0
+        look(page, tmp_path, f"nasty-{number}")
+        if number == 0:
+            sign_in(page, "sam-rivera")
+        if number == 1:
+            assert page.get_by_text(NASTY, exact=True).count() == 2
+            page.get_by_role("button", name="Allow").click()
+            page.get_by_role("heading", name="Back at /callback").wait_for()
+        assert page.title() != "broken"
+    assert logged == []
+
+
+def test_no_script_could_run(page: Page, server: SandboxServer) -> None:
+    """Were there markup in a page after all, its policy would still stop scripts, pictures and frames."""
+    page.goto(f"{server.base_url}/account/sign-in")
+    page.evaluate("document.querySelector('main').insertAdjacentHTML('beforeend', "
+                  "`<img src=x onerror=\"document.title='broken'\"><iframe srcdoc='<p>in'></iframe>`)")  # fmt: skip
+    page.evaluate("""() => { const one = document.createElement('script');
+                     one.textContent = "document.title = 'broken'"; document.body.append(one); }""")
+    page.wait_for_timeout(200)
+    assert page.title() == "Sign in"
+
+
+def test_another_site_presses_no_button(page: Page, server: SandboxServer, scripted: Callable[..., Any]) -> None:
+    """A form on another site, even with a ticket it stole, is refused: the browser sends no session with it.
+
+    A link from there does find who is signed in, as an application's link to the authorization page has to.
+    """
+    held: dict[str, str] = {}
+
+    def lure(path: str, _parameters: dict[str, str]) -> Any:
+        field = f'<input name="ticket" value="{held.get("ticket", "")}"><input name="decision" value="allow">'
+        form = (
+            f'<form method="post" action="{server.base_url}/oauth/consent">{field}<button>Win a prize</button></form>'
+        )
+        return 200, {"Content-Type": "text/html"}, f'{form}<a href="{held.get("link")}">Connect</a>'.encode()
+
+    site = scripted(lure).base_url.replace("127.0.0.1", "localhost")
+    held["link"] = server.authorize_url("access_profile").replace("&", "&amp;")
+    page.goto(held["link"].replace("&amp;", "&"))
+    sign_in(page, "noor-haddad")
+    held["ticket"] = page.locator("input[name=ticket]").first.input_value()
+    page.goto(site)
+    with page.expect_navigation() as pressed:
+        page.get_by_role("button", name="Win a prize").click()
+    assert pressed.value.status == 403
+    page.goto(site)
+    page.get_by_role("link", name="Connect").click()
+    assert page.get_by_text("Noor Haddad").is_visible()
+    assert page.get_by_role("button", name="Allow").is_visible()
+
+
+def test_no_other_page_frames_ours(page: Page, server: SandboxServer, scripted: Callable[..., Any]) -> None:
+    """The consent page shows nothing in another page's frame, so no click can be led astray."""
+    frame = f'<iframe src="{server.base_url}/account/sign-in" width="600" height="400"></iframe>'
+    site = scripted(lambda *_: (200, {"Content-Type": "text/html"}, frame.encode()))
+    page.goto(site.base_url)
+    page.wait_for_timeout(200)
+    assert page.frames[-1].get_by_text("Who are you?").count() == 0
+
+
+def test_an_unverified_person_reads_why(phone: Page, server: SandboxServer, tmp_path: Path) -> None:
+    """Who is not verified finds the reason where the form would be."""
+    phone.goto(f"{server.base_url}/account/developer")
+    sign_in(phone, "kai_")
+    assert "Your identity is not verified" in phone.get_by_role("alert").inner_text()
+    assert phone.get_by_label("App name").count() == 0
+    look(phone, tmp_path, "unverified")
+
+
+def test_back_after_allowing_gives_no_second_token(page: Page, server: SandboxServer, application: Any) -> None:
+    """After Allow, the browser's back button shows the question anew; the answer given stays the only one."""
+    app = server.register_application(server.viewer, name="Back", redirect_url=callback(application))
+    page.goto(server.authorize_url(client_id=app.client_id))
+    sign_in(page, "noor-haddad")
+    page.get_by_role("button", name="Allow").click()
+    page.get_by_role("heading", name="Back at /callback").wait_for()
+    page.go_back()
+    assert page.get_by_role("button", name="Allow").is_visible()
+    assert len(arrivals(application)) == 1
+    assert parse_qs(urlsplit(page.url).query)["client_id"] == [app.client_id]

@@ -1,0 +1,178 @@
+"""The sign-in session: who is signed in where, for how long, and the strict rule for redirects."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from p2p_analytics import cli
+from p2p_analytics.sandbox import SandboxServer, SettingError, sessions
+from p2p_analytics.sandbox.sessions import Sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    OpenTab = Callable[[SandboxServer], Any]
+
+ON_FILE = "https://app.example/cb"
+
+
+@pytest.fixture(scope="module")
+def own() -> Iterator[SandboxServer]:
+    """Run a sandbox that takes redirect addresses to the letter."""
+    with SandboxServer(people=4, years=1, strict_redirect=True) as running:
+        yield running
+
+
+def test_who_is_signed_in_is_not_asked_again(own: SandboxServer, open_tab: OpenTab) -> None:
+    """After a sign-in the authorization address shows the consent page at once, for the same person."""
+    tab = open_tab(own)
+    tab.sign_in("noor-haddad")
+    page = tab.open(own.authorize_url())
+    assert "Noor Haddad" in page.text
+    assert 'value="allow"' in page.text
+    assert tab.press("/oauth/consent", page, decision="allow").status_code == 303
+
+
+def test_somebody_else_can_sign_in(own: SandboxServer, open_tab: OpenTab) -> None:
+    """`Not you?` ends the session and leads back to the same request, state and all, with the sign-in page."""
+    tab = open_tab(own)
+    tab.sign_in("noor-haddad")
+    page = tab.open(own.authorize_url("access_profile", state=" s&1 "))
+    back = tab.press("/oauth/consent", page, decision="switch")
+    assert back.status_code == 303
+    page = tab.open(f"http://{urlsplit(own.base_url).netloc}{back.headers['Location']}")
+    assert "Noor" not in re.sub(r"<datalist.*</datalist>", "", page.text, flags=re.DOTALL)
+    on = tab.press("/oauth/sign-in", page, username="tom-ohara")
+    page = tab.open(f"http://{urlsplit(own.base_url).netloc}{on.headers['Location']}")
+    assert "Tom O&#39;Hara" in page.text
+    landed = tab.press("/oauth/consent", page, decision="deny").headers["Location"]
+    assert parse_qsl(urlsplit(landed).query) == [("error", "user denied access"), ("state", " s&1 ")]
+
+
+def test_sign_out(own: SandboxServer, open_tab: OpenTab) -> None:
+    """After signing out the pages ask again, and forms of pages still open are refused."""
+    tab = open_tab(own)
+    tab.sign_in("noor-haddad")
+    consent, page = tab.open(own.authorize_url()), tab.open("/account/developer")
+    assert tab.press("/account/sign-out", page).headers["Location"] == "/v1/account/sign-in"
+    assert tab.press("/oauth/consent", consent, decision="allow").status_code == 403
+    assert tab.open("/account/developer").status_code == 303
+    assert 'name="username"' in tab.open(own.authorize_url()).text
+
+
+def test_a_sign_in_makes_a_new_session(own: SandboxServer, open_tab: OpenTab) -> None:
+    """Who planted a session in a browser does not share it once somebody signs in there."""
+    tab, thief = open_tab(own), open_tab(own)
+    page = tab.open("/account/sign-in")
+    planted = tab.session.cookies.get_dict()
+    tab.press("/account/sign-in", page, username="noor-haddad")
+    assert tab.session.cookies.get_dict() != planted
+    thief.session.cookies.update(planted)
+    assert thief.open("/account/developer").status_code == 303
+    assert tab.open("/account/developer").status_code == 200
+
+
+def test_a_session_of_odd_form_is_none(own: SandboxServer, open_tab: OpenTab) -> None:
+    """A cookie that we did not make gets a session of its own."""
+    for odd in ("", "x", "x" * 5_000, '"><b>'):
+        tab = open_tab(own)
+        name = f"sandbox_session_{urlsplit(own.base_url).port}"
+        tab.session.headers["Cookie"] = f"{name}={odd}"
+        answer = tab.open("/account/sign-in")
+        assert answer.status_code == 200
+        assert re.fullmatch(r"[\w-]{43}", answer.cookies[name])
+
+
+def test_two_sandboxes_keep_their_sessions_apart(own: SandboxServer, open_tab: OpenTab) -> None:
+    """Browsers send cookies to every port of a host: a second sandbox neither reads nor replaces the first one's."""
+    with SandboxServer(people=3, years=1) as second:
+        tab = open_tab(own)
+        tab.sign_in("noor-haddad")
+        tab.server = second
+        assert tab.open("/account/developer").status_code == 303
+        tab.sign_in("tom-ohara")
+        tab.server = own
+        assert "Noor Haddad" in tab.open("/account/developer").text
+
+
+def test_a_consent_page_that_is_out_of_date(own: SandboxServer, open_tab: OpenTab) -> None:
+    """A consent is void when the application's redirect URL changed, or the application went, while it was shown."""
+    app = own.register_application("noor-haddad", name="App", redirect_url=ON_FILE)
+    tab = open_tab(own)
+    tab.sign_in("noor-haddad")
+    for change in (
+        lambda: own._tokens.registry.set_redirect_url(app.client_id, "https://other.example/"),
+        lambda: own._tokens.registry.set_redirect_url(app.client_id, None),
+        lambda: own._tokens.registry.remove(app.client_id),
+    ):
+        page = tab.open(own.authorize_url(client_id=app.client_id))
+        assert page.status_code == 200
+        change()
+        answer = tab.press("/oauth/consent", page, decision="allow")
+        assert answer.status_code in (400, 403)
+        assert "Location" not in answer.headers
+        own._tokens.registry.set_redirect_url(app.client_id, ON_FILE)
+
+
+def test_sessions_and_tickets_end() -> None:
+    """A session ends after eight hours, its tickets with it, and at most a thousand are kept, the newest."""
+    now = [0.0]
+    kept = Sessions(1, "/", clock=lambda: now[0])
+    first = kept.sign_in("", 1)
+    now[0] = 8 * 60 * 60 - 1
+    assert kept.user_id(first) == 1
+    now[0] += 1
+    assert kept.user_id(first) is None
+    kept.ticket(first, "its form")
+    kept.sign_out(first)
+    assert kept._tickets == {}
+    names = [kept.sign_in("", number) for number in range(sessions.MOST + 5)]
+    assert kept.user_id(names[4]) is None
+    assert kept.user_id(names[5]) == 5
+    tickets = [kept.ticket("s", number) for number in range(sessions.MOST + 5)]
+    assert len(set(tickets) & set(kept._tickets)) == sessions.MOST
+    now[0] += sessions.TICKET_SECONDS
+    kept.ticket("s", 0)
+    assert len(kept._tickets) == 1
+
+
+@pytest.mark.parametrize(
+    "redirect",
+    ["https://app.example/cb/", "https://app.example/cb?x=1", "https://APP.example/cb", "https://app.example:443/cb",
+     "https://app.example/", "http://127.0.0.1/cb"],
+)  # fmt: skip
+def test_strict_redirects(own: SandboxServer, redirect: str) -> None:
+    """With strict_redirect an override must be the redirect URL on file to the letter."""
+    app = own.register_application("noor-haddad", name="App", redirect_url=ON_FILE)
+    with pytest.raises(SettingError, match="to the letter"):
+        own.sign_in(own.authorize_url(client_id=app.client_id, redirect_uri=redirect), own.viewer)
+    for given in (ON_FILE, None):
+        landed = own.sign_in(own.authorize_url(client_id=app.client_id, redirect_uri=given), own.viewer)
+        assert landed.startswith(f"{ON_FILE}?access_token=")
+
+
+@pytest.mark.parametrize(("options", "strict"), [([], False), (["--strict-redirect"], True)])
+def test_strict_redirects_from_the_command_line(
+    monkeypatch: pytest.MonkeyPatch, options: list[str], *, strict: bool
+) -> None:
+    """The command's option makes the server strict, and without it the server is not."""
+    started: list[bool] = []
+
+    def enter(server: SandboxServer) -> SandboxServer:
+        started.append(server._strict_redirect)
+        raise KeyboardInterrupt  # as Ctrl-C would end it, before anything is built
+
+    monkeypatch.setattr(SandboxServer, "__enter__", enter)
+    assert cli.main(["sandbox", "--port", "0", *options]) == 0
+    assert started == [strict]
+
+
+def test_strict_redirects_hold_on_loopback_too(own: SandboxServer) -> None:
+    """The free port that a loopback application may otherwise choose is refused as well."""
+    with pytest.raises(SettingError, match="to the letter"):
+        own.sign_in(own.authorize_url(redirect_uri="http://127.0.0.1:5999/callback"), own.viewer)
+    assert own.sign_in(own.authorize_url(redirect_uri="http://127.0.0.1/callback"), own.viewer)
