@@ -14,7 +14,7 @@ from starlette.routing import Match
 
 from p2p_analytics.sandbox import rules, wire
 from p2p_analytics.sandbox.errors import InvalidParameterError, MethodError, NotFoundError, RefusalError
-from p2p_analytics.sandbox.gate import Gate, answer, header
+from p2p_analytics.sandbox.gate import DATA_HEADERS, Gate, answer, header
 from p2p_analytics.sandbox.oauth import Authorization
 from p2p_analytics.vocabulary import Audience, Scope
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from p2p_analytics.sandbox.tokens import Caller, Tokens
 
 _NOT_FOUND = "Resource not found."
+_READING = ["GET", "HEAD"]
 
 
 def create_app(
@@ -46,9 +47,9 @@ def create_app(
         ("/payments", service.payments),
         ("/payments/{payment_id}", service.payment),
     ):
-        app.add_api_route(prefix + path, endpoint, methods=["GET"])
+        app.add_api_route(prefix + path, endpoint, methods=_READING)
     authorization = Authorization(store, tokens, prefix)
-    app.add_api_route(f"{prefix}/oauth/authorize", authorization.start, methods=["GET"])
+    app.add_api_route(f"{prefix}/oauth/authorize", authorization.start, methods=_READING)
     app.add_api_route(f"{prefix}/oauth/sign-in", authorization.sign_in, methods=["POST"])
     app.add_api_route(f"{prefix}/oauth/consent", authorization.consent, methods=["POST"])
     app.add_exception_handler(RefusalError, _refuse)
@@ -117,7 +118,8 @@ class _Service:
                 raise NotFoundError(_NOT_FOUND)
             refund = self._store.refund(payment.payment_id)
             people = self._people_in([payment, refund] if refund else [payment])
-        return _data(wire.payment(payment, people, refund))
+        party = caller.user_id in (payment.actor_id, payment.target_user_id)
+        return _data(wire.payment(payment, people, refund, to_party=party))
 
     def _enter(self, request: Request, scope: Scope) -> tuple[Caller, rules.Parameters]:
         parameters = rules.Parameters(request.query_params.multi_items())
@@ -158,7 +160,7 @@ def _data(data: wire.Json) -> Response:
 
 
 def _json(body: wire.Json) -> Response:
-    return Response(wire.encode(body), media_type="application/json")
+    return Response(wire.encode(body), headers=DATA_HEADERS, media_type="application/json")
 
 
 async def _refuse(_request: Request, error: Exception) -> Response:

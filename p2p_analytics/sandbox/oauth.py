@@ -70,10 +70,9 @@ class Authorization:
             asked = self._read(rules.Parameters(request.query_params.multi_items()))
         except RefusalError as refusal:
             return _refused(request, refusal)
-        session = request.cookies.get(SESSION_COOKIE) or secrets.token_urlsafe(32)
-        response = self._sign_in_page(session, asked)
-        response.set_cookie(SESSION_COOKIE, session, path=self._path, httponly=True, samesite="strict")
-        return response
+        # Never the id that came along: somebody else may have put it into this browser.
+        session = secrets.token_urlsafe(32)
+        return self._with_cookie(self._sign_in_page(session, asked), session)
 
     async def sign_in(self, request: Request) -> Response:
         """POST /oauth/sign-in: the consent page, or the sign-in page again for an unknown name."""
@@ -86,7 +85,7 @@ class Authorization:
         person = self._store.person_named(username.removeprefix("@")) if username else None
         if person is None:
             return self._sign_in_page(session, asked, problem="Nobody in this town has that username.", status=400)
-        asked = replace(asked, user_id=person.user_id)
+        asked, session = replace(asked, user_id=person.user_id), secrets.token_urlsafe(32)
         html = pages.consent(
             action=f"{self._path}/consent",
             ticket=self._issue(session, asked),
@@ -95,7 +94,7 @@ class Authorization:
             scopes=[scope for scope in Scope if scope in asked.scopes],
             host=urlsplit(asked.redirect_url).netloc,
         )
-        return HTMLResponse(html, headers=pages.HEADERS)
+        return self._with_cookie(HTMLResponse(html, headers=pages.HEADERS), session)
 
     async def consent(self, request: Request) -> Response:
         """POST /oauth/consent: back to the application, with a token or with the refusal."""
@@ -113,18 +112,17 @@ class Authorization:
             outcome = {"error": "user denied access"}
         if asked.state is not None:
             outcome["state"] = asked.state
-        joint = "&" if urlsplit(asked.redirect_url).query else "?"
-        location = asked.redirect_url.rstrip("?") + joint + urlencode(outcome)
+        location = f"{asked.redirect_url}{_joint(asked.redirect_url)}{urlencode(outcome)}"
         return Response(status_code=303, headers={**pages.HEADERS, "Location": location})
 
     def _read(self, parameters: rules.Parameters) -> _Asked:
         application = self._store.application(parameters.required("client_id"))
         if application is None:
             raise UnknownClientError("No application has this client_id.")
-        redirect_url = _redirect_url(application, parameters.one("redirect_uri"))
+        redirect_url = _redirect_url(application, parameters.exact("redirect_uri"))
         if parameters.one("response_type") not in (None, "token"):
             raise ResponseTypeError("response_type must be token.")
-        return _Asked(application, rules.scopes(parameters.required("scope")), redirect_url, parameters.one("state"))
+        return _Asked(application, rules.scopes(parameters.required("scope")), redirect_url, parameters.exact("state"))
 
     def _sign_in_page(self, session: str, asked: _Asked, *, problem: str | None = None, status: int = 200) -> Response:
         html = pages.sign_in(
@@ -135,6 +133,10 @@ class Authorization:
             problem=problem,
         )
         return HTMLResponse(html, status, headers=pages.HEADERS)
+
+    def _with_cookie(self, response: Response, session: str) -> Response:
+        response.set_cookie(SESSION_COOKIE, session, path=self._path, httponly=True, samesite="strict")
+        return response
 
     def _issue(self, session: str, asked: _Asked) -> str:
         now = time.monotonic()
@@ -185,6 +187,14 @@ def _parts(url: str) -> tuple[str, str, int] | None:
         return None
     port = int(match[2] or (443 if scheme == "https" else 80))
     return (scheme, match[1].lower(), port) if 0 < port < 2**16 else None
+
+
+def _joint(url: str) -> str:
+    """Return what stands between a redirect URL, which stays as it is, and the parameters that are added to it."""
+    _, mark, query = url.partition("?")
+    if not mark:
+        return "?"
+    return "&" if query and not query.endswith("&") else ""
 
 
 def _names(query: str) -> set[str]:

@@ -14,6 +14,7 @@ import itertools
 import os
 import sqlite3
 import threading
+import zlib
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -68,6 +69,8 @@ CREATE TABLE tokens (
     expires_us INTEGER NOT NULL
 ) WITHOUT ROWID;
 """
+# A file of another schema is refused, instead of failing at the first query that meets the difference.
+_SCHEMA_VERSION: Final = zlib.crc32(_SCHEMA.encode()) & 0x7FFFFFFF
 
 _RANGE: Final = "date_us > ? AND date_us < ? ORDER BY date_us DESC, payment_id DESC LIMIT ?"
 _KEYS: Final = "SELECT date_us, payment_id FROM party"
@@ -150,7 +153,7 @@ class PaymentFilter:
 
 
 class Store:
-    """One database file: a connection for each thread that reads, one lock for all that write.
+    """One database file: a connection for each living thread that reads, one lock for all that write.
 
     Raises
     ------
@@ -161,7 +164,8 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._local = threading.local()
-        self._all: list[sqlite3.Connection] = []
+        self._all: dict[threading.Thread, sqlite3.Connection] = {}
+        self._closed = False
         self._listing = threading.Lock()
         self._writing = threading.Lock()
         _claim(path)
@@ -171,21 +175,26 @@ class Store:
         """The calling thread's own connection."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            # Only `close` touches a connection from another thread.
-            connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=10)
-            self._local.connection = connection
             with self._listing:
-                self._all.append(connection)
+                if self._closed:
+                    raise SettingError("The sandbox's database is closed: the sandbox has stopped.")
+                for ended in [thread for thread in self._all if not thread.is_alive()]:
+                    self._all.pop(ended).close()
+                # Only `close`, and the next thread after its own has ended, touch a connection from another thread.
+                connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=10)
+                self._all[threading.current_thread()] = connection
+            self._local.connection = connection
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA foreign_keys = ON")
         return connection
 
     def close(self) -> None:
-        """Close every thread's connection."""
+        """Close every thread's connection; nothing can be asked afterwards."""
         with self._listing:
+            self._closed = True
             while self._all:
-                self._all.pop().close()
+                self._all.popitem()[1].close()
         self._local = threading.local()
 
     @contextlib.contextmanager
@@ -219,7 +228,7 @@ class Store:
         Raises
         ------
         SettingError
-            The file is no sandbox database.
+            The file is no sandbox database, or one of another version.
         """
         try:
             tables = {
@@ -227,6 +236,9 @@ class Store:
             }
             if not tables:
                 return {}
+            version = self.connection.execute("PRAGMA user_version").fetchone()[0]
+            if version != _SCHEMA_VERSION:
+                raise SettingError(f"{self.path} was made by another version of the sandbox; choose another file.")
             return dict(self.connection.execute("SELECT name, value FROM settings"))
         except sqlite3.DatabaseError:
             raise SettingError(f"{self.path} is no sandbox database; choose another file.") from None
@@ -239,11 +251,14 @@ class Store:
         payments: Iterable[Payment],
         applications: Iterable[Application],
     ) -> None:
-        """Make the tables and fill them, all or nothing."""
+        """Make the tables and fill them, all or nothing; nothing where another process was faster."""
         both_ways = [pair for one, other in friendships for pair in ((one, other), (other, one))]
         with self.writing() as connection:
+            if connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table'").fetchone():
+                return
             for statement in _SCHEMA.split(";"):
                 connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
             _insert(connection, "settings", list(settings.items()))
             _insert(connection, "users", list(people))
             _insert(connection, "friendships", both_ways)
@@ -381,6 +396,11 @@ def _claim(path: Path) -> None:
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
     elif header[:16] != b"SQLite format 3\0" or int.from_bytes(header[68:72], "big") != _APPLICATION_ID:
         raise SettingError(f"{path} is no sandbox database; choose another file.")
+
+
+def count_streams(wanted: PaymentFilter) -> int:
+    """Return how many index ranges a page of these payments is merged from; its cost grows with that."""
+    return sum(1 for _ in _streams(0, wanted))
 
 
 def _streams(user_id: int, wanted: PaymentFilter) -> Iterator[tuple[str, tuple[object, ...]]]:
