@@ -16,7 +16,7 @@ from p2p_analytics.sandbox import rules, wire
 from p2p_analytics.sandbox.account import Account
 from p2p_analytics.sandbox.errors import InvalidParameterError, MethodError, NotFoundError, RefusalError
 from p2p_analytics.sandbox.exchange import Exchange
-from p2p_analytics.sandbox.gate import Gate, answer, header
+from p2p_analytics.sandbox.gate import DATA_HEADERS, Gate, answer, header
 from p2p_analytics.sandbox.oauth import Authorization
 from p2p_analytics.sandbox.sessions import Sessions
 from p2p_analytics.sandbox.transitions import Transitions, may_see
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from p2p_analytics.sandbox.tokens import Caller, Tokens
 
 _NOT_FOUND = "Resource not found."
+_READING = ["GET", "HEAD"]
 
 
 def create_app(  # noqa: PLR0913 - each is one part or setting of the service
@@ -54,7 +55,7 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
         ("/payments", service.payments),
         ("/payments/{payment_id}", service.payment),
     ):
-        app.add_api_route(prefix + path, endpoint, methods=["GET"])
+        app.add_api_route(prefix + path, endpoint, methods=_READING)
     writing = Writing(tokens, Transitions(store))
     entering = [Depends(writing.enter)]
     app.add_api_route(f"{prefix}/payments", writing.create, methods=["POST"], dependencies=entering)
@@ -88,7 +89,7 @@ def _add_pages(app: FastAPI, store: Store, tokens: Tokens, base_url: str, *, str
         ("GET", "/account/applications", account.allowed),
         ("POST", "/account/applications", account.revoke),
     ):
-        app.add_api_route(address.path + path, endpoint, methods=[method])
+        app.add_api_route(address.path + path, endpoint, methods=_READING if method == "GET" else [method])
 
 
 class _Service:
@@ -151,7 +152,8 @@ class _Service:
                 raise NotFoundError(_NOT_FOUND)
             refund = self._store.refund(payment.payment_id)
             people = self._people_in([payment, refund] if refund else [payment])
-        return _data(wire.payment(payment, people, refund))
+        party = caller.user_id in (payment.actor_id, payment.target_user_id)
+        return _data(wire.payment(payment, people, refund, to_party=party))
 
     def _enter(self, request: Request, scope: Scope) -> tuple[Caller, rules.Parameters]:
         parameters = rules.Parameters(request.query_params.multi_items())
@@ -186,7 +188,7 @@ def _data(data: wire.Json) -> Response:
 
 
 def _json(body: wire.Json) -> Response:
-    return Response(wire.encode(body), media_type="application/json")
+    return Response(wire.encode(body), headers=DATA_HEADERS, media_type="application/json")
 
 
 async def _refuse(_request: Request, error: Exception) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, urlencode
 
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_BODY: Final = 64 * 1024
+# For its owner's eyes, so no shared cache keeps it; and it is JSON, whatever a browser thinks that it looks like.
+DATA_HEADERS: Final = {"Cache-Control": "private", "X-Content-Type-Options": "nosniff"}
 _MOST_SEEN: Final = 100_000
 _PAGES: Final = ("/oauth/", "/account")
+_LIKE_A_TOKEN: Final = re.compile(r"[\w-]{32,}", re.ASCII)
 _OWN_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
@@ -30,7 +34,7 @@ class Gate:
     latency : float
         Seconds that each answer waits.
     seen : list or None
-        Receives (method, path with query, without the token) of each request of the service itself, not of its pages.
+        Receives (method, path with query, no token in either) of each request of the service itself, not of its pages.
     dialect : Dialect or None
         How the answers are written, by the document where not given.
     """
@@ -73,7 +77,7 @@ def answer(refusal: RefusalError) -> Response:
     """Return the error envelope with its status."""
     body = wire.encode(wire.error(refusal.message, refusal.code))
     status = SPOKEN.get().status(refusal.status, refusal.code)
-    return Response(body, status, headers=refusal.headers, media_type="application/json")
+    return Response(body, status, headers={**DATA_HEADERS, **refusal.headers}, media_type="application/json")
 
 
 def header(scope: Scope, name: bytes) -> list[str]:
@@ -109,4 +113,5 @@ def _bounded(scope: Scope, receive: Receive) -> Receive:
 def _without_token(scope: Scope) -> str:
     pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     query = urlencode([(name, value) for name, value in pairs if name.lower() != TOKEN_PARAMETER], safe=":,")
-    return f"{scope['path']}?{query}" if query else str(scope["path"])
+    # Someone may put a token where none belongs; no id or documented word is as long as one.
+    return _LIKE_A_TOKEN.sub("***", f"{scope['path']}?{query}" if query else str(scope["path"]))

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 HOUR_US: Final = 3_600_000_000
 SECOND_US: Final = 1_000_000
 HOUSEHOLD: Final = 3
+STRANGERS_EACH: Final = 8
+_ASKED_DAYS: Final = (0.2, 2.3, 5.1, 12.6, 25.2, 45.8, 75.4, 101.7, 202.9)
+_ASKING_DAYS: Final = (0.5, 3.4, 9.1, 19.7, 38.2, 62.5, 140.3)
+_OUTINGS: Final = ((DINNERS, 2_500, 11_000), (CONCERTS, 4_500, 18_000), (TRIP, 10_000, 36_000))
 _LONG_IDS: Final = 14 * 10**17
 _REFUND_IDS: Final = 4 * 10**18
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -33,19 +37,21 @@ def live(
 ) -> tuple[list[tuple[int, int]], list[Payment]]:
     """Return who is friends with whom, and all payments, oldest first, refunds after what they refund."""
     story = _Story(rng, start_us, now_us)
-    homes = [people[first : first + HOUSEHOLD] for first in range(0, len(people), HOUSEHOLD)]
+    persons = [person for person in people if person not in people[BUSINESS : BUSINESS + 1]]
+    homes = [persons[first : first + HOUSEHOLD] for first in range(0, len(persons), HOUSEHOLD)]
     friendships = _friendships(rng, people, homes)
     circles = _circles(people, friendships)
-    for month_us in story.months():
+    for number, month_us in enumerate(story.months()):
         for home in homes:
-            _keep_house(story, home, month_us)
-        for _ in range(max(1, len(people) // 4)):
+            _keep_house(story, home, month_us, number)
+        _go_out(story, circles[0], people[BUSINESS : BUSINESS + 1], month_us)
+        for _ in range(max(1, len(people) // 5)):
             _eat_out(story, rng.choice(circles), month_us)
         for _ in range(max(1, len(people) // 3)):
             _do_a_favour(story, people, month_us)
     for circle in circles[:: max(1, len(circles) // 3)]:
         _travel(story, circle)
-    _meet_trouble(story, people)
+    _meet_trouble(story, persons)
     return friendships, _numbered(story.drafts)
 
 
@@ -100,6 +106,10 @@ class _Story:
         """Return a moment of a month."""
         day, hour = self.rng.randint(first_day, last_day), self.rng.randrange(*hours)
         return month_us + (day - 1) * DAY_US + hour * HOUR_US + self.rng.randrange(3_600) * SECOND_US
+
+    def ago(self, days: float) -> int:
+        """Return a moment up to six hours earlier than so many days ago."""
+        return self.now_us - round(days * DAY_US) - self.rng.randrange(6 * 3_600) * SECOND_US
 
     def pay(self, actor: int, target: int | str, cents: int, note: str, created_us: int, **more: Unpack[_More]) -> None:
         """Pay somebody: it is settled at once."""
@@ -158,9 +168,10 @@ class _Story:
 def _friendships(
     rng: random.Random, people: Sequence[Person], homes: Sequence[Sequence[Person]]
 ) -> list[tuple[int, int]]:
-    """Flatmates are friends, neighbours in the list are, and some others; the business is nobody's friend."""
+    """Flatmates, neighbours in the list and some others are friends; the first person has most, the business none."""
     pairs = {(one, other) for home in homes for place, one in enumerate(home) for other in home[place + 1 :]}
     pairs |= set(pairwise(people))
+    pairs |= {(people[0], other) for place, other in enumerate(people[:16]) if place % 5}
     for place, one in enumerate(people):
         for other in rng.sample(people, min(4, len(people))):
             if people.index(other) > place:
@@ -182,25 +193,49 @@ def _circles(people: Sequence[Person], friendships: Sequence[tuple[int, int]]) -
     return [[person.user_id, *sorted(friends[person.user_id])] for person in people if friends[person.user_id]]
 
 
-def _keep_house(story: _Story, home: Sequence[Person], month_us: int) -> None:
-    """Send the rent to the second of a home, who holds the lease, and share out the bills the first one paid."""
+def _keep_house(story: _Story, home: Sequence[Person], month_us: int, number: int) -> None:
+    """Send the rent, which rises each year, to the second of a home, and share out what the first and last paid."""
     if len(home) < 2:  # noqa: PLR2004 - nobody to share with
         return
     rng = story.rng
     lessee = home[1].user_id
     for place, flatmate in enumerate(home):
         if flatmate.user_id != lessee:
-            rent = 81_500 + 2_500 * place
+            rent = 40_500 + 2_500 * place + 2_500 * (number // 12)
             story.pay(flatmate.user_id, lessee, rent, "Rent 🏠", story.at(month_us, 1, 3), audience=Audience.PRIVATE)
-    payer = home[0].user_id
-    for bill, low, high, day in (("Electricity ⚡", 4_000, 14_000, 6), ("Internet", 5_999, 6_000, 11)):
+    for payer, bill, low, high, day in (
+        (home[0].user_id, "Electricity ⚡", 8_000, 24_000, 6),
+        (home[-1].user_id, "Internet", 5_999, 6_000, 11),
+    )[number % 2 :]:  # electricity every other month
         share, when_us = rng.randrange(low, high) // len(home), story.at(month_us, day, day)
         for flatmate in home:
             if flatmate.user_id != payer:
                 story.charge(payer, flatmate.user_id, share, bill, when_us)
-    for _ in range(rng.randint(1, 4)):
+    for _ in range(rng.randint(1, 2)):
         one, other = rng.sample([person.user_id for person in home], 2)
-        story.pay(one, other, rng.randrange(300, 6_000), rng.choice(GROCERIES), story.at(month_us))
+        story.pay(one, other, rng.randrange(900, 9_000), rng.choice(GROCERIES), story.at(month_us))
+
+
+def _go_out(story: _Story, circle: Sequence[int], businesses: Sequence[Person], month_us: int) -> None:
+    """Tell what the first person does each month with friends, some closer than others, and at the café."""
+    rng = story.rng
+    me, *friends = circle
+    weights = [1 / (place + 3) for place in range(len(friends))]
+    for _ in range(rng.randint(2, 3)):
+        (friend,) = rng.choices(friends, weights)
+        notes, low, high = rng.choice(_OUTINGS)
+        cents, note, when_us = rng.randrange(low, high), rng.choice(notes), story.at(month_us)
+        luck = rng.random()
+        if luck < 0.4:  # noqa: PLR2004 - who laid the money out, and who thinks of it first
+            story.charge(friend, me, cents, note, when_us)
+        elif luck < 0.75:  # noqa: PLR2004
+            story.pay(me, friend, cents, note, when_us)
+        else:
+            story.charge(me, friend, cents, note, when_us)
+    for business in businesses if rng.random() < 0.6 else ():  # noqa: PLR2004
+        cents = rng.randrange(900, 5_500)
+        fee = max(10, round(cents * 19 / 1_000))
+        story.pay(me, business.user_id, cents, "☕", story.at(month_us), fee_cents=fee, audience=Audience.PRIVATE)
 
 
 def _eat_out(story: _Story, circle: Sequence[int], month_us: int) -> None:
@@ -217,9 +252,11 @@ def _eat_out(story: _Story, circle: Sequence[int], month_us: int) -> None:
 def _do_a_favour(story: _Story, people: Sequence[Person], month_us: int) -> None:
     """Small things between any two; a coffee from the business carries its fee."""
     rng = story.rng
-    one, other = (person.user_id for person in rng.sample(people, 2))
-    cents, when_us = rng.randrange(100, 9_000), story.at(month_us)
     businesses = {person.user_id for person in people[BUSINESS : BUSINESS + 1]}
+    one, other = (person.user_id for person in rng.sample(people, 2))
+    if one in businesses:  # it asks nobody for favours
+        one, other = other, one
+    cents, when_us = rng.randrange(100, 9_000), story.at(month_us)
     if other in businesses:
         fee = max(10, round(cents * 19 / 1_000))
         story.pay(one, other, cents, "☕", when_us, fee_cents=fee, audience=Audience.PRIVATE)
@@ -245,46 +282,83 @@ def _travel(story: _Story, circle: Sequence[int]) -> None:
                     story.charge(host, other, share, note, when_us)
 
 
-def _meet_trouble(story: _Story, people: Sequence[Person]) -> None:
+def _meet_trouble(story: _Story, persons: Sequence[Person]) -> None:
     """Tell what every seed must have, for the first person above all: the strange notes, and requests of every age."""
-    rng, now_us = story.rng, story.now_us
-    me, others = people[0].user_id, [person.user_id for person in people[1:]]
+    rng = story.rng
+    me, others = persons[0].user_id, [person.user_id for person in persons[1:]]
     for place, note in enumerate((*STRANGE, *ALONE)):
-        when_us = now_us - (20 + 17 * place) * DAY_US - rng.randrange(86_400) * SECOND_US
+        when_us = story.ago(20 + 17 * place)
         story.pay(me, others[place % len(others)], rng.randrange(100, 5_000), note, when_us)
-    ages = (4 * HOUR_US, 20 * HOUR_US, 3 * DAY_US, 6 * DAY_US, 12 * DAY_US, 25 * DAY_US, 45 * DAY_US, 75 * DAY_US,
-            100 * DAY_US, 200 * DAY_US)  # fmt: skip
-    for place, age_us in enumerate(ages):
-        other, cents = others[place % len(others)], rng.randrange(500, 9_000)
-        before_us = now_us - age_us
-        story.charge(me, other, cents, rng.choice(DINNERS), before_us, status=Status.PENDING)
-        story.charge(other, me, cents + 150, rng.choice(CONCERTS), before_us - HOUR_US, status=Status.PENDING)
+    _wait_for_answers(story, me, others)
     for place, days in enumerate((9, 130, 290)):
-        before_us = now_us - days * DAY_US
-        story.pay(me, others[place % len(others)], 40_000 + 100 * days, "Deposit", before_us, status=Status.FAILED)
+        cents = 40_000 + 100 * days
+        story.pay(me, others[place % len(others)], cents, "Deposit", story.ago(days), status=Status.FAILED)
     for place, days in enumerate((40, 220)):
-        before_us, other = now_us - days * DAY_US, others[place % len(others)]
-        undone_us = before_us + 2 * DAY_US
+        before_us, cents = story.ago(days), rng.randrange(900, 4_000)
+        undone_us = before_us + rng.randrange(3 * HOUR_US, 2 * DAY_US) // SECOND_US * SECOND_US
         story.charge(
-            me, other, 2_500, "Wrong person, sorry", before_us, status=Status.CANCELLED, completed_us=undone_us
+            me,
+            others[place % len(others)],
+            cents,
+            "Wrong person, sorry",
+            before_us,
+            status=Status.CANCELLED,
+            completed_us=undone_us,
         )
-    story.pay(me, others[0], 12_000, "Moving van, needed today", now_us - 64 * DAY_US, fee_cents=210)
-    for person in (me, others[1]):
-        story.pay(person, "auntie@example.net", 3_000, "Happy birthday 🎂", now_us - 2 * DAY_US, status=Status.PENDING)
-        story.pay(person, "15555550142", 1_850, "Cab", now_us - 8 * DAY_US, status=Status.PENDING)
-        story.charge(person, "15555550177", 2_200, "Your half", now_us - 31 * DAY_US, status=Status.PENDING)
-        sent_us = now_us - 120 * DAY_US
-        back_us = sent_us + 30 * DAY_US
-        story.pay(
-            person,
-            "old.address@example.net",
-            4_400,
-            "For the tickets",
-            sent_us,
-            status=Status.EXPIRED,
-            completed_us=back_us,
-            refund_us=back_us,
-        )
+    story.pay(me, others[0], 12_000, "Moving van, needed today", story.ago(64), fee_cents=210)
+    _write_to_strangers(story, me, 0)
+    for number, person in enumerate(others[::STRANGERS_EACH], 1):
+        _write_to_strangers(story, person, number)
+
+
+def _wait_for_answers(story: _Story, me: int, others: Sequence[int]) -> None:
+    """Ask and be asked for money that is not there yet; no two of these requests look like each other's answer."""
+    rng = story.rng
+    sums = rng.sample(range(2, 31), len(_ASKED_DAYS) + len(_ASKING_DAYS))
+    askers, asked = others[::2], others[1::2] or others
+    for place, days in enumerate(_ASKED_DAYS):
+        cents, note = 300 * sums.pop() + rng.randrange(100), rng.choice(DINNERS)
+        story.charge(me, asked[place % len(asked)], cents, note, story.ago(days), status=Status.PENDING)
+    for place, days in enumerate(_ASKING_DAYS):
+        cents, note = 300 * sums.pop() + rng.randrange(100), rng.choice(CONCERTS)
+        story.charge(askers[place % len(askers)], me, cents, note, story.ago(days), status=Status.PENDING)
+
+
+def _write_to_strangers(story: _Story, person: int, number: int) -> None:
+    """Pay and ask people who have no account, each person other ones; one payment comes back unclaimed."""
+    rng, unlike = story.rng, f".{number}" if number else ""
+    phones = (15_555_550_142 + 2 * number, 15_555_550_177 + 200 * number)
+    story.pay(
+        person,
+        f"auntie{unlike}@example.net",
+        rng.randrange(2_000, 6_000),
+        "Happy birthday 🎂",
+        story.ago(2 + number % 20),
+        status=Status.PENDING,
+    )
+    story.pay(
+        person, str(phones[0]), rng.randrange(900, 3_000), "Cab", story.ago(8 + number % 30), status=Status.PENDING
+    )
+    story.charge(
+        person,
+        str(phones[1]),
+        rng.randrange(1_200, 4_000),
+        "Your half",
+        story.ago(31 + number % 60),
+        status=Status.PENDING,
+    )
+    sent_us = story.ago(120 + number % 90)
+    back_us = sent_us + 30 * DAY_US
+    story.pay(
+        person,
+        f"old.address{unlike}@example.net",
+        4_400 + 100 * number % 3_700,
+        "For the tickets",
+        sent_us,
+        status=Status.EXPIRED,
+        completed_us=back_us,
+        refund_us=back_us,
+    )
 
 
 def _numbered(drafts: Sequence[_Draft]) -> list[Payment]:

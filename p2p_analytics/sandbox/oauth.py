@@ -124,16 +124,15 @@ class Authorization:
         application = self._tokens.registry.application(parameters.required("client_id"))
         if application is None:
             raise UnknownClientError("No application has this client_id.")
-        redirect_url = redirects.destination(application, parameters.one("redirect_uri"), strict=self._strict)
+        redirect_url = redirects.destination(application, parameters.exact("redirect_uri"), strict=self._strict)
         response_type = parameters.one("response_type") or "token"
         if response_type not in ("token", "code"):
             raise ResponseTypeError("response_type must be token or code.")
         if response_type == "code" and application.secret_digest is None:
             raise UnapprovedClientError("This application has no secret, so it cannot redeem a code: register one.")
         scopes = rules.scopes(parameters.required("scope"))
-        # To the letter, with any blanks: the application compares it with what it sent.
-        state = next((value for name, value in pairs if name == "state" and value.strip()), None)
-        given = {name: parameters.one(name) for name in _PARAMETERS} | {"state": parameters.one("state") and state}
+        state = parameters.exact("state")  # to the letter: the application compares it with what it sent
+        given = {name: parameters.exact(name) for name in _PARAMETERS}
         query = tuple((name, value) for name, value in given.items() if value is not None)
         return _Asked(application, scopes, redirect_url, response_type == "code", state, query)
 
@@ -167,6 +166,13 @@ def _sent(asked: _Asked, outcome: dict[str, str]) -> Response:
     """Send the browser to the application."""
     if asked.state is not None:
         outcome |= {"state": asked.state}
-    joint = "&" if urlsplit(asked.redirect_url).query else "?"
-    address = asked.redirect_url.rstrip("?") + joint + urlencode(outcome)
+    address = asked.redirect_url + _joint(asked.redirect_url) + urlencode(outcome)
     return Response(status_code=303, headers={**pages.LEAVING, "Location": address})
+
+
+def _joint(url: str) -> str:
+    """Return what stands between a redirect URL, which stays as it is, and the parameters that are added to it."""
+    _, mark, query = url.partition("?")
+    if not mark:
+        return "?"
+    return "&" if query and not query.endswith("&") else ""

@@ -19,15 +19,15 @@ from p2p_analytics.sandbox.errors import (
     NoTokenError,
     UnknownScopeError,
 )
-from p2p_analytics.sandbox.store import LARGEST, PaymentFilter
+from p2p_analytics.sandbox.store import LARGEST, PaymentFilter, count_streams
 from p2p_analytics.vocabulary import PAGE_SIZE_DEFAULT, PAGE_SIZE_MAXIMUM, TOKEN_PARAMETER, Action, Scope, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 _Word = TypeVar("_Word", bound=StrEnum)
 
-MOST_ACTORS: Final = 100
+MOST_COMBINATIONS: Final = 64  # of an actor, an action and a status: each is a search of its own
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ID: Final = re.compile(r"[1-9]\d{0,18}", re.ASCII)
 _WHOLE: Final = re.compile(r"[+ ]?\d{1,4000}", re.ASCII)
@@ -41,7 +41,10 @@ class Parameters:
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
         self._values: dict[str, list[str]] = {}
+        self._as_they_came: dict[str, list[str]] = {}
         for name, value in pairs:
+            if value:
+                self._as_they_came.setdefault(name, []).append(value)
             if value.strip():
                 self._values.setdefault(name, []).append(value)
 
@@ -50,15 +53,17 @@ class Parameters:
         return [(name, value) for name, values in self._values.items() for value in values]
 
     def one(self, name: str) -> str | None:
-        """Return the one value of a parameter, None where it is not given."""
-        values = self._values.get(name, [])
-        if len(values) > 1:
-            raise InvalidParameterError(f"The parameter {name} is given more than once; give it once.")
-        return values[0].strip() if values else None
+        """Return the one value of a parameter, without spaces around it; None where it is not given."""
+        value = _only(name, self._values)
+        return None if value is None else value.strip()
 
     def verbatim(self, name: str) -> str:
         """Return the one value of a given parameter with the spaces at its ends."""
         return self._values[name][0]
+
+    def exact(self, name: str) -> str | None:
+        """Return the one value of a parameter as it came, its spaces too; None where it is not given or empty."""
+        return _only(name, self._as_they_came)
 
     def required(self, name: str) -> str:
         """Return the one value of a parameter that must be given."""
@@ -92,8 +97,6 @@ def payment_list(parameters: Parameters) -> PaymentList:
     given = {name: parameters.one(name) for name in ("action", "actor", "status", "after", "before")}
     limit = page_size(parameters)
     actors = tuple(sorted({_actor(word) for word in _words(given["actor"])}))
-    if len(actors) > MOST_ACTORS:
-        raise InvalidParameterError(f"actor names more than {MOST_ACTORS} users; ask for fewer at a time.")
     wanted = PaymentFilter(
         actions=_closed("action", given["action"], Action, several=False),
         statuses=_closed("status", given["status"], Status, several=True),
@@ -101,6 +104,10 @@ def payment_list(parameters: Parameters) -> PaymentList:
         after_us=-LARGEST if given["after"] is None else instant_us("after", given["after"]),
         before_us=LARGEST if given["before"] is None else instant_us("before", given["before"]),
     )
+    if count_streams(wanted) > MOST_COMBINATIONS:
+        raise InvalidParameterError(
+            f"actor, action and status make more than {MOST_COMBINATIONS} combinations; ask for fewer actors at a time."
+        )
     carried = {name: value for name, value in given.items() if value is not None and name != "before"}
     return PaymentList(wanted, limit, {"limit": str(limit), **carried})
 
@@ -138,6 +145,8 @@ def instant_us(name: str, text: str) -> int:
         raise InvalidParameterError(f"{name} must be a datetime like 2024-05-31T18:30:00Z or a date like 2024-05-31.")
     day, clock, fraction, sign, hours, minutes = match.groups()
     offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0)) * (-1 if sign == "-" else 1)
+    if int(hours or 0) > 23 or int(minutes or 0) > 59:  # noqa: PLR2004 - a day's clock
+        raise InvalidParameterError(f"{name} has an offset that does not exist.")
     try:
         moment = datetime.fromisoformat(f"{day}T{clock or '00:00:00'}+00:00")
     except ValueError:
@@ -176,6 +185,13 @@ def scopes(text: str) -> frozenset[Scope]:
         return frozenset(Scope(word) for word in words)
     except ValueError:
         raise UnknownScopeError(f"scope holds an unknown word; the scopes are {', '.join(Scope)}.") from None
+
+
+def _only(name: str, given: Mapping[str, list[str]]) -> str | None:
+    values = given.get(name, [])
+    if len(values) > 1:
+        raise InvalidParameterError(f"The parameter {name} is given more than once; give it once.")
+    return values[0] if values else None
 
 
 def _words(text: str | None) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import socket
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 HOST: Final = "127.0.0.1"
+_THREAD: Final = "p2p-sandbox"
 _START_SECONDS: Final = 20.0
 _STOP_SECONDS: Final = 10.0
 
@@ -46,8 +48,9 @@ def running(application: ASGIApp, listener: socket.socket) -> Iterator[None]:
         application, access_log=False, log_config=None, lifespan="off", server_header=False, timeout_graceful_shutdown=2
     )
     logging.getLogger("uvicorn.access").addFilter(_holds_no_token)
+    logging.getLogger("uvicorn.error").addFilter(_is_no_cut_request)
     server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="p2p-sandbox", daemon=True)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name=_THREAD, daemon=True)
     thread.start()
     deadline = time.monotonic() + _START_SECONDS
     while not server.started:
@@ -60,6 +63,14 @@ def running(application: ASGIApp, listener: socket.socket) -> Iterator[None]:
     finally:
         server.should_exit = True
         thread.join(_STOP_SECONDS)
+
+
+def _is_no_cut_request(record: logging.LogRecord) -> bool:
+    """Pass what is not about requests that a stop cuts off: whoever stops a sandbox means to end them too."""
+    if record.threadName != _THREAD:
+        return True
+    cut = record.exc_info is not None and isinstance(record.exc_info[1], asyncio.CancelledError)
+    return not cut and not str(record.msg).startswith("Cancel ")
 
 
 def _holds_no_token(record: logging.LogRecord) -> bool:

@@ -79,7 +79,8 @@ class SandboxServer:
     base_url : str
         ``http://127.0.0.1:PORT/v1``, from `__enter__` on.
     requests : list of (method, path with query)
-        Each request that reached the server outside ``/oauth/``, the access token left out; a long-running
+        Each request that reached the server outside ``/oauth/``, the access token left out, and *** for
+        whatever else could be one; a long-running
         server forgets the oldest.
     store : Store
         The database, for tests that fill it themselves.
@@ -90,7 +91,7 @@ class SandboxServer:
     ------
     SettingError
         The settings make no town, the file holds another one, the port is taken, or the web
-        framework is not installed.
+        framework is not installed; or it is running already, or not running where it has to.
     """
 
     def __init__(  # noqa: PLR0913 - each is one setting of the town or of the server
@@ -125,6 +126,8 @@ class SandboxServer:
 
     def __enter__(self) -> Self:
         """Build the town and start to answer; returns when the first request can be sent."""
+        if self._store is not None:
+            raise SettingError("The sandbox is running already; stop it first, or make another one.")
         if not 0 <= self._latency <= 60:  # noqa: PLR2004 - a minute is more than any client waits
             raise SettingError("latency is in seconds, from 0 to 60.")
         if self._dialect not in DIALECTS:
@@ -137,6 +140,7 @@ class SandboxServer:
                 )
                 path = Path(folder) / "sandbox.sqlite"
             self._store = Store(path)
+            stack.callback(setattr, self, "_store", None)
             stack.callback(self._store.close)
             self._fill(self._store)
             listener = stack.enter_context(listen(self._port))
@@ -146,23 +150,22 @@ class SandboxServer:
             stack.enter_context(running(self._application(tokens), listener))
             self._tokens = tokens
             self._stack = stack.pop_all()
+        # Also keeps a server that nobody holds any longer whole until then.
+        atexit.register(self.stop)
         return self
 
     def __exit__(self, *_: object) -> None:
         """Stop answering, close the database, remove the temporary folder."""
         self._now = self.now
+        atexit.unregister(self.stop)
         self._stack.close()
-        self._store = None
 
     def start(self) -> Self:
         """Start without a ``with`` block, as a notebook does; `stop` ends it, or else the end of Python."""
-        self.__enter__()
-        atexit.register(self.stop)
-        return self
+        return self.__enter__()
 
     def stop(self) -> None:
         """End what `start` began; a server that does not run stays as it is."""
-        atexit.unregister(self.stop)
         self.__exit__()
 
     @property
@@ -210,11 +213,11 @@ class SandboxServer:
             granted = [Scope(scope) for scope in scopes] or READ_SCOPES
         except ValueError:
             raise SettingError(f"The scopes are {', '.join(Scope)}.") from None
-        return self._tokens.issue(self._user_id(user), granted, seconds)
+        return self._issued().issue(self._user_id(user), granted, seconds)
 
     def expire(self, token: str) -> None:
         """End the life of a token now."""
-        self._tokens.expire(token)
+        self._issued().expire(token)
 
     def authorize_url(
         self,
@@ -356,6 +359,11 @@ class SandboxServer:
     def _transitions(self) -> Transitions:
         return Transitions(self.store)
 
+    def _issued(self) -> Tokens:
+        """Return the tokens of the running server."""
+        _ = self.store  # which raises where nothing runs
+        return self._tokens
+
     def _fill(self, store: Store) -> None:
         people, years = self._size
         wanted = {
@@ -375,7 +383,8 @@ class SandboxServer:
                 banks=[TEST_USER.user_id],  # its charges settle whatever it holds
                 now_us=town.microseconds(self._start),
             )
-        elif any(found.get(name) != value for name, value in wanted.items()):
+            found = store.settings()
+        if any(found.get(name) != value for name, value in wanted.items()):
             made = ", ".join(f"{name} {found.get(name)}" for name in wanted)
             raise SettingError(f"{store.path} holds another town ({made}); choose another file or the same settings.")
 

@@ -14,6 +14,7 @@ import itertools
 import os
 import sqlite3
 import threading
+import zlib
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -66,6 +67,8 @@ CREATE INDEX party_kind ON party (user_id, action, status, date_us, payment_id);
 CREATE INDEX party_actor ON party (user_id, actor_id, date_us, payment_id);
 CREATE INDEX party_actor_kind ON party (user_id, actor_id, action, status, date_us, payment_id);
 """
+# A file of another schema is refused, instead of failing at the first query that meets the difference.
+_SCHEMA_VERSION: Final = zlib.crc32(_SCHEMA.encode()) & 0x7FFFFFFF
 
 _RANGE: Final = "date_us > ? AND date_us < ? ORDER BY date_us DESC, payment_id DESC LIMIT ?"
 _KEYS: Final = "SELECT date_us, payment_id FROM party"
@@ -148,7 +151,7 @@ class PaymentFilter:
 
 
 class Store:
-    """One database file: a connection for each thread that reads, one for all that write, behind a lock.
+    """One database file: a connection for each living thread that reads, one for all that write, behind a lock.
 
     Raises
     ------
@@ -159,7 +162,8 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._local = threading.local()
-        self._all: list[sqlite3.Connection] = []
+        self._all: dict[threading.Thread | None, sqlite3.Connection] = {}  # None: the one that writes
+        self._closed = False
         self._listing = threading.Lock()
         self._writing = threading.Lock()
         self._writer: sqlite3.Connection | None = None
@@ -170,24 +174,29 @@ class Store:
         """The calling thread's own connection; inside `writing` the one that writes, so that it reads what it wrote."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            connection = self._local.connection = self._connect("NORMAL")
+            connection = self._local.connection = self._connect("NORMAL", threading.current_thread())
         return connection
 
-    def _connect(self, synchronous: str) -> sqlite3.Connection:
-        # One thread at a time uses a connection, but not always the same one: writes, and `close`.
-        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=10)
+    def _connect(self, synchronous: str, user: threading.Thread | None) -> sqlite3.Connection:
         with self._listing:
-            self._all.append(connection)
+            if self._closed:
+                raise SettingError("The sandbox's database is closed: the sandbox has stopped.")
+            for ended in [thread for thread in self._all if thread is not None and not thread.is_alive()]:
+                self._all.pop(ended).close()
+            # One thread at a time uses a connection, but not always the same one: writes, and closing.
+            connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=10)
+            self._all[user] = connection
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.execute("PRAGMA foreign_keys = ON")
         return connection
 
     def close(self) -> None:
-        """Close every thread's connection."""
+        """Close every thread's connection; nothing can be asked afterwards."""
         with self._listing:
+            self._closed = True
             while self._all:
-                self._all.pop().close()
+                self._all.popitem()[1].close()
         self._local = threading.local()
         self._writer = None
 
@@ -209,7 +218,7 @@ class Store:
         """
         with self._writing:
             if self._writer is None:
-                self._writer = self._connect("FULL")
+                self._writer = self._connect("FULL", None)
             connection, own = self._writer, getattr(self._local, "connection", None)
             connection.execute("BEGIN IMMEDIATE")
             self._local.connection = connection
@@ -231,7 +240,7 @@ class Store:
         Raises
         ------
         SettingError
-            The file is no sandbox database.
+            The file is no sandbox database, or one of another version.
         """
         try:
             tables = {
@@ -239,6 +248,9 @@ class Store:
             }
             if not tables:
                 return {}
+            version = self.connection.execute("PRAGMA user_version").fetchone()[0]
+            if version != _SCHEMA_VERSION:
+                raise SettingError(f"{self.path} was made by another version of the sandbox; choose another file.")
             return dict(self.connection.execute("SELECT name, value FROM settings"))
         except sqlite3.DatabaseError:
             raise SettingError(f"{self.path} is no sandbox database; choose another file.") from None
@@ -254,11 +266,17 @@ class Store:
         banks: Iterable[int] = (),
         now_us: int = 0,
     ) -> None:
-        """Make the tables and fill them, all or nothing; `trusts` are pairs of who trusts and who is trusted."""
+        """Make the tables and fill them, all or nothing; nothing where another process was faster.
+
+        `trusts` are pairs of who trusts and who is trusted.
+        """
         both_ways = [pair for one, other in friendships for pair in ((one, other), (other, one))]
         with self.writing() as connection:
+            if connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table'").fetchone():
+                return
             for statement in (*_SCHEMA.split(";"), *ledger.SCHEMA):
                 connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
             _insert(connection, "settings", list(settings.items()))
             _insert(connection, "users", list(people))
             _insert(connection, "friendships", both_ways)
@@ -377,6 +395,11 @@ def _claim(path: Path) -> None:
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
     elif header[:16] != b"SQLite format 3\0" or int.from_bytes(header[68:72], "big") != _APPLICATION_ID:
         raise SettingError(f"{path} is no sandbox database; choose another file.")
+
+
+def count_streams(wanted: PaymentFilter) -> int:
+    """Return how many index ranges a page of these payments is merged from; its cost grows with that."""
+    return sum(1 for _ in _streams(0, wanted))
 
 
 def _streams(user_id: int, wanted: PaymentFilter) -> Iterator[tuple[str, tuple[object, ...]]]:

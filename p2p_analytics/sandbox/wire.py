@@ -94,12 +94,18 @@ def listed_payment(payment: Payment, people: Mapping[int, Person]) -> Json:
     }
 
 
-def payment(payment: Payment, people: Mapping[int, Person], refund: Payment | None) -> Json:
-    """Return a Payment with all its fields; a refund is a payment whose own refund is null."""
+def payment(payment: Payment, people: Mapping[int, Person], refund: Payment | None, *, to_party: bool = True) -> Json:
+    """Return a Payment with all its fields; a refund is a payment whose own refund is null.
+
+    Whoever is no party to it sees neither the refund nor the address that it was sent to.
+    """
+    listed = listed_payment(payment, people)
+    if not to_party:
+        listed["target"] |= {"email": None, "phone": None}
     return {
-        **listed_payment(payment, people),
+        **listed,
         "fee": None if payment.fee_cents is None else {"amount": SPOKEN.get().amount(payment.fee_cents)},
-        "refund": None if refund is None else _refund(refund, people),
+        "refund": None if refund is None or not to_party else _refund(refund, people),
         "medium": SPOKEN.get().medium(payment.medium),
     }
 

@@ -100,6 +100,29 @@ def test_a_redirect_with_a_query_of_its_own(own: SandboxServer) -> None:
     assert re.fullmatch(r"https://app\.example/cb\?keep=1&access_token=[\w-]{43}", landed)
 
 
+@pytest.mark.parametrize(
+    ("redirect", "begin"),
+    [
+        ("http://127.0.0.1/cb", "http://127.0.0.1/cb?access_token="),
+        ("http://127.0.0.1/cb?", "http://127.0.0.1/cb?access_token="),
+        ("http://127.0.0.1/cb?x=what?", "http://127.0.0.1/cb?x=what?&access_token="),
+        ("http://127.0.0.1/cb??", "http://127.0.0.1/cb??&access_token="),
+        ("http://127.0.0.1/cb?a=1&", "http://127.0.0.1/cb?a=1&access_token="),
+        ("http://127.0.0.1?x", "http://127.0.0.1?x&access_token="),
+    ],
+)
+def test_a_redirect_is_not_rewritten(own: SandboxServer, redirect: str, begin: str) -> None:
+    """The answer is appended to the redirect URL, every letter of which stays."""
+    assert own.sign_in(own.authorize_url(redirect_uri=redirect), own.viewer).startswith(begin)
+
+
+@pytest.mark.parametrize("state", [" a b ", " ", "%20+%2B", "a\r\nb", "🙂 ", "x" * 3_000])
+def test_state_comes_back_to_the_letter(own: SandboxServer, state: str) -> None:
+    """A state is the application's own text: its spaces and signs come back as they were."""
+    landed = own.sign_in(own.authorize_url(state=state), own.viewer)
+    assert parse_qs(urlsplit(landed).query, keep_blank_values=True, strict_parsing=True)["state"] == [state]
+
+
 @pytest.mark.parametrize("text", ["access_profile access_friends", "access_profile,access_friends",
                                   " access_friends, access_profile ,access_profile"])  # fmt: skip
 def test_scopes_by_space_comma_or_both(ask: Asking, own: SandboxServer, text: str) -> None:
@@ -200,6 +223,8 @@ def test_loopback_redirects(own: SandboxServer, tab: requests.Session, redirect:
 def test_a_consent_form_needs_its_ticket(own: SandboxServer, tab: requests.Session) -> None:
     """A consent without ticket, with another one, replayed, or of the sign-in step: 403, no redirect."""
     url = f"{own.base_url}/oauth/consent"
+    sign_in = tab.get(address(own, client_id="1001", scope="access_profile"), timeout=10)
+    assert decide(own, tab, sign_in, "allow").status_code == 403
     page = consent_page(own, tab)
     for form in ({"decision": "allow"}, {"decision": "allow", "ticket": "guess"}):
         assert tab.post(url, data=form, timeout=10, allow_redirects=False).status_code == 403
@@ -222,6 +247,24 @@ def test_a_ticket_belongs_to_its_browser(own: SandboxServer, tab: requests.Sessi
         other.get(address(own, client_id="1001", scope="access_profile"), timeout=10)
         assert decide(own, other, page, "allow").status_code == 403
     assert decide(own, tab, page, "deny").status_code == 303
+
+
+def test_a_planted_session_is_not_taken(own: SandboxServer, tab: requests.Session) -> None:
+    """A cookie that somebody put into the browser is replaced at the sign-in, so who planted it is not signed in."""
+    planted = "p" * 43
+    cookie = f"sandbox_session_{urlsplit(own.base_url).port}"
+    tab.cookies.set(cookie, planted, domain="127.0.0.1", path="/v1")
+    start = tab.get(address(own, client_id="1001", scope="access_profile"), timeout=10)
+    form = {**fields(start.text), "username": own.viewer}
+    consent = tab.post(f"{own.base_url}/oauth/sign-in", data=form, timeout=10)
+    assert consent.cookies[cookie] != planted
+    agreed = {**fields(consent.text), "decision": "allow"}
+    with requests.Session() as thief:
+        thief.trust_env = False
+        thief.headers["Cookie"] = f"{cookie}={planted}"
+        answer = thief.post(f"{own.base_url}/oauth/consent", data=agreed, timeout=10, allow_redirects=False)
+        assert answer.status_code == 403
+    assert decide(own, tab, consent, "allow").status_code == 303
 
 
 def test_the_cookie(own: SandboxServer, tab: requests.Session) -> None:

@@ -91,7 +91,8 @@ def test_every_spelling_of_a_bound(ask: Asking, crafted: SandboxServer, text: st
 @pytest.mark.parametrize(
     "text",
     ["yesterday", "1709294400", "2024-02-30", "2024-13-01", "0000-00-00", "2024-03-01T25:00:00Z",
-     "2024-03-01T12:00:60Z", "2024-03-01T12",
+     "2024-03-01T12:00:60Z", "2024-03-01T12:00:00+99:99", "2024-03-01T12:00:00-24:00", "2024-03-01T12:00:00+01:60",
+     "2024-03-01T12",
      "99999-01-01", "2024-03-01T12:00:00ZZ", "\u0662\u0660\u0662\u0664-03-01", "2024-03-01\x00"],
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["before", "after"])
@@ -208,6 +209,18 @@ def test_a_large_history_pages_completely(ask: Asking) -> None:
 def test_unknown_words_are_refused(ask: Asking, filters: dict[str, str]) -> None:
     """A word outside the document's closed lists, or an actor that is no id, is refused, never ignored."""
     assert ask().refused("/payments", **filters) == (400, "400")
+
+
+@pytest.mark.parametrize(
+    ("actors", "filters"),
+    [(64, {}), (64, {"action": "pay", "status": "settled"}), (32, {"status": "settled"}),
+     (8, {"status": "settled,pending,failed,cancelled"}), (64, {"status": "settled,pending,failed,expired,cancelled"})],
+)  # fmt: skip
+def test_too_many_combinations(ask: Asking, actors: int, filters: dict[str, str]) -> None:
+    """Up to 64 combinations of actor, action and status are served, one more is refused; a filter of all is none."""
+    me = ask()
+    assert me.get("/payments", actor=",".join(map(str, range(1, actors + 1))), **filters).status_code == 200
+    assert me.refused("/payments", actor=",".join(map(str, range(1, actors + 2))), **filters) == (400, "400")
 
 
 def test_a_parameter_given_twice(ask: Asking, server: SandboxServer) -> None:

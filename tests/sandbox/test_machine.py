@@ -68,7 +68,6 @@ class Books(RuleBasedStateMachine):
             [*map(person, PEOPLE), TEST_USER],
             friendships,
             [],
-            [],
             trusts=[(1, 2), (2, 1)],
             banks=[TEST],
         )

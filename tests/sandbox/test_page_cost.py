@@ -35,10 +35,23 @@ STATUS_FILTERS = (
 )
 ACTORS = ("", str(ME), str(ME + 1), str(ME + 2), f"{ME},{ME + 1},{ME + 2},{ME + 3}")
 TIMES = ({}, {"before": "2020-09-20T00:00:00"}, {"after": "2020-09-14", "before": "2020-09-16T12:00:00Z"})
+CROWDS = {1: 60, 2: 32, 5: 12, 8: 8}  # actors at most, where so many actions and statuses are filtered
+CROWDED = [
+    {"action": action, "status": status, "actor": ",".join(str(ME + n) for n in range(CROWDS[kinds])), **times}
+    for times in TIMES
+    for action, status, kinds in (
+        ("", "", 1),
+        ("pay", "settled", 1),
+        ("", "settled", 2),
+        ("charge", "settled,pending", 2),
+        ("pay", ",".join(STATUSES), 5),
+        ("", "settled,pending,failed,cancelled", 8),
+    )
+]
 FILTERS = [
     {"action": action, "status": status, "actor": actor, **times}
     for action, status, actor, times in itertools.product(ACTIONS, STATUS_FILTERS, ACTORS, TIMES)
-]
+] + CROWDED
 
 
 @pytest.fixture(scope="module")

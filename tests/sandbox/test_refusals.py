@@ -124,13 +124,13 @@ def test_unknown_paths(server: SandboxServer, target: str) -> None:
 @pytest.mark.parametrize(
     ("method", "target", "allow"),
     [
-        ("POST", "/v1/me", "GET"),
-        ("DELETE", "/v1/payments/1", "GET, PUT"),
-        ("PATCH", "/v1/oauth/authorize", "GET"),
+        ("POST", "/v1/me", "GET, HEAD"),
+        ("DELETE", "/v1/payments/1", "GET, HEAD, PUT"),
+        ("PATCH", "/v1/oauth/authorize", "GET, HEAD"),
         ("GET", "/v1/oauth/consent", "POST"),
         ("GET", "/v1/oauth/access_token", "POST"),
-        ("PUT", "/v1/account/developer", "GET, POST"),
-        ("PROPFIND", "/v1/payments", "GET, POST"),
+        ("PUT", "/v1/account/developer", "GET, HEAD, POST"),
+        ("PROPFIND", "/v1/payments", "GET, HEAD, POST"),
     ],
 )
 def test_wrong_method(server: SandboxServer, method: str, target: str, allow: str) -> None:
@@ -138,6 +138,27 @@ def test_wrong_method(server: SandboxServer, method: str, target: str, allow: st
     status, headers, body = send(server, method, target)
     assert (status, envelope(status, body)) == (405, "405")
     assert headers["allow"] == allow
+
+
+@pytest.mark.parametrize(("path", "status"), [("/me", 200), ("/payments", 200), ("/nothing", 404)])
+def test_head(server: SandboxServer, path: str, status: int) -> None:
+    """HEAD answers as GET does, with the same length, and without the body (RFC 9110)."""
+    target = f"/v1{path}?access_token={server.token(server.viewer)}"
+    got, headers, body = send(server, "GET", target)
+    head, head_headers, nothing = send(server, "HEAD", target)
+    assert (got, head, nothing) == (status, status, b"")
+    assert head_headers["content-length"] == headers["content-length"] == str(len(body))
+
+
+@pytest.mark.parametrize("path", ["/me", "/payments", "/nothing", "/payments/1"])
+@pytest.mark.parametrize("token", [True, False])
+def test_headers_of_answers(server: SandboxServer, path: str, token: bool) -> None:  # noqa: FBT001
+    """Data and errors are for a private cache at most, and are JSON whatever a browser guesses."""
+    query = f"?access_token={server.token(server.viewer)}" if token else ""
+    _, headers, _ = send(server, "GET", f"/v1{path}{query}")
+    assert headers["cache-control"] == "private"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["content-type"] == "application/json"
 
 
 @pytest.mark.parametrize(

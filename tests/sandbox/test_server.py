@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -26,7 +27,6 @@ from p2p_analytics.sandbox.errors import SandboxError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     Asking = Callable[..., Any]
 
@@ -106,6 +106,47 @@ def test_a_database_file_is_used_again(ask: Asking, tmp_path: Path) -> None:
         pass
 
 
+TOWN = """
+import sys
+from p2p_analytics.sandbox import SandboxServer
+with SandboxServer(5, people=20, years=2, db=sys.argv[1]) as server:
+    print(len(server.people), flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_several_processes_share_a_new_file(tmp_path: Path) -> None:
+    """Three processes that start on the same new file at once all serve the town that one of them made."""
+    with contextlib.ExitStack() as stack:
+        processes = [
+            stack.enter_context(
+                subprocess.Popen(  # noqa: S603 - our own code
+                    [sys.executable, "-c", TOWN, str(tmp_path / "db")],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            for _ in range(3)
+        ]
+        lines = [process.stdout.readline() for process in processes]
+        outcomes = [process.communicate(timeout=20) for process in processes]
+    assert (lines, outcomes) == (["20\n"] * 3, [("", "")] * 3)
+
+
+def test_a_file_of_another_version(tmp_path: Path) -> None:
+    """A file whose tables another version of the sandbox made is refused, instead of failing at some request."""
+    path = tmp_path / "db"
+    with SandboxServer(people=3, years=1, db=path):
+        pass
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        connection.execute(f"PRAGMA user_version = {version - 1}")
+    with pytest.raises(SettingError, match="another version"), SandboxServer(people=3, years=1, db=path):
+        pass
+
+
 def foreign_database() -> bytes:
     """Return a database of something else."""
     connection = sqlite3.connect(":memory:")
@@ -169,6 +210,106 @@ def test_requests_are_counted_without_the_token(ask: Asking) -> None:
         assert own.requests == [
             ("GET", "/v1/payments?limit=3&status=settled,pending"), ("GET", "/v1/me"), ("GET", "/v1/nothing"),
         ]  # fmt: skip
+
+
+def test_a_token_in_an_odd_place_is_not_kept(ask: Asking) -> None:
+    """A token in the path, behind a semicolon, under another name or as a name is not among the counted requests."""
+    with SandboxServer(people=3, years=1) as own:
+        me = ask(on=own)
+        token = me.token
+        for odd in (f"/me;access_token={token}", f"/me/{token}", f"/me{token}", f"/me?x=1;access_token={token}",
+                    f"/me?{token}", f"/payments?actor=1,{token}", f"/me?x=%2D{token}"):  # fmt: skip
+            me.session.get(own.base_url + odd, timeout=10)
+        me.get("/users/1234567890123456789")
+        me.session.close()
+        seen = [path for _, path in own.requests]
+    assert len(seen) == 8
+    assert token not in repr(seen)
+    assert seen[1] == "/v1/me/***"
+    assert seen[-1] == "/v1/users/1234567890123456789"
+
+
+def test_a_second_start_is_refused(ask: Asking) -> None:
+    """A running sandbox cannot be started again, which leaves it as it is; a stopped one can, also a failed one."""
+    server = SandboxServer(people=3, years=1).start()
+    try:
+        base_url, threads = server.base_url, running_servers()
+        with pytest.raises(SettingError, match="running already"):
+            server.start()
+        with pytest.raises(SettingError, match="running already"), server:
+            pass
+        assert (server.base_url, running_servers()) == (base_url, threads)
+        assert ask(on=server).get("/me").status_code == 200
+        taken = SandboxServer(people=3, years=1, port=urlsplit(base_url).port)
+        with pytest.raises(SettingError, match="Port"):
+            taken.start()
+    finally:
+        server.stop()
+    with taken:
+        assert taken.viewer == "maya-lindqvist"
+
+
+def test_before_the_start_and_after_the_end() -> None:
+    """Tokens of a server that does not run yet, or any longer: SettingError; its store is closed for good."""
+    server = SandboxServer(people=3, years=1)
+    for stopped in (False, True):
+        if stopped:
+            with server:
+                store, token = server.store, server.token(server.viewer)
+            with pytest.raises(SettingError, match="closed"):
+                store.people()
+        else:
+            token = "none"
+        for call in (lambda: server.token("maya-lindqvist"), lambda token=token: server.expire(token)):
+            with pytest.raises(SettingError, match="not running"):
+                call()
+
+
+def open_files() -> int:
+    """Return how many files this process has open."""
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="this system does not list open files")
+def test_threads_that_end_give_their_files_back() -> None:
+    """200 threads, one after the other, leave no more open files than a few."""
+    with SandboxServer(people=3, years=1) as own:
+        before = open_files()
+        for _ in range(200):
+            thread = threading.Thread(target=own.token, args=(own.viewer,))
+            thread.start()
+            thread.join()
+        assert open_files() <= before + 10
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "with server:\n    ask()",  # a request is in flight at the end of the block
+        "server.__enter__()\nask()",  # nobody ends it
+        "server.__enter__()\ndel server\ngc.collect()\ntime.sleep(0.5)",  # nobody holds it either
+        "server.start()\ndel server\ngc.collect()\ntime.sleep(0.5)",
+    ],
+)
+def test_every_ending_is_quiet(tmp_path: Path, ending: str) -> None:
+    """However a sandbox ends, with a request in flight or because Python ends: nothing printed, nothing left."""
+    code = (
+        "import contextlib, gc, socket, time\n"
+        "from urllib.parse import urlsplit\n"
+        "from p2p_analytics.sandbox import SandboxServer\n"
+        "server = SandboxServer(people=3, years=1, latency=30)\n"
+        "def ask():\n"
+        "    global line\n"
+        "    line = socket.create_connection(('127.0.0.1', urlsplit(server.base_url).port))\n"
+        "    line.sendall(b'GET /v1/me HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n')\n"
+        "    time.sleep(0.3)\n" + ending
+    )
+    ended = subprocess.run(  # noqa: S603 - our own code
+        [sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True, text=True, check=False, timeout=30,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_latency(ask: Asking) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from p2p_analytics.sandbox import SandboxServer, SettingError, town
+from p2p_analytics.sandbox.notes import CONCERTS, DINNERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -191,3 +193,71 @@ def test_settings_that_make_no_town(settings: dict[str, Any]) -> None:
     """Numbers out of range, and a now without a zone, are refused with one sentence."""
     with pytest.raises(SettingError, match=r"^[^.]+\.$"):
         town.build(**settings)
+
+
+@pytest.mark.parametrize("seed", [7, 1, 3, 20_260])
+@pytest.mark.parametrize("people", [3, 12])
+def test_open_requests_are_no_mirror_images(seed: int, people: int) -> None:
+    """No two open requests between the viewer and one person are a day, or two units, apart; none is on the hour."""
+    built = town.build(seed, people=people)
+    me, crafted_us = built.people[0].user_id, town.microseconds(built.now - timedelta(days=210))
+    of: dict[int, list[Any]] = {}
+    for row in built.payments:
+        if row.status == "pending" and row.target_user_id and me in (row.actor_id, row.target_user_id):
+            if row.created_us > crafted_us and row.note in DINNERS + CONCERTS:
+                of.setdefault(row.actor_id + row.target_user_id - me, []).append(row)
+            assert row.created_us // 1_000_000 % 3_600
+    assert sum(map(len, of.values())) >= 16
+    for rows in of.values():
+        for one, other in itertools.combinations(rows, 2):
+            assert abs(one.created_us - other.created_us) > 86_400_000_000
+            assert abs(one.amount_cents - other.amount_cents) > 200
+
+
+def test_the_cafe_is_a_merchant() -> None:
+    """The business has no home and no friends, asks nobody for anything, and is paid for coffee alone."""
+    built = town.build()
+    cafe = built.people[8].user_id
+    rows = [row for row in built.payments if cafe in (row.actor_id, row.target_user_id)]
+    assert len(rows) > 20
+    assert {(row.target_user_id, row.action, row.note) for row in rows} == {(cafe, "pay", "☕")}
+    assert all(row.fee_cents for row in rows)
+    assert cafe not in {one for pair in built.friendships for one in pair}
+
+
+def test_strangers_are_each_persons_own() -> None:
+    """No address gets money or requests from two people; expired payments become more as the town grows."""
+    small, large = town.build(people=12), town.build(people=60)
+    for built in (small, large):
+        sent = [row for row in built.payments if row.target_user_id is None]
+        of: dict[str, set[int]] = {}
+        for row in sent:
+            of.setdefault(row.target_email or row.target_phone, set()).add(row.actor_id)
+        assert {len(actors) for actors in of.values()} == {1}
+        assert len({row.created_us // 1_000_000 for row in sent}) == len(sent)
+    counts = [sum(row.status == "expired" for row in built.payments) for built in (small, large)]
+    assert counts[1] >= 3 * counts[0] > 3
+
+
+@pytest.mark.parametrize("seed", [7, 1, 20_260])
+def test_the_viewers_spending_reads_well(seed: int) -> None:
+    """The rent rises each year and is about half of what the viewer sends; eight others have bars that can be seen."""
+    built = town.build(seed)
+    me = built.people[0].user_id
+    sent: dict[int, int] = {}
+    received, rents = 0, []
+    for row in built.payments:
+        if row.status != "settled" or row.target_user_id is None or row.refund_of is not None:
+            continue
+        if me == (row.target_user_id if row.action == "charge" else row.actor_id):
+            other = row.target_user_id if row.actor_id == me else row.actor_id
+            sent[other] = sent.get(other, 0) + row.amount_cents
+            rents += [row.amount_cents] if row.note.startswith("Rent") else []
+        elif me in (row.actor_id, row.target_user_id):
+            received += row.amount_cents
+    assert rents == sorted(rents)
+    assert len(set(rents)) == 4
+    assert 40_000 <= rents[0] < rents[-1] <= 60_000
+    assert 0.4 <= sum(rents) / sum(sent.values()) <= 0.56
+    assert sum(cents > 50_000 for cents in sent.values()) >= 8
+    assert 0.15 <= received / sum(sent.values()) <= 0.6

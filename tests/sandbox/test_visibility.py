@@ -11,6 +11,8 @@ from p2p_analytics.sandbox import SandboxServer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from p2p_analytics.sandbox.store import Payment
+
     Asking = Callable[..., Any]
 
 
@@ -35,9 +37,22 @@ def party() -> Iterator[tuple[SandboxServer, dict[str, str], dict[str, str]]]:
             {"date_created": own.now, "target": target, "audience": audience}
             for audience in ("public", "friends", "private")
         ]
+        drafts += [
+            {"date_created": own.now, "email": "old@example.net", "status": "expired", "audience": "public"},
+            {"date_created": own.now, "phone": "15555550199", "status": "pending", "audience": "public"},
+        ]
         ids = own.add_payments(actor, drafts)
         people = {"actor": actor, "target": target, "friend": friend, "stranger": stranger}
-        yield own, people, dict(zip(("public", "friends", "private"), ids, strict=True))
+        own.store.add_payments([_refund_of(own.store.payment(int(ids[3])), own.store.next_payment_id())])
+        yield own, people, dict(zip(("public", "friends", "private", "email", "phone"), ids, strict=True))
+
+
+def _refund_of(payment: Payment, payment_id: int) -> Payment:
+    """Return the refund that a person who is no party must not see."""
+    return payment._replace(
+        payment_id=payment_id, status="settled", audience="private", target_type="user", target_email=None,
+        target_user_id=payment.actor_id, refund_of=payment.payment_id,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -61,10 +76,27 @@ def test_single_payment(ask: Asking, party: tuple[Any, ...], who: str, audience:
         assert hidden == missing
 
 
+@pytest.mark.parametrize(
+    ("who", "is_party"), [("actor", True), ("target", False), ("friend", False), ("stranger", False)]
+)
+def test_what_others_see_of_a_refunded_payment(ask: Asking, party: tuple[Any, ...], who: str, is_party: bool) -> None:  # noqa: FBT001
+    """Of a public payment to an address, only who sent it sees the address and the refund; the fields stay."""
+    own, people, ids = party
+    asker = ask(people[who], on=own)
+    by_email, by_phone = (asker.ok(f"/payments/{ids[one]}")["data"] for one in ("email", "phone"))
+    for payment, kind in ((by_email, "email"), (by_phone, "phone")):
+        assert set(payment["target"]) == {"type", "email", "phone", "user"}
+        assert payment["target"]["type"] == kind
+    assert by_email["target"]["email"] == ("old@example.net" if is_party else None)
+    assert by_phone["target"]["phone"] == ("15555550199" if is_party else None)
+    assert "refund" in by_email
+    assert (by_email["refund"] is not None) is is_party
+
+
 def test_lists_hold_only_ones_own(ask: Asking, party: tuple[Any, ...]) -> None:
     """GET /payments lists what the token's owner takes part in, whatever the audience of the rest."""
     own, people, ids = party
-    for who, listed in (("actor", 3), ("target", 3), ("friend", 0), ("stranger", 0)):
+    for who, listed in (("actor", 5), ("target", 3), ("friend", 0), ("stranger", 0)):
         found = {item["id"] for item in ask(people[who], on=own).all_payments()}
         assert len(found & set(ids.values())) == listed
 
