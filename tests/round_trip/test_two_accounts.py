@@ -26,4 +26,4 @@ def test_each_sees_their_own_and_nothing_unexpired_is_asked_twice(tmp_path) -> N
         assert (sides == history.me.user.id).any(axis=1).all()
         assert second[person].payments.equals(history.payments)
         assert second[person].friends.equals(history.friends)
-    assert not set(first[people[0]].friends["user_id"]) == set(first[people[1]].friends["user_id"])
+    assert set(first[people[0]].friends["user_id"]) != set(first[people[1]].friends["user_id"])
