@@ -163,6 +163,8 @@ def token_from_redirect(url: str, *, scopes: Iterable[str] = (), now: datetime |
     fields = parse_qs(query.partition("#")[0])
     if "error" in fields:
         raise TokenError(f"The service gave no token ({_plain(fields['error'][0])}): sign in again and agree.")
+    if "code" in fields and TOKEN_PARAMETER not in fields:
+        raise TokenError("That address holds a code and no token: sign in with an address from authorize_url.")
     tokens = fields.get(TOKEN_PARAMETER, [])
     if len(tokens) != 1:
         raise TokenError("That address holds no access token: copy the whole address the browser ended at.")

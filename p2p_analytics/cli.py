@@ -8,16 +8,19 @@ arguments show in process lists and shell histories.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import os
+import signal
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.errors import P2PAnalyticsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 _PROGRAM: Final = "p2p-analytics"
 _INTERRUPTED: Final = 130  # 128 + SIGINT, as shells count
@@ -35,11 +38,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):  # a name that the terminal cannot show must not end the work
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    with _interrupts() as options.interrupted:
+        try:
+            return _run(options)
+        except KeyboardInterrupt:
+            sys.stderr.write(f"\n{_PROGRAM}: stopped.\n")
+            return _INTERRUPTED
+
+
+@contextlib.contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Give a function that tells whether Ctrl-C was pressed, even where Python swallowed the exception of it."""
+    pressed: list[int] = []
+
+    def note(number: int, _frame: object) -> None:
+        pressed.append(number)
+        raise KeyboardInterrupt
+
+    ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if ours and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, note)
     try:
-        return _run(options)
-    except KeyboardInterrupt:
-        sys.stderr.write(f"\n{_PROGRAM}: stopped.\n")
-        return _INTERRUPTED
+        yield lambda: bool(pressed)
+    finally:
+        if signal.getsignal(signal.SIGINT) is note:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -48,6 +71,10 @@ def _run(options: argparse.Namespace) -> int:
         sys.stdout.flush()
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:  # such as a full disk behind the output
+        sys.stderr.write(f"{_PROGRAM}: cannot write the output: {(error.strerror or str(error)).lower()}.\n")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left must not fail again at exit
         return 1
     except P2PAnalyticsError as error:
         sys.stderr.write(f"{_PROGRAM}: {error}\n")
@@ -144,7 +171,14 @@ def _number(kind: type[int | float], low: float, high: float) -> Callable[[str],
 def _demo(options: argparse.Namespace) -> None:
     from p2p_analytics import demo
 
-    demo.run(options.out, people=options.people, years=options.years, seed=options.seed, person=options.person)
+    demo.run(
+        options.out,
+        people=options.people,
+        years=options.years,
+        seed=options.seed,
+        person=options.person,
+        interrupted=options.interrupted,
+    )
 
 
 def _sandbox(options: argparse.Namespace) -> None:

@@ -25,13 +25,14 @@ REDIRECT: Final = "http://127.0.0.1/callback"  # nothing listens there: the toke
 _PLOT_DPI: Final = 150
 
 
-def run(
+def run(  # noqa: PLR0913 - each is one option of the command
     out: Path,
     *,
     people: int | None = None,
     years: int | None = None,
     seed: int = 7,
     person: str | None = None,
+    interrupted: Callable[[], bool] = lambda: False,
 ) -> None:
     """Write one person's report, CSV files and plots into a folder, and print a short summary.
 
@@ -43,6 +44,9 @@ def run(
         The size of the town, how long it has been paying, and which of all such towns.
     person : str, optional
         A username of the town; its chief person by default.
+    interrupted : callable, optional
+        Asked between the steps whether Ctrl-C was pressed: one that comes while an object is being
+        cleaned away is swallowed by Python.
 
     Raises
     ------
@@ -51,16 +55,28 @@ def run(
     UnknownPersonError
         Nobody in the town has that username.
     """
+    made = not out.exists()
     _make_writable(out)
     from p2p_analytics.sandbox import SandboxServer
 
-    _say("Building a town of invented people and starting its sandbox ...")
-    with SandboxServer(seed, people=people, years=years) as server:
-        person = server.viewer if person is None else person
-        history = _load(server.base_url, server.client_id, lambda url: server.sign_in(url, person))
-        as_of = server.now
-    _say("Drawing and writing ...")
-    files = _write(history, out, as_of)
+    def go_on(*_told: object) -> None:
+        if interrupted():
+            raise KeyboardInterrupt
+
+    try:
+        _say("Building a town of invented people and starting its sandbox ...")
+        with SandboxServer(seed, people=people, years=years) as server:
+            person = server.viewer if person is None else person
+            history = _load(server.base_url, server.client_id, lambda url: server.sign_in(url, person), go_on)
+            as_of = server.now
+        go_on()
+        _say("Drawing and writing ...")
+        files = _write(history, out, as_of, go_on)
+    except BaseException:
+        if made:
+            with contextlib.suppress(OSError):  # it holds files by now
+                out.rmdir()
+        raise
     sys.stdout.write(_summary(history, as_of, files, out) + "\n")
 
 
@@ -74,7 +90,7 @@ def _make_writable(out: Path) -> None:
         raise ConfigurationError(f"Cannot write into {out}: {reason}; name another folder with --out.") from None
 
 
-def _load(base_url: str, client_id: str, sign_in: Callable[[str], str]) -> History:
+def _load(base_url: str, client_id: str, sign_in: Callable[[str], str], go_on: Callable[[int], None]) -> History:
     """Sign in as the document's client-side flow goes, and load everything the token may see."""
     from p2p_analytics.auth import authorize_url, token_from_redirect
     from p2p_analytics.client import Client
@@ -86,7 +102,12 @@ def _load(base_url: str, client_id: str, sign_in: Callable[[str], str]) -> Histo
         Client(token, base_url=base_url, cache_dir=cache) as client,
         _progress() as progress,
     ):
-        return load_history(client, progress=progress)
+
+        def told(count: int) -> None:
+            go_on(count)
+            progress(count)
+
+        return load_history(client, progress=told)
 
 
 @contextlib.contextmanager
@@ -112,12 +133,13 @@ def _say(line: str) -> None:
 # ---- files
 
 
-def _write(history: History, out: Path, as_of: datetime) -> list[Path]:
+def _write(history: History, out: Path, as_of: datetime, go_on: Callable[[], None]) -> list[Path]:
     from p2p_analytics.export import atomic_file, to_csv
     from p2p_analytics.report import render_report
 
     made = {"report.html": render_report(history, as_of=as_of).encode()}
     made |= {f"{name}.png": _picture(name, table) for name, table in _tables(history, as_of).items()}
+    go_on()
     # All is made before the first file changes: what fails halfway leaves the files of the run before, and they agree.
     for name, content in made.items():
         with atomic_file(out / name) as file:

@@ -92,6 +92,8 @@ def cache_dir(value: str | os.PathLike[str] | None = None) -> Path:
     ConfigurationError
         The folder cannot be made or written.
     """
+    if value is not None and not isinstance(value, (str, os.PathLike)):
+        raise ConfigurationError(f"cache_dir is a folder, None for your usual one, or False for none, not {value!r}.")
     chosen = value or os.environ.get(CACHE_DIR_VARIABLE)
     if not chosen:
         import platformdirs

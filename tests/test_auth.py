@@ -120,6 +120,7 @@ def test_the_token_is_taken_from_the_query_of_the_redirect(address: str) -> None
     [
         ("https://app.example/cb?error=user+denied+access", "user denied access"),
         ("https://app.example/cb", "holds no access token"),
+        ("https://app.example/cb?code=abc", "holds a code and no token"),
         ("https://app.example/cb?access_token=", "holds no access token"),
         ("https://app.example/cb?access_token=a&access_token=b", "holds no access token"),
         ("", "holds no access token"),

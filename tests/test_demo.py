@@ -14,9 +14,10 @@ import pytest
 import requests
 
 from p2p_analytics import auth, cli
+from p2p_analytics import demo as demonstration
 from p2p_analytics.export import read_csv
 from p2p_analytics.frames import schema
-from p2p_analytics.sandbox import SandboxServer
+from p2p_analytics.sandbox import SandboxServer, UnknownPersonError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -195,3 +196,24 @@ def test_another_person(tmp_path: Path) -> None:
     payments = read_csv(tmp_path / "payments.csv")
     assert len(payments) > 0
     assert ((payments["actor_id"] == other.user_id) | (payments["target_user_id"] == other.user_id)).all()
+
+
+def test_an_interrupt_that_python_swallowed_still_ends_the_demo(tmp_path: Path) -> None:
+    """Ctrl-C while an object is cleaned away raises nothing that is seen; it is asked for between the steps."""
+    asked: list[bool] = []
+
+    def interrupted() -> bool:
+        asked.append(True)
+        return len(asked) > 2
+
+    with pytest.raises(KeyboardInterrupt):
+        demonstration.run(tmp_path / "out", people=3, years=1, interrupted=interrupted)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_failure_leaves_no_empty_folder(tmp_path: Path) -> None:
+    """A folder that was made for nothing goes again; one that was there stays."""
+    for out in (tmp_path / "new", tmp_path):
+        with pytest.raises(UnknownPersonError):
+            demonstration.run(out, people=3, years=1, person="nobody")
+    assert list(tmp_path.iterdir()) == []

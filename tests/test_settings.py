@@ -87,6 +87,13 @@ def test_the_cache_folder_is_private(tmp_path) -> None:
     assert stat.S_IMODE(made.stat().st_mode) == 0o700
 
 
+@pytest.mark.parametrize("wrong", [True, 5])
+def test_a_cache_folder_is_a_path(wrong: object) -> None:
+    """False keeps no cache, so True is tried too: the sentence says what there is."""
+    with pytest.raises(ConfigurationError, match="False for none"):
+        settings.cache_dir(wrong)  # type: ignore[arg-type]
+
+
 def test_a_cache_folder_that_cannot_be_made_is_refused(tmp_path) -> None:
     """A path below a file is no folder; the sentence names it."""
     (tmp_path / "file").write_text("")

@@ -115,7 +115,7 @@ class InvalidTokenError(RefusalError):
 
     def __init__(self) -> None:
         super().__init__(
-            "You did not pass a valid OAuth access token: sign in again.",
+            "You did not pass a valid OAuth access token.",
             headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
         )
 
@@ -127,7 +127,7 @@ class ExpiredTokenError(RefusalError):
 
     def __init__(self) -> None:
         super().__init__(
-            "Your OAuth access token has expired: sign in again.",
+            "Your OAuth access token has expired.",
             headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
         )
 
@@ -148,7 +148,7 @@ class DeletedTokenError(RefusalError):
 
     def __init__(self) -> None:
         super().__init__(
-            "Your OAuth access token was replaced or deleted: sign in again.",
+            "Your OAuth access token was replaced or deleted.",
             headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
         )
 
@@ -160,7 +160,7 @@ class RevokedTokenError(RefusalError):
 
     def __init__(self) -> None:
         super().__init__(
-            "Your OAuth access token was revoked: sign in again.",
+            "Your OAuth access token was revoked.",
             headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
         )
 

@@ -446,7 +446,7 @@ def serve(  # noqa: PLR0913 - each is one option of the command
         dialect=dialect,
         strict_redirect=strict_redirect,
     )
-    with _ends_on_sigterm(), contextlib.suppress(KeyboardInterrupt), sandbox as server:
+    with _ends_on_signals(), contextlib.suppress(KeyboardInterrupt), sandbox as server:
         print(_welcome(server), flush=True)  # noqa: T201 - the command's output
         threading.Event().wait()
 
@@ -474,8 +474,8 @@ def _welcome(server: SandboxServer) -> str:
 
 
 @contextlib.contextmanager
-def _ends_on_sigterm() -> Iterator[None]:
-    """Let SIGTERM end the block as Ctrl-C does, so that the temporary folder is removed."""
+def _ends_on_signals() -> Iterator[None]:
+    """Let SIGTERM, and a terminal that goes away, end the block as Ctrl-C does: the temporary folder is removed."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -483,8 +483,10 @@ def _ends_on_sigterm() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, interrupt)
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has no SIGHUP
+    before = {name: signal.signal(getattr(signal, name), interrupt) for name in names}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
