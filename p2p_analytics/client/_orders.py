@@ -67,9 +67,10 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _reaches(self, target: Target) -> bool:
-        """Tell whether a target may be this order's: an address of a user is shown as that user alone."""
+        """Tell whether a target may be this order's: a user's address is shown as the user, with its type."""
         if target.user is not None:
-            return self.user_id in {None, target.user.id}
+            addressed = TargetType.EMAIL if self.email is not None else TargetType.PHONE
+            return self.user_id == target.user.id if self.user_id is not None else target.type == addressed
         if self.email is not None:
             return target.type == TargetType.EMAIL and (target.email or self.email).casefold() == self.email.casefold()
         if self.phone is not None:

@@ -9,6 +9,7 @@ carries the text of the library below, which may quote the address.
 from __future__ import annotations
 
 import random
+import threading
 import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Literal
@@ -77,6 +78,7 @@ class Transport:
         self._sleep, self._monotonic, self._jitter = sleep, monotonic, jitter
         self._plain = self._prepared(requests.Session())
         self._cached: CachedSession | None = None
+        self.turn = threading.Lock()  # held by a write until its outcome is known
 
     def use_cache(self, folder: Path, account_id: str) -> None:
         """Keep answers in the private cache of the account that the token belongs to."""

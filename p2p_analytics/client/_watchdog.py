@@ -55,7 +55,16 @@ def watchdog(seconds: float) -> Iterator[None]:
 
 
 class _Watched:
-    """A connection that tells the watchdog of its thread when it is used."""
+    """A connection that tells the watchdog of its thread when it is made and when it is used."""
+
+    def connect(self) -> None:
+        """Connect, unless the time was over before there was anything to shut."""
+        watch = _underway.watch
+        watch.connection = self
+        super().connect()  # type: ignore[misc]
+        if watch.barked:
+            self.close()  # type: ignore[attr-defined]
+            raise TimeoutError
 
     def request(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - urllib3's own
         _underway.watch.connection = self

@@ -8,7 +8,6 @@ again: its outcome is looked for among the payments instead.
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
@@ -64,7 +63,9 @@ class PaymentDesk:
 
     Notes
     -----
-    One write at a time, each on a connection of its own. Each begins with reading, so that an
+    One write at a time for all desks of a client, because another of ours in between could be taken
+    for a lost one's outcome; two clients of one account do not know of each other. Each has a
+    connection of its own. Each begins with reading, so that an
     outcome can be told from what was there before. A write is sent again only where no connection
     could be made. Every write makes the account's cached answers forgotten.
 
@@ -85,7 +86,6 @@ class PaymentDesk:
         self._client = client
         self._transport = client._transport  # noqa: SLF001 - a client has no public way to write, on purpose
         self._waits, self._sleep = tuple(waits), sleep
-        self._turn = threading.Lock()  # another write of ours in between could be taken for this one's outcome
         self._actor_id: str | None = None
 
     def pay(  # noqa: PLR0913 - one keyword for each documented parameter
@@ -153,7 +153,7 @@ class PaymentDesk:
         return f"<PaymentDesk of {self._client.base_url}>"
 
     def _create(self, asked: Order) -> Receipt:
-        with self._turn:
+        with self._transport.turn:
             actor_id, before = self._actor(), self._snapshot()
             try:
                 answer = self._transport.write("POST", vocabulary.CREATE_PAYMENT.path, asked.fields())
@@ -182,7 +182,7 @@ class PaymentDesk:
         raise _unknown(f"this {asked.action}", lost, candidates, seen=seen)
 
     def _resolve(self, action: Resolution, payment_id: str) -> Payment:
-        with self._turn:
+        with self._transport.turn:
             self._actor()
             before = self._client.payment(payment_id, fresh=True)
             if before.status in _CLOSED:

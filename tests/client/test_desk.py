@@ -583,3 +583,19 @@ def test_a_desk_must_be_asked_for_by_name() -> None:
 
     offered = {*dir(Client), *dir(p2p), *client.__all__}
     assert not {"pay", "charge", "approve", "deny", "cancel", "write", "desk", "PaymentDesk"} & offered
+
+
+def test_all_desks_of_a_client_take_turns(at_desk) -> None:
+    """Two desks share the client's turn, so that one's lost write is never taken for the other's."""
+    first, book, service, _waits = at_desk(lambda book, fields: book.carry_out(fields))
+    second = PaymentDesk(first._client)
+    paid: list[object] = []
+    with first._transport.turn:
+        writer = threading.Thread(
+            target=lambda: paid.append(second.pay(user_id="8", amount="1", note="tea")), daemon=True
+        )
+        writer.start()
+        writer.join(0.3)
+        assert (paid, writes(service)) == ([], [])
+    writer.join(10)
+    assert (len(paid), len(book.items)) == (1, 1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import random
+import threading
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -38,7 +39,7 @@ class Account:
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance
-        self._transport = SimpleNamespace(write=self.write)
+        self._transport = SimpleNamespace(write=self.write, turn=threading.Lock())
         self.now = 0.0
         self.newest_first: list[Payment] = []
         self.late: list[tuple[float, Payment]] = []

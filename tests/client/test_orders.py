@@ -146,7 +146,9 @@ def test_another_payment_is_not_taken_for_the_outcome(changed: dict) -> None:
     [
         (Target(type="email", email="Ann@Example.com"), True),
         (Target(type="email"), True),  # the document's samples show it without its address
-        (Target(type="user", user=User(id="9")), True),  # an address connected to an account is shown as the user
+        (Target(type="email", user=User(id="9")), True),  # an address connected to an account is shown as the user
+        (Target(type="user", user=User(id="9")), False),  # "the kind of information used": paid by a user id
+        (Target(type="phone", user=User(id="9")), False),
         (Target(type="email", email="bob@example.com"), False),
         (Target(type="phone"), False),
         (Target(type="merchant", name="Shop"), False),
@@ -163,7 +165,8 @@ def test_an_email_is_recognised_as_the_document_shows_it(target: Target, met: bo
         (Target(type="phone", phone="5555550123"), True),
         (Target(type="phone", phone="+1 555 555 0123"), True),
         (Target(type="phone"), True),
-        (Target(type="user", user=User(id="9")), True),
+        (Target(type="phone", user=User(id="9")), True),
+        (Target(type="user", user=User(id="9")), False),
         (Target(type="phone", phone="15555550124"), False),
         (Target(type="email"), False),
     ],

@@ -343,3 +343,20 @@ def test_nothing_but_the_service_can_be_reached(scripted) -> None:
     for address in ("http://127.0.0.1:1/v1/me", service.base_url + ".evil.example/me", "https://evil.example/"):
         with pytest.raises(requests.exceptions.InvalidSchema):
             transport._plain.get(address, timeout=(1, 1))
+
+
+def test_time_that_is_over_before_there_is_a_connection_counts_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that resolves slowly uses up the time; the drip that follows does not get another round of it."""
+    resolve = socket.getaddrinfo
+
+    def slow(*arguments: object, **options: object) -> object:
+        time.sleep(0.5)
+        return resolve(*arguments, **options)  # type: ignore[arg-type]
+
+    with raw_service(_drip) as base_url:
+        monkeypatch.setattr(socket, "getaddrinfo", slow)
+        transport, _waits = transport_to(base_url, timeout=(2.0, 0.3), deadline=0.4)
+        started = time.monotonic()
+        with pytest.raises(errors.TransportError):
+            transport.get("/me", {}, cached=False)
+        assert time.monotonic() - started < 2.5
