@@ -101,13 +101,14 @@ def two(town, scripted: Callable[..., Any]) -> Iterator[tuple[Person, Person]]:
 def test_pay(two) -> None:
     """12.30 to a user is settled at once, both balances follow to the cent, and no cached answer hides it."""
     maya, sam = two
-    before = maya.client.me().balance_cents
+    before, known = maya.client.me().balance_cents, {payment.id for payment in maya.client.payments()}
     receipt = maya.desk.pay(user_id=sam.id, amount="12.30", note="bikes 🚲", audience="friends")
     payment = receipt.payment
     assert (payment.status, payment.action, payment.amount_cents) == ("settled", "pay", 1_230)
     assert (payment.note, payment.audience, payment.target.user.id) == ("bikes 🚲", "friends", sam.id)
     assert (receipt.balance_cents, receipt.reconciled) == (770, False)
     assert (before, maya.client.me().balance_cents) == (2_000, 770)
+    assert {one.id for one in maya.client.payments()} - known == {payment.id}
     assert (maya.holds(), sam.holds()) == (770, 3_230)
 
 
