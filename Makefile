@@ -103,7 +103,7 @@ clean:
 .venv/.peers-node: .venv/.made tests/peers/package.json
 	@rm -rf .venv/peers-node; mkdir .venv/peers-node; cp tests/peers/package.json .venv/peers-node; \
 	if command -v node >/dev/null && npm install --prefix .venv/peers-node --silent --ignore-scripts \
-	--no-audit --no-fund --fetch-retries=1; \
+	--no-audit --no-fund --fetch-retries=2 --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=3000; \
 	then touch $@; else rm -rf .venv/peers-node; \
 	echo "The node client of tests/peers cannot be had here: its tests are skipped." >&2; fi
 
