@@ -58,7 +58,7 @@ types: .venv/.all
 contracts: .venv/.all
 	$(RUN)/lint-imports --no-logo
 
-tests: .venv/.all
+tests: .venv/.all .venv/.peers .venv/.peers-node
 	$(RUN)/python -m pytest -m "not soak" tests $(NOTEBOOKS) $(NBVAL)
 
 lab: .venv/.all
@@ -89,6 +89,23 @@ clean:
 .venv/.all: .venv/.made pyproject.toml constraints.txt
 	@$(call install,.[all])
 	@touch .venv/.sandbox $@
+
+# Clients that others wrote, to be tested against: in folders of their own, which no environment of ours looks into.
+# Without them, or without node, their tests are skipped and say so; the next `make tests` tries again.
+.venv/.peers: .venv/.made tests/peers/requirements.txt constraints.txt
+	@rm -rf .venv/peers; uv=$$(command -v uv || echo .tools/bin/uv); \
+	set -- --quiet --target .venv/peers -c constraints.txt -r tests/peers/requirements.txt; \
+	if { test -x "$$uv" && "$$uv" pip install --python $(RUN)/python "$$@"; } || \
+	{ $(RUN)/python -m pip --version >/dev/null 2>&1 && $(RUN)/python -m pip install --disable-pip-version-check \
+	--root-user-action=ignore "$$@"; }; then touch $@; else rm -rf .venv/peers; \
+	echo "The Python clients of tests/peers cannot be had here: their tests are skipped." >&2; fi
+
+.venv/.peers-node: .venv/.made tests/peers/package.json
+	@rm -rf .venv/peers-node; mkdir .venv/peers-node; cp tests/peers/package.json .venv/peers-node; \
+	if command -v node >/dev/null && npm install --prefix .venv/peers-node --silent --ignore-scripts \
+	--no-audit --no-fund --fetch-retries=2 --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=3000; \
+	then touch $@; else rm -rf .venv/peers-node; \
+	echo "The node client of tests/peers cannot be had here: its tests are skipped." >&2; fi
 
 # uv installs in seconds what takes pip a minute; where it cannot be had, or reaches no packages, venv and pip do it.
 define install

@@ -1,0 +1,14 @@
+"""The command of the PyPI package venmo, its addresses pointed elsewhere.
+
+Run as ``command.py PAYMENTS USERS pay @somebody 1.25 lunch``: two addresses, then the command's own arguments.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import venmo
+
+venmo.settings.PAYMENTS_URL, venmo.settings.USERS_URL = sys.argv[1:3]
+del sys.argv[1:3]
+venmo.cli.main()

@@ -1,0 +1,80 @@
+"""A sandbox in the observed dialect, and clients that others wrote, each in a process of its own.
+
+`make tests` installs them beside the environment and not into it, so they run with the packages that were installed
+with them and ours are out of their sight.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from p2p_analytics.sandbox import SandboxServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+HERE = Path(__file__).parent
+PYTHON_PEERS, NODE_PEERS = Path(sys.prefix) / "peers", Path(sys.prefix) / "peers-node"
+SECONDS = 30
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[SandboxServer]:
+    """Run a sandbox that answers as the service was seen to, for clients made for the service."""
+    with SandboxServer(people=6, years=1, dialect="observed") as running:
+        yield running
+        assert running.audit() == []
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Return a runner of a Python program beside this file: run("calls.py", *arguments, given=text on its input).
+
+    Its home is the test's own, without the packages of this environment, and its clock is at UTC.
+    """
+    if not PYTHON_PEERS.is_dir():
+        pytest.skip("The Python clients are not installed: `make tests` does it where PyPI can be reached.")
+    surroundings = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "PYTHONPATH": str(PYTHON_PEERS), "TZ": "UTC"}
+
+    def start(program: str, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(  # noqa: S603 - a program of this folder
+            [sys.executable, "-S", "-P", "-X", "utf8", str(HERE / program), *arguments],
+            input=given, env=surroundings, capture_output=True, encoding="utf-8", timeout=SECONDS, check=False,
+        )  # fmt: skip
+
+    return start
+
+
+@pytest.fixture
+def application() -> Iterator[Callable[..., str]]:
+    """Return a starter of the node application: application(**options) returns its address; all end with the test."""
+    node = shutil.which("node")
+    if node is None or not NODE_PEERS.is_dir():
+        pytest.skip("There is no node, or its client is not installed: `make tests` does it where npm can be had.")
+    surroundings = {"PATH": os.environ["PATH"], "NODE_PATH": str(NODE_PEERS / "node_modules")}
+    running: list[subprocess.Popen[str]] = []
+
+    def start(**options: Any) -> str:
+        process = subprocess.Popen(  # noqa: S603 - a program of this folder
+            [node, str(HERE / "application.js")],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=surroundings, encoding="utf-8",
+        )  # fmt: skip
+        running.append(process)
+        print(json.dumps(options), file=process.stdin, flush=True)
+        return f"http://127.0.0.1:{int(process.stdout.readline())}"
+
+    yield start
+    for process in running:
+        try:
+            process.communicate(timeout=SECONDS)
+        finally:
+            process.kill()
+        assert process.returncode == 0
