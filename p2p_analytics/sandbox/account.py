@@ -18,6 +18,7 @@ from p2p_analytics.sandbox.errors import (
     InvalidParameterError,
     NotFoundError,
     RefusalError,
+    SettingError,
     UnverifiedError,
 )
 from p2p_analytics.sandbox.registration import LONGEST, MOST_APPLICATIONS, Draft, register, renew_secret
@@ -110,9 +111,12 @@ class Account:
         except RefusalError as refusal:
             return forms.refused(request, refusal)
         problems = draft.problems()
-        if problems or self._is_full(person):
+        try:
+            made = None if problems else await run_in_threadpool(register, self._registry, person.user_id, draft)
+        except SettingError:  # there are too many, which the page says
+            made = None
+        if made is None:
             return self._developer_page(session, person, draft=draft, problems=problems, status=400)
-        made = await run_in_threadpool(register, self._registry, person.user_id, draft)
         return self._application_page(session, person, self._own(person, made.client_id), made=made)
 
     async def application(self, request: Request) -> Response:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from fastapi import Depends, FastAPI
 from starlette.exceptions import HTTPException
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations of its routes
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Match
 
@@ -63,6 +63,7 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
     _add_pages(app, store, tokens, base_url, strict_redirect=strict_redirect)
     app.add_exception_handler(RefusalError, _refuse)
     app.add_exception_handler(HTTPException, _refuse_http)
+    app.add_exception_handler(ClientDisconnect, _refuse_cut)
     app.add_exception_handler(Exception, _fail)
     return Gate(app, latency=latency, seen=seen, dialect=dialect)
 
@@ -203,6 +204,11 @@ async def _refuse_http(request: Request, error: Exception) -> Response:
     if error.status_code == HTTPStatus.NOT_FOUND:
         return answer(NotFoundError(_NOT_FOUND))
     return answer(InvalidParameterError("The request cannot be read."))
+
+
+async def _refuse_cut(_request: Request, _error: Exception) -> Response:
+    # Nobody reads it; without it, a client that goes away would look like a failure of the sandbox.
+    return answer(InvalidParameterError("The request ended before its body did."))
 
 
 async def _fail(_request: Request, _error: Exception) -> Response:

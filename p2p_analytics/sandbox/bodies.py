@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 MOST_FIELDS: Final = 100
+_CHARSET: Final = re.compile(r';\s*charset\s*=\s*("?)utf-?8\1\s*(?=;|$)')
 _KNOWN: Final = frozenset(CREATE_PAYMENT.parameters + RESOLVE_PAYMENT.parameters)
 _HALF: Final = re.compile("[\ud800-\udfff]")  # what JSON can escape, but neither UTF-8 nor a database can hold
 _UNREADABLE: Final = "The body cannot be read: send a form, multipart or JSON."
@@ -40,12 +41,47 @@ async def parameters(request: Request) -> Parameters:
     return Parameters([*_form(query), *await _body(request)])
 
 
-async def _body(request: Request) -> Pairs:
+async def multipart(request: Request, most_fields: int = MOST_FIELDS) -> Pairs | None:
+    """Return the fields of a multipart body, whose files do not count; None where the body is of another kind.
+
+    Raises
+    ------
+    InvalidParameterError
+        The body names another charset than UTF-8, or is no text in it.
+    """
+    kind, more = _kind(request)
+    if kind != "multipart/form-data":
+        return None
+    # The framework decodes with whatever codec the client names, and reads bytes that do not fit as Latin-1.
+    if "charset" in _CHARSET.sub("", more):
+        raise InvalidParameterError("The body's charset must be UTF-8.")
+    try:
+        (await request.body()).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidParameterError(_UNREADABLE) from None
+    async with request.form(max_files=0, max_fields=most_fields) as form:
+        return whole([(name, value) for name, value in form.multi_items() if not isinstance(value, UploadFile)])
+
+
+def whole(pairs: Pairs) -> Pairs:
+    """Return the pairs, or refuse them where a value is no text."""
+    if any(_HALF.search(value) for _, value in pairs):
+        raise InvalidParameterError("The body holds half of a character pair, which is no text.")
+    return pairs
+
+
+def _kind(request: Request) -> tuple[str, str]:
+    """Return the kind of a request's body and the header's parameters."""
     kinds = header(request.scope, b"content-type")
-    kind = kinds[0].partition(";")[0].strip().lower() if kinds else ""
-    if kind == "multipart/form-data":
-        async with request.form(max_files=0, max_fields=MOST_FIELDS) as form:
-            return [(name, value) for name, value in form.multi_items() if not isinstance(value, UploadFile)]
+    kind, semicolon, more = kinds[0].lower().partition(";") if kinds else ("", "", "")
+    return kind.strip(), semicolon + more
+
+
+async def _body(request: Request) -> Pairs:
+    parts = await multipart(request)
+    if parts is not None:
+        return parts
+    kind, _ = _kind(request)
     body = await request.body()
     if not body.strip():
         return []
@@ -76,15 +112,10 @@ def _json(body: bytes) -> Pairs:
         raise InvalidParameterError(_UNREADABLE) from None
     if not isinstance(found, _Object):
         raise InvalidParameterError(_UNREADABLE)
-    pairs: Pairs = []
     for name, value in found:
-        if isinstance(value, str):
-            if _HALF.search(value):
-                raise InvalidParameterError("The body holds half of a character pair, which is no text.")
-            pairs.append((name, value))
-        elif value is not None and name in _KNOWN:
+        if name in _KNOWN and not isinstance(value, str | None):
             raise InvalidParameterError(f"{name} must be text or a number.")
-    return pairs
+    return whole([(name, value) for name, value in found if isinstance(value, str)])
 
 
 class _Object(list[tuple[str, object]]):

@@ -53,6 +53,8 @@ def as_row(draft: PaymentDraft, me: int, other: int, known: Mapping[str, int], *
     actor = me if draft.actor is None else known[draft.actor]
     addressed = draft.email is not None or draft.phone is not None
     target = known[draft.target] if draft.target is not None else (other if actor == me else me)
+    if target == actor and not addressed:
+        raise SettingError("Nobody pays or charges themselves: give another actor or target.")
     kind = (
         TargetType.EMAIL
         if draft.email is not None

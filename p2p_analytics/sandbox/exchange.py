@@ -17,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations of its routes
 from starlette.responses import Response
 
-from p2p_analytics.sandbox import forms, rules, wire
+from p2p_analytics.sandbox import bodies, forms, rules, wire
 from p2p_analytics.sandbox.errors import (
     ClientNotFoundError,
     ClientSecretError,
@@ -127,7 +127,7 @@ def _json_pairs(body: bytes) -> list[tuple[str, str]]:
         raise InvalidParameterError("The body is no JSON object.")
     if any(not isinstance(value, str | int | None) or isinstance(value, bool) for value in found.values()):
         raise InvalidParameterError("The body's JSON holds something else than texts.")
-    return [(name, str(value)) for name, value in found.items() if value is not None]
+    return bodies.whole([(name, str(value)) for name, value in found.items() if value is not None])
 
 
 def _basic(value: str) -> tuple[str, str]:

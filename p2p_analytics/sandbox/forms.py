@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from starlette.responses import HTMLResponse, Response
 
-from p2p_analytics.sandbox import pages, rules
+from p2p_analytics.sandbox import bodies, pages, rules
 from p2p_analytics.sandbox.gate import answer
 
 if TYPE_CHECKING:
@@ -14,10 +14,15 @@ if TYPE_CHECKING:
 
     from p2p_analytics.sandbox.errors import RefusalError
 
+_MOST_FIELDS: Final = 20
+
 
 async def fields(request: Request) -> rules.Parameters:
     """Return the fields of a form; files do not count."""
-    async with request.form(max_files=0, max_fields=20) as form:
+    parts = await bodies.multipart(request, _MOST_FIELDS)
+    if parts is not None:
+        return rules.Parameters(parts)
+    async with request.form(max_files=0, max_fields=_MOST_FIELDS) as form:
         return rules.Parameters((name, value) for name, value in form.multi_items() if isinstance(value, str))
 
 

@@ -106,7 +106,12 @@ class Authorization:
         if decision == "switch":
             self._sessions.sign_out(session)
             return self._again(step.asked)
-        return await self._back(step) if decision == "allow" else _sent(step.asked, {"error": "user denied access"})
+        if decision == "deny":
+            return _sent(step.asked, {"error": "user denied access"})
+        try:
+            return await self._back(step)
+        except RefusalError as refusal:
+            return forms.refused(request, refusal)
 
     async def _back(self, step: _Consent) -> Response:
         asked = step.asked

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.sandbox import redirects
+from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.sandbox.registry import Registration, Registry, digest
 
 if TYPE_CHECKING:
@@ -62,10 +63,16 @@ class Draft:
 
 
 def register(registry: Registry, owner_id: int, draft: Draft) -> Application:
-    """Register a draft without problems and return its id and secret."""
+    """Register a draft without problems and return its id and secret.
+
+    Raises
+    ------
+    SettingError
+        The owner has `MOST_APPLICATIONS` already.
+    """
     # At random and not in a row: the id of a deleted application must not come back to another one.
     made = Application(str(10**9 + secrets.randbelow(9 * 10**9)), secrets.token_urlsafe(32))
-    registry.add(
+    added = registry.add(
         Registration(
             client_id=made.client_id,
             name=draft.name,
@@ -74,8 +81,11 @@ def register(registry: Registry, owner_id: int, draft: Draft) -> Application:
             site_url=draft.site_url,
             owner_id=owner_id,
             secret_digest=digest(made.client_secret),
-        )
+        ),
+        MOST_APPLICATIONS,
     )
+    if not added:
+        raise SettingError(f"Nobody has more than {MOST_APPLICATIONS} applications: delete one first.")
     return made
 
 

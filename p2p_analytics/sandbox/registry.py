@@ -10,6 +10,9 @@ import hashlib
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from p2p_analytics.sandbox.errors import ForgeryError
+from p2p_analytics.sandbox.store import LARGEST
+
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
@@ -131,10 +134,14 @@ class Registry:
         query = "SELECT * FROM oauth_applications WHERE owner_id = ? ORDER BY name, client_id"
         return [Registration(*row) for row in self._store.connection.execute(query, (owner_id,))]
 
-    def add(self, application: Registration) -> None:
-        """Register an application."""
+    def add(self, application: Registration, most: int = LARGEST) -> bool:
+        """Register an application; False where its owner has the most already."""
+        query = (
+            "INSERT INTO oauth_applications SELECT ?, ?, ?, ?, ?, ?, ? "
+            "WHERE (SELECT count(*) FROM oauth_applications WHERE owner_id = ?) < ?"
+        )
         with self._store.writing() as connection:
-            connection.execute("INSERT INTO oauth_applications VALUES (?, ?, ?, ?, ?, ?, ?)", application)
+            return connection.execute(query, (*application, application.owner_id, most)).rowcount == 1
 
     def set_redirect_url(self, client_id: str, redirect_url: str | None) -> None:
         """Put another redirect URL on file, or none."""
@@ -283,8 +290,15 @@ def _objection(code: _Code | None, client_id: str, redirect_url: str | None, now
 
 
 def _allow(connection: sqlite3.Connection, user_id: int, client_id: str, scopes: str, now_us: int) -> int:
-    query = "INSERT INTO oauth_allowances (user_id, client_id, scopes, created_us) VALUES (?, ?, ?, ?)"
-    return int(connection.execute(query, (user_id, client_id, scopes, now_us)).lastrowid or 0)
+    """Keep a consent and return its id; its application may have been deleted since it was asked for."""
+    query = (
+        "INSERT INTO oauth_allowances (user_id, client_id, scopes, created_us) SELECT ?, client_id, ?, ? "
+        "FROM oauth_applications WHERE client_id = ? RETURNING allowance_id"
+    )
+    row = connection.execute(query, (user_id, scopes, now_us, client_id)).fetchone()
+    if row is None:
+        raise ForgeryError("This application has been deleted since the page was shown.")
+    return int(row[0])
 
 
 def _add_pair(connection: sqlite3.Connection, pair: Pair, user_id: int, scopes: str, allowance: int) -> None:

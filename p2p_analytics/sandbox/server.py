@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 READ_SCOPES: Final = tuple(scope for scope in Scope if scope is not Scope.PAYMENTS)
 _NAMES_TOLD: Final = 20
+_LAST_YEAR: Final = 9000  # expiries and writes later on still need room before the year 10000
 DIALECTS: Final = ("documented", "observed")
 DEMO_CLIENT_ID: Final = "1001"
 DEMO_REDIRECT_URL: Final = "http://127.0.0.1/callback"
@@ -156,9 +157,11 @@ class SandboxServer:
 
     def __exit__(self, *_: object) -> None:
         """Stop answering, close the database, remove the temporary folder."""
-        self._now = self.now
-        atexit.unregister(self.stop)
-        self._stack.close()
+        try:
+            self._now = self.now
+        finally:
+            atexit.unregister(self.stop)
+            self._stack.close()
 
     def start(self) -> Self:
         """Start without a ``with`` block, as a notebook does; `stop` ends it, or else the end of Python."""
@@ -253,7 +256,7 @@ class SandboxServer:
         UnknownPersonError
             Nobody has the owner's name.
         SettingError
-            The owner's identity is not verified, or a field is not of its form.
+            The owner's identity is not verified, they have 20 applications, or a field is not of its form.
         """
         owner_id = self._user_id(owner)
         if not self._tokens.registry.is_verified(owner_id):
@@ -293,6 +296,8 @@ class SandboxServer:
         ------
         UnknownPersonError
             A user, actor or target is nobody of the town.
+        SettingError
+            A draft is no payment, such as one to oneself.
         """
         known = {key: int(one.user_id) for one in self.people for key in (one.username, one.user_id)}
         me = self._user_id(user)
@@ -318,11 +323,13 @@ class SandboxServer:
         """
         try:
             step = (timedelta(0) if duration is None else duration) + timedelta(days=days, hours=hours)
-            if step < timedelta(0):
-                raise SettingError("The town's clock goes forward only.")
-            _ = self.now + step
+            year = (self.now + step).year
         except (OverflowError, ValueError):
             raise SettingError("The town's clock cannot go that far.") from None
+        if step < timedelta(0):
+            raise SettingError("The town's clock goes forward only.")
+        if year >= _LAST_YEAR:
+            raise SettingError(f"The town's clock cannot go as far as the year {_LAST_YEAR}.")
         self._transitions.advance(step // timedelta(microseconds=1))
         return self.now
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
@@ -205,6 +206,22 @@ def test_register_from_python(own: SandboxServer) -> None:
         own.register_application("tom-ohara", name="Mine", redirect_url="http://127.0.0.1")
     with pytest.raises(UnknownPersonError):
         own.register_application("nobody", name="Mine")
+
+
+def test_twenty_are_the_most_whoever_is_first() -> None:
+    """Of forty registrations at once, from Python, twenty are made and twenty refused."""
+    with SandboxServer(people=3, years=1) as own, ThreadPoolExecutor(8) as pool:
+
+        def one(number: int) -> bool:
+            try:
+                own.register_application(own.viewer, name=f"App {number}")
+            except SettingError as error:
+                assert "20 applications" in str(error)  # noqa: PT017 - some of the forty raise, others do not
+                return False
+            return True
+
+        assert sum(pool.map(one, range(40))) == 20
+        assert len(own._tokens.registry.applications_of(own._user_id(own.viewer))) == 20
 
 
 def test_pages_are_their_owners_alone(own: SandboxServer, tab: Any, open_tab: OpenTab) -> None:

@@ -238,6 +238,27 @@ def test_a_consent_form_needs_its_ticket(own: SandboxServer, tab: requests.Sessi
     assert "Location" not in replay.headers
 
 
+@pytest.mark.parametrize(("kind", "issues"), [("token", "issue"), ("code", "issue_code")])
+def test_an_application_deleted_during_the_consent(
+    own: SandboxServer, tab: requests.Session, monkeypatch: pytest.MonkeyPatch, kind: str, issues: str
+) -> None:
+    """Where the application goes between the last look at it and the token, there is no token: 403, no redirect."""
+    app = own.register_application("tom-ohara", name="Brief", redirect_url="http://127.0.0.1/cb")
+    page = consent_page(own, tab, client=app.client_id, response_type=kind)
+    issue = getattr(own._tokens, issues)
+
+    def too_late(*given: Any, **named: Any) -> str:
+        own._tokens.registry.remove(app.client_id)
+        return str(issue(*given, **named))
+
+    monkeypatch.setattr(own._tokens, issues, too_late)
+    answer = decide(own, tab, page, "allow")
+    assert answer.status_code == 403
+    assert "Location" not in answer.headers
+    query = "SELECT count(*) FROM oauth_allowances WHERE client_id = ?"
+    assert own.store.connection.execute(query, (app.client_id,)).fetchone() == (0,)
+
+
 def test_a_ticket_belongs_to_its_browser(own: SandboxServer, tab: requests.Session) -> None:
     """A consent form from another browser's session, or without any cookie: 403."""
     page = consent_page(own, tab)

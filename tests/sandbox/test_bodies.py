@@ -47,6 +47,11 @@ def token(town: SandboxServer) -> str:
     return town.token(town.viewer, "make_payments", "access_profile")
 
 
+PARTS = b'--x\r\nContent-Disposition: form-data; name="note"\r\n\r\n%s\r\n--x--\r\n'
+CHARSETS = [
+    *(f"; charset={name}" for name in ("undefined", "punycode", "idna", "utf-7", "unicode_escape", "hex", "latin-1")),
+    "; charset*=utf-8''undefined", '; CHARSET="utf-16"', "; charset=utf-8; charset=undefined",
+]  # fmt: skip
 PLACES = {
     "query": lambda given: {"params": given},
     "form": lambda given: {"data": given},
@@ -205,6 +210,9 @@ def test_a_body_without_a_kind(town: SandboxServer, fields: dict[str, str]) -> N
         ("application/x-www-form-urlencoded", b"a=1&" * 101),
         ("multipart/form-data", b"note=x"),
         ("multipart/form-data; boundary=x", b"--x\r\n\r\n"),
+        *((f"multipart/form-data; boundary=x{more}", PARTS % b"hi") for more in CHARSETS),
+        ("multipart/form-data; boundary=x", PARTS % b"caf\xe9"),
+        ("multipart/form-data; boundary=x; charset=utf-8", PARTS % b"caf\xe9"),
         ("text/plain", b"note=x"),
         ("application/xml", b"<note/>"),
     ],
@@ -214,6 +222,27 @@ def test_bodies_that_cannot_be_read(town: SandboxServer, kind: str, body: bytes)
     headers = {"Content-Type": kind, "Authorization": f"Bearer {token(town)}"}
     for method, path in (("POST", "/payments"), ("PUT", "/payments/1")):
         assert send(town, method, path, data=body, headers=headers) == (400, "400")
+
+
+@pytest.mark.parametrize("kind", ["", "; charset=utf-8", '; Charset="UTF-8"'])
+def test_multipart_in_utf_8(town: SandboxServer, fields: dict[str, str], kind: str) -> None:
+    """A multipart body may say that it is UTF-8, and is read so where it says nothing."""
+    parts = "".join(f'--x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+                    for name, value in {**fields, "note": "čaj"}.items())  # fmt: skip
+    headers = {"Content-Type": f"multipart/form-data; boundary=x{kind}", "Authorization": f"Bearer {token(town)}"}
+    status, made = send(town, data=f"{parts}--x--\r\n".encode(), headers=headers)
+    assert (status, made["note"]) == (200, "čaj")
+
+
+@pytest.mark.parametrize("path", ["/oauth/sign-in", "/oauth/consent", "/account/sign-in", "/account/developer",
+                                  "/oauth/access_token"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("more", "text"), [*((more, b"hi") for more in ("; charset=undefined", "; charset=punycode")), ("", b"\xe9")]
+)
+def test_forms_of_the_pages_that_cannot_be_read(town: SandboxServer, path: str, more: str, text: bytes) -> None:
+    """The pages' own forms, and the exchange, refuse another charset and bytes that are no UTF-8 in the same way."""
+    headers = {"Content-Type": f"multipart/form-data; boundary=x{more}"}
+    assert send(town, path=path, data=PARTS % text, headers=headers) == (400, "400")
 
 
 def test_a_file_is_no_parameter(town: SandboxServer, fields: dict[str, str]) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Asking = Callable[..., Any]
     Refusal = Callable[[requests.Response], tuple[int, str]]
 
+JSON = {"Content-Type": "application/json"}
 CALLBACK = "https://app.example/cb?keep=1"
 ALL = ("access_profile", "access_email", "access_phone", "access_balance", "access_friends", "make_payments")
 
@@ -253,6 +254,9 @@ def test_exchanges_that_are_refused(
         {"data": b"{", "headers": {"Content-Type": "application/json"}},
         {"data": b"[" * 60_000, "headers": {"Content-Type": "application/json; charset=utf-8"}},
         {"data": b'{"code":' + b"9" * 5_000 + b"}", "headers": {"Content-Type": "application/json"}},
+        {"data": b'{"client_id":"\\ud800","client_secret":"x","code":"y"}', "headers": JSON},
+        {"data": b'{"client_id":"1","client_secret":"x","code":"\\udfff"}', "headers": JSON},
+        {"data": b'{"client_id":"1","client_secret":"x","code":true}', "headers": JSON},
         {"data": {}, "headers": {"Authorization": "Basic %%%"}},
         {"data": {}, "headers": {"Authorization": "Basic eA=="}},
         {"data": [("code", "1"), ("code", "2")], "params": {"client_id": "1", "client_secret": "1"}},

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
@@ -312,6 +312,46 @@ def test_every_ending_is_quiet(tmp_path: Path, ending: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("path", ["/payments", "/oauth/access_token", "/oauth/sign-in"])
+def test_a_client_that_goes_away_is_no_failure(path: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A connection that ends in the middle of a body leaves no traceback."""
+    with SandboxServer(people=3, years=1) as own:
+        address = urlsplit(own.base_url)
+        for kind in ("application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
+            head = (
+                f"POST /v1{path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\nContent-Length: 100\r\n\r\nab"
+            )
+            with socket.create_connection((address.hostname, address.port), timeout=5) as client:
+                client.sendall(head.encode())
+                time.sleep(0.1)
+        time.sleep(0.2)
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+def test_the_end_of_the_calendar() -> None:
+    """The clock stays before the year 9000, so that writes and the end of the sandbox still find their moment."""
+    with SandboxServer(people=3, years=1) as own:
+        for far in (datetime.max.replace(tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)):
+            with pytest.raises(SettingError, match="year 9000"):
+                own.advance(far - own.now)
+        with pytest.raises(SettingError, match="cannot go that far"):
+            own.advance(days=10**9)
+        own.advance(datetime(8999, 12, 31, tzinfo=UTC) - own.now)
+        assert own.now.year == 8999
+
+
+def test_an_end_with_a_broken_database_still_ends() -> None:
+    """Whatever is wrong with the clock on the way out, the server stops."""
+    threads = running_servers()
+    own = SandboxServer(people=3, years=1).start()
+    with own.store.writing() as connection:
+        connection.execute("UPDATE clock SET now_us = ?", (2**62,))
+    with pytest.raises(OverflowError):
+        own.stop()
+    assert running_servers() == threads
+    own.stop()
+
+
 def test_latency(ask: Asking) -> None:
     """Latency delays each answer, and requests wait side by side."""
     with SandboxServer(people=3, years=1, latency=0.2) as own:
@@ -412,6 +452,7 @@ def test_serve_until_interrupted(tmp_path: Path, number: signal.Signals) -> None
     ("draft", "reason"),
     [
         ({"payment_id": "5", "amount_cents": -1}, "cannot be stored"),
+        ({"actor": "maya-lindqvist", "target": "maya-lindqvist"}, "themselves"),
         ({"payment_id": "007"}, "leading zeros"),
         ({"payment_id": "9" * 19}, "digits"),
         ({"date_created": datetime(2024, 1, 1)}, "zone"),  # noqa: DTZ001 - what is refused

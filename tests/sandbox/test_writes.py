@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import requests
 
 from p2p_analytics.sandbox import SandboxServer, SettingError
 
@@ -402,6 +403,21 @@ def test_other_amounts_to_the_test_user(people: Callable[..., Any], amount: str)
     response = maya.post(user_id=TEST_ID, amount=amount)
     assert (response.status_code, response.json()["error"]["code"]) == (400, "503")
     assert maya.balance() == Decimal("9.00")
+
+
+def test_the_test_user_without_a_bank() -> None:
+    """What the test user cannot pay is no settled charge: it waits, and the books stay right."""
+    with SandboxServer(people=3, years=1) as own:
+        own.link_bank(own.test_user.user_id, linked=False)
+        before = own.store.person_named(own.viewer)
+        given = {
+            "access_token": own.token(own.viewer, "make_payments", "access_profile"),
+            "user_id": own.test_user.user_id, "amount": "-0.10", "note": "x",
+        }  # fmt: skip
+        made = requests.post(f"{own.base_url}/payments", data=given, timeout=10).json()["data"]["payment"]
+        assert (made["status"], made["date_completed"]) == ("pending", None)
+        assert own.store.person_named(own.viewer) == before
+        assert own.audit() == []
 
 
 def test_the_test_user_is_no_resident(town: SandboxServer, ask: Asking) -> None:
