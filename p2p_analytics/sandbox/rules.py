@@ -23,7 +23,7 @@ from p2p_analytics.sandbox.store import LARGEST, PaymentFilter, count_streams
 from p2p_analytics.vocabulary import PAGE_SIZE_DEFAULT, PAGE_SIZE_MAXIMUM, TOKEN_PARAMETER, Action, Scope, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
 _Word = TypeVar("_Word", bound=StrEnum)
 
@@ -40,30 +40,27 @@ class Parameters:
     """The parameters of one request; blank ones do not count as given."""
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
-        self._values: dict[str, list[str]] = {}
-        self._as_they_came: dict[str, list[str]] = {}
+        self._given: dict[str, list[str]] = {}
         for name, value in pairs:
             if value:
-                self._as_they_came.setdefault(name, []).append(value)
-            if value.strip():
-                self._values.setdefault(name, []).append(value)
+                self._given.setdefault(name, []).append(value)
 
     def pairs(self) -> list[tuple[str, str]]:
         """Return all that is given."""
-        return [(name, value) for name, values in self._values.items() for value in values]
+        return [(name, value) for name in self._given for value in self._told(name)]
 
     def one(self, name: str) -> str | None:
         """Return the one value of a parameter, without spaces around it; None where it is not given."""
-        value = _only(name, self._values)
+        value = _only(name, self._told(name))
         return None if value is None else value.strip()
 
     def verbatim(self, name: str) -> str:
         """Return the one value of a given parameter with the spaces at its ends."""
-        return self._values[name][0]
+        return self._told(name)[0]
 
     def exact(self, name: str) -> str | None:
-        """Return the one value of a parameter as it came, its spaces too; None where it is not given or empty."""
-        return _only(name, self._as_they_came)
+        """Return the one value of a parameter as it came, were it spaces alone; None where it is not given or empty."""
+        return _only(name, self._given.get(name, []))
 
     def required(self, name: str) -> str:
         """Return the one value of a parameter that must be given."""
@@ -71,6 +68,10 @@ class Parameters:
         if value is None:
             raise MissingArgumentError(f"The parameter {name} is missing.")
         return value
+
+    def _told(self, name: str) -> list[str]:
+        """Return the values of a parameter that are more than spaces."""
+        return [value for value in self._given.get(name, []) if value.strip()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +188,7 @@ def scopes(text: str) -> frozenset[Scope]:
         raise UnknownScopeError(f"scope holds an unknown word; the scopes are {', '.join(Scope)}.") from None
 
 
-def _only(name: str, given: Mapping[str, list[str]]) -> str | None:
-    values = given.get(name, [])
+def _only(name: str, values: list[str]) -> str | None:
     if len(values) > 1:
         raise InvalidParameterError(f"The parameter {name} is given more than once; give it once.")
     return values[0] if values else None
