@@ -31,10 +31,12 @@ if TYPE_CHECKING:
     from p2p_analytics.export import read_csv, read_parquet, to_csv, to_parquet
     from p2p_analytics.load import History, load_history
     from p2p_analytics.report import render_report
+    from p2p_analytics.widgets import Explorer
 
 __all__ = [
     "AccessToken",
     "Client",
+    "Explorer",
     "History",
     "P2PAnalyticsError",
     "authorize_url",
@@ -58,6 +60,7 @@ __all__ = [
 _HOMES = {
     "AccessToken": "auth",
     "Client": "client",
+    "Explorer": "widgets",
     "History": "load",
     "P2PAnalyticsError": "errors",
     "authorize_url": "auth",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.errors import SchemaError
@@ -9,7 +11,7 @@ from p2p_analytics.frames.schema import require
 from p2p_analytics.plots._text import FONT, TEXT, clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
@@ -34,6 +36,7 @@ MOST_MONTHS: Final = 240  # beyond, one odd date has stretched the calendar
 _SMALL: Final = 9
 _LABEL: Final = 8
 _KEY_COLUMNS: Final = 5
+_unseen: ContextVar[bool] = ContextVar("unseen", default=False)
 
 
 def read(table: IntoFrame, needed: Sequence[str], *, what: str) -> dict[str, list[Any]]:
@@ -65,9 +68,23 @@ def axes(ax: Axes | None, *, height: float) -> Axes:
     """Return the caller's axes, or new ones; a notebook shows only figures that pyplot made."""
     if ax is not None:
         return ax
+    if _unseen.get():
+        from matplotlib.figure import Figure
+
+        return Figure(figsize=(WIDTH, height), layout="constrained").subplots()
     import matplotlib.pyplot as plt
 
     return plt.subplots(figsize=(WIDTH, height), layout="constrained")[1]
+
+
+@contextlib.contextmanager
+def off_screen() -> Iterator[None]:
+    """Make the figures of a block unknown to pyplot: nobody sees or has to close them."""
+    token = _unseen.set(True)
+    try:
+        yield
+    finally:
+        _unseen.reset(token)
 
 
 def bars_height(bars: int) -> float:
@@ -147,16 +164,17 @@ def label_bar(ax: Axes, x: float, y: float, text: str, *, quiet: bool = False) -
 def money_form(amounts: Iterable[float | None]) -> Callable[[float], str]:
     """Return how a plot's labels write amounts: all with cents, or all without where every amount is whole."""
     digits = 0 if all(amount is None or float(amount).is_integer() for amount in amounts) else 2
-    return lambda units: _dollars(units, digits)
+    return lambda units: dollars(units, digits)
 
 
 def ticks(units: float) -> str:
     """Return an amount for a tick: cents only where the tick is not a whole amount."""
-    return _dollars(units, 0 if float(units).is_integer() else 2)
+    return dollars(units, 0 if float(units).is_integer() else 2)
 
 
-def _dollars(units: float, digits: int) -> str:
-    return f"{'−' if units < 0 else ''}${abs(units):,.{digits}f}"  # noqa: RUF001 - a minus sign, as wide as a plus
+def dollars(units: float, digits: int = 2) -> str:
+    """Return an amount in words of money, with a minus sign as wide as a plus."""
+    return f"{'−' if units < 0 else ''}${abs(units):,.{digits}f}"  # noqa: RUF001 - that minus sign
 
 
 def counted(number: int, one: str, many: str) -> str:
