@@ -1,0 +1,90 @@
+"""The two ends of the redirect: where the user goes to sign in, and the address that comes back."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
+
+from p2p_analytics import settings
+from p2p_analytics.auth._token import AccessToken
+from p2p_analytics.errors import ConfigurationError, TokenError
+from p2p_analytics.vocabulary import AUTHORIZE, CLIENT_TOKEN_SECONDS, TOKEN_PARAMETER, Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def authorize_url(
+    base_url: str | None = None,
+    client_id: str | None = None,
+    scopes: Iterable[str] = (Scope.PROFILE, Scope.FRIENDS),
+    *,
+    redirect_uri: str | None = None,
+    state: str | None = None,
+) -> str:
+    """Return the address where the user signs in and agrees (document: "Client-side flow").
+
+    Parameters
+    ----------
+    base_url, client_id : str, optional
+        The service and the application; else ``P2P_BASE_URL`` and ``P2P_CLIENT_ID``.
+    scopes : iterable of str
+        What to ask for, words of :class:`~p2p_analytics.vocabulary.Scope`.
+    redirect_uri : str, optional
+        Overrides the application's registered redirect URL.
+    state : str, optional
+        Comes back unchanged with the redirect.
+
+    Raises
+    ------
+    ConfigurationError
+        A setting is missing or no scope, or an unknown one, is asked for.
+    """
+    asked = [str(scope) for scope in ([scopes] if isinstance(scopes, str) else scopes)]
+    unknown = sorted(set(asked) - {str(scope) for scope in Scope})
+    if unknown or not asked:
+        raise ConfigurationError(
+            f"Ask for one or more of the scopes {', '.join(Scope)}"
+            + (f", not {', '.join(unknown)}." if unknown else ".")
+        )
+    fields = {"client_id": settings.client_id(client_id), "scope": " ".join(asked)}
+    fields |= {"redirect_uri": redirect_uri} if redirect_uri else {}
+    fields |= {"state": state} if state else {}
+    return f"{settings.base_url(base_url)}{AUTHORIZE.path}?{urlencode(fields, quote_via=quote)}"
+
+
+def token_from_redirect(url: str, *, scopes: Iterable[str] = (), now: datetime | None = None) -> AccessToken:
+    """Return the token that the service appended to a redirect address.
+
+    Parameters
+    ----------
+    url : str
+        The whole address the browser ended at; ``access_token=...`` alone will do.
+    scopes : iterable of str, optional
+        The scopes that were asked for, to be remembered with the token.
+    now : datetime, optional
+        When the redirect came, for the token's 30 minutes (document: "Limits"); default now.
+
+    Raises
+    ------
+    TokenError
+        The user denied access, or the address holds no token or more than one.
+    """
+    text = url.strip().strip("\"'")
+    query = urlsplit(text).query if "?" in text else text
+    fields = parse_qs(query.partition("#")[0])
+    if "error" in fields:
+        raise TokenError(f"The service gave no token ({_plain(fields['error'][0])}): sign in again and agree.")
+    if "code" in fields and TOKEN_PARAMETER not in fields:
+        raise TokenError("That address holds a code and no token: sign in with an address from authorize_url.")
+    tokens = fields.get(TOKEN_PARAMETER, [])
+    if len(tokens) != 1:
+        raise TokenError("That address holds no access token: copy the whole address the browser ended at.")
+    expires = (now or datetime.now(UTC)) + timedelta(seconds=CLIENT_TOKEN_SECONDS)
+    return AccessToken(tokens[0], scopes=scopes, expires_at=expires)
+
+
+def _plain(text: str) -> str:
+    """Keep a foreign text short and printable."""
+    return "".join(char for char in text if char.isprintable())[:80]
