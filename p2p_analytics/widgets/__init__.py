@@ -10,5 +10,6 @@ except ModuleNotFoundError:
     raise ConfigurationError('Forms need ipywidgets: install it with pip install "p2p_analytics[notebook]".') from None
 
 from p2p_analytics.widgets._explorer import Explorer
+from p2p_analytics.widgets._form import TokenForm
 
-__all__ = ["Explorer"]
+__all__ = ["Explorer", "TokenForm"]
