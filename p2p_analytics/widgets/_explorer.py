@@ -88,9 +88,9 @@ class Explorer(Shown):
         zone_of(tz)
         payments = history.payments
         words = sorted(payments["status"].dropna().unique())
-        self.person = _choice("Person", [(_EVERYONE, None), *_people(payments)])
+        self.person = _choice("Person", [(_EVERYONE, ()), *_people(payments)])
         self.analysis = _choice("Show", [(title, name) for name, title in _TITLES.items()])
-        self.status = _choice("Status", [(_ANY_STATUS, None), *((word, word) for word in words)])
+        self.status = _choice("Status", [(_ANY_STATUS, ""), *((word, word) for word in words)])
         self.first_day = _day("From", "The first day on which a payment was made; empty for the first there is")
         self.last_day = _day("To", "The last day on which a payment was made; empty for the last there is")
         self.zone = _choice("Zone", sorted({*available_timezones(), tz}), tz)
@@ -135,12 +135,12 @@ class Explorer(Shown):
 
     def _chosen(self) -> pd.DataFrame:
         rows = self._history.payments
-        if self.person.value is not None:
+        if self.person.value:
             column, key = self.person.value
             rows = rows[rows[column] == key]
             if column == "counterparty_name":  # of those without an id
                 rows = rows[rows["counterparty_id"].isna()]
-        if self.status.value is not None:
+        if self.status.value:
             rows = rows[rows["status"] == self.status.value]
         if self.first_day.value is not None:
             rows = rows[rows["created_us"].ge(self._midnight(self.first_day.value)).fillna(value=False)]
@@ -177,10 +177,10 @@ class Explorer(Shown):
     def _file_name(self) -> str:
         """Return what was chosen as letters, digits and dashes, whatever people are called."""
         parts = [self.analysis.value]
-        if self.person.value is not None:
+        if self.person.value:
             mark = hashlib.blake2s(repr(self.person.value).encode(), digest_size=4).hexdigest()
             parts += [self.person.label, mark]  # two people may differ in nothing but what is left out
-        parts += [self.status.value or ""]
+        parts.append(self.status.value)
         parts += [f"{word}-{day}" for word, day in (("from", self.first_day.value), ("to", self.last_day.value)) if day]
         parts += [self.zone.value] if self.zone.value != "UTC" else []
         kept = [re.sub(r"\W+", "-", part, flags=re.ASCII).strip("-")[:60] for part in parts]

@@ -314,7 +314,7 @@ class TokenForm(Shown):
             )
         plain = ""
         if self.link != self._plain_link:
-            plain = f" If the service refuses the link, <a {address(self._plain_link)}>use this one</a> and paste."
+            plain = f" If the service refuses, <a {address(self._plain_link)}>sign in without a way back</a> and paste."
         return (
             f'<p><a class="way" {address(self.link)}>Sign in at {escape(self._host())}</a></p>'
             f'<p class="quiet">A new tab opens and asks you to agree to {escape(asked)}. {escape(hint)}{plain}</p>'

@@ -14,6 +14,7 @@ STYLE: Final = """<style>
 .p2p p { margin: .2em 0; }
 .p2p h3 { margin: .2em 0 .4em; font-size: 16px; }
 .p2p .quiet { color: var(--jp-ui-font-color2, #5f5f5f); }
+.p2p .quiet a { color: var(--jp-content-link-color, #1f5fae); text-decoration: underline; }
 .p2p a.way { display: inline-block; padding: .35em .9em; border-radius: 4px; font-weight: 600; text-decoration: none;
   color: #fff; background: #1f5fae; }
 .p2p a.way:hover { background: #174a88; }
@@ -21,9 +22,9 @@ STYLE: Final = """<style>
 .p2p .told { border-left: 4px solid #767676; padding: .15em .7em; margin: .2em 0; }
 .p2p .told.good { border-color: #009e73; }
 .p2p .told.bad { border-color: #d55e00; }
-.p2p figure { margin: 0; padding: 8px; background: #fff; border-radius: 6px; max-width: 680px; }
+.p2p figure { margin: .5em 0; padding: 8px; background: #fff; border-radius: 6px; max-width: 680px; }
 .p2p figure img { display: block; width: 100%; height: auto; }
-.p2p .scroll { overflow: auto; max-height: 26em; }
+.p2p .scroll { margin-bottom: .5em; overflow: auto; max-height: 26em; }
 .p2p table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
 .p2p caption { text-align: left; padding: .2em 0 .4em; color: var(--jp-ui-font-color2, #5f5f5f); }
 .p2p th, .p2p td { text-align: left; vertical-align: top; padding: .25em .9em .25em 0; white-space: nowrap;
