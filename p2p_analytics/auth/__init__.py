@@ -7,7 +7,7 @@ redirects back to an address from which a :class:`Listener`, or :func:`token_fro
 from __future__ import annotations
 
 from p2p_analytics.auth._listener import Listener
-from p2p_analytics.auth._redirect import authorize_url, token_from_paste, token_from_redirect
+from p2p_analytics.auth._redirect import authorize_url, token_from_redirect
 from p2p_analytics.auth._sources import TOKEN_VARIABLE, as_token
 from p2p_analytics.auth._token import AccessToken, Secret
 
@@ -18,6 +18,5 @@ __all__ = [
     "Secret",
     "as_token",
     "authorize_url",
-    "token_from_paste",
     "token_from_redirect",
 ]

@@ -85,22 +85,6 @@ def token_from_redirect(url: str, *, scopes: Iterable[str] = (), now: datetime |
     return AccessToken(tokens[0], scopes=scopes, expires_at=expires)
 
 
-def token_from_paste(text: str, *, scopes: Iterable[str] = ()) -> AccessToken:
-    """Return the token of what somebody pasted: a redirect address, ``access_token=...``, or the token alone.
-
-    What a token alone permits, and for how long, is not known; `scopes` are those of an address.
-
-    Raises
-    ------
-    TokenError
-        The address tells an error, or there is no token in the text.
-    """
-    pasted = text.strip().strip("\"'").strip()
-    if "://" in pasted or "?" in pasted or pasted.startswith((f"{TOKEN_PARAMETER}=", "error=")):
-        return token_from_redirect(pasted, scopes=scopes)
-    return AccessToken(pasted)
-
-
 def _plain(text: str) -> str:
     """Keep a foreign text short and printable."""
     return "".join(char for char in text if char.isprintable())[:80]

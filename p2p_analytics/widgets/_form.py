@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import ipywidgets
 
 from p2p_analytics import settings
-from p2p_analytics.auth import AccessToken, Listener, authorize_url, token_from_paste
+from p2p_analytics.auth import AccessToken, Listener, authorize_url, token_from_text
 from p2p_analytics.client import Client
 from p2p_analytics.errors import (
     AuthenticationError,
@@ -142,7 +142,7 @@ class TokenForm(Shown):
             There is no token in it, which the form says too.
         """
         try:
-            token = token_from_paste(text, scopes=self._scopes)
+            token = token_from_text(text, scopes=self._scopes)
         except TokenError as error:
             self._fail(str(error))
             raise
@@ -201,7 +201,7 @@ class TokenForm(Shown):
         text, self._box.value = change["new"], ""  # before anything else: what is in the box may be saved
         if text:
             try:
-                self._accept(token_from_paste(text, scopes=self._scopes))
+                self._accept(token_from_text(text, scopes=self._scopes))
             except TokenError as error:
                 self._fail(str(error))
 
