@@ -6,6 +6,7 @@ be kept before the old tokens are forgotten: a lock and the store are asked firs
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from datetime import UTC, datetime, timedelta
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from p2p_analytics.auth import locked
 from p2p_analytics.client import oauth
-from p2p_analytics.errors import NotSignedIn, P2PAnalyticsError
+from p2p_analytics.errors import NotSignedIn, P2PAnalyticsError, ServiceError
 
 if TYPE_CHECKING:
     from p2p_analytics.auth import AccessToken, Found, SignIn, Store
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _AHEAD: Final = timedelta(days=1)
+_PAUSE: Final = timedelta(hours=1)
+_NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
 class Renewal:
@@ -31,7 +34,7 @@ class Renewal:
         self._sign_in = sign_in
         self._timeout = timeout
         self._guard = threading.Lock()
-        self._gave_up = False
+        self._not_before = datetime.min.replace(tzinfo=UTC)
 
     @classmethod
     def of(cls, found: Found, timeout: tuple[float, float]) -> Self | None:
@@ -52,8 +55,9 @@ class Renewal:
         """
         with self._guard:
             if refused is self._sign_in.token:
-                self._take(self._store.load())
-            elif self._ends_within(_AHEAD) and not self._gave_up:
+                with contextlib.suppress(NotSignedIn):
+                    self._take(self._store.load())
+            elif self._ends_within(_AHEAD) and datetime.now(UTC) >= self._not_before:
                 self._renew()
             return self._sign_in.token
 
@@ -64,23 +68,22 @@ class Renewal:
     def _renew(self) -> None:
         try:
             with locked():
-                kept = self._store.load()
-                if kept is None:
-                    raise NotSignedIn("The sign-in that was kept is gone: sign in again.")
-                if not self._take(kept):
-                    self._store.save(kept)  # what cannot be written now could not be written afterwards
-                    self._sign_in = oauth.refresh(kept, timeout=self._timeout)
+                if not self._take(self._store.load()):
+                    self._store.save(self._sign_in)  # what cannot be written now could not be written afterwards
+                    self._sign_in = oauth.refresh(self._sign_in, timeout=self._timeout)
                     self._store.save(self._sign_in)
         except P2PAnalyticsError as error:
-            self._gave_up = True
+            again = isinstance(error, ServiceError) and error.retryable  # nothing was sent
+            self._not_before = datetime.now(UTC) + _PAUSE if again else _NEVER
             if self._ends_within(timedelta(0)):
                 raise
             log.warning("The sign-in could not be renewed: %s", error)
 
     def _take(self, kept: SignIn | None) -> bool:
         """Take what another process has made of this very sign-in; tell whether it has."""
-        ours = self._sign_in
-        if kept is None or kept.ident != ours.ident or kept.token.reveal() == ours.token.reveal():
+        if kept is None or kept.ident != self._sign_in.ident:  # another one may be another user's
+            raise NotSignedIn("The sign-in that was kept is gone or is another one now: make a new Client.")
+        if kept.token.reveal() == self._sign_in.token.reveal():
             return False
         self._sign_in = kept
         return True

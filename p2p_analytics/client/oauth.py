@@ -136,31 +136,35 @@ class _Service:
     def redeem(self, name: str, grant: Secret, scopes: frozenset[str], more: dict[str, str]) -> SignIn:
         asked_at = datetime.now(UTC)
         response = self._post({"client_secret": self.secret, name: grant}, {"client_id": self.client_id, **more})
-        failure: errors.P2PAnalyticsError | None = None
         if response.status_code not in range(200, 300):
             failure = refusal(response, self.secret, grant)
-            if isinstance(failure, errors.ApiError) and failure.code in _MEANINGS:
-                failure = errors.AuthenticationError(
-                    _MEANINGS[failure.code], status_code=failure.status_code, code=failure.code
-                )
-            raise failure
-        try:
-            answer = msgspec.json.decode(response.content, type=_Answer)
-            token = AccessToken(
-                answer.access_token, scopes=scopes, expires_at=asked_at + timedelta(seconds=answer.expires_in)
+            meaning = _MEANINGS.get(failure.code or "")
+            raise (
+                failure
+                if meaning is None
+                else errors.AuthenticationError(meaning, status_code=failure.status_code, code=failure.code)
             )
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OverflowError, errors.TokenError):
-            failure = errors.ProtocolError(
+        sign_in = self._read(response.content, asked_at, scopes)
+        if sign_in is None:
+            raise errors.ProtocolError(
                 "The service answered with no token that can be read: check the base URL, and sign in again.",
                 status_code=response.status_code,
             )
-        if failure is not None:  # outside, for the frames above hold the answer
-            raise failure
-        next_grant = None if answer.refresh_token is None else Secret(answer.refresh_token)
-        return SignIn(self.base_url, token, self.client_id, next_grant)
+        return sign_in
+
+    def _read(self, content: bytes, asked_at: datetime, scopes: frozenset[str]) -> SignIn | None:
+        """Return what an answer holds; no error leaves from here, for its frames would hold the tokens."""
+        try:
+            answer = msgspec.json.decode(content, type=_Answer, strict=False)
+            expires_at = asked_at + timedelta(seconds=answer.expires_in)
+            token = AccessToken(answer.access_token, scopes=scopes, expires_at=expires_at)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OverflowError, errors.TokenError):
+            return None
+        refresh_token = Secret(answer.refresh_token) if answer.refresh_token else None
+        return SignIn(self.base_url, token, self.client_id, refresh_token)
 
     def _post(self, secrets: dict[str, Secret], fields: dict[str, str]) -> requests.Response:
-        failure, interrupted = None, False
+        failure: BaseException  # raised outside: the frames of the one that came hold the form on the wire
         with prepared(requests.Session(), self.base_url, lambda: secrets) as session:
             try:
                 return session.post(f"{self.base_url}{PATH}", data=fields, timeout=self.timeout, allow_redirects=False)
@@ -170,10 +174,8 @@ class _Service:
                     failure = errors.TransportError(f"It was sent and may be used up: sign in again. {failure}")
                     failure.retryable = False
             except KeyboardInterrupt:
-                interrupted = True
-        if interrupted:  # raised anew: the frames of the one above hold the form on the wire
-            raise KeyboardInterrupt
-        raise failure or AssertionError
+                failure = KeyboardInterrupt()
+        raise failure
 
 
 def _as_secret(value: Secret | str) -> Secret:
