@@ -7,7 +7,13 @@ redirects back to an address from which a :class:`Listener`, or :func:`token_fro
 from __future__ import annotations
 
 from p2p_analytics.auth._listener import Listener
-from p2p_analytics.auth._redirect import authorize_url, code_from_redirect, token_from_redirect, token_from_text
+from p2p_analytics.auth._redirect import (
+    ConsentDenied,
+    authorize_url,
+    code_from_redirect,
+    token_from_redirect,
+    token_from_text,
+)
 from p2p_analytics.auth._sources import (
     CLIENT_SECRET_VARIABLE,
     TOKEN_VARIABLE,
@@ -24,6 +30,7 @@ __all__ = [
     "CLIENT_SECRET_VARIABLE",
     "TOKEN_VARIABLE",
     "AccessToken",
+    "ConsentDenied",
     "FileStore",
     "Found",
     "KeyringStore",

@@ -103,6 +103,10 @@ class Listener:
         """Whether nobody listens any more."""
         return self._closed.is_set()
 
+    def wait(self) -> None:
+        """Wait until nobody listens any more: until the browser has its last page, or the time is over."""
+        self._closed.wait()
+
     def close(self) -> None:
         """Stop listening, from any thread and as often as one likes."""
         with self._taking:
