@@ -11,7 +11,7 @@ import stat
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from p2p_analytics import settings
 from p2p_analytics.auth._token import AccessToken, Secret
@@ -165,21 +165,18 @@ class KeyringStore:
 
     def load(self) -> SignIn | None:
         """Return the sign-in that is kept; what cannot be read counts as none."""
-        with _keyring() as keyring:
-            text = keyring.get_password(*_KEYRING_ENTRY)
+        text = _ask_keyring("get_password")
         return None if text is None else _decoded(text.encode())
 
     def save(self, sign_in: SignIn) -> None:
         """Keep a sign-in instead of the one before."""
-        with _keyring() as keyring:
-            keyring.set_password(*_KEYRING_ENTRY, _encoded(sign_in).decode())
+        _ask_keyring("set_password", sign_in)
 
     def delete(self) -> bool:
         """Forget the sign-in; tell whether there was one."""
-        with _keyring() as keyring:
-            if keyring.get_password(*_KEYRING_ENTRY) is None:
-                return False
-            keyring.delete_password(*_KEYRING_ENTRY)
+        if _ask_keyring("get_password") is None:
+            return False
+        _ask_keyring("delete_password")
         return True
 
 
@@ -221,20 +218,20 @@ def locked() -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def _keyring() -> Iterator[Any]:
+def _ask_keyring(name: str, *sign_ins: SignIn) -> str | None:
+    """Call one of the keyring's functions for our entry."""
     try:
         import keyring
-        from keyring.errors import KeyringError
     except ImportError:
         raise KeyringUnavailableError('No keyring: install it with pip install "p2p_analytics[keyring]".') from None
-    failed = ""
     try:
-        yield keyring
-    except (KeyringError, OSError, RuntimeError) as error:  # backends raise what the libraries below them do
-        failed = type(error).__name__
-    if failed:  # outside, so that nothing of what was to be kept hangs on the error
-        raise KeyringUnavailableError(f"The keyring cannot be used ({failed}): leave it out, or unlock or set it up.")
+        found: str | None = getattr(keyring, name)(*_KEYRING_ENTRY, *(_encoded(one).decode() for one in sign_ins))
+    except Exception as error:  # noqa: BLE001 - backends raise what the libraries below them do
+        reason = type(error).__name__
+    else:
+        return found
+    # Raised here, so that nothing of what was to be kept hangs on the error.
+    raise KeyringUnavailableError(f"The keyring cannot be used ({reason}): leave it out, or unlock or set it up.")
 
 
 def _make_private(folder: Path) -> None:
