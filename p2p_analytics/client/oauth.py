@@ -138,6 +138,7 @@ class _Service:
         response = self._post({"client_secret": self.secret, name: grant}, {"client_id": self.client_id, **more})
         if response.status_code not in range(200, 300):
             failure = refusal(response, self.secret, grant)
+            failure.retryable = failure.retryable and isinstance(failure, errors.RateLimitedError)
             meaning = _MEANINGS.get(failure.code or "")
             raise (
                 failure
