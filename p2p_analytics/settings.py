@@ -18,6 +18,7 @@ BASE_URL_VARIABLE: Final = "P2P_BASE_URL"
 CLIENT_ID_VARIABLE: Final = "P2P_CLIENT_ID"
 CA_BUNDLE_VARIABLES: Final = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 CACHE_DIR_VARIABLE: Final = "P2P_CACHE_DIR"
+STATE_DIR_VARIABLE: Final = "P2P_STATE_DIR"
 
 
 def base_url(value: str | None = None) -> str:
@@ -109,3 +110,13 @@ def cache_dir(value: str | os.PathLike[str] | None = None) -> Path:
             return folder
         reason = "it cannot be written"
     raise ConfigurationError(f"The cache folder {folder} cannot be used ({reason}): choose another cache_dir.")
+
+
+def state_dir() -> Path:
+    """Return the folder where the command line keeps a sign-in, whether it is there or not."""
+    chosen = os.environ.get(STATE_DIR_VARIABLE)
+    if not chosen:
+        import platformdirs
+
+        chosen = platformdirs.user_state_dir("p2p_analytics", appauthor=False)
+    return Path(chosen).expanduser().absolute()

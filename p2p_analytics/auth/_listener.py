@@ -7,25 +7,25 @@ path can hand over a token, only the first one is taken, and nothing here can be
 from __future__ import annotations
 
 import contextlib
+import functools
 import secrets
 import threading
 import time
 from http import HTTPStatus
 from socketserver import BaseRequestHandler, ThreadingTCPServer
-from typing import TYPE_CHECKING, Final, Self, TypeAlias
-from urllib.parse import parse_qs
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
 from p2p_analytics.auth import _pages
-from p2p_analytics.auth._redirect import token_from_redirect
+from p2p_analytics.auth._redirect import ConsentDenied, token_from_redirect
 from p2p_analytics.errors import ConfigurationError, TokenError
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Iterable
 
-    from p2p_analytics.auth._token import AccessToken
+    from p2p_analytics.auth._token import Secret
 
-Outcome: TypeAlias = "AccessToken | TokenError"
+Outcome: TypeAlias = "Secret | TokenError"
 
 HOST: Final = "127.0.0.1"
 _LARGEST_HEAD: Final = 2**14
@@ -55,6 +55,8 @@ class Listener:
         Seconds to wait for the redirect.
     linger : float
         Seconds to stay after it, for the browser to fetch the page that says so.
+    read : callable, optional
+        What takes the secret from the redirect address; `token_from_redirect` by default.
 
     Attributes
     ----------
@@ -69,14 +71,15 @@ class Listener:
 
     def __init__(
         self,
-        on_redirect: Callable[[Outcome], object],
+        on_redirect: Callable[[Any], object],
         *,
         scopes: Iterable[str] = (),
         timeout: float = 300.0,
         linger: float = 5.0,
+        read: Callable[[str], Secret] | None = None,
     ) -> None:
         self._on_redirect = on_redirect
-        self._scopes = frozenset(scopes)
+        self._read: Callable[[str], Secret] = read or functools.partial(token_from_redirect, scopes=frozenset(scopes))
         self._timeout, self._linger = timeout, linger
         self._taking = threading.Lock()
         self._outcome: Outcome | None = None
@@ -99,6 +102,10 @@ class Listener:
     def closed(self) -> bool:
         """Whether nobody listens any more."""
         return self._closed.is_set()
+
+    def wait(self) -> None:
+        """Wait until nobody listens any more: until the browser has its last page, or the time is over."""
+        self._closed.wait()
 
     def close(self) -> None:
         """Stop listening, from any thread and as often as one likes."""
@@ -184,12 +191,12 @@ class Listener:
     def _redirected(self, connection: socket.socket, query: str) -> None:
         outcome: Outcome
         try:
-            outcome = token_from_redirect(f"?{query}", scopes=self._scopes)
-        except TokenError as error:
-            if "error" not in parse_qs(query):  # another tab may still bring a token
-                _reply(connection, HTTPStatus.BAD_REQUEST, str(error))
-                return
+            outcome = self._read(f"?{query}")
+        except ConsentDenied as error:
             outcome = TokenError(str(error))  # without the frames that hold the address
+        except TokenError as error:  # another tab may still bring a token
+            _reply(connection, HTTPStatus.BAD_REQUEST, str(error))
+            return
         if not self._take(outcome):
             _reply(connection, HTTPStatus.GONE, "This sign-in is over: close this tab and start another one.")
             return

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, quote, urlencode, urlsplit
+from typing import TYPE_CHECKING, Final, Literal
+from urllib.parse import parse_qs, quote, urlencode
 
 from p2p_analytics import settings
-from p2p_analytics.auth._token import AccessToken
+from p2p_analytics.auth._token import AccessToken, Secret
 from p2p_analytics.errors import ConfigurationError, TokenError
 from p2p_analytics.vocabulary import AUTHORIZE, CLIENT_TOKEN_SECONDS, TOKEN_PARAMETER, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+_PARAMETERS: Final = (f"{TOKEN_PARAMETER}=", "code=", "error=")
 
-def authorize_url(
+
+class ConsentDenied(TokenError):  # noqa: N818 - not one of the errors that users type
+    """The service says that it gives no token, which ends the sign-in."""
+
+
+def authorize_url(  # noqa: PLR0913 - one keyword for each parameter
     base_url: str | None = None,
     client_id: str | None = None,
     scopes: Iterable[str] = (Scope.PROFILE, Scope.FRIENDS),
     *,
     redirect_uri: str | None = None,
     state: str | None = None,
+    response_type: Literal["token", "code"] = "token",
 ) -> str:
     """Return the address where the user signs in and agrees (document: "Client-side flow").
 
@@ -35,6 +42,9 @@ def authorize_url(
         Overrides the application's registered redirect URL.
     state : str, optional
         Comes back unchanged with the redirect.
+    response_type : {"token", "code"}
+        What the redirect brings: a token, or in the server-side flow a code for
+        :func:`p2p_analytics.client.oauth.exchange`.
 
     Raises
     ------
@@ -51,6 +61,7 @@ def authorize_url(
     fields = {"client_id": settings.client_id(client_id), "scope": " ".join(asked)}
     fields |= {"redirect_uri": redirect_uri} if redirect_uri else {}
     fields |= {"state": state} if state else {}
+    fields |= {"response_type": response_type} if response_type != "token" else {}
     return f"{settings.base_url(base_url)}{AUTHORIZE.path}?{urlencode(fields, quote_via=quote)}"
 
 
@@ -71,11 +82,7 @@ def token_from_redirect(url: str, *, scopes: Iterable[str] = (), now: datetime |
     TokenError
         The user denied access, or the address holds no token or more than one.
     """
-    text = url.strip().strip("\"'")
-    query = urlsplit(text).query if "?" in text else text
-    fields = parse_qs(query.partition("#")[0])
-    if "error" in fields:
-        raise TokenError(f"The service gave no token ({_plain(fields['error'][0])}): sign in again and agree.")
+    fields = _fields(url)
     if "code" in fields and TOKEN_PARAMETER not in fields:
         raise TokenError("That address holds a code and no token: sign in with an address from authorize_url.")
     tokens = fields.get(TOKEN_PARAMETER, [])
@@ -83,6 +90,40 @@ def token_from_redirect(url: str, *, scopes: Iterable[str] = (), now: datetime |
         raise TokenError("That address holds no access token: copy the whole address the browser ended at.")
     expires = (now or datetime.now(UTC)) + timedelta(seconds=CLIENT_TOKEN_SECONDS)
     return AccessToken(tokens[0], scopes=scopes, expires_at=expires)
+
+
+def token_from_text(text: str, *, scopes: Iterable[str] = (), now: datetime | None = None) -> AccessToken:
+    """Return the token in what a user pasted: a redirect address as in `token_from_redirect`, or the bare token.
+
+    A bare token does not tell when it expires, so nor does the AccessToken.
+    """
+    bare = text.strip().strip("\"'")
+    if not bare or "://" in bare or any(bare.startswith(name) or f"&{name}" in bare for name in _PARAMETERS):
+        return token_from_redirect(text, scopes=scopes, now=now)
+    return AccessToken(bare, scopes=scopes)
+
+
+def code_from_redirect(url: str) -> Secret:
+    """Return the code that the service appended to a redirect address (document: "Server-side flow").
+
+    Raises
+    ------
+    TokenError
+        The user denied access, or the address holds no code or more than one.
+    """
+    codes = _fields(url).get("code", [])
+    if len(codes) != 1:
+        raise TokenError("That address holds no code: copy the whole address the browser ended at.")
+    return Secret(codes[0])
+
+
+def _fields(url: str) -> dict[str, list[str]]:
+    text = url.strip().strip("\"'")
+    query = text.partition("?")[2] if "?" in text else text
+    fields = parse_qs(query.partition("#")[0])
+    if "error" in fields:
+        raise ConsentDenied(f"The service gave no token ({_plain(fields['error'][0])}): sign in again and agree.")
+    return fields
 
 
 def _plain(text: str) -> str:

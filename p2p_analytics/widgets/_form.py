@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import ipywidgets
 
 from p2p_analytics import settings
-from p2p_analytics.auth import AccessToken, Listener, authorize_url, token_from_text
+from p2p_analytics.auth import AccessToken, ConsentDenied, Listener, authorize_url, token_from_text
 from p2p_analytics.client import Client
 from p2p_analytics.errors import (
     AuthenticationError,
@@ -184,12 +184,11 @@ class TokenForm(Shown):
     def _redirected(self, outcome: AccessToken | TokenError) -> None:
         """Take what the listener brings, in its thread; it stays until the browser has its page."""
         with self._lock:
-            declined = self._listener is not None and not self._listener.closed
             self._listener = None
             if isinstance(outcome, AccessToken):
                 self._accept(outcome)
                 return
-            if declined:
+            if isinstance(outcome, ConsentDenied):
                 self._listen()
             elif self._token is not None:  # a second sign-in that nobody went through with
                 self._open = False
@@ -314,7 +313,8 @@ class TokenForm(Shown):
             )
         plain = ""
         if self.link != self._plain_link:
-            plain = f" If the service refuses, <a {address(self._plain_link)}>sign in without a way back</a> and paste."
+            on_file = f"<a {address(self._plain_link)}>use the one on file</a>"
+            plain = f" If the service refuses the return address, {on_file} and paste."
         return (
             f'<p><a class="way" {address(self.link)}>Sign in at {escape(self._host())}</a></p>'
             f'<p class="quiet">A new tab opens and asks you to agree to {escape(asked)}. {escape(hint)}{plain}</p>'
