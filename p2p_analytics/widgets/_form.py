@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import ipywidgets
 
 from p2p_analytics import settings
-from p2p_analytics.auth import AccessToken, ConsentDenied, Listener, authorize_url, token_from_text
+from p2p_analytics.auth import AccessToken, Listener, authorize_url, token_from_text
 from p2p_analytics.client import Client
 from p2p_analytics.errors import (
     AuthenticationError,
@@ -184,11 +184,12 @@ class TokenForm(Shown):
     def _redirected(self, outcome: AccessToken | TokenError) -> None:
         """Take what the listener brings, in its thread; it stays until the browser has its page."""
         with self._lock:
+            declined = self._listener is not None and not self._listener.closed
             self._listener = None
             if isinstance(outcome, AccessToken):
                 self._accept(outcome)
                 return
-            if isinstance(outcome, ConsentDenied):
+            if declined:
                 self._listen()
             elif self._token is not None:  # a second sign-in that nobody went through with
                 self._open = False
