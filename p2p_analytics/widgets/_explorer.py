@@ -17,7 +17,7 @@ from p2p_analytics.analyses._calendar import zone as zone_of
 from p2p_analytics.errors import P2PAnalyticsError
 from p2p_analytics.export import atomic_file, to_csv
 from p2p_analytics.plots._picture import picture
-from p2p_analytics.times import as_instant, to_microseconds
+from p2p_analytics.times import to_microseconds
 from p2p_analytics.widgets._look import Shown, box, told
 from p2p_analytics.widgets._table import as_html, names
 
@@ -83,10 +83,11 @@ class Explorer(Shown):
         folder: str | os.PathLike[str] = ".",
     ) -> None:
         self._history = history
-        self._as_of = history.fetched_at if as_of is None else as_instant(as_of)
+        self._as_of = history.fetched_at if as_of is None else as_of
         self._folder = Path(folder)
-        zone_of(tz)
         payments = history.payments
+        zone_of(tz)
+        pending_requests(payments, as_of=self._as_of)  # what cannot be used is refused here, not at a later click
         words = sorted(payments["status"].dropna().unique())
         self.person = _choice("Person", [(_EVERYONE, ()), *_people(payments)])
         self.analysis = _choice("Show", [(title, name) for name, title in _TITLES.items()])
