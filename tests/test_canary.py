@@ -1,7 +1,8 @@
 """The token is searched for in every byte we produce: logs, errors, reprs, caches, files, notebooks, process lists.
 
 The sandbox's tokens are random; here every process makes them begin with a canary, so that one
-search finds any of them, wherever it came from.
+search finds any of them, wherever it came from. Tokens have 32 random bytes; the nonce of a sign-in's way back has
+fewer, and is no secret to a notebook.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PATCH = f"""
 import secrets
 _token_urlsafe = secrets.token_urlsafe
-secrets.token_urlsafe = lambda nbytes=None: "{CANARY}" + _token_urlsafe(nbytes)
+secrets.token_urlsafe = lambda nbytes=None: ("{CANARY}" if nbytes == 32 else "") + _token_urlsafe(nbytes)
 import logging
 logging.basicConfig(level=logging.DEBUG)
 """
 SPEAK_UP = """
 import logging, secrets, sys
 logging.basicConfig(level=logging.DEBUG, stream=sys.stdout, force=True)
-secrets.token_urlsafe(4)[:6]
+secrets.token_urlsafe(32)[:6]
 """
 
 
