@@ -52,6 +52,19 @@ class History:
             f"{len(self.problems)} problems, data as of {self.fetched_at:%Y-%m-%d %H:%M} UTC>"
         )
 
+    def _repr_html_(self) -> str:
+        """Show a summary card in a notebook."""
+        from p2p_analytics.card import render_card
+
+        return render_card(
+            self.me,
+            self.payments,
+            friends=len(self.friends),
+            problems=len(self.problems),
+            fetched_at=self.fetched_at,
+            private=False,
+        )
+
 
 def load_history(
     client: Client,

@@ -159,11 +159,6 @@ def _dollars(units: float, digits: int) -> str:
     return f"{'−' if units < 0 else ''}${abs(units):,.{digits}f}"  # noqa: RUF001 - a minus sign, as wide as a plus
 
 
-def counted(number: int, one: str, many: str) -> str:
-    """Return a number with its noun."""
-    return f"{number:,} {one if number == 1 else many}"
-
-
 def first_of(label: str, shown: int, total: int, what: str) -> str:
     """Return an axis label, which says so where only the first rows are drawn."""
     return label if shown == total else f"{label}; the first {shown} of {total:,} {what}"
