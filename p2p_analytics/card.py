@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
-from p2p_analytics.display import counted, day, money, text
+from p2p_analytics.display import PRIVATE, counted, day, money, text
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from p2p_analytics.records import Me
 
-PRIVATE: Final = "Privacy mode: names and amounts are invented"
 _UTC: Final = ZoneInfo("UTC")
 
 # Styles stand on the elements, because a notebook that is not trusted loses its style sheets; no background, so that

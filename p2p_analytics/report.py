@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
@@ -82,7 +83,9 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str = "
     created = _within_reach(payments["date_created"])
     undated = flow[flow["month"].isna()]
     ends = _ends(people, requests)
+    figure = partial(_figure, private=history.private)
     return environment.get_template("report.html.jinja").render(
+        private=display.PRIVATE if history.private else None,
         name=user.display_name or user.username or user.id,
         user=user,
         balance=None if history.me.balance_cents is None else history.me.balance_cents / 100,
@@ -100,16 +103,16 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str = "
         open={side: _open(ages, side) for side in ("in", "out")},
         people=_rows(shown),
         people_count=len(people),
-        people_figure=_figure(plots.spend_by_friend, shown, height=1.2 + 0.4 * len(shown)),
+        people_figure=figure(plots.spend_by_friend, shown, height=1.2 + 0.4 * len(shown)),
         months=_rows(flow if len(flow) <= MOST_MONTHS else flow[flow["payments"] > 0]),
         months_left_out=len(flow) > MOST_MONTHS,
         undated_count=int(undated["payments"].sum()),
         ends=ends,
-        flow_figure=_figure(plots.monthly_flow, flow, height=3.4),
+        flow_figure=figure(plots.monthly_flow, flow, height=3.4),
         statuses=_rows(mix),
-        status_figure=_figure(plots.status_mix, mix, height=1.6 + 0.52 * mix["action"].nunique(dropna=False)),
+        status_figure=figure(plots.status_mix, mix, height=1.6 + 0.52 * mix["action"].nunique(dropna=False)),
         ages=_rows(ages),
-        ages_figure=_figure(plots.pending_ageing, ages, height=1.2 + 0.4 * ages["band"].nunique()),
+        ages_figure=figure(plots.pending_ageing, ages, height=1.2 + 0.4 * ages["band"].nunique()),
         requests=_rows(requests.head(_MOST_REQUESTS)),
         request_count=len(requests),
         problems=_rows(history.problems.head(_MOST_PROBLEMS)),
@@ -118,14 +121,16 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str = "
     )
 
 
-def _figure(plot: Callable[..., Axes], table: pd.DataFrame, *, height: float) -> str:
+def _figure(plot: Callable[..., Axes], table: pd.DataFrame, *, height: float, private: bool) -> str:
     """Draw a table as an SVG inside a data address, the same bytes every time, whatever style the user has set."""
     from matplotlib import style
     from matplotlib.figure import Figure
 
     with style.context(["default", {"svg.hashsalt": _SALT}]):
         figure = Figure(figsize=(_WIDTH, max(height, 2.0)), layout="constrained")
-        plot(table, ax=figure.subplots())
+        ax = plot(table, ax=figure.subplots())
+        if private:
+            plots.mark_private(ax)
         drawn = io.BytesIO()
         figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
     return "data:image/svg+xml;base64," + base64.b64encode(drawn.getvalue()).decode("ascii")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from p2p_analytics.display import PRIVATE
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import require
 from p2p_analytics.plots._text import FONT, TEXT, clean
@@ -80,6 +81,29 @@ def blank(ax: Axes, title: str, message: str) -> Axes:
     head(ax, title)
     ax.set_axis_off()
     ax.text(0.5, 0.5, message, transform=ax.transAxes, ha="center", va="center", color=QUIET, **TEXT)
+    return ax
+
+
+def mark_private(ax: Axes) -> Axes:
+    """Say below a plot that it is in privacy mode: for tables of a history that is `private`.
+
+    A table does not know where it comes from, so this is for whoever draws it.
+    """
+    # Below the axis label, wherever that comes to be; axes that are hidden have none to go by.
+    below = ax.xaxis.label if ax.axison else "axes fraction"
+    ax.annotate(
+        PRIVATE,
+        (1, 0),
+        xycoords=("axes fraction", below),
+        xytext=(0, -5),
+        textcoords="offset points",
+        ha="right",
+        va="top",
+        fontsize=_LABEL - 1,
+        color=QUIET,
+        annotation_clip=False,
+        **TEXT,
+    )
     return ax
 
 
