@@ -139,7 +139,7 @@ def test_a_folder_that_cannot_be_had_is_named(monkeypatch: pytest.MonkeyPatch, t
     """The sentence names the folder and the variable."""
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path / "file" / "below"))
-    with pytest.raises(ConfigurationError, match="state folder .* P2P_STATE_DIR"):
+    with pytest.raises(ConfigurationError, match=r"state folder .* P2P_STATE_DIR"):
         own_key()
 
 
