@@ -11,7 +11,6 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics import settings
 from p2p_analytics.frames.perspective import UNREGISTERED
 from p2p_analytics.pseudonyms import Pseudonyms
 from p2p_analytics.records import Me, Problem, User
@@ -191,11 +190,6 @@ class Mask:
 
     def _units(self, units: float) -> float:
         return self._pseudonyms.cents(round(units * 100)) / 100 if math.isfinite(units) else units
-
-
-def mask_if(privacy: bool | None) -> Callable[[pd.DataFrame], pd.DataFrame]:  # noqa: FBT001 - passed on as it came
-    """Return what masks a frame in privacy mode, and keeps it as it is in any other; None: ``P2P_PRIVACY`` decides."""
-    return Mask().frame if settings.privacy(privacy) else lambda frame: frame
 
 
 def _names(name: str) -> dict[str, str]:

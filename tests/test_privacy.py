@@ -24,7 +24,7 @@ from matplotlib.text import Text
 
 import p2p_analytics as p2p
 from p2p_analytics import plots
-from p2p_analytics.errors import ConfigurationError, RecordError
+from p2p_analytics.errors import ConfigurationError, RecordError, SchemaError
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS, empty
 from p2p_analytics.privacy import Mask
 from p2p_analytics.pseudonyms import Pseudonyms
@@ -410,6 +410,16 @@ def test_reading_a_file_masks_it(service, tmp_path: Path, monkeypatch, kind: str
     pd.testing.assert_frame_equal(read(tmp_path / "payments", privacy=privacy), history.masked().payments)
     again = read(tmp_path / "payments", privacy=False)
     pd.testing.assert_frame_equal(again, history.payments)
+
+
+def test_an_error_of_a_file_quotes_no_cell(tmp_path: Path) -> None:
+    """A word where an amount should be is named without privacy mode, and not in it."""
+    (tmp_path / "odd.csv").write_text('"payment_id","amount_cents"\n"1",Rumpelstilz\n')
+    with pytest.raises(SchemaError, match="Rumpelstilz"):
+        p2p.read_csv(tmp_path / "odd.csv")
+    with pytest.raises(SchemaError, match="not shown in privacy mode") as caught:
+        p2p.read_csv(tmp_path / "odd.csv", privacy=True)
+    assert "Rumpelstilz" not in f"{caught.value!r}{caught.value.args}"
 
 
 def test_a_table_of_an_analysis_joins_with_the_history(service, tmp_path: Path) -> None:

@@ -9,11 +9,12 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from p2p_analytics import settings
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.export._defuse import armed, defused
 from p2p_analytics.export._files import atomic_file, checked, readable
 from p2p_analytics.export._types import frame_of, table_of, type_of_name
-from p2p_analytics.privacy import mask_if
+from p2p_analytics.privacy import Mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,9 +95,9 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: bool |
     import pyarrow as pa
     import pyarrow.csv
 
-    mask = mask_if(privacy)
+    private = settings.privacy(privacy)
     path = checked(path)
-    with readable(path):
+    with readable(path, private=private):
         header, unquoted = _sniffed(path)
         table = pyarrow.csv.read_csv(
             path,
@@ -117,7 +118,8 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: bool |
     if not raw:
         names = armed(pa.array(header, pa.string())).to_pylist()
         columns = [_armed(column) if pa.types.is_string(column.type) else column for column in columns]
-    return mask(frame_of(pa.table(columns, names=names)))
+    frame = frame_of(pa.table(columns, names=names))
+    return Mask().frame(frame) if private else frame
 
 
 def _cells(column: pa.Array, *, raw: bool) -> pa.Array:

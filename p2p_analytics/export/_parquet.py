@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from p2p_analytics import settings
 from p2p_analytics.export._files import atomic_file, checked, readable
 from p2p_analytics.export._types import frame_of, plain, table_of
-from p2p_analytics.privacy import mask_if
+from p2p_analytics.privacy import Mask
 
 if TYPE_CHECKING:
     import os
@@ -55,8 +56,9 @@ def read_parquet(path: str | os.PathLike[str], *, privacy: bool | None = None) -
     """
     import pyarrow.parquet
 
-    mask = mask_if(privacy)
+    private = settings.privacy(privacy)
     path = checked(path)
-    with readable(path), path.open("rb") as file:  # one file: a folder is an archive's business
+    with readable(path, private=private), path.open("rb") as file:  # one file: a folder is an archive's business
         table = pyarrow.parquet.read_table(file)
-    return mask(frame_of(plain(table)))
+    frame = frame_of(plain(table))
+    return Mask().frame(frame) if private else frame
