@@ -54,7 +54,7 @@ def checked(path: str | os.PathLike[str]) -> Path:
 
 @contextlib.contextmanager
 def readable(path: Path, *, private: bool) -> Iterator[None]:
-    """Turn what goes wrong while a table file is read into this package's errors; in privacy mode they quote no cell."""
+    """Turn what goes wrong while a table is read into this package's errors; in privacy mode they quote no cell."""
     import pyarrow as pa
 
     try:
