@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from p2p_analytics.display import PRIVATE
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import require
 from p2p_analytics.plots._text import FONT, TEXT, clean
@@ -83,6 +84,29 @@ def blank(ax: Axes, title: str, message: str) -> Axes:
     return ax
 
 
+def mark_private(ax: Axes) -> Axes:
+    """Say below a plot that it is in privacy mode: for tables of a history that is `private`.
+
+    A table does not know where it comes from, so this is for whoever draws it.
+    """
+    # Below the axis label, wherever that comes to be; axes that are hidden have none to go by.
+    below = ax.xaxis.label if ax.axison else "axes fraction"
+    ax.annotate(
+        PRIVATE,
+        (1, 0),
+        xycoords=("axes fraction", below),
+        xytext=(0, -5),
+        textcoords="offset points",
+        ha="right",
+        va="top",
+        fontsize=_LABEL - 1,
+        color=QUIET,
+        annotation_clip=False,
+        **TEXT,
+    )
+    return ax
+
+
 def head(ax: Axes, title: str, key: Sequence[tuple[str, Any]] = ()) -> None:
     """Set the title, and under it the key to the colours."""
     lines = -(-len(key) // _KEY_COLUMNS)
@@ -157,11 +181,6 @@ def ticks(units: float) -> str:
 
 def _dollars(units: float, digits: int) -> str:
     return f"{'−' if units < 0 else ''}${abs(units):,.{digits}f}"  # noqa: RUF001 - a minus sign, as wide as a plus
-
-
-def counted(number: int, one: str, many: str) -> str:
-    """Return a number with its noun."""
-    return f"{number:,} {one if number == 1 else many}"
 
 
 def first_of(label: str, shown: int, total: int, what: str) -> str:
