@@ -43,7 +43,7 @@ class Dialect:
         """Return an error's HTTP status."""
         return status
 
-    def medium(self, medium: str) -> str:
+    def medium(self, medium: str, application: str | None) -> str:  # noqa: ARG002 - another dialect asks for the name
         """Return the channel a payment was created through."""
         return medium
 
@@ -74,8 +74,8 @@ class _Observed(Dialect):
     def status(self, status: int, code: str) -> int:
         return 400 if code == "283" else status
 
-    def medium(self, medium: str) -> str:
-        return self.application if medium == Medium.API and self.application else medium
+    def medium(self, medium: str, application: str | None) -> str:
+        return (application or self.application or medium) if medium == Medium.API else medium
 
     def moment(self, microseconds: int, spelling: int) -> str:
         return written(microseconds, fraction=bool(spelling == Spelling.FRACTIONAL or microseconds % 1_000_000))
@@ -87,7 +87,8 @@ def dialect_named(name: str, *, application: str = "") -> Dialect:
     Parameters
     ----------
     application : str
-        What payments made by an application show as their medium where that is the application's name.
+        What payments that came with the town, or were made with a token of no application, show as their medium
+        where that is the application's name.
     """
     return {"documented": Dialect(), "observed": _Observed(application=application)}[name]
 

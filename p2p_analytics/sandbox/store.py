@@ -55,7 +55,7 @@ CREATE TABLE payments (
     amount_cents INTEGER NOT NULL CHECK (amount_cents >= 0), note TEXT NOT NULL, audience TEXT NOT NULL,
     medium TEXT NOT NULL, spelling INTEGER NOT NULL, created_us INTEGER NOT NULL, completed_us INTEGER,
     actor_id INTEGER NOT NULL REFERENCES users, target_type TEXT NOT NULL, target_user_id INTEGER REFERENCES users,
-    target_email TEXT, target_phone TEXT, fee_cents INTEGER, refund_of INTEGER REFERENCES payments
+    target_email TEXT, target_phone TEXT, fee_cents INTEGER, refund_of INTEGER REFERENCES payments, application TEXT
 );
 CREATE UNIQUE INDEX payments_refund ON payments (refund_of) WHERE refund_of IS NOT NULL;
 CREATE INDEX payments_held ON payments (created_us) WHERE status = 'pending' AND action = 'pay';
@@ -100,6 +100,7 @@ class Payment(NamedTuple):
     """One row of ``payments``; the amount is a size without a sign, ``spelling`` says how its datetimes are written.
 
     A row with ``refund_of`` is the refund of that payment; it is part of it, and in no list of its own.
+    ``application`` is the name, at that time, of the application through which the payment was made.
     """
 
     payment_id: int
@@ -119,6 +120,7 @@ class Payment(NamedTuple):
     target_phone: str | None = None
     fee_cents: int | None = None
     refund_of: int | None = None
+    application: str | None = None
 
     def refund(self, payment_id: int, when_us: int) -> Payment:
         """Return the payment by which the money goes back to who sent it."""

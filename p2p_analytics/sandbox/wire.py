@@ -106,7 +106,7 @@ def payment(payment: Payment, people: Mapping[int, Person], refund: Payment | No
         **listed,
         "fee": None if payment.fee_cents is None else {"amount": SPOKEN.get().amount(payment.fee_cents)},
         "refund": None if refund is None or not to_party else _refund(refund, people),
-        "medium": SPOKEN.get().medium(payment.medium),
+        "medium": SPOKEN.get().medium(payment.medium, payment.application),
     }
 
 

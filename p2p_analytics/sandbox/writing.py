@@ -38,7 +38,7 @@ class Writing:
     def create(self, request: Request) -> Response:
         """POST /payments."""
         caller, parameters = _entered(request)
-        done = self._transitions.create(caller.user_id, orders.order(parameters))
+        done = self._transitions.create(caller.user_id, orders.order(parameters), caller.application)
         # Like everywhere: the balance is null, never missing, without its scope.
         balance = done.balance_cents if Scope.BALANCE in caller.scopes else None
         return _answer(wire.created(done.payment, done.people, balance))
