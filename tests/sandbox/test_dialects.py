@@ -123,7 +123,7 @@ def test_medium(both: dict[str, SandboxServer]) -> None:
 
 
 def test_medium_of_ones_own_application(both: dict[str, SandboxServer]) -> None:
-    """A payment's medium is its application's name when it was made, whatever became of the application; lists have none."""
+    """A payment's medium is its application's name when it was made, whatever became of that; lists have none."""
     for name, medium in (("documented", "api"), ("observed", "Lunch & Co")):
         server = both[name]
         app = server.register_application(server.viewer, name="Lunch & Co", redirect_url="http://127.0.0.1/lunch")
