@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
@@ -93,6 +94,7 @@ def dialect_named(name: str, *, application: str = "") -> Dialect:
     return {"documented": Dialect(), "observed": _Observed(application=application)}[name]
 
 
+@lru_cache(4_096)  # a page names the same people, and mostly one instant twice
 def written(microseconds: int, *, fraction: bool) -> str:
     """Return an instant without a zone."""
     moment = (_EPOCH + timedelta(microseconds=microseconds)).replace(tzinfo=None)

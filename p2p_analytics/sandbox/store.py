@@ -216,21 +216,20 @@ class Store:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction that holds the write lock from its start; an exception rolls it back.
 
-        When the block has ended without one, what it wrote is on the disk (``synchronous = FULL``).
+        When the block has ended without one, what it wrote is on the disk (``synchronous = FULL``). A block inside
+        another of its thread is a part of that one, which an exception rolls back alone.
         """
+        own: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if own is not None and own is self._writer:
+            with _carried_out(own, "SAVEPOINT part", "RELEASE part", "ROLLBACK TO part", "RELEASE part"):
+                yield own
+            return
         with self._writing:
-            if self._writer is None:
-                self._writer = self._connect("FULL", None)
-            connection, own = self._writer, getattr(self._local, "connection", None)
-            connection.execute("BEGIN IMMEDIATE")
-            self._local.connection = connection
+            writer = self._writer = self._writer or self._connect("FULL", None)
+            self._local.connection = writer
             try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+                with _carried_out(writer, "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"):
+                    yield writer
             finally:
                 self._local.connection = own
 
@@ -336,7 +335,7 @@ class Store:
         """Return several users in one query."""
         wanted = list(set(user_ids))
         query = f"SELECT * FROM users WHERE user_id IN ({_marks(len(wanted))})"  # noqa: S608 - only question marks
-        return {row[0]: Person(*row) for row in self.connection.execute(query, wanted)}
+        return {row[0]: Person._make(row) for row in self.connection.execute(query, wanted)}
 
     def are_friends(self, one: int, other: int) -> bool:
         """Say whether two users are friends."""
@@ -380,8 +379,22 @@ class Store:
         for stream in streams:
             stream.close()
         query = f"SELECT * FROM payments WHERE payment_id IN ({_marks(len(keys))})"  # noqa: S608 - only question marks
-        rows = {row[0]: Payment(*row) for row in connection.execute(query, keys)}
+        rows = {row[0]: Payment._make(row) for row in connection.execute(query, keys)}
         return [rows[key] for key in keys]
+
+
+@contextlib.contextmanager
+def _carried_out(connection: sqlite3.Connection, begin: str, end: str, *undo: str) -> Iterator[None]:
+    """Do all of a block or nothing of it."""
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute(end)
+    except BaseException:
+        if connection.in_transaction:  # some errors have ended it already
+            for statement in undo:
+                connection.execute(statement)
+        raise
 
 
 def _claim(path: Path) -> None:

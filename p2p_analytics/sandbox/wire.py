@@ -5,6 +5,7 @@ This is the one place that knows how an answer looks; `dialects` knows how its v
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -138,8 +139,9 @@ def _target(payment: Payment, people: Mapping[int, Person]) -> Json:
     }
 
 
-def _embedded(person: Person) -> Json:
-    return {
+@lru_cache(1_024)  # a page names few people, each of them many times
+def _embedded(person: Person) -> orjson.Fragment:
+    shown = {
         "username": person.username,
         "first_name": person.first_name,
         "last_name": person.last_name,
@@ -149,6 +151,7 @@ def _embedded(person: Person) -> Json:
         "id": str(person.user_id),
         "date_joined": second(person.joined_us),
     }
+    return orjson.Fragment(orjson.dumps(shown))
 
 
 def _balance(cents: int | None) -> object:
