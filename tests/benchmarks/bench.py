@@ -1,7 +1,7 @@
 """Measure speed and memory, each against a named peer on the same data in the same run: ``make bench``.
 
 Ratios are medians of CPU time over alternated rounds, because other work on the machine hardly moves
-those. Above 1 means that this package is faster, or smaller, than its peer.
+those. Above 1 means that this package is faster, or smaller, than its peer. The sandbox under load is in ``service``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The sandbox under load: lists over a million payments, and writes, by a process of its own against one of its own.
 
-Requests per second are told as shares of a limit in the same rounds: what the bare web server sends, and what
-the store writes without one.
+Pages a second are told as a share of what the bare web server sends in the same round, writes a second against
+what the store writes in one thread without HTTP, each payment with a commit of its own.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 PAYMENTS = 1_000_000
 BATCH = 50_000  # one transaction
 SPAN = 900 * 86_400 * 1_000_000  # microseconds from the first payment to the last
-SIZE = ("--seed", "7", "--people", "40", "--years", "1")
-ROUNDS = 3
+TOWN = {"seed": 7, "people": 40, "years": 1}
+ROUNDS = 5
 REQUESTS = 3_000  # in each round
 LONGEST = 120  # seconds of a round
 # The web server of the sandbox with nothing behind it: it sends one body, whatever is asked.
@@ -62,10 +62,10 @@ def measure(told: Told) -> int:
         path = Path(folder) / "town.sqlite"
         began = time.perf_counter()
         reader, payers = build(path)
-        print(f"{PAYMENTS:,} payments made in {time.perf_counter() - began:.0f} s; load of the machine {_busy()}")  # noqa: T201
+        say(f"{PAYMENTS:,} payments made in {time.perf_counter() - began:.0f} s; load of the machine {_busy()}")
         many = _files_for(1_000)
-        serve = ("-m", "p2p_analytics", "sandbox", "--port", "0", "--db", str(path), *SIZE)
-        sandbox = stack.enter_context(started(*serve))
+        options = [f"--{name}={value}" for name, value in {**TOWN, "port": 0, "db": path}.items()]
+        sandbox = stack.enter_context(started("-m", "p2p_analytics", "sandbox", *options))
         page = Request(f"http://{sandbox}/v1/payments?limit=50", headers={"Authorization": f"Bearer {reader}"})
         with urlopen(page, timeout=10) as answer:  # noqa: S310 - our own server
             bare = stack.enter_context(started("-c", BARE, given=answer.read()))
@@ -81,10 +81,15 @@ def measure(told: Told) -> int:
     for name in ("page of 50", "page of 20"):
         told(f"{name}, 16 connections", "the bare web server", _row(rounds, name, "bare"))
     for name in ("100", f"{many:,}"):
-        told(f"writes, {name} connections", "the store alone", _row(rounds, name, "stored"))
-    print(f"asking took {max(one.busy for each in rounds for one in each.values()):.0%} of a core at most; "  # noqa: T201
-          f"load of the machine {_busy()}")  # fmt: skip
+        told(f"writes, {name} connections", "the store, one by one", _row(rounds, name, "stored"))
+    busiest = max(one.busy for each in rounds for one in each.values())
+    say(f"asking took {busiest:.0%} of a core at most; load of the machine {_busy()}")
     return sum(one.errors for each in rounds for one in each.values())
+
+
+def say(text: str) -> None:
+    """Print a line beside the rows."""
+    print(text, flush=True)  # noqa: T201 - its purpose
 
 
 def _row(rounds: list[dict[str, Load]], name: str, peer: str) -> str:
@@ -111,7 +116,7 @@ def _files_for(connections: int) -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     allowed = min(connections, soft - 200)
     if allowed < connections:
-        print(f"The system allows {hard} open files, so {allowed} connections take the place of {connections}.")  # noqa: T201
+        say(f"The system allows {hard} open files, so {allowed} connections take the place of {connections}.")
     return allowed
 
 
@@ -187,14 +192,15 @@ def load(address: str, requests: Iterable[bytes], connections: int, expected: by
             line.transport.close()
         seconds = sorted(itertools.chain.from_iterable(line.seconds for line in lines))
         errors = sum(line.errors for line in lines) + len(late)
-        return Load(len(seconds) / took, seconds[len(seconds) * 99 // 100], errors, busy / took)
+        p99 = seconds[len(seconds) * 99 // 100] if seconds else took
+        return Load(len(seconds) / took, p99, errors, busy / took)
 
     return asyncio.run(run())
 
 
 def build(path: Path) -> tuple[str, list[tuple[str, str]]]:
     """Make the database; return a token that reads, of who is in half of all payments, and (token, id) of who pays."""
-    with SandboxServer(int(SIZE[1]), people=int(SIZE[3]), years=int(SIZE[5]), db=path) as server:
+    with SandboxServer(**TOWN, db=path) as server:
         ids = [int(one.user_id) for one in server.people]
         rng = random.Random(7)  # noqa: S311 - the same each time
         first, end = server.store.next_payment_id(), int(server.now.timestamp()) * 1_000_000
