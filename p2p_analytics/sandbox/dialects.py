@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from p2p_analytics.money import format_cents
 from p2p_analytics.sandbox.store import Spelling
 from p2p_analytics.vocabulary import Medium
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - answers say UTC by a Z or not at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,7 @@ def dialect_named(name: str, *, application: str = "") -> Dialect:
 @lru_cache(4_096)  # a page names the same people, and mostly one instant twice
 def written(microseconds: int, *, fraction: bool) -> str:
     """Return an instant without a zone."""
-    moment = (_EPOCH + timedelta(microseconds=microseconds)).replace(tzinfo=None)
-    return moment.isoformat(timespec="microseconds" if fraction else "seconds")
+    return (_EPOCH + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds" if fraction else "seconds")
 
 
 SPOKEN: Final[ContextVar[Dialect]] = ContextVar("sandbox_dialect", default=Dialect())  # noqa: B039 - it is frozen
