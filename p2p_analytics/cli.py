@@ -99,6 +99,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     demo.add_argument("--out", metavar="DIR", type=_folder, default=Path("out"), help="where the files go (out)")
     demo.add_argument("--person", metavar="NAME", help="whose history: a username of the town")
+    demo.add_argument(
+        "--privacy",
+        action="store_const",
+        const=True,
+        help="invent names, notes, ids and amounts anew in all that is written, as P2P_PRIVACY=1 does",
+    )
     _add_town(demo)
     demo.set_defaults(command=_demo)
 
@@ -180,6 +186,7 @@ def _demo(options: argparse.Namespace) -> None:
         years=options.years,
         seed=options.seed,
         person=options.person,
+        privacy=options.privacy,
         interrupted=options.interrupted,
     )
 

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, Final
 
+from p2p_analytics.display import PRIVATE
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.vocabulary import Scope
 
@@ -30,6 +31,7 @@ def run(  # noqa: PLR0913 - each is one option of the command
     years: int | None = None,
     seed: int = 7,
     person: str | None = None,
+    privacy: bool | None = None,
     interrupted: Callable[[], bool] = lambda: False,
 ) -> None:
     """Write one person's report, CSV files and plots into a folder, and print a short summary.
@@ -42,6 +44,8 @@ def run(  # noqa: PLR0913 - each is one option of the command
         The size of the town, how long it has been paying, and which of all such towns.
     person : str, optional
         A username of the town; its chief person by default.
+    privacy : bool, optional
+        As for `p2p_analytics.load_history`.
     interrupted : callable, optional
         Asked between the steps whether Ctrl-C was pressed: one that comes while an object is being
         cleaned away is swallowed by Python.
@@ -65,7 +69,9 @@ def run(  # noqa: PLR0913 - each is one option of the command
         _say("Building a town of invented people and starting its sandbox ...")
         with SandboxServer(seed, people=people, years=years) as server:
             person = server.viewer if person is None else person
-            history = _load(server.base_url, server.client_id, lambda url: server.sign_in(url, person), go_on)
+            history = _load(
+                server.base_url, server.client_id, lambda url: server.sign_in(url, person), go_on, privacy=privacy
+            )
             as_of = server.now
         go_on()
         _say("Drawing and writing ...")
@@ -88,7 +94,14 @@ def _make_writable(out: Path) -> None:
         raise ConfigurationError(f"Cannot write into {out}: {reason}; name another folder with --out.") from None
 
 
-def _load(base_url: str, client_id: str, sign_in: Callable[[str], str], go_on: Callable[[int], None]) -> History:
+def _load(
+    base_url: str,
+    client_id: str,
+    sign_in: Callable[[str], str],
+    go_on: Callable[[int], None],
+    *,
+    privacy: bool | None,
+) -> History:
     """Sign in as the document's client-side flow goes, and load everything the token may see."""
     from p2p_analytics.auth import authorize_url, token_from_redirect
     from p2p_analytics.client import Client
@@ -105,7 +118,7 @@ def _load(base_url: str, client_id: str, sign_in: Callable[[str], str], go_on: C
             go_on(count)
             progress(count)
 
-        return load_history(client, progress=told)
+        return load_history(client, progress=told, privacy=privacy)
 
 
 @contextlib.contextmanager
@@ -137,7 +150,10 @@ def _write(history: History, out: Path, as_of: datetime, go_on: Callable[[], Non
     from p2p_analytics.report import render_report
 
     made = {"report.html": render_report(history, as_of=as_of).encode()}
-    made |= {f"{name}.png": picture(name, table, "png") for name, table in _tables(history, as_of).items()}
+    made |= {
+        f"{name}.png": picture(name, table, "png", private=history.private)
+        for name, table in _tables(history, as_of).items()
+    }
     go_on()
     # All is made before the first file changes: what fails halfway leaves the files of the run before, and they agree.
     for name, content in made.items():
@@ -182,6 +198,8 @@ def _summary(history: History, as_of: datetime, files: list[Path], out: Path) ->
     ]
     if len(history.problems):
         lines.append(f"  {len(history.problems):,} strange values in records, listed in the report")
+    if history.private:
+        lines.append(f"  {PRIVATE}")
     width = max(len(file.name) for file in files)
     kinds = {".html": "open it in a browser", ".csv": "one row each", ".png": "plot"}
     lines += ["", f"In {out.resolve()}:"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from p2p_analytics import records
+from p2p_analytics import records, settings
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.build import friends_frame, payments_frame, problems_frame
+from p2p_analytics.privacy import Mask
 from p2p_analytics.records import Page, Problem
 from p2p_analytics.vocabulary import Action
 
@@ -37,6 +38,8 @@ class History:
         "Data as of": when the oldest answer that went into it was given, aware UTC.
     problems : DataFrame
         One row per strange thing in a record: payment_id, field, value, problem.
+    private : bool
+        Whether names, notes, ids and amounts in it are invented.
     """
 
     me: Me
@@ -44,22 +47,69 @@ class History:
     friends: pd.DataFrame
     fetched_at: datetime
     problems: pd.DataFrame
+    private: bool = False
+
+    def masked(self, *, key: bytes | None = None) -> History:
+        """Return the history in privacy mode: people, notes, ids and addresses invented, amounts scaled.
+
+        The same person has the same pseudonym everywhere in it, and tomorrow, and on this machine alone.
+        Each amount is multiplied by one secret factor and is off by half a cent at most, so proportions
+        of sums stay. Dates of payments, statuses and counts are real. ``about``, pictures and
+        ``date_joined`` are null, and so are values in ``problems``. A history that is private already
+        stays as it is.
+
+        Parameters
+        ----------
+        key : bytes, optional
+            The secret behind it, 32 bytes; by default the one in your state folder, made at first use.
+
+        Raises
+        ------
+        ConfigurationError
+            The key cannot be kept or read.
+        """
+        return self if self.private else self._masked(Mask(key))
+
+    def _masked(self, mask: Mask) -> History:
+        return replace(
+            self,
+            me=mask.me(self.me),
+            payments=mask.frame(self.payments),
+            friends=mask.frame(self.friends),
+            problems=mask.frame(self.problems),
+            private=True,
+        )
 
     def __repr__(self) -> str:
         """Show the size of the history, not its contents."""
+        mode = ", privacy mode" if self.private else ""
         return (
             f"<History of {self.me.user.display_name}: {len(self.payments)} payments, {len(self.friends)} friends, "
-            f"{len(self.problems)} problems, data as of {self.fetched_at:%Y-%m-%d %H:%M} UTC>"
+            f"{len(self.problems)} problems, data as of {self.fetched_at:%Y-%m-%d %H:%M} UTC{mode}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Show a summary card in a notebook."""
+        from p2p_analytics.card import render_card
+
+        return render_card(
+            self.me,
+            self.payments,
+            friends=len(self.friends),
+            problems=len(self.problems),
+            fetched_at=self.fetched_at,
+            private=self.private,
         )
 
 
-def load_history(
+def load_history(  # noqa: PLR0913 - each is one wish of the caller
     client: Client,
     *,
     after: datetime | date | str | None = None,
     before: datetime | date | str | None = None,
     on_bad_record: Literal["raise", "report"] = "raise",
     progress: Callable[[int], object] | None = None,
+    privacy: bool | None = None,
 ) -> History:
     """Load the token owner's payments and friends.
 
@@ -74,6 +124,9 @@ def load_history(
         ``problems``. Unknown words and missing values never stop it; they are listed.
     progress : callable, optional
         Called after each page with the number of payments so far.
+    privacy : bool, optional
+        True gives the history as `History.masked` does, and no error quotes a value of a record.
+        Without it, the environment variable ``P2P_PRIVACY`` counts.
 
     Returns
     -------
@@ -82,6 +135,8 @@ def load_history(
 
     Raises
     ------
+    ConfigurationError
+        ``on_bad_record``, ``privacy`` or a bound cannot be used; nothing was sent.
     RecordError
         A record cannot be read, and ``on_bad_record`` is "raise".
     ServiceError
@@ -89,6 +144,7 @@ def load_history(
     """
     if on_bad_record not in {"raise", "report"}:
         raise ConfigurationError(f'on_bad_record can be "raise" or "report", not {on_bad_record!r}.')
+    mask = Mask() if settings.privacy(privacy) else None
     pages = client.payment_pages(after=after, before=before)
     me = client.me(lenient=True)
     payments: list[Payment] = []
@@ -98,7 +154,8 @@ def load_history(
 
     def take(page: Page[Any]) -> None:
         if on_bad_record == "raise":
-            records.raise_unreadable(page.problems, instead='load with on_bad_record="report" to list it in .problems')
+            found = page.problems if mask is None else mask.problems(page.problems)
+            records.raise_unreadable(found, instead='load with on_bad_record="report" to list it in .problems')
         problems.extend(page.problems)
         answered.append(page.fetched_at)
 
@@ -113,13 +170,14 @@ def load_history(
         friends.extend(friend_page.items)
     frame = payments_frame(payments, str(me.user.id))
     problems.extend(_foreign(frame))
-    return History(
+    history = History(
         me=me,
         payments=frame,
         friends=friends_frame(friends),
         fetched_at=min(moment for moment in answered if moment is not None),
         problems=problems_frame(dict.fromkeys(problems)),  # an overlap tells some of them twice,
     )
+    return history if mask is None else history._masked(mask)  # noqa: SLF001 - a method of this module's own class
 
 
 def _foreign(payments: pd.DataFrame) -> Iterator[Problem]:

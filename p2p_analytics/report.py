@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import io
-import unicodedata
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
-from p2p_analytics import plots
+from p2p_analytics import display, plots
 from p2p_analytics.analyses import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
 from p2p_analytics.analyses._calendar import END_US, FIRST_US
 from p2p_analytics.plots._style import MOST_MONTHS
@@ -29,7 +29,6 @@ _MOST_REQUESTS: Final = 50
 _MOST_PROBLEMS: Final = 20
 _WIDTH: Final = 5.2  # inches; on a phone the figures are shown at two thirds of it, and stay readable
 _SALT: Final = "p2p_analytics"  # makes the identifiers inside the figures the same every time
-_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def render_report(history: History, *, as_of: datetime | date | str, tz: str = "UTC") -> str:
@@ -73,18 +72,20 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str = "
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "money": _money,
+        "money": display.money,
         "share": _share,
-        "text": _text,
-        "day": lambda instant: _day(instant, zone),
-        "moment": lambda instant: f"{_day(instant, zone)}, {_local(instant, zone):%H:%M}",
+        "text": display.text,
+        "day": lambda instant: display.day(instant, zone),
+        "moment": lambda instant: f"{display.day(instant, zone)}, {display.local(instant, zone):%H:%M}",
     }
     shown = people.head(_MOST_PEOPLE)
     user = history.me.user
     created = _within_reach(payments["date_created"])
     undated = flow[flow["month"].isna()]
     ends = _ends(people, requests)
+    figure = partial(_figure, private=history.private)
     return environment.get_template("report.html.jinja").render(
+        private=display.PRIVATE if history.private else None,
         name=user.display_name or user.username or user.id,
         user=user,
         balance=None if history.me.balance_cents is None else history.me.balance_cents / 100,
@@ -102,16 +103,16 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str = "
         open={side: _open(ages, side) for side in ("in", "out")},
         people=_rows(shown),
         people_count=len(people),
-        people_figure=_figure(plots.spend_by_friend, shown, height=1.2 + 0.4 * len(shown)),
+        people_figure=figure(plots.spend_by_friend, shown, height=1.2 + 0.4 * len(shown)),
         months=_rows(flow if len(flow) <= MOST_MONTHS else flow[flow["payments"] > 0]),
         months_left_out=len(flow) > MOST_MONTHS,
         undated_count=int(undated["payments"].sum()),
         ends=ends,
-        flow_figure=_figure(plots.monthly_flow, flow, height=3.4),
+        flow_figure=figure(plots.monthly_flow, flow, height=3.4),
         statuses=_rows(mix),
-        status_figure=_figure(plots.status_mix, mix, height=1.6 + 0.52 * mix["action"].nunique(dropna=False)),
+        status_figure=figure(plots.status_mix, mix, height=1.6 + 0.52 * mix["action"].nunique(dropna=False)),
         ages=_rows(ages),
-        ages_figure=_figure(plots.pending_ageing, ages, height=1.2 + 0.4 * ages["band"].nunique()),
+        ages_figure=figure(plots.pending_ageing, ages, height=1.2 + 0.4 * ages["band"].nunique()),
         requests=_rows(requests.head(_MOST_REQUESTS)),
         request_count=len(requests),
         problems=_rows(history.problems.head(_MOST_PROBLEMS)),
@@ -120,14 +121,16 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str = "
     )
 
 
-def _figure(plot: Callable[..., Axes], table: pd.DataFrame, *, height: float) -> str:
+def _figure(plot: Callable[..., Axes], table: pd.DataFrame, *, height: float, private: bool) -> str:
     """Draw a table as an SVG inside a data address, the same bytes every time, whatever style the user has set."""
     from matplotlib import style
     from matplotlib.figure import Figure
 
     with style.context(["default", {"svg.hashsalt": _SALT}]):
         figure = Figure(figsize=(_WIDTH, max(height, 2.0)), layout="constrained")
-        plot(table, ax=figure.subplots())
+        ax = plot(table, ax=figure.subplots())
+        if private:
+            plots.mark_private(ax)
         drawn = io.BytesIO()
         figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
     return "data:image/svg+xml;base64," + base64.b64encode(drawn.getvalue()).decode("ascii")
@@ -149,32 +152,8 @@ def _total(units: pd.Series[float]) -> float:
     return sum(round(amount * 100) for amount in units) / 100
 
 
-def _money(units: float | None) -> str:
-    if units is None:
-        return "not known"
-    return f"{'−' if units < 0 else ''}${abs(units):,.2f}"  # noqa: RUF001 - a minus sign, as wide as a plus
-
-
 def _share(fraction: float) -> str:
     return f"{fraction:.1%}"
-
-
-def _day(instant: datetime | None, zone: ZoneInfo) -> str:
-    """Return a date in words; ``strftime`` would follow the machine's language."""
-    if instant is None:
-        return "no date"
-    local = _local(instant, zone)
-    return f"{local.day} {_MONTHS[local.month - 1]} {local.year}"
-
-
-def _local(instant: datetime, zone: ZoneInfo) -> datetime:
-    try:
-        return instant.astimezone(zone)
-    except (
-        OverflowError,
-        ValueError,
-    ):  # hours from the first or last moment that there is
-        return instant
 
 
 def _within_reach(instants: pd.Series[Any]) -> pd.Series[Any]:
@@ -193,14 +172,6 @@ def _ends(*tables: pd.DataFrame) -> dict[tuple[str | None, str | None], str]:
         },
         key=str,
     )
-    shown = [" ".join(_text(name).split()) for _, name in people]
+    shown = [" ".join(display.text(name).split()) for _, name in people]
     ends = tails(shown, [identifier for identifier, _ in people])
     return {person: end for person, end in zip(people, ends, strict=True) if end}
-
-
-def _text(value: object) -> str:
-    """Return what somebody wrote as text that a UTF-8 file can hold, without control characters."""
-    if value is None:
-        return "not known"
-    whole = str(value).encode("utf-8", "replace").decode("utf-8")
-    return "".join(character for character in whole if unicodedata.category(character) != "Cc" or character in "\n\t")

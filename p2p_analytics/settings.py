@@ -19,6 +19,7 @@ CLIENT_ID_VARIABLE: Final = "P2P_CLIENT_ID"
 CA_BUNDLE_VARIABLES: Final = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 CACHE_DIR_VARIABLE: Final = "P2P_CACHE_DIR"
 STATE_DIR_VARIABLE: Final = "P2P_STATE_DIR"
+PRIVACY_VARIABLE: Final = "P2P_PRIVACY"
 
 
 def base_url(value: str | None = None) -> str:
@@ -100,6 +101,30 @@ def cache_dir(value: str | os.PathLike[str] | None = None) -> Path:
         import platformdirs
 
         chosen = platformdirs.user_cache_dir("p2p_analytics", appauthor=False)
+    return _private_folder(chosen, "cache", "choose another cache_dir")
+
+
+def state_dir(*, made: bool = True) -> Path:
+    """Return the folder of what has to stay from one day to the next, ``P2P_STATE_DIR`` or the user's own.
+
+    With ``made=False`` it may not be there.
+
+    Raises
+    ------
+    ConfigurationError
+        The folder cannot be made or written.
+    """
+    chosen = os.environ.get(STATE_DIR_VARIABLE)
+    if not chosen:
+        import platformdirs
+
+        chosen = platformdirs.user_state_dir("p2p_analytics", appauthor=False)
+    if not made:
+        return Path(chosen).expanduser().absolute()
+    return _private_folder(chosen, "state", f"set {STATE_DIR_VARIABLE} to another one")
+
+
+def _private_folder(chosen: str | os.PathLike[str], what: str, instead: str) -> Path:
     folder = Path(chosen).expanduser()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -109,14 +134,21 @@ def cache_dir(value: str | os.PathLike[str] | None = None) -> Path:
         if os.access(folder, os.W_OK | os.X_OK):
             return folder
         reason = "it cannot be written"
-    raise ConfigurationError(f"The cache folder {folder} cannot be used ({reason}): choose another cache_dir.")
+    raise ConfigurationError(f"The {what} folder {folder} cannot be used ({reason}): {instead}.")
 
 
-def state_dir() -> Path:
-    """Return the folder where the command line keeps a sign-in, whether it is there or not."""
-    chosen = os.environ.get(STATE_DIR_VARIABLE)
-    if not chosen:
-        import platformdirs
+def privacy(value: bool | None = None) -> bool:  # noqa: FBT001 - passed on from callers' privacy=
+    """Return whether names and amounts shall be invented: the argument, else ``P2P_PRIVACY``, else not.
 
-        chosen = platformdirs.user_state_dir("p2p_analytics", appauthor=False)
-    return Path(chosen).expanduser().absolute()
+    Raises
+    ------
+    ConfigurationError
+        It is neither yes nor no: what was meant to be hidden must not be shown.
+    """
+    if value is None:
+        value = {"": False, "0": False, "1": True}.get(os.environ.get(PRIVACY_VARIABLE, "").strip())
+        if value is None:
+            raise ConfigurationError(f"{PRIVACY_VARIABLE} is 1 for privacy mode, or 0, and nothing else.")
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"privacy is True, False, or None for what {PRIVACY_VARIABLE} says, not {value!r}.")
+    return value

@@ -99,3 +99,23 @@ def test_a_cache_folder_that_cannot_be_made_is_refused(tmp_path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigurationError, match="cache folder"):
         settings.cache_dir(tmp_path / "file" / "below")
+
+
+def test_the_state_folder_is_private_and_the_users_own(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P2P_STATE_DIR names it; without it, it is the user's folder for state; its owner alone can enter it."""
+    monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path / "a" / "b"))
+    assert settings.state_dir() == tmp_path / "a" / "b"
+    assert stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o700
+    monkeypatch.delenv("P2P_STATE_DIR")
+    monkeypatch.setattr("platformdirs.user_state_dir", lambda name, *, appauthor: str(tmp_path / name))
+    assert settings.state_dir() == tmp_path / "p2p_analytics"
+
+
+@pytest.mark.parametrize(("said", "private"), [("1", True), (" 1 ", True), ("0", False), ("", False)])
+def test_the_environment_says_whether_it_is_private(
+    said: str, monkeypatch: pytest.MonkeyPatch, *, private: bool
+) -> None:
+    """P2P_PRIVACY counts where no argument is given."""
+    monkeypatch.setenv("P2P_PRIVACY", said)
+    assert settings.privacy() is private
+    assert settings.privacy(not private) is not private

@@ -9,10 +9,12 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from p2p_analytics import settings
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.export._defuse import armed, defused
 from p2p_analytics.export._files import atomic_file, checked, readable
 from p2p_analytics.export._types import frame_of, table_of, type_of_name
+from p2p_analytics.privacy import Mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +66,7 @@ def to_csv(frame: pd.DataFrame, path: str | os.PathLike[str], *, raw: bool = Fal
             file.writelines(f"{row}\n".encode() for row in rows.to_pylist())
 
 
-def read_csv(path: str | os.PathLike[str], *, raw: bool = False) -> pd.DataFrame:
+def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: bool | None = None) -> pd.DataFrame:
     """Return the frame of a CSV file that `to_csv` wrote, or that a spreadsheet saved again.
 
     The columns of payments, friends and problems come back in their own dtypes, whatever the data.
@@ -79,6 +81,9 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False) -> pd.DataFrame
         A UTF-8 file, with a byte order mark or without.
     raw : bool
         True for a file written with ``raw=True``: an apostrophe before a cell is part of it.
+    privacy : bool, optional
+        True gives the rows under pseudonyms, as `History.masked` does; without it, the environment
+        variable ``P2P_PRIVACY`` counts. A file that holds pseudonyms is masked again: give False.
 
     Raises
     ------
@@ -90,8 +95,9 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False) -> pd.DataFrame
     import pyarrow as pa
     import pyarrow.csv
 
+    private = settings.privacy(privacy)
     path = checked(path)
-    with readable(path):
+    with readable(path, private=private):
         header, unquoted = _sniffed(path)
         table = pyarrow.csv.read_csv(
             path,
@@ -112,7 +118,8 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False) -> pd.DataFrame
     if not raw:
         names = armed(pa.array(header, pa.string())).to_pylist()
         columns = [_armed(column) if pa.types.is_string(column.type) else column for column in columns]
-    return frame_of(pa.table(columns, names=names))
+    frame = frame_of(pa.table(columns, names=names))
+    return Mask().frame(frame) if private else frame
 
 
 def _cells(column: pa.Array, *, raw: bool) -> pa.Array:

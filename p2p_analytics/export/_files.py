@@ -53,14 +53,15 @@ def checked(path: str | os.PathLike[str]) -> Path:
 
 
 @contextlib.contextmanager
-def readable(path: Path) -> Iterator[None]:
-    """Turn what goes wrong while a table file is read into this package's errors."""
+def readable(path: Path, *, private: bool) -> Iterator[None]:
+    """Turn what goes wrong while a table is read into this package's errors; in privacy mode they quote no cell."""
     import pyarrow as pa
 
     try:
         yield
     except pa.ArrowInvalid as error:
-        raise SchemaError(f"{path} cannot be read as a table: {str(error).splitlines()[0].rstrip('.')}.") from None
+        reason = "what it says is not shown in privacy mode" if private else str(error).splitlines()[0].rstrip(".")
+        raise SchemaError(f"{path} cannot be read as a table: {reason}.") from None
     except OSError as error:
         raise ConfigurationError(f"Cannot read {path}: {_reason(error)}.") from None
 

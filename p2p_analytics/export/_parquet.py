@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from p2p_analytics import settings
 from p2p_analytics.export._files import atomic_file, checked, readable
 from p2p_analytics.export._types import frame_of, plain, table_of
+from p2p_analytics.privacy import Mask
 
 if TYPE_CHECKING:
     import os
@@ -40,8 +42,10 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         pyarrow.parquet.write_table(table, file, compression="zstd", version="2.6")
 
 
-def read_parquet(path: str | os.PathLike[str]) -> pd.DataFrame:
+def read_parquet(path: str | os.PathLike[str], *, privacy: bool | None = None) -> pd.DataFrame:
     """Return the frame of a Parquet file: ``str``, ``Int64``, ``float64``, ``boolean``, ``datetime64[us, UTC]``.
+
+    ``privacy`` is that of `read_csv`.
 
     Raises
     ------
@@ -52,7 +56,9 @@ def read_parquet(path: str | os.PathLike[str]) -> pd.DataFrame:
     """
     import pyarrow.parquet
 
+    private = settings.privacy(privacy)
     path = checked(path)
-    with readable(path), path.open("rb") as file:  # one file: a folder is an archive's business
+    with readable(path, private=private), path.open("rb") as file:  # one file: a folder is an archive's business
         table = pyarrow.parquet.read_table(file)
-    return frame_of(plain(table))
+    frame = frame_of(plain(table))
+    return Mask().frame(frame) if private else frame

@@ -13,8 +13,11 @@ if TYPE_CHECKING:
 _DPI: Final = 150
 
 
-def picture(name: str, table: IntoFrame, kind: Literal["png", "svg"]) -> bytes:
-    """Return the plot of that name of a finished table, in the plot's own size; the same table gives the same bytes."""
+def picture(name: str, table: IntoFrame, kind: Literal["png", "svg"], *, private: bool = False) -> bytes:
+    """Return the plot of that name of a finished table, in the plot's own size; the same table gives the same bytes.
+
+    Where it is `private`, the plot says so.
+    """
     from matplotlib import style
 
     from p2p_analytics import plots
@@ -22,5 +25,8 @@ def picture(name: str, table: IntoFrame, kind: Literal["png", "svg"]) -> bytes:
     with style.context(["default", {"svg.hashsalt": "p2p_analytics"}]), _style.off_screen():
         drawn = io.BytesIO()
         varying = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-        getattr(plots, name)(table).figure.savefig(drawn, format=kind, dpi=_DPI, metadata=varying)
+        ax = getattr(plots, name)(table)
+        if private:
+            plots.mark_private(ax)
+        ax.figure.savefig(drawn, format=kind, dpi=_DPI, metadata=varying)
     return drawn.getvalue()

@@ -6,6 +6,7 @@ import contextlib
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
+from p2p_analytics.display import PRIVATE
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import require
 from p2p_analytics.plots._text import FONT, TEXT, clean
@@ -100,6 +101,29 @@ def blank(ax: Axes, title: str, message: str) -> Axes:
     return ax
 
 
+def mark_private(ax: Axes) -> Axes:
+    """Say below a plot that it is in privacy mode: for tables of a history that is `private`.
+
+    A table does not know where it comes from, so this is for whoever draws it.
+    """
+    # Below the axis label, wherever that comes to be; axes that are hidden have none to go by.
+    below = ax.xaxis.label if ax.axison else "axes fraction"
+    ax.annotate(
+        PRIVATE,
+        (1, 0),
+        xycoords=("axes fraction", below),
+        xytext=(0, -5),
+        textcoords="offset points",
+        ha="right",
+        va="top",
+        fontsize=_LABEL - 1,
+        color=QUIET,
+        annotation_clip=False,
+        **TEXT,
+    )
+    return ax
+
+
 def head(ax: Axes, title: str, key: Sequence[tuple[str, Any]] = ()) -> None:
     """Set the title, and under it the key to the colours."""
     lines = -(-len(key) // _KEY_COLUMNS)
@@ -164,22 +188,16 @@ def label_bar(ax: Axes, x: float, y: float, text: str, *, quiet: bool = False) -
 def money_form(amounts: Iterable[float | None]) -> Callable[[float], str]:
     """Return how a plot's labels write amounts: all with cents, or all without where every amount is whole."""
     digits = 0 if all(amount is None or float(amount).is_integer() for amount in amounts) else 2
-    return lambda units: dollars(units, digits)
+    return lambda units: _dollars(units, digits)
 
 
 def ticks(units: float) -> str:
     """Return an amount for a tick: cents only where the tick is not a whole amount."""
-    return dollars(units, 0 if float(units).is_integer() else 2)
+    return _dollars(units, 0 if float(units).is_integer() else 2)
 
 
-def dollars(units: float, digits: int = 2) -> str:
-    """Return an amount in words of money, with a minus sign as wide as a plus."""
-    return f"{'−' if units < 0 else ''}${abs(units):,.{digits}f}"  # noqa: RUF001 - that minus sign
-
-
-def counted(number: int, one: str, many: str) -> str:
-    """Return a number with its noun."""
-    return f"{number:,} {one if number == 1 else many}"
+def _dollars(units: float, digits: int) -> str:
+    return f"{'−' if units < 0 else ''}${abs(units):,.{digits}f}"  # noqa: RUF001 - a minus sign, as wide as a plus
 
 
 def first_of(label: str, shown: int, total: int, what: str) -> str:

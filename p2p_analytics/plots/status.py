@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from p2p_analytics.display import counted
 from p2p_analytics.plots import _style
 from p2p_analytics.plots._text import TEXT, clean
 
@@ -68,7 +69,7 @@ def status_mix(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
             ax.text(0, row + 0.29, _note(small[group]), va="top", color=_style.QUIET, fontsize=8, **TEXT)
     ax.set_xlim(0, 1)
     _style.name_rows(
-        ax, [f"{clean(_word(group))}\n{_style.counted(counts[group], 'payment', 'payments')}" for group in row_of]
+        ax, [f"{clean(_word(group))}\n{counted(counts[group], 'payment', 'payments')}" for group in row_of]
     )
     _style.value_axis(
         ax,

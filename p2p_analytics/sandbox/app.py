@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from fastapi import Depends, FastAPI
+from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -19,7 +19,7 @@ from p2p_analytics.sandbox.exchange import Exchange
 from p2p_analytics.sandbox.gate import DATA_HEADERS, Gate, answer, header
 from p2p_analytics.sandbox.oauth import Authorization
 from p2p_analytics.sandbox.sessions import Sessions
-from p2p_analytics.sandbox.transitions import Transitions, may_see
+from p2p_analytics.sandbox.transitions import may_see
 from p2p_analytics.sandbox.writing import Writing
 from p2p_analytics.vocabulary import Scope
 
@@ -56,10 +56,9 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
         ("/payments/{payment_id}", service.payment),
     ):
         app.add_api_route(prefix + path, endpoint, methods=_READING)
-    writing = Writing(tokens, Transitions(store))
-    entering = [Depends(writing.enter)]
-    app.add_api_route(f"{prefix}/payments", writing.create, methods=["POST"], dependencies=entering)
-    app.add_api_route(f"{prefix}/payments/{{payment_id}}", writing.resolve, methods=["PUT"], dependencies=entering)
+    writing = Writing(tokens, store)
+    app.add_api_route(f"{prefix}/payments", writing.create, methods=["POST"])
+    app.add_api_route(f"{prefix}/payments/{{payment_id}}", writing.resolve, methods=["PUT"])
     _add_pages(app, store, tokens, base_url, strict_redirect=strict_redirect)
     app.add_exception_handler(RefusalError, _refuse)
     app.add_exception_handler(HTTPException, _refuse_http)

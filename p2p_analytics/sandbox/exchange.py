@@ -73,7 +73,7 @@ class Exchange:
 
     def _profile(self, issued: Issued) -> wire.Json:
         """Return user and balance as /me has them, each null without its scope."""
-        user_id, scopes = issued.caller
+        user_id, scopes = issued.caller.user_id, issued.caller.scopes
         with self._store.reading():
             person = self._store.people_by_id([user_id])[user_id]
             friends = self._store.count_friends(user_id)

@@ -29,6 +29,8 @@ SCHEMA: Final = (
         step TEXT NOT NULL, account INTEGER NOT NULL CHECK (account >= -3 AND account <> 0),
         cents INTEGER NOT NULL CHECK (cents <> 0)
     )""",
+    # A payment is stored after its entries, and SQLite then looks for them: without an index, in all entries ever made.
+    "CREATE INDEX entries_payment ON entries (payment_id)",
     """CREATE TRIGGER entries_are_not_changed BEFORE UPDATE ON entries
     BEGIN SELECT raise(ABORT, 'entries are never changed'); END""",
     """CREATE TRIGGER entries_are_not_removed BEFORE DELETE ON entries

@@ -65,12 +65,13 @@ class Ended(StrEnum):
 
 
 class Grant(NamedTuple):
-    """What is known of an access token: whose it is, its scopes, and when or why it ends."""
+    """What is known of an access token: whose it is, its scopes, when or why it ends, and its application's name."""
 
     user_id: int
     scopes: str
     expires_us: int
     ended: str | None
+    application: str | None = None
 
 
 class Allowed(NamedTuple):
@@ -251,7 +252,11 @@ class Registry:
 
     def access(self, token: bytes) -> Grant | None:
         """Return what an access token's digest stands for."""
-        query = "SELECT user_id, scopes, expires_us, ended FROM oauth_tokens WHERE digest = ? AND kind = 'access'"
+        query = (
+            "SELECT token.user_id, token.scopes, expires_us, token.ended, name FROM oauth_tokens AS token "
+            "LEFT JOIN oauth_allowances USING (allowance_id) LEFT JOIN oauth_applications USING (client_id) "
+            "WHERE digest = ? AND kind = 'access'"
+        )
         row = self._store.connection.execute(query, (token,)).fetchone()
         return Grant(*row) if row else None
 

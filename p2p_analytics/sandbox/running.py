@@ -47,8 +47,15 @@ def running(application: ASGIApp, listener: socket.socket) -> Iterator[None]:
 
     # No access log: its lines would hold the token. No log configuration: the process's own stays as it is, and
     # may have a handler on that very logger, so the lines are refused at the logger too.
+    # h11, whatever else is installed: it bounds the size of headers.
     config = uvicorn.Config(
-        application, access_log=False, log_config=None, lifespan="off", server_header=False, timeout_graceful_shutdown=2
+        application,
+        http="h11",
+        access_log=False,
+        log_config=None,
+        lifespan="off",
+        server_header=False,
+        timeout_graceful_shutdown=2,
     )
     logging.getLogger("uvicorn.access").addFilter(_holds_no_token)
     logging.getLogger("uvicorn.error").addFilter(_is_no_cut_request)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import signal
-import tempfile
 import threading
 import time
 from datetime import timedelta
@@ -17,6 +16,7 @@ from p2p_analytics.sandbox import browser, ledger, registration, town
 from p2p_analytics.sandbox import people as known_people
 from p2p_analytics.sandbox.crafted import PaymentDraft, as_row
 from p2p_analytics.sandbox.errors import SettingError, UnknownPersonError
+from p2p_analytics.sandbox.folders import temporary_folder
 from p2p_analytics.sandbox.people import TEST_USER
 from p2p_analytics.sandbox.registration import Application, Draft
 from p2p_analytics.sandbox.registry import Registration, Registry
@@ -63,7 +63,7 @@ class SandboxServer:
         0 chooses a free port.
     db : path, optional
         The SQLite file; made where it does not exist, used again where it holds the same town.
-        Without it a private temporary folder that is gone at the end.
+        Without it a private temporary folder that is gone at the end; after a kill, at the next start.
     latency : float
         Seconds that each answer waits.
     now : datetime, optional
@@ -136,10 +136,7 @@ class SandboxServer:
         with contextlib.ExitStack() as stack:
             path = self._db
             if path is None:
-                folder = stack.enter_context(
-                    tempfile.TemporaryDirectory(prefix="p2p-sandbox-", ignore_cleanup_errors=True)
-                )
-                path = Path(folder) / "sandbox.sqlite"
+                path = stack.enter_context(temporary_folder()) / "sandbox.sqlite"
             self._store = Store(path)
             stack.callback(setattr, self, "_store", None)
             stack.callback(self._store.close)

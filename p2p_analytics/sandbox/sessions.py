@@ -1,7 +1,8 @@
 """Who is signed in at which browser, and the one-time tickets of the forms that were shown there.
 
 All of it is in memory and ends with the server. A form is accepted once, with the ticket of a page that
-this very browser was shown, so no other page can press a button.
+this very browser was shown, so no other page can press a button. What is kept is bounded, and whoever asks for
+more loses their own oldest first: nobody can press another person's forms, or session, out.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 
 SESSION_SECONDS: Final = 8 * 60 * 60
 TICKET_SECONDS: Final = 600
-MOST: Final = 1_000
+MOST: Final = 1_000  # tickets of browsers at which nobody is signed in
+MOST_OF_ONE: Final = 20  # tickets of one session, and sessions of one person
 _SHAPE: Final = re.compile(r"[\w-]{40,100}", re.ASCII)
-_Value = TypeVar("_Value")
 _Kind = TypeVar("_Kind")
 
 
@@ -38,6 +39,9 @@ class _Ticket(NamedTuple):
     session: str
     ends: float
     purpose: object
+
+
+_Value = TypeVar("_Value", _SignedIn, _Ticket)
 
 
 class Sessions:
@@ -72,7 +76,10 @@ class Sessions:
         """Return a new session for somebody who signed in: whoever knew the old one does not know this."""
         self.sign_out(session)
         session = secrets.token_urlsafe(32)
-        _make_room(self._signed_in, self._clock())
+        _drop_ended(self._signed_in, self._clock())
+        own = [name for name, one in self._signed_in.items() if one.user_id == user_id]
+        for name in _too_many(own, MOST_OF_ONE):
+            self.sign_out(name)
         self._signed_in[session] = _SignedIn(user_id, self._clock() + SESSION_SECONDS)
         return session
 
@@ -93,7 +100,13 @@ class Sessions:
 
     def ticket(self, session: str, purpose: object) -> str:
         """Return a new ticket for a form of this session."""
-        _make_room(self._tickets, self._clock())
+        _drop_ended(self._tickets, self._clock())
+        own = [name for name, ticket in self._tickets.items() if ticket.session == session]
+        strangers = []
+        if self.user_id(session) is None:  # a flood of new browsers makes room among its own kind
+            strangers = [name for name, ticket in self._tickets.items() if self.user_id(ticket.session) is None]
+        for name in _too_many(own, MOST_OF_ONE) or _too_many(strangers, MOST):
+            del self._tickets[name]
         name = secrets.token_urlsafe(32)
         self._tickets[name] = _Ticket(session, self._clock() + TICKET_SECONDS, purpose)
         return name
@@ -121,9 +134,11 @@ class Sessions:
         return ticket.session, ticket.purpose
 
 
-def _make_room(kept: dict[str, _Value], now: float) -> None:
-    """Drop what is over, and the oldest beyond the most that are kept."""
-    for name in [name for name, value in kept.items() if value.ends <= now]:  # type: ignore[attr-defined]
+def _drop_ended(kept: dict[str, _Value], now: float) -> None:
+    for name in [name for name, value in kept.items() if value.ends <= now]:
         del kept[name]
-    while len(kept) >= MOST:
-        del kept[next(iter(kept))]
+
+
+def _too_many(names: list[str], most: int) -> list[str]:
+    """Return the oldest names, which have to go before another one comes."""
+    return names[: max(0, len(names) - most + 1)]

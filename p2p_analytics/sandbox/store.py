@@ -55,7 +55,7 @@ CREATE TABLE payments (
     amount_cents INTEGER NOT NULL CHECK (amount_cents >= 0), note TEXT NOT NULL, audience TEXT NOT NULL,
     medium TEXT NOT NULL, spelling INTEGER NOT NULL, created_us INTEGER NOT NULL, completed_us INTEGER,
     actor_id INTEGER NOT NULL REFERENCES users, target_type TEXT NOT NULL, target_user_id INTEGER REFERENCES users,
-    target_email TEXT, target_phone TEXT, fee_cents INTEGER, refund_of INTEGER REFERENCES payments
+    target_email TEXT, target_phone TEXT, fee_cents INTEGER, refund_of INTEGER REFERENCES payments, application TEXT
 );
 CREATE UNIQUE INDEX payments_refund ON payments (refund_of) WHERE refund_of IS NOT NULL;
 CREATE INDEX payments_held ON payments (created_us) WHERE status = 'pending' AND action = 'pay';
@@ -100,6 +100,7 @@ class Payment(NamedTuple):
     """One row of ``payments``; the amount is a size without a sign, ``spelling`` says how its datetimes are written.
 
     A row with ``refund_of`` is the refund of that payment; it is part of it, and in no list of its own.
+    ``application`` is the name, at that time, of the application through which the payment was made.
     """
 
     payment_id: int
@@ -119,6 +120,7 @@ class Payment(NamedTuple):
     target_phone: str | None = None
     fee_cents: int | None = None
     refund_of: int | None = None
+    application: str | None = None
 
     def refund(self, payment_id: int, when_us: int) -> Payment:
         """Return the payment by which the money goes back to who sent it."""
@@ -214,21 +216,20 @@ class Store:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction that holds the write lock from its start; an exception rolls it back.
 
-        When the block has ended without one, what it wrote is on the disk (``synchronous = FULL``).
+        When the block has ended without one, what it wrote is on the disk (``synchronous = FULL``). A block inside
+        another of its thread is a part of that one, which an exception rolls back alone.
         """
+        own: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if own is not None and own is self._writer:
+            with _carried_out(own, "SAVEPOINT part", "RELEASE part", "ROLLBACK TO part", "RELEASE part"):
+                yield own
+            return
         with self._writing:
-            if self._writer is None:
-                self._writer = self._connect("FULL", None)
-            connection, own = self._writer, getattr(self._local, "connection", None)
-            connection.execute("BEGIN IMMEDIATE")
-            self._local.connection = connection
+            writer = self._writer = self._writer or self._connect("FULL", None)
+            self._local.connection = writer
             try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+                with _carried_out(writer, "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"):
+                    yield writer
             finally:
                 self._local.connection = own
 
@@ -334,7 +335,7 @@ class Store:
         """Return several users in one query."""
         wanted = list(set(user_ids))
         query = f"SELECT * FROM users WHERE user_id IN ({_marks(len(wanted))})"  # noqa: S608 - only question marks
-        return {row[0]: Person(*row) for row in self.connection.execute(query, wanted)}
+        return {row[0]: Person._make(row) for row in self.connection.execute(query, wanted)}
 
     def are_friends(self, one: int, other: int) -> bool:
         """Say whether two users are friends."""
@@ -378,8 +379,22 @@ class Store:
         for stream in streams:
             stream.close()
         query = f"SELECT * FROM payments WHERE payment_id IN ({_marks(len(keys))})"  # noqa: S608 - only question marks
-        rows = {row[0]: Payment(*row) for row in connection.execute(query, keys)}
+        rows = {row[0]: Payment._make(row) for row in connection.execute(query, keys)}
         return [rows[key] for key in keys]
+
+
+@contextlib.contextmanager
+def _carried_out(connection: sqlite3.Connection, begin: str, end: str, *undo: str) -> Iterator[None]:
+    """Do all of a block or nothing of it."""
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute(end)
+    except BaseException:
+        if connection.in_transaction:  # some errors have ended it already
+            for statement in undo:
+                connection.execute(statement)
+        raise
 
 
 def _claim(path: Path) -> None:

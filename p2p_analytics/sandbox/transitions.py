@@ -59,8 +59,8 @@ class Transitions:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def create(self, caller: int, order: Order) -> Outcome:
-        """Pay or charge, for POST /payments."""
+    def create(self, caller: int, order: Order, application: str | None = None) -> Outcome:
+        """Pay or charge, for POST /payments, through an application of that name."""
         with self._store.writing() as connection:
             now_us = self._begin(connection)
             target = self._find(connection, order.recipient)
@@ -69,7 +69,9 @@ class Transitions:
             payment = _new(self._store.next_payment_id(), caller, target, order, now_us)
             status = self._outcome(connection, payment)
             payment = payment._replace(
-                status=status.value, completed_us=None if status is Status.PENDING else payment.created_us
+                status=status.value,
+                completed_us=None if status is Status.PENDING else payment.created_us,
+                application=application,
             )
             insert_payments(connection, [payment])
             return self._seen(caller, payment)

@@ -5,6 +5,7 @@ This is the one place that knows how an answer looks; `dialects` knows how its v
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -106,7 +107,7 @@ def payment(payment: Payment, people: Mapping[int, Person], refund: Payment | No
         **listed,
         "fee": None if payment.fee_cents is None else {"amount": SPOKEN.get().amount(payment.fee_cents)},
         "refund": None if refund is None or not to_party else _refund(refund, people),
-        "medium": SPOKEN.get().medium(payment.medium),
+        "medium": SPOKEN.get().medium(payment.medium, payment.application),
     }
 
 
@@ -138,8 +139,9 @@ def _target(payment: Payment, people: Mapping[int, Person]) -> Json:
     }
 
 
-def _embedded(person: Person) -> Json:
-    return {
+@lru_cache(1_024)  # a page names few people, each of them many times
+def _embedded(person: Person) -> orjson.Fragment:
+    shown = {
         "username": person.username,
         "first_name": person.first_name,
         "last_name": person.last_name,
@@ -149,6 +151,7 @@ def _embedded(person: Person) -> Json:
         "id": str(person.user_id),
         "date_joined": second(person.joined_us),
     }
+    return orjson.Fragment(orjson.dumps(shown))
 
 
 def _balance(cents: int | None) -> object:

@@ -2,63 +2,110 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations of its routes
 from starlette.responses import Response
 
 from p2p_analytics.sandbox import bodies, orders, rules, wire
 from p2p_analytics.sandbox.gate import header
+from p2p_analytics.sandbox.transitions import Outcome, Transitions
 from p2p_analytics.vocabulary import Scope
 
 if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable
+
+    from p2p_analytics.sandbox.store import Store
     from p2p_analytics.sandbox.tokens import Caller, Tokens
-    from p2p_analytics.sandbox.transitions import Transitions
+
+_MOST_AT_ONCE: Final = 100  # whoever else wants to write waits no longer than these take
 
 
 class Writing:
-    """The endpoints that write.
+    """The endpoints that write."""
 
-    `enter` runs in the event loop: it reads the body and checks the token. The write itself waits for the
-    lock and the disk, so it is a plain function, which runs in a thread: in the loop it would hold up
-    everybody else.
-    """
-
-    def __init__(self, tokens: Tokens, transitions: Transitions) -> None:
+    def __init__(self, tokens: Tokens, store: Store) -> None:
         self._tokens = tokens
-        self._transitions = transitions
+        self._transitions = Transitions(store)
+        self._together = Together(store)
 
-    async def enter(self, request: Request) -> None:
-        """Prepare a request for either endpoint, or refuse it."""
-        parameters = await bodies.parameters(request)
-        caller = self._tokens.caller(rules.bearer(parameters, header(request.scope, b"authorization")))
-        caller.needs(Scope.PAYMENTS)
-        request.state.entered = _Entered(caller, parameters)
-
-    def create(self, request: Request) -> Response:
+    async def create(self, request: Request) -> Response:
         """POST /payments."""
-        caller, parameters = _entered(request)
-        done = self._transitions.create(caller.user_id, orders.order(parameters))
+        caller, parameters = await self._enter(request)
+        order = orders.order(parameters)
+        done = await self._together.write(lambda: self._transitions.create(caller.user_id, order, caller.application))
         # Like everywhere: the balance is null, never missing, without its scope.
         balance = done.balance_cents if Scope.BALANCE in caller.scopes else None
         return _answer(wire.created(done.payment, done.people, balance))
 
-    def resolve(self, request: Request) -> Response:
+    async def resolve(self, request: Request) -> Response:
         """PUT /payments/:payment."""
-        caller, parameters = _entered(request)
+        caller, parameters = await self._enter(request)
         payment_id = rules.identifier(request.path_params["payment_id"])
-        done = self._transitions.resolve(caller.user_id, payment_id, orders.resolution(parameters))
+        resolution = orders.resolution(parameters)
+        done = await self._together.write(lambda: self._transitions.resolve(caller.user_id, payment_id, resolution))
         return _answer(wire.payment(done.payment, done.people, done.refund))
 
+    async def _enter(self, request: Request) -> tuple[Caller, rules.Parameters]:
+        parameters = await bodies.parameters(request)
+        caller = self._tokens.caller(rules.bearer(parameters, header(request.scope, b"authorization")))
+        caller.needs(Scope.PAYMENTS)
+        return caller, parameters
 
-class _Entered(NamedTuple):
-    caller: Caller
-    parameters: rules.Parameters
+
+class Together:
+    """Writes that wait at the same moment: each succeeds or fails by itself, and the disk is waited for once for all.
+
+    They run in a thread, because the lock and the disk would hold up everybody else in the event loop.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._waiting: list[_Write] = []
+        self._turn = asyncio.Lock()
+
+    async def write(self, work: Callable[[], Outcome]) -> Outcome:
+        """Return the outcome of a write, or raise its error, once it is on the disk."""
+        mine = _Write(work)
+        self._waiting.append(mine)
+        async with self._turn:
+            while mine.outcome is None:  # nobody has taken it along
+                batch = self._waiting[:_MOST_AT_ONCE]
+                del self._waiting[:_MOST_AT_ONCE]
+                await run_in_threadpool(self._carry_out, batch)
+        if isinstance(mine.outcome, Exception):
+            raise mine.outcome
+        return mine.outcome
+
+    def _carry_out(self, batch: list[_Write]) -> None:
+        try:
+            with self._store.writing() as connection:
+                for one in batch:
+                    one.outcome = _tried(connection, one.work)
+        except Exception as error:  # noqa: BLE001 - raised where each of them is waited for
+            for one in batch:
+                one.outcome = error
 
 
-def _entered(request: Request) -> _Entered:
-    entered: _Entered = request.state.entered
-    return entered
+@dataclass(eq=False, slots=True)
+class _Write:
+    """One write, and what has become of it."""
+
+    work: Callable[[], Outcome]
+    outcome: Outcome | Exception | None = None
+
+
+def _tried(connection: sqlite3.Connection, work: Callable[[], Outcome]) -> Outcome | Exception:
+    try:
+        return work()
+    except Exception as error:
+        if not connection.in_transaction:  # SQLite has undone all of them, as it does when the disk is full
+            raise
+        return error
 
 
 def _answer(data: wire.Json) -> Response:

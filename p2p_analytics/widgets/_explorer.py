@@ -123,7 +123,9 @@ class Explorer(Shown):
         try:
             self.payments = self._chosen()
             self.table = self._analyses()[name](self.payments)
-            self._picture: Callable[[Any], bytes] = lambda kind: picture(name, self.table, kind)
+            self._picture: Callable[[Any], bytes] = lambda kind: picture(
+                name, self.table, kind, private=self._history.private
+            )
             drawn = base64.b64encode(self._picture("svg")).decode("ascii")
         except P2PAnalyticsError as error:
             self._said.value = told(str(error), "bad", role="alert")

@@ -6,7 +6,7 @@ import unicodedata
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.plots._style import dollars
+from p2p_analytics.display import money
 from p2p_analytics.plots._text import NO_NAME, tails
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _cells(name: str, rows: pd.DataFrame, zone: ZoneInfo) -> list[str]:
 
 def _text(name: str, value: Any, zone: ZoneInfo) -> str:  # noqa: ANN401 - a cell of any column
     if name in _MONEY:
-        return dollars(value)
+        return money(value)
     if name.startswith("share"):
         return f"{value:.1%}"
     if isinstance(value, bool):

@@ -1,7 +1,7 @@
 """Measure speed and memory, each against a named peer on the same data in the same run: ``make bench``.
 
 Ratios are medians of CPU time over alternated rounds, because other work on the machine hardly moves
-those. Above 1 means that this package is faster, or smaller, than its peer.
+those. Above 1 means that this package is faster, or smaller, than its peer. The sandbox under load is in ``service``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
+import service  # beside this file
 
 import p2p_analytics as p2p
 from p2p_analytics.frames.build import payments_frame
@@ -89,13 +90,15 @@ def normalized(pages: list[bytes]) -> pd.DataFrame:
     return frame
 
 
-def main() -> None:
-    """Print one row for each benchmark."""
+def main() -> int:
+    """Print one row for each benchmark; 1 where the service failed under load, else 0."""
     with p2p.sandbox.SandboxServer(seed=7) as server:
         requests(server)
         frame = flattening(pages_of(server), server.people[0].user_id)
     files(frame)
     starting()
+    errors = service.measure(told)
+    return 1 if errors else 0
 
 
 def requests(server: p2p.sandbox.SandboxServer) -> None:
@@ -148,4 +151,4 @@ def told(name: str, peer: str, result: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
 
 import pandas as pd
 import pytest
@@ -119,6 +120,32 @@ def test_medium(both: dict[str, SandboxServer]) -> None:
     for name, medium in (("documented", "api"), ("observed", "Payment diary")):
         newest = get(both[name], "/payments", limit="1").json()["data"][0]["id"]
         assert get(both[name], f"/payments/{newest}").json()["data"]["medium"] == medium
+
+
+def test_medium_of_ones_own_application(both: dict[str, SandboxServer]) -> None:
+    """A payment's medium is its application's name when it was made, whatever became of that; lists have none."""
+    for name, medium in (("documented", "api"), ("observed", "Lunch & Co")):
+        server = both[name]
+        app = server.register_application(server.viewer, name="Lunch & Co", redirect_url="http://127.0.0.1/lunch")
+        address = server.sign_in(server.authorize_url(*SCOPES, client_id=app.client_id), server.viewer)
+        (token,) = parse_qs(urlsplit(address).query)["access_token"]
+        form = {"access_token": token, "email": "late@example.net", "amount": "0.30", "note": "x"}
+        made = requests.post(f"{server.base_url}/payments", data=form, timeout=10).json()["data"]["payment"]
+        assert made["medium"] == medium
+        with server.store.writing() as connection:
+            query = "UPDATE oauth_applications SET name = 'Dinner' WHERE client_id = ?"
+            connection.execute(query, (app.client_id,))
+        assert get(server, f"/payments/{made['id']}").json()["data"]["medium"] == medium
+        server._tokens.registry.remove(app.client_id)
+        assert get(server, f"/payments/{made['id']}").json()["data"]["medium"] == medium
+        (newest,) = get(server, "/payments", limit="1").json()["data"]
+        assert (newest["id"], "medium" in newest) == (made["id"], False)
+        ended = requests.put(
+            f"{server.base_url}/payments/{made['id']}",
+            data={"access_token": server.token(server.viewer, *SCOPES), "action": "cancel"},
+            timeout=10,
+        ).json()["data"]
+        assert (ended["medium"], ended["refund"]["medium"]) == (medium, medium)
 
 
 def test_everything_else_is_the_same(both: dict[str, SandboxServer]) -> None:

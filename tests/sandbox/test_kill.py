@@ -38,6 +38,47 @@ for line in sys.stdin:
     print("gone", flush=True)
 """
 WRITERS = 4
+IDLE = """
+import sys
+from p2p_analytics.sandbox import SandboxServer
+with SandboxServer(people=3, years=1) as server:
+    print(server.store.path.parent, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_the_next_start_removes_the_folder_of_a_killed_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A start removes the folder of a sandbox that was killed, none that is in use, and nothing else."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    elsewhere = tmp_path / "elsewhere"
+    for folder in (elsewhere, tmp_path / "p2p-sandbox-no-lock", tmp_path / "another-prefix"):
+        folder.mkdir()
+    (elsewhere / "in-use").touch()
+    (tmp_path / "another-prefix" / "in-use").touch()
+    (tmp_path / "p2p-sandbox-link").symlink_to(elsewhere)
+    (tmp_path / "p2p-sandbox-file").touch()
+    others = set(tmp_path.iterdir())
+    with contextlib.ExitStack() as stack:
+        living, dying = (
+            stack.enter_context(
+                subprocess.Popen([sys.executable, "-c", IDLE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own code
+            )
+            for _ in range(2)
+        )
+        used, left = (tmp_path / process.stdout.readline().strip() for process in (living, dying))
+        with SandboxServer(people=3, years=1) as server:
+            assert set(tmp_path.iterdir()) == others | {used, left, server.store.path.parent}
+        dying.kill()
+        dying.wait(10)
+        assert (left / "sandbox.sqlite").exists()
+        with SandboxServer(people=3, years=1) as server, SandboxServer(people=3, years=1) as second:
+            here = {server.store.path.parent, second.store.path.parent}
+            assert set(tmp_path.iterdir()) == others | {used} | here
+        living.stdin.close()
+        assert living.wait(10) == 0
+    assert set(tmp_path.iterdir()) == others
+    assert (elsewhere / "in-use").exists()
 
 
 def write_until_cut(base_url: str, token: str, target: str, told: list[tuple[str, str]], stop: threading.Event) -> None:

@@ -211,3 +211,29 @@ def test_two_that_write_one_file(store: Store) -> None:
     assert (statuses.count("settled"), statuses.count("failed")) == (20, 20)
     assert store.people_by_id([one.user_id])[one.user_id].balance_cents == 50
     assert ledger.audit(store.connection) == []
+
+
+def test_a_write_costs_the_same_however_many_came_before(store: Store) -> None:
+    """The steps of SQLite's virtual machine for a payment do not grow with the entries that are in the books."""
+    from p2p_analytics.sandbox.orders import Order, Recipient
+    from p2p_analytics.vocabulary import Audience, TargetType
+
+    one, other = store.people()[:2]
+    order = Order(Recipient(TargetType.USER, str(other.user_id)), 1, "x", Audience.PRIVATE)
+    transitions = Transitions(store)
+    transitions.deposit(one.user_id, 100)
+
+    def steps() -> int:
+        counted: list[None] = []
+        with store.writing() as connection:
+            connection.set_progress_handler(lambda: counted.append(None), 1)
+        assert transitions.create(one.user_id, order).payment.status == "settled"
+        connection.set_progress_handler(None, 0)
+        return len(counted)
+
+    few = steps()
+    with store.writing() as connection:
+        made = [("earlier", account, cents) for account, cents in ((-1, 1), (-2, -1))] * 10_000
+        connection.executemany("INSERT INTO entries (step, account, cents) VALUES (?, ?, ?)", made)
+    assert 100 < few < 2_000
+    assert abs(steps() - few) <= 0.1 * few

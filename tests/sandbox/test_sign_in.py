@@ -119,7 +119,7 @@ def test_a_consent_page_that_is_out_of_date(own: SandboxServer, open_tab: OpenTa
 
 
 def test_sessions_and_tickets_end() -> None:
-    """A session ends after eight hours, its tickets with it, and at most a thousand are kept, the newest."""
+    """A session ends after eight hours, and its tickets with it at a sign-out; a ticket ends after ten minutes."""
     now = [0.0]
     kept = Sessions(1, "/", clock=lambda: now[0])
     first = kept.sign_in("", 1)
@@ -130,14 +130,45 @@ def test_sessions_and_tickets_end() -> None:
     kept.ticket(first, "its form")
     kept.sign_out(first)
     assert kept._tickets == {}
-    names = [kept.sign_in("", number) for number in range(sessions.MOST + 5)]
-    assert kept.user_id(names[4]) is None
-    assert kept.user_id(names[5]) == 5
-    tickets = [kept.ticket("s", number) for number in range(sessions.MOST + 5)]
-    assert len(set(tickets) & set(kept._tickets)) == sessions.MOST
-    now[0] += sessions.TICKET_SECONDS
     kept.ticket("s", 0)
-    assert len(kept._tickets) == 1
+    now[0] += 599
+    kept.ticket("s", 0)
+    assert len(kept._tickets) == 2
+    now[0] += 1
+    kept.ticket("s", 0)
+    assert len(kept._tickets) == 2
+
+
+def test_a_flood_of_pages_spares_who_is_signed_in(own: SandboxServer, open_tab: OpenTab) -> None:
+    """However many pages are opened where nobody is signed in, the forms of who is signed in still work."""
+    tab, flood = open_tab(own), open_tab(own)
+    tab.sign_in("noor-haddad")
+    page, first = tab.open("/account/developer"), flood.open("/account/sign-in")
+    for _ in range(sessions.MOST):
+        flood.session.cookies.clear()
+        last = flood.open("/account/sign-in")
+    assert tab.press("/account/sign-out", page).status_code == 303
+    assert flood.press("/account/sign-in", first, username="tom-ohara").status_code == 403
+    assert flood.press("/account/sign-in", last, username="tom-ohara").status_code == 303
+
+
+def test_everybody_makes_room_for_their_own() -> None:
+    """Browsers without a person share 1,000 tickets; one session keeps its 20 newest, one person 20 sessions."""
+    kept = Sessions(1, "/")
+    maya, noor = kept.sign_in("", 1), kept.sign_in("", 2)
+    hers = kept.ticket(maya, "form")
+    strangers = [kept.ticket(f"browser {number}", "form") for number in range(1_005)]
+    assert [name in kept._tickets for name in strangers] == [False] * 5 + [True] * 1_000
+    greedy = [kept.ticket("browser 1004", "form") for _ in range(25)]
+    assert [name in kept._tickets for name in greedy] == [False] * 5 + [True] * 20
+    assert len(kept._tickets) == 1_001
+    noors = [kept.ticket(noor, "form") for _ in range(21)]
+    assert [name in kept._tickets for name in noors] == [False] + [True] * 20
+    for _ in range(20):
+        kept.sign_in("", 2)
+    assert (kept.user_id(maya), kept.user_id(noor)) == (1, None)
+    assert hers in kept._tickets
+    assert not set(noors) & set(kept._tickets)
 
 
 @pytest.mark.parametrize(

@@ -33,20 +33,22 @@ with p2p.Client(token, base_url="https://pay.example", cache_dir=False) as clien
     assert_type(desk.deny("1"), Payment)
     assert_type(desk.cancel("1"), Payment)
     assert_type(OutcomeUnknownError("Lost.").retry_after, float | None)
-    history = p2p.load_history(client, on_bad_record="report", progress=print)
+    history = p2p.load_history(client, on_bad_record="report", progress=print, privacy=True)
 
 assert_type(history, p2p.History)
 assert_type(history.payments, pd.DataFrame)
 assert_type(history.fetched_at, datetime)
+assert_type(history.masked().private, bool)
 assert_type(p2p.spend_by_friend(history.payments, history.friends), pd.DataFrame)
 assert_type(p2p.status_mix(history.payments), pd.DataFrame)
 assert_type(p2p.pending_ageing(history.payments, as_of=datetime.now(UTC)), pd.DataFrame)
 assert_type(p2p.pending_requests(history.payments, as_of="2024-05-01"), pd.DataFrame)
 assert_type(p2p.monthly_flow(history.payments, tz="Europe/Paris"), pd.DataFrame)
 assert_type(p2p.plots.status_mix(p2p.status_mix(history.payments)), Axes)
+assert_type(p2p.plots.mark_private(p2p.plots.status_mix(p2p.status_mix(history.payments))), Axes)
 assert_type(p2p.render_report(history, as_of=datetime.now(UTC)), str)
 assert_type(p2p.read_csv(Path("payments.csv")), pd.DataFrame)
-assert_type(p2p.read_parquet("payments.parquet"), pd.DataFrame)
+assert_type(p2p.read_parquet("payments.parquet", privacy=False), pd.DataFrame)
 
 p2p.load_history(client, on_bad_record="ignore")  # type: ignore[arg-type]
 p2p.pending_ageing(history.payments)  # type: ignore[call-arg]

@@ -1,0 +1,99 @@
+"""The card that a history shows in a notebook: whose it is, and its headline figures."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import ZoneInfo
+
+from p2p_analytics.display import PRIVATE, counted, day, money, text
+from p2p_analytics.vocabulary import Status
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    import pandas as pd
+
+    from p2p_analytics.records import Me
+
+_UTC: Final = ZoneInfo("UTC")
+
+# Styles stand on the elements, because a notebook that is not trusted loses its style sheets; no background, so that
+# the page's own shows through, dark or light.
+_QUIET: Final = "color:var(--jp-content-font-color2,inherit);font-size:.85em"
+_LINE: Final = "var(--jp-border-color1,rgba(128,128,128,.5))"
+_CARD: Final = (
+    f"box-sizing:border-box;max-width:46rem;padding:.8em 1em;border:1px solid {_LINE};border-radius:.4em;"
+    "color:var(--jp-content-font-color1,inherit);line-height:1.45;overflow-wrap:anywhere"
+)
+_FIGURES: Final = (
+    "display:grid;grid-template-columns:repeat(auto-fit,minmax(8em,1fr));gap:.6em 1em;margin:.7em 0;"
+    f"padding:.6em 0;border-top:1px solid {_LINE};border-bottom:1px solid {_LINE}"
+)
+_AMOUNT: Final = "font-size:1.2em;font-weight:600;font-variant-numeric:tabular-nums;white-space:nowrap"
+
+
+def render_card(  # noqa: PLR0913 - the parts of a history, which stands above this module
+    me: Me, payments: pd.DataFrame, *, friends: int, problems: int, fetched_at: datetime, private: bool
+) -> str:
+    """Return a history's card as HTML: whose, counts, settled sums, what is open, problems, "data as of".
+
+    Sent, received and net count settled payments. Everything that people wrote is escaped; nothing is
+    loaded from outside and nothing runs.
+    """
+    user = me.user
+    handle = f' <span style="{_QUIET}">@<bdi>{_escaped(user.username)}</bdi></span>' if user.username else ""
+    about = [counted(len(payments), "payment", "payments") + _period(payments), counted(friends, "friend", "friends")]
+    if me.balance_cents is not None:
+        about.append(f"balance {money(me.balance_cents / 100)}")
+    notes = [f"data as of {fetched_at:%Y-%m-%d %H:%M} UTC"]
+    if problems:
+        notes.insert(0, f"{counted(problems, 'problem', 'problems')} in records, listed in .problems")
+    private_line = f'<div style="{_QUIET}">{PRIVATE}</div>' if private else ""
+    name = _escaped(user.display_name or user.username or user.id)
+    return (
+        f'<div style="{_CARD}"><div><strong style="font-size:1.2em"><bdi>{name}</bdi></strong>{handle}</div>'
+        f'<div style="{_QUIET}">{" · ".join(about)}</div>'
+        f'<div style="{_FIGURES}">{"".join(_figures(payments))}</div>'
+        f'<div style="{_QUIET}">{" · ".join(notes)}</div>{private_line}</div>'
+    )
+
+
+def _figures(payments: pd.DataFrame) -> list[str]:
+    settled = payments[payments["status"] == Status.SETTLED]
+    pending = payments[payments["status"] == Status.PENDING]
+    sent, received = _side(settled, "out"), _side(settled, "in")
+    moved = len(sent) + len(received)
+    return [
+        _figure("Sent", _size(sent), "to others"),
+        _figure("Received", _size(received), "from others"),
+        _figure("Net", _size(received) - _size(sent), f"in {counted(moved, 'settled payment', 'settled payments')}"),
+        *(
+            _figure(f"Open, {words}", _size(flows), f"in {counted(len(flows), 'pending payment', 'pending payments')}")
+            for words, flows in (("to receive", _side(pending, "in")), ("to pay", _side(pending, "out")))
+        ),
+    ]
+
+
+def _figure(label: str, cents: int, detail: str) -> str:
+    return (
+        f'<div><div style="{_QUIET}">{label}</div><div style="{_AMOUNT}">{money(cents / 100)}</div>'
+        f'<div style="{_QUIET}">{detail}</div></div>'
+    )
+
+
+def _side(payments: pd.DataFrame, direction: str) -> pd.Series[Any]:
+    return payments.loc[payments["direction"] == direction, "flow_cents"]
+
+
+def _size(flows: pd.Series[Any]) -> int:
+    return abs(int(flows.sum()))
+
+
+def _period(payments: pd.DataFrame) -> str:
+    created = payments["date_created"].dropna()
+    return f" from {day(created.min(), _UTC)} to {day(created.max(), _UTC)}" if len(created) else ""
+
+
+def _escaped(value: object) -> str:
+    return escape(text(value))

@@ -1,0 +1,199 @@
+"""Invented names, ids, addresses and notes in place of real ones, and the user's own key that they come from.
+
+The same text gives the same pseudonym under one key, and nobody without the key can work it out:
+pseudonyms are a keyed hash (BLAKE2b), spelled in words and digits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import os
+import re
+import secrets
+import stat
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from p2p_analytics import settings
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.money import LARGEST_CENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_KEY_FILE: Final = "privacy.key"
+_KEY_BYTES: Final = 32
+_WHOLE: Final = 2**32  # the parts that the factor of amounts is counted in
+# Never below a half, so that no cent is rounded away; and never near 1, where amounts would stay what they are.
+_FACTORS: Final = ((0.6, 0.85), (1.2, 1.7))
+_FIRST_ID: Final = 10**18
+_PHONE_DIGITS: Final = 7
+_EMAIL: Final = re.compile(r"[^\s@]+@[^\s@]+")
+_PHONE: Final = re.compile(r"\+?[\d\s().-]{7,20}", re.ASCII)
+_LONGEST_PHONE: Final = 15  # digits, by the international plan; ids of the service are longer
+
+
+def own_key() -> bytes:
+    """Return the user's key, made at random the first time and kept in the state folder for them alone.
+
+    Raises
+    ------
+    ConfigurationError
+        The file cannot be made or read, or holds something else.
+    """
+    path = settings.state_dir() / _KEY_FILE
+    try:
+        if not path.exists():
+            _make(path)
+        if stat.S_IMODE(path.stat().st_mode) & 0o077:
+            path.chmod(0o600)
+        key = path.read_bytes()
+    except OSError as error:
+        raise ConfigurationError(
+            f"The key of privacy mode cannot be kept in {path} ({(error.strerror or str(error)).lower()}): "
+            f"set {settings.STATE_DIR_VARIABLE} to a folder of yours."
+        ) from None
+    if len(key) != _KEY_BYTES:
+        raise ConfigurationError(f"{path} is no key of privacy mode: delete it, and pseudonyms begin anew.")
+    return key
+
+
+def _make(path: Path) -> None:
+    # A link to a whole file fails where there is a key by now: of two processes at once, both use the first one's.
+    descriptor, temporary = tempfile.mkstemp(prefix=".p2p-", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets.token_bytes(_KEY_BYTES))
+        with contextlib.suppress(FileExistsError):
+            path.hardlink_to(temporary)
+    finally:
+        Path(temporary).unlink()
+
+
+class Pseudonyms:
+    """The pseudonyms of one history: never one for two people, addresses or notes.
+
+    Parameters
+    ----------
+    key : bytes, optional
+        32 random bytes, the user's own by default. Another key, other pseudonyms.
+    """
+
+    def __init__(self, key: bytes | None = None) -> None:
+        self._key = own_key() if key is None else key
+        self._given: dict[tuple[str, str], str] = {}
+        self._taken: set[str] = set()
+        number = self._number("amount", "")
+        low, high = (int(bound * _WHOLE) for bound in _FACTORS[number & 1])
+        self._factor = low + (number >> 1) % (high - low) | 1  # odd parts of a power of two: no simple ratio
+
+    def identifier(self, text: str) -> str:
+        """Return 19 digits for an id."""
+        return str(_FIRST_ID + self._number("id", text) % (8 * _FIRST_ID))
+
+    def name(self, text: str) -> str:
+        """Return a name like "Maple Otter" for whatever identifies a person.
+
+        Where two would have one name, the second gets a number too.
+        """
+        return self._distinct("name", text, lambda number, digits: _words(number, _ANIMALS, digits))
+
+    def email(self, text: str) -> str:
+        """Return an address like "maple.otter@example.invalid"."""
+        words = self._distinct("email", text, lambda number, digits: _words(number, _ANIMALS, digits) + "@")
+        return words.lower().replace(" ", ".") + "example.invalid"
+
+    def phone(self, text: str) -> str:
+        """Return a number with the 555 of films: "1555" and seven digits."""
+        return self._distinct("phone", text, lambda number, digits: f"1555{_digits(number, _PHONE_DIGITS + digits)}")
+
+    def note(self, text: str) -> str:
+        """Return two words like "maple kettle", with a number where another note has them."""
+        return self._distinct("note", text, lambda number, digits: _words(number, _THINGS, digits).lower())
+
+    def shown(self, text: str) -> str:
+        """Return an address, id or name in the form that it has."""
+        if _EMAIL.fullmatch(text):
+            return self.email(text)
+        if text.isdecimal() and len(text) > _LONGEST_PHONE:
+            return self.identifier(text)
+        return self.phone(text) if _PHONE.fullmatch(text) else self.name(text)
+
+    def cents(self, cents: int) -> int:
+        """Return an amount times the key's factor, rounded to whole cents: off by half a cent at most, 0 only for 0."""
+        size = (abs(cents) * self._factor * 2 + _WHOLE) // (2 * _WHOLE)
+        return min(size, LARGEST_CENTS) * (-1 if cents < 0 else 1)
+
+    def _distinct(self, kind: str, text: str, form: Callable[[int, int], str]) -> str:
+        if (kind, text) not in self._given:
+            number = self._number(kind, text)
+            forms = (form(number, digits) for digits in itertools.count())
+            shown = next(shown for shown in forms if shown not in self._taken)
+            self._taken.add(shown)
+            self._given[kind, text] = shown
+        return self._given[kind, text]
+
+    def _number(self, kind: str, text: str) -> int:
+        hashed = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=self._key, person=kind.encode())
+        return int.from_bytes(hashed.digest())
+
+
+def _words(number: int, seconds: tuple[str, ...], digits: int) -> str:
+    rest, first = divmod(number, len(_FIRSTS))
+    rest, second = divmod(rest, len(seconds))
+    return f"{_FIRSTS[first]} {seconds[second]}{' ' + _digits(rest, digits) if digits else ''}"
+
+
+def _digits(number: int, width: int) -> str:
+    return f"{number % 10**width:0{width}}"
+
+
+# Words that make no real name, and none that is rude beside another.
+_FIRSTS: Final = (
+    "Almond", "Alpine", "Apricot", "Arctic", "Autumn", "Azure", "Balmy", "Bamboo", "Barley", "Basalt", "Beech",
+    "Birch", "Blue", "Brass", "Brave", "Breezy", "Bright", "Brisk", "Bronze", "Calm", "Canyon", "Cedar", "Chalk",
+    "Cheerful", "Chestnut", "Citrus", "Clever", "Cloudy", "Cobalt", "Cocoa", "Copper", "Cosmic", "Cotton", "Crimson",
+    "Crisp", "Curious", "Cypress", "Dapper", "Dusky", "Eager", "Elm", "Emerald", "Fabled", "Flint", "Floral", "Foggy",
+    "Frosty", "Gentle", "Gilded", "Golden", "Granite", "Grassy", "Green", "Happy", "Harbor", "Hearty", "Honey", "Icy",
+    "Indigo", "Inky", "Jaunty", "Jolly", "Jovial", "Keen", "Khaki", "Kind", "Lagoon", "Larch", "Lavender", "Lemon",
+    "Lilac", "Lime", "Linen", "Lively", "Lofty", "Lucky", "Lunar", "Magenta", "Mango", "Maple", "Marble", "Marine",
+    "Maroon", "Mellow", "Merry", "Midnight", "Minty", "Misty", "Modest", "Mossy", "Neat", "Nimble", "Noble", "Nutmeg",
+    "Oaken", "Ocean", "Ochre", "Onyx", "Orange", "Orchid", "Papaya", "Patient", "Peach", "Pebble", "Pecan", "Pine",
+    "Plaid", "Plum", "Polar", "Polite", "Poplar", "Prairie", "Quartz", "Quick", "Quiet", "Quilted", "Rainy", "Rosy",
+    "Russet", "Rustic", "Rye", "Saffron", "Sapphire", "Sepia", "Shady", "Silent", "Silver", "Sleepy", "Snowy", "Solar",
+    "Spruce", "Steady", "Stellar", "Sturdy", "Sunny", "Swift", "Tawny", "Teal", "Tender", "Thrifty", "Tidy", "Timber",
+    "Topaz", "Tranquil", "Tropical", "Tulip", "Twilight", "Umber", "Upbeat", "Velvet", "Vivid", "Walnut", "Warm",
+    "Wheaten", "Windy", "Winter", "Wise", "Witty", "Wooden", "Woolly", "Zesty",
+)  # fmt: skip
+_ANIMALS: Final = (
+    "Albatross", "Alpaca", "Antelope", "Armadillo", "Avocet", "Badger", "Beaver", "Bison", "Bittern", "Bluebird",
+    "Bobolink", "Bunting", "Capybara", "Caribou", "Chamois", "Chickadee", "Chipmunk", "Cicada", "Condor", "Cormorant",
+    "Crane", "Cricket", "Curlew", "Dolphin", "Dormouse", "Dotterel", "Dragonfly", "Dunlin", "Egret", "Eider", "Elk",
+    "Falcon", "Firefly", "Flamingo", "Gannet", "Gazelle", "Gecko", "Giraffe", "Goldfinch", "Grebe", "Grouse", "Hare",
+    "Hedgehog", "Heron", "Hoopoe", "Hornbill", "Ibex", "Ibis", "Iguana", "Impala", "Jackdaw", "Jaguar", "Jerboa",
+    "Kestrel", "Kinglet", "Kiwi", "Koala", "Kudu", "Lapwing", "Lemur", "Leopard", "Linnet", "Llama", "Lynx", "Macaw",
+    "Magpie", "Manatee", "Marmot", "Meerkat", "Mongoose", "Moose", "Narwhal", "Nightjar", "Nuthatch", "Ocelot", "Okapi",
+    "Oriole", "Oryx", "Osprey", "Otter", "Ouzel", "Owl", "Panda", "Panther", "Parakeet", "Partridge", "Pelican",
+    "Penguin", "Petrel", "Pheasant", "Pika", "Pipit", "Plover", "Porpoise", "Ptarmigan", "Puffin", "Quail", "Quokka",
+    "Rabbit", "Raccoon", "Redstart", "Reindeer", "Roebuck", "Salmon", "Sandpiper", "Seahorse", "Seal", "Serval",
+    "Skylark", "Sparrow", "Springbok", "Squirrel", "Starling", "Stoat", "Stork", "Swallow", "Tamarin", "Tanager",
+    "Tapir", "Tern", "Thrush", "Toucan", "Turtle", "Vicuna", "Wagtail", "Wallaby", "Warbler", "Waxwing", "Wombat",
+    "Woodlark", "Yak", "Zebra",
+)  # fmt: skip
+_THINGS: Final = (
+    "anchor", "apron", "atlas", "ballad", "balloon", "banjo", "barrel", "basket", "beacon", "bench", "blanket",
+    "bonnet", "bookcase", "bottle", "bouquet", "bridge", "bucket", "button", "cabin", "candle", "canoe", "canvas",
+    "carpet", "carriage", "castle", "cello", "chair", "chimney", "clock", "cloud", "compass", "cottage", "crayon",
+    "curtain", "cushion", "drum", "easel", "envelope", "fence", "ferry", "fiddle", "flag", "flute", "fountain",
+    "garden", "gate", "glove", "hammock", "harp", "helmet", "jacket", "jar", "jigsaw", "kettle", "kite", "ladder",
+    "lamp", "lantern", "loom", "lute", "mandolin", "map", "mirror", "mitten", "mug", "needle", "notebook", "oar",
+    "orchard", "paddle", "pail", "parasol", "parcel", "path", "pencil", "pennant", "piano", "pillow", "pitcher",
+    "plate", "pocket", "porch", "postcard", "puzzle", "quilt", "raft", "ribbon", "river", "rocket", "roof", "saddle",
+    "sail", "satchel", "scarf", "shelf", "ship", "sketch", "sled", "slipper", "snowflake", "sofa", "spoon", "stairs",
+    "stamp", "stool", "suitcase", "sundial", "teapot", "tent", "thimble", "thread", "toolbox", "torch", "tower",
+    "train", "tray", "trumpet", "tunnel", "umbrella", "valley", "vase", "violin", "wagon", "wheel", "whistle",
+    "window", "windmill", "wreath", "yarn", "zipper",
+)  # fmt: skip

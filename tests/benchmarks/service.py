@@ -1,0 +1,276 @@
+"""The sandbox under load: lists over a million payments, and writes, by a process of its own against one of its own.
+
+Pages a second are told as a share of what the bare web server sends in the same round, writes a second against
+what the store writes in one thread without HTTP, each payment with a commit of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlencode, urlsplit
+from urllib.request import Request, urlopen
+
+from p2p_analytics.sandbox import SandboxServer
+from p2p_analytics.sandbox.orders import Order, Recipient
+from p2p_analytics.sandbox.store import Payment, Store
+from p2p_analytics.sandbox.transitions import Transitions
+from p2p_analytics.vocabulary import Audience, TargetType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    Told = Callable[[str, str, str], None]
+
+PAYMENTS = 1_000_000
+BATCH = 50_000  # one transaction
+SPAN = 900 * 86_400 * 1_000_000  # microseconds from the first payment to the last
+TOWN = {"seed": 7, "people": 40, "years": 1}
+ROUNDS = 5
+REQUESTS = 3_000  # in each round
+LONGEST = 120  # seconds of a round
+# The web server of the sandbox with nothing behind it: it sends one body, whatever is asked.
+BARE = """
+import sys
+from p2p_analytics.sandbox.running import listen, running
+body = sys.stdin.buffer.read()
+head = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+async def application(scope, receive, send):
+    await send({"type": "http.response.start", "status": 200, "headers": head})
+    await send({"type": "http.response.body", "body": body})
+with listen(0) as listener, running(application, listener):
+    print("Base URL http://127.0.0.1:%d/v1" % listener.getsockname()[1], flush=True)
+    import threading
+    threading.Event().wait()
+"""
+
+
+def measure(told: Told) -> int:
+    """Tell one row for each load, and return how many requests were not answered as they should be."""
+    with tempfile.TemporaryDirectory(prefix="p2p-bench-") as folder, contextlib.ExitStack() as stack:
+        path = Path(folder) / "town.sqlite"
+        began = time.perf_counter()
+        reader, payers = build(path)
+        say(f"{PAYMENTS:,} payments made in {time.perf_counter() - began:.0f} s; load of the machine {_busy()}")
+        many = _files_for(1_000)
+        options = [f"--{name}={value}" for name, value in {**TOWN, "port": 0, "db": path}.items()]
+        sandbox = stack.enter_context(started("-m", "p2p_analytics", "sandbox", *options))
+        page = Request(f"http://{sandbox}/v1/payments?limit=50", headers={"Authorization": f"Bearer {reader}"})
+        with urlopen(page, timeout=10) as answer:  # noqa: S310 - our own server
+            bare = stack.enter_context(started("-c", BARE, given=answer.read()))
+        loads = {
+            "page of 50": lambda: load(sandbox, pages(reader, 50), 16, b'"pagination"'),
+            "bare": lambda: load(bare, pages(reader, 50), 16),
+            "page of 20": lambda: load(sandbox, pages(reader, 20), 16, b'"pagination"'),
+            "100": lambda: load(sandbox, pays(payers), 100, b'"settled"'),
+            f"{many:,}": lambda: load(sandbox, pays(payers), many, b'"settled"'),
+            "stored": lambda: Load(stored(path, payers), 0, 0, 0),
+        }
+        rounds = [{name: work() for name, work in loads.items()} for _ in range(ROUNDS)]
+    for name in ("page of 50", "page of 20"):
+        told(f"{name}, 16 connections", "the bare web server", _row(rounds, name, "bare"))
+    for name in ("100", f"{many:,}"):
+        told(f"writes, {name} connections", "the store, one by one", _row(rounds, name, "stored"))
+    busiest = max(one.busy for each in rounds for one in each.values())
+    say(f"asking took {busiest:.0%} of a core at most; load of the machine {_busy()}")
+    return sum(one.errors for each in rounds for one in each.values())
+
+
+def say(text: str) -> None:
+    """Print a line beside the rows."""
+    print(text, flush=True)  # noqa: T201 - its purpose
+
+
+def _row(rounds: list[dict[str, Load]], name: str, peer: str) -> str:
+    shares = [each[name].rate / each[peer].rate for each in rounds]
+    ours, limit = (statistics.median(each[one].rate for each in rounds) for one in (name, peer))
+    p99 = statistics.median(each[name].p99 for each in rounds)
+    errors = sum(each[name].errors for each in rounds)
+    return (
+        f"{statistics.median(shares):.2f}x (from {min(shares):.2f} to {max(shares):.2f}); "
+        f"{ours:,.0f} of {limit:,.0f}/s, p99 {p99 * 1_000:,.0f} ms, {errors} errors"
+    )
+
+
+def _busy() -> str:
+    return f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+
+
+def _files_for(connections: int) -> int:
+    """Let this process and those that it starts open so many connections; return how many the system allows."""
+    wanted = connections + 200
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    allowed = min(connections, soft - 200)
+    if allowed < connections:
+        say(f"The system allows {hard} open files, so {allowed} connections take the place of {connections}.")
+    return allowed
+
+
+class Load(NamedTuple):
+    """What one round of requests came to; `busy` is the share of a core that asking itself took."""
+
+    rate: float
+    p99: float
+    errors: int
+    busy: float
+
+
+class Connection(asyncio.Protocol):
+    """One client that asks again as soon as it has its answer, over one connection."""
+
+    def __init__(self, requests: Iterator[bytes], expected: bytes) -> None:
+        self.requests = requests
+        self.expected = expected
+        self.seconds: list[float] = []
+        self.errors = 0
+        self.answer = b""
+        self.done = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the line; `ask` is called once all lines are open."""
+        self.transport = transport
+
+    def ask(self) -> None:
+        """Send the next request, if there is one."""
+        request = next(self.requests, None)
+        if request is None:
+            self.done.set_result(None)
+            return
+        self.started = time.perf_counter()
+        self.transport.write(request)
+
+    def data_received(self, data: bytes) -> None:
+        """Look whether the answer is whole, and whether it is what was expected."""
+        self.answer += data
+        head, end, body = self.answer.partition(b"\r\n\r\n")
+        if not end or len(body) < int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]):
+            return
+        self.seconds.append(time.perf_counter() - self.started)
+        self.errors += not (head.startswith(b"HTTP/1.1 200") and self.expected in body)
+        self.answer = b""
+        self.ask()
+
+    def connection_lost(self, _reason: Exception | None) -> None:
+        """Count a line that the server gave up as an error."""
+        if not self.done.done():
+            self.errors += 1
+            self.done.set_result(None)
+
+
+def load(address: str, requests: Iterable[bytes], connections: int, expected: bytes = b"") -> Load:
+    """Send the requests over so many connections at once, each of which asks again when it has its answer."""
+
+    async def run() -> Load:
+        host, port = address.split(":")
+        loop, left = asyncio.get_running_loop(), iter(requests)
+        lines = [
+            (await loop.create_connection(lambda: Connection(left, expected), host, int(port)))[1]
+            for _ in range(connections)
+        ]
+        started, cpu = time.perf_counter(), time.process_time()
+        for line in lines:
+            line.ask()
+        _, late = await asyncio.wait([line.done for line in lines], timeout=LONGEST)
+        took, busy = time.perf_counter() - started, time.process_time() - cpu
+        for line in lines:
+            if not line.done.done():
+                line.done.set_result(None)
+            line.transport.close()
+        seconds = sorted(itertools.chain.from_iterable(line.seconds for line in lines))
+        errors = sum(line.errors for line in lines) + len(late)
+        p99 = seconds[len(seconds) * 99 // 100] if seconds else took
+        return Load(len(seconds) / took, p99, errors, busy / took)
+
+    return asyncio.run(run())
+
+
+def build(path: Path) -> tuple[str, list[tuple[str, str]]]:
+    """Make the database; return a token that reads, of who is in half of all payments, and (token, id) of who pays."""
+    with SandboxServer(**TOWN, db=path) as server:
+        ids = [int(one.user_id) for one in server.people]
+        rng = random.Random(7)  # noqa: S311 - the same each time
+        first, end = server.store.next_payment_id(), int(server.now.timestamp()) * 1_000_000
+        for start in range(0, PAYMENTS, BATCH):
+            server.store.add_payments(
+                made_up(first + number, end - (PAYMENTS - number) * (SPAN // PAYMENTS), ids, rng)
+                for number in range(start, start + BATCH)
+            )
+        for one in server.people:
+            server.deposit(one.user_id, 10_000_000)
+        day = 86_400
+        payers = [(server.token(one.user_id, "make_payments", seconds=day), one.user_id) for one in server.people]
+        return server.token(server.viewer, "access_profile", seconds=day), payers
+
+
+def made_up(number: int, created_us: int, ids: list[int], rng: random.Random) -> Payment:
+    """Return a settled payment; every other one is the viewer's, who comes first."""
+    parties = rng.sample(ids[1:], 2)
+    if number % 2:
+        parties[rng.randrange(2)] = ids[0]
+    return Payment(
+        number, "settled", rng.choice(("pay", "charge")), rng.randrange(1, 10_000), "dinner and a taxi", "private",
+        "ios", 0, created_us, created_us, parties[0], "user", parties[1],
+    )  # fmt: skip
+
+
+@contextlib.contextmanager
+def started(*command: str, given: bytes = b"") -> Iterator[str]:
+    """Run a server in a process of its own; its first line ends with its base URL, of which the address is given."""
+    with subprocess.Popen(  # noqa: S603 - our own interpreter
+        [sys.executable, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        try:
+            process.stdin.write(given)
+            process.stdin.close()
+            yield urlsplit(process.stdout.readline().decode().split()[-1]).netloc
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+def pages(token: str, limit: int, count: int = REQUESTS) -> Iterator[bytes]:
+    """Yield requests for pages anywhere in the history."""
+    rng = random.Random(limit)  # noqa: S311 - the same each time
+    for _ in range(count):
+        before = f"20{rng.randrange(23, 26)}-{rng.randrange(2, 7):02}-{rng.randrange(1, 29):02}T12:00:00Z"
+        yield (
+            f"GET /v1/payments?limit={limit}&before={before} HTTP/1.1\r\nHost: localhost\r\n"
+            f"Authorization: Bearer {token}\r\n\r\n"
+        ).encode()
+
+
+def pays(payers: list[tuple[str, str]]) -> Iterator[bytes]:
+    """Yield payments of one cent, each from somebody to the next."""
+    ring = itertools.cycle(zip(payers, [*payers[1:], payers[0]], strict=True))
+    for (token, _), (_, target) in itertools.islice(ring, REQUESTS):
+        body = urlencode({"access_token": token, "user_id": target, "amount": "0.01", "note": "coffee"})
+        yield (
+            "POST /v1/payments HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n{body}"
+        ).encode()
+
+
+def stored(path: Path, payers: list[tuple[str, str]]) -> float:
+    """Return how many such payments a second the store takes in this process, one after the other."""
+    with contextlib.closing(Store(path)) as store:
+        transitions = Transitions(store)
+        ring = itertools.cycle(zip(payers, [*payers[1:], payers[0]], strict=True))
+        started_at = time.perf_counter()
+        for (_, payer), (_, target) in itertools.islice(ring, REQUESTS):
+            order = Order(Recipient(TargetType.USER, target), 1, "coffee", Audience.PRIVATE)
+            transitions.create(int(payer), order)
+        return REQUESTS / (time.perf_counter() - started_at)

@@ -1,0 +1,125 @@
+"""Writes that wait at the same moment share one wait for the disk, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from p2p_analytics.sandbox import ledger
+from p2p_analytics.sandbox.errors import SelfPaymentError, StateError
+from p2p_analytics.sandbox.orders import Order, Recipient
+from p2p_analytics.sandbox.store import Person, Store
+from p2p_analytics.sandbox.transitions import Transitions
+from p2p_analytics.sandbox.writing import Together
+from p2p_analytics.vocabulary import Audience, Resolution, TargetType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from p2p_analytics.sandbox.transitions import Outcome
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Return a town of two who hold 10.00 each."""
+    made = Store(tmp_path / "town.sqlite")
+    people = [Person(n, f"p{n}", "P", "", "P", "", "", 0, f"{n}@example.com", str(n), 1_000) for n in (1, 2)]
+    made.create({}, people, [(1, 2)], [])
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def commits(store: Store) -> list[str]:
+    """Return a list that receives each commit that writes wait for."""
+    with store.writing() as connection:
+        pass
+    made: list[str] = []
+    connection.set_trace_callback(lambda sql: made.append(sql) if sql == "COMMIT" else None)
+    return made
+
+
+def pay(store: Store, cents: int, *, actor: int = 1, target: int = 2) -> Callable[[], Outcome]:
+    """Return a payment to be made, or a charge where the cents are negative."""
+    order = Order(Recipient(TargetType.USER, str(target)), cents, "x", Audience.PRIVATE)
+    return lambda: Transitions(store).create(actor, order)
+
+
+def at_once(store: Store, *writes: Callable[[], Outcome]) -> list[Any]:
+    """Let writes wait at the same moment, and return the outcome or the error of each."""
+
+    async def run() -> list[Any]:
+        together = Together(store)
+        return await asyncio.gather(*(together.write(one) for one in writes), return_exceptions=True)
+
+    return asyncio.run(run())
+
+
+def holds(store: Store) -> list[int]:
+    """Return what the two hold."""
+    return [person.balance_cents for person in store.people()]
+
+
+def test_the_disk_is_waited_for_once(store: Store, commits: list[str]) -> None:
+    """The first of 250 writes goes at once; those that come meanwhile follow by the hundred, each with its own id."""
+    done = at_once(store, *[pay(store, 1)] * 250)
+    assert len(commits) == 4
+    assert len({one.payment.payment_id for one in done}) == 250
+    assert [one.balance_cents for one in done] == list(range(999, 749, -1))
+    assert holds(store) == [750, 1_250]
+    assert ledger.audit(store.connection) == []
+
+
+def test_each_fails_by_itself(store: Store, commits: list[str]) -> None:
+    """Of writes that go together a refused one changes nothing, whatever it had begun; the others stand."""
+    charge = pay(store, -700, actor=2, target=1)().payment
+    transitions = Transitions(store)
+
+    def approved_and_cut() -> Outcome:
+        with store.writing():
+            transitions.resolve(1, charge.payment_id, Resolution.APPROVE)
+            return transitions.resolve(1, charge.payment_id, Resolution.APPROVE)
+
+    commits.clear()
+    first, self_paid, second, cut, third = at_once(
+        store, pay(store, 100), pay(store, 5, target=1), pay(store, 200), approved_and_cut, pay(store, 300)
+    )
+    assert len(commits) == 2
+    assert (type(self_paid), type(cut)) == (SelfPaymentError, StateError)
+    assert [one.payment.status for one in (first, second, third)] == ["settled"] * 3
+    assert store.payment(charge.payment_id).status == "pending"
+    assert holds(store) == [400, 1_600]
+    assert ledger.audit(store.connection) == []
+
+
+def test_what_is_not_on_the_disk_is_not_answered(store: Store) -> None:
+    """Where the commit itself fails, each of the writes has failed and none of them is stored."""
+
+    def impossible() -> Any:
+        with store.writing() as connection:
+            connection.execute("INSERT INTO entries (payment_id, step, account, cents) VALUES (77, 'x', -1, 5)")
+
+    first, *rest = at_once(store, pay(store, 100), pay(store, 200), impossible, pay(store, 300))
+    assert first.payment.status == "settled"
+    assert [type(one) for one in rest] == [sqlite3.IntegrityError] * 3
+    assert holds(store) == [900, 1_100]
+    assert at_once(store, pay(store, 1))[0].balance_cents == 899
+
+
+def test_an_undone_transaction_takes_all_along(store: Store) -> None:
+    """Where SQLite undoes the whole transaction, as with a full disk, no write of it is answered or goes on."""
+
+    def full() -> Any:
+        with store.writing() as connection:
+            connection.execute("ROLLBACK")
+            raise sqlite3.OperationalError("database or disk is full")
+
+    first, *rest = at_once(store, pay(store, 100), pay(store, 200), full, pay(store, 300))
+    assert first.payment.status == "settled"
+    assert [str(one) for one in rest] == ["database or disk is full"] * 3
+    assert holds(store) == [900, 1_100]
+    assert ledger.audit(store.connection) == []

@@ -1,0 +1,535 @@
+"""In privacy mode nothing that people wrote, are called or paid is in anything we make; proportions stay.
+
+A service is scripted whose every private value is a word found nowhere else; then all that can be made
+of its history is searched for them, byte by byte.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import json
+import pickle
+import subprocess
+import sys
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, quote_plus
+
+import matplotlib as mpl
+import pandas as pd
+import pytest
+from matplotlib.text import Text
+
+import p2p_analytics as p2p
+from p2p_analytics import plots
+from p2p_analytics.errors import ConfigurationError, RecordError, SchemaError
+from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS, empty
+from p2p_analytics.privacy import Mask
+from p2p_analytics.pseudonyms import Pseudonyms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+KEY = bytes(range(32))
+AS_OF = "2024-06-30T12:00:00Z"
+SAYS_SO = "Privacy mode: names and amounts are invented"
+
+ME = {
+    "id": "7700770077007700770", "username": "wilhelmax-krumm", "display_name": "Wilhelmax Krummhorn",
+    "first_name": "Wilhelmax", "last_name": "Krummhorn", "about": "Collects theremins", "email": "krumm@horn.example",
+    "phone": "12025550147", "profile_picture_url": "https://pictures.example.invalid/krummpic.png",
+    "date_joined": "2013-02-10T21:58:05", "is_friend": False, "friends_count": 2,
+}  # fmt: skip
+ZEB = {
+    "id": "8811881188118811881", "username": "zebquill", "display_name": "Zébedea <b>O'Quill</b>",
+    "first_name": "Zébedea", "last_name": "O'Quill", "about": "Xylophonist 🐙",
+    "profile_picture_url": "https://pictures.example.invalid/zebpic.png", "date_joined": "2011-11-11T11:11:11",
+}  # fmt: skip
+PLAIN = {"id": "9922992299229922992", "username": "yttrium_fan", "display_name": " ", "last_name": ""}
+FRIEND = {"id": "6633663366336633663", "username": "friendly-vole", "display_name": "Volodya Umbrage"}
+
+
+def to(user: dict[str, Any]) -> dict[str, Any]:
+    """Return a target that is a user."""
+    return {"type": "user", "email": None, "phone": None, "user": user}
+
+
+def payment(number: int, **fields: Any) -> dict[str, Any]:
+    """Return a payment as the service sends it, settled and from the viewer to Zébedea where nothing else is said."""
+    day = f"2024-05-{number:02d}T12:00:00"
+    return {
+        "id": f"55005500550055{number:04d}", "status": "settled", "action": "pay", "amount": 10.01 * number,
+        "note": "Bassoon reeds 🎷", "audience": "private", "medium": "api", "date_created": day,
+        "date_completed": day, "actor": ME, "target": to(ZEB), **fields,
+    }  # fmt: skip
+
+
+SENT = [
+    payment(1, amount=4321987.65),
+    payment(2, amount=0.01, note="Gluehwein & <i>Zimtstern</i>"),
+    payment(3, actor=ZEB, target=to(ME), note='=HYPERLINK("kumquat")', amount=6549321.87),
+    payment(4, action="charge", amount=-7770123.45, status="pending", date_completed=None, note="Kazoo 'lessons'"),
+    payment(5, target={"type": "email", "email": "ocarina@tuba.example"}, status="pending", date_completed=None),
+    payment(6, target={"type": "phone", "phone": "13035550188"}, fee={"amount": 3344556.61}),
+    payment(7, target={"type": "merchant", "merchant": {"display_name": "Quuxmart Emporium"}}),
+    payment(8, target=to(PLAIN), note="  "),
+    payment(9, target={"type": "email", "email": None}, status="pending", date_completed=None, note=""),
+    payment(10, refund={"id": "4400440044004400440", "amount": 2255778.81}, note="Bassoon reeds 🎷"),
+    payment(11, actor=PLAIN, target=to(ZEB), note=None),
+]  # fmt: skip
+STRANGE = [
+    payment(12, date_created="Yesterday, said Pfefferminz"),
+    payment(13, amount="Rumpelstilz 12.345"),
+    payment(14, amount=98.765),
+    payment(15, note={"text": "Dudelsack"}),
+]
+SECRETS = [
+    # people: ids, handles, names, addresses, pictures
+    "7700770077007700770", "wilhelmax", "Krummhorn", "-krumm", "theremin", "krumm@", "horn.example", "12025550147",
+    "krummpic", "8811881188118811881", "zebquill", "Zébedea", "O'Quill", "Xylophonist", "zebpic",
+    "9922992299229922992", "yttrium", "6633663366336633663", "friendly-vole", "Volodya", "Umbrage", "ocarina@",
+    "tuba.example", "13035550188", "Quuxmart", "Emporium", "🐙", "2013-02-10", "2011-11-11",
+    # notes and the ids of payments
+    "Bassoon", "🎷", "Gluehwein", "Zimtstern", "kumquat", "Kazoo", "lessons", "5500550055005", "4400440044004400440",
+    # amounts, each in cents and in units, plain and as a page shows them
+    "432198765", "654932187", "777012345", "334455661", "225577881", "876543219", "6549321.87", "7770123.45",
+    "6,549,321.87", "7,770,123.45", "8,765,432.19",
+]  # fmt: skip
+STRANGE_SECRETS = ["Pfefferminz", "Yesterday", "Rumpelstilz", "12.345", "98.765", "Dudelsack"]
+
+
+def forms(secret: str) -> set[bytes]:
+    """Return a text's bytes in the encodings and escapes that files, pages and logs use; a number's in binary too."""
+    escaped = {
+        secret, quote(secret), quote_plus(secret), html.escape(secret), json.dumps(secret)[1:-1], ascii(secret)[1:-1],
+        "".join(f"&#{ord(letter)};" for letter in secret), "".join(f"&#x{ord(letter):x};" for letter in secret),
+        "".join(letter if letter.isascii() else f"&#{ord(letter)};" for letter in secret),
+    }  # fmt: skip
+    number = {int(secret).to_bytes(8, "little")} if secret.isdecimal() and len(secret) < 19 else set()
+    return {text.encode() for text in escaped} | {secret.encode("utf-16-le"), secret.encode("utf-16-be")} | number
+
+
+def encoded(secret: str) -> set[bytes]:
+    """Return what base64 makes of a text, at each of the three places where it can stand: as in a data address."""
+    wholes = [base64.b64encode(b"\0" * shift + secret.encode()) for shift in range(3)]
+    return {whole[4 * (shift > 0) : len(whole) // 4 * 4 - 4] for shift, whole in enumerate(wholes)}
+
+
+def found_in(artefacts: Mapping[str, bytes], secrets: list[str]) -> list[tuple[str, str]]:
+    """Return which artefact holds which secret; but for base64, upper and lower case are one."""
+    lowered = {secret: {form.lower() for form in forms(secret)} for secret in secrets}
+    exact = {secret: {form for form in encoded(secret) if len(form) > 4} for secret in secrets}
+    return [
+        (name, secret)
+        for name, content in artefacts.items()
+        for lower in [content.lower()]
+        for secret in secrets
+        if any(form in lower for form in lowered[secret]) or any(form in content for form in exact[secret])
+    ]
+
+
+@pytest.fixture
+def service(scripted):
+    """Serve the history above."""
+    lists = {
+        "/v1/me": {"data": {"balance": "8765432.19", "user": ME}},
+        "/v1/payments": {"data": SENT[::-1], "pagination": None},
+        f"/v1/users/{ME['id']}/friends": {"data": [ZEB, FRIEND], "pagination": None},
+    }
+    return scripted(lambda path, _sent: lists[path]), lists
+
+
+def load(service, **options: Any) -> p2p.History:
+    """Load it."""
+    with p2p.Client("token", base_url=service[0].base_url, cache_dir=False) as client:
+        return p2p.load_history(client, **options)
+
+
+def tables_of(history: p2p.History) -> dict[str, pd.DataFrame]:
+    """Return every table that there is."""
+    payments = history.payments
+    return {
+        "payments": payments,
+        "friends": history.friends,
+        "problems": history.problems,
+        "spend_by_friend": p2p.spend_by_friend(payments, history.friends),
+        "monthly_flow": p2p.monthly_flow(payments),
+        "status_mix": p2p.status_mix(payments),
+        "status_mix by direction": p2p.status_mix(payments, by="direction"),
+        "pending_ageing": p2p.pending_ageing(payments, as_of=AS_OF),
+        "pending_requests": p2p.pending_requests(payments, as_of=AS_OF),
+    }
+
+
+def shown(table: pd.DataFrame) -> bytes:
+    """Return all that a table shows of itself, and holds."""
+    parts = [table.to_string(), table.to_html(), table.to_csv(), repr(table.attrs), repr(table.to_dict("records"))]
+    return "\n".join(parts).encode() + pickle.dumps(table)
+
+
+def drawn(name: str, table: pd.DataFrame) -> dict[str, bytes]:
+    """Return a plot as SVG, with its text as text and as outlines, as PNG, and the texts in it."""
+    ax = plots.mark_private(getattr(plots, name)(table))
+    pictures = {f"{name} texts": "\n".join(text.get_text() for text in ax.figure.findobj(Text)).encode()}
+    for form, outlines in (("svg", "none"), ("svg", "path"), ("png", "path")):
+        picture = io.BytesIO()
+        with mpl.rc_context({"svg.fonttype": outlines}):
+            ax.figure.savefig(picture, format=form)
+        pictures[f"{name} {form} {outlines}"] = picture.getvalue()
+    return pictures
+
+
+def artefacts_of(history: p2p.History, folder: Path) -> dict[str, bytes]:
+    """Return everything that can be made of a history."""
+    made = {
+        "repr": repr(history).encode(),
+        "attributes": repr(vars(history)).encode() + history.me.raw,
+        "me": repr(history.me).encode() + pickle.dumps(history.me.user),
+        "card": history._repr_html_().encode(),
+        "report": p2p.render_report(history, as_of=AS_OF).encode(),
+    }
+    for name, table in tables_of(history).items():
+        made[name] = shown(table)
+        p2p.to_csv(table, folder / f"{name}.csv")
+        p2p.to_parquet(table, folder / f"{name}.parquet")
+        made[f"{name} unpacked"] = shown(p2p.read_parquet(folder / f"{name}.parquet"))
+        if name in plots.__all__:
+            made |= drawn(name, table)
+    return made | {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture(autouse=True)
+def _no_figures_left() -> Iterator[None]:
+    mpl.use("agg")
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+def test_nothing_private_is_in_anything(service, tmp_path: Path) -> None:
+    """Every table, plot, page and file of a history that was loaded in privacy mode, strange records and all."""
+    service[1]["/v1/payments"]["data"] = [*SENT, *STRANGE][::-1]
+    history = load(service, privacy=True, on_bad_record="report")
+    assert history.private
+    assert len(history.payments) == 15
+    assert len(history.problems) == 5
+    made = artefacts_of(history, tmp_path)
+    assert len(made) > 50
+    assert found_in(made, [*SECRETS, *STRANGE_SECRETS]) == []
+
+
+def test_the_search_would_find_each_secret(service, tmp_path: Path) -> None:
+    """Without privacy mode each of them is there, in pages, tables, plots and files; so the search can fail."""
+    service[1]["/v1/payments"]["data"] = [*SENT, *STRANGE][::-1]
+    made = artefacts_of(load(service, on_bad_record="report"), tmp_path)
+    found = found_in(made, [*SECRETS, *STRANGE_SECRETS])
+    assert {secret for _, secret in found} == {*SECRETS, *STRANGE_SECRETS}
+    assert {name for name, _ in found} >= {
+        "repr", "me", "attributes", "card", "report", "payments", "friends", "problems", "payments.csv",
+        "friends.csv", "spend_by_friend", "spend_by_friend.csv", "spend_by_friend.parquet", "spend_by_friend unpacked",
+        "pending_requests", "spend_by_friend texts", "spend_by_friend svg none", "spend_by_friend svg path",
+        "pending_requests svg none", "monthly_flow",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "leak",
+    [
+        "Zébedea O'Quill".encode("utf-16-le"),
+        b"Z%C3%A9bedea+O%27Quill",
+        "Zébedea O&#x27;Quill".encode(),
+        b"Z\\u00e9bedea O'Quill",
+        *(base64.b64encode(b"x" * shift + "Zébedea O'Quill, and more".encode()) for shift in range(3)),
+    ],
+)
+def test_the_search_knows_the_form(leak: bytes) -> None:
+    """Encodings and escapes are found in the midst of other bytes."""
+    assert found_in({"leak": b"..." + leak + b"..."}, ["Zébedea O'Quill"]) == [("leak", "Zébedea O'Quill")]
+
+
+@pytest.mark.parametrize("strange", STRANGE, ids=lambda item: item["id"][-2:])
+def test_an_error_of_a_load_quotes_nothing(service, strange: dict[str, Any]) -> None:
+    """The sentence names the field and what to do, and not the value; without privacy mode it does quote it."""
+    service[1]["/v1/payments"]["data"] = [strange]
+    texts = []
+    for privacy in (True, False):
+        with pytest.raises(RecordError, match="on_bad_record") as caught:
+            load(service, privacy=privacy)
+        texts.append(f"{caught.value}{caught.value!r}{caught.value.args}{vars(caught.value)}".encode())
+    assert found_in({"error": texts[0]}, [*SECRETS, *STRANGE_SECRETS]) == []
+    assert len(found_in({"error": texts[1]}, STRANGE_SECRETS)) > 0
+    assert b"cannot be read" in texts[0]
+
+
+def test_proportions_stay(service) -> None:
+    """Each total is the real one times one factor, but for half a cent for each payment in it."""
+    history = load(service)
+    private = history.masked(key=KEY)
+    factor = Fraction(Pseudonyms(KEY).cents(10**15), 10**15)
+    assert factor != 1
+    for column in ("amount_cents", "flow_cents", "fee_cents", "refund_amount_cents"):
+        real, scaled = history.payments[column], private.payments[column]
+        assert scaled.isna().equals(real.isna())
+        assert abs(scaled.sum() - real.sum() * factor) <= Fraction(len(real), 2)
+        assert (scaled.dropna() * real.dropna() > 0).all()
+    assert abs(private.me.balance_cents - 876543219 * factor) <= Fraction(1, 2)
+    for real, scaled in zip(
+        *(p2p.monthly_flow(one.payments).to_dict("records") for one in (history, private)), strict=True
+    ):
+        assert real["payments"] == scaled["payments"]
+        bound = Fraction(real["payments"], 2)
+        assert all(
+            abs(round(scaled[name] * 100) - round(real[name] * 100) * factor) <= bound
+            for name in ("sent", "received", "net")
+        )
+    assert p2p.status_mix(history.payments)["share"].equals(p2p.status_mix(private.payments)["share"])
+
+
+def test_a_person_is_the_same_everywhere(service) -> None:
+    """Actor, target, counterparty, friend and me agree on name and id; different people differ."""
+    private = load(service).masked(key=KEY)
+    payments, friends, me = private.payments.set_index("payment_id", drop=False), private.friends, private.me.user
+    oldest = payments.iloc[-1]
+    assert (oldest["actor_id"], oldest["actor_display_name"], oldest["actor_username"]) == (
+        me.id, me.display_name, me.username,
+    )  # fmt: skip
+    zeb = {oldest["target_user_display_name"], oldest["counterparty_name"], friends["display_name"][0]}
+    assert zeb == {Pseudonyms(KEY).name("8811881188118811881")}
+    assert {oldest["target_user_id"], oldest["counterparty_id"], friends["user_id"][0]} == {
+        Pseudonyms(KEY).identifier("8811881188118811881")
+    }
+    (name,) = zeb
+    assert friends["first_name"][0] + " " + friends["last_name"][0] == name
+    assert friends["username"][0] == name.lower().replace(" ", "-")
+    assert len({me.display_name, *payments["counterparty_name"]}) == 7
+    spent = p2p.spend_by_friend(private.payments, friends)
+    assert spent["is_friend"].sum() == 1
+
+
+def test_an_address_is_an_address_and_its_own_name(service) -> None:
+    """Emails and phones without an account look like some; a merchant has a name; what shows nothing says so."""
+    payments = load(service).masked(key=KEY).payments.iloc[::-1].reset_index(drop=True)
+    kinds = Pseudonyms(KEY)
+    expected = {
+        4: kinds.email("ocarina@tuba.example"),
+        5: kinds.phone("13035550188"),
+        6: kinds.name("Quuxmart Emporium"),
+        8: "unregistered email",
+    }
+    for row, shown_as in expected.items():
+        assert (payments["counterparty_id"][row], payments["counterparty_name"][row]) == (shown_as, shown_as)
+    assert payments["target_email"][4] == expected[4]
+    assert payments["target_phone"][5] == expected[5]
+
+
+def test_equal_notes_stay_equal_and_blank_ones_blank(service) -> None:
+    """So counts by note are real; null stays null; ids, refunds and statuses keep their places."""
+    history = load(service)
+    payments, private = history.payments, history.masked(key=KEY).payments
+    notes = private["note"].iloc[::-1].tolist()
+    assert notes[0] == notes[4] == notes[9]
+    assert len({notes[0], notes[1], notes[2], notes[3]}) == 4
+    assert notes[7:9] == ["", ""]
+    assert private["note"].isna().tolist() == payments["note"].isna().tolist()
+    for name in (
+        "status",
+        "action",
+        "direction",
+        "date_created",
+        "date_completed",
+        "created_us",
+        "medium",
+        "target_type",
+    ):
+        assert private[name].equals(payments[name])
+    assert private["payment_id"].nunique() == len(payments)
+    for prefix in ("actor_", "target_user_"):
+        assert (
+            private[[prefix + name for name in ("about", "profile_picture_url", "date_joined")]].isna().all(axis=None)
+        )
+
+
+def test_problems_say_where_but_not_what(service) -> None:
+    """Field and payment are told; the value is hidden, and so is a sentence that would quote it."""
+    service[1]["/v1/payments"]["data"] = [payment(14, action="Dudelsack"), payment(13, amount=98.765)]
+    problems = load(service, on_bad_record="report").masked(key=KEY).problems
+    assert problems.to_numpy().tolist() == [
+        [
+            Pseudonyms(KEY).identifier("550055005500550014"), "action", "hidden",
+            "a word the document does not know; direction and flow stay empty",
+        ],
+        [Pseudonyms(KEY).identifier("550055005500550013"), "amount", "hidden", "not shown in privacy mode"],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("schema", [PAYMENTS, FRIENDS, PROBLEMS], ids=["payments", "friends", "problems"])
+def test_an_empty_frame_stays_one(schema: Mapping[str, str]) -> None:
+    """Same columns, same dtypes, no rows."""
+    masked = Mask(KEY).frame(empty(schema))
+    pd.testing.assert_frame_equal(masked, empty(schema))
+
+
+def test_columns_and_dtypes_stay(service) -> None:
+    """Masked frames are as the schema says, rows in the same order, nothing in their attrs or index."""
+    history = load(service)
+    for frame in (history.payments, history.friends, history.problems):
+        frame.attrs["whose"] = "Krummhorn"
+        masked = Mask(KEY).frame(frame.set_axis(["Krummhorn"] * len(frame)))
+        assert masked.dtypes.equals(frame.dtypes)
+        assert masked.index.equals(pd.RangeIndex(len(frame)))
+        assert masked.attrs == {}
+
+
+def test_categories_hold_no_names(service) -> None:
+    """A categorical of people comes back as one, whose categories are the pseudonyms alone."""
+    payments = load(service).payments
+    text = [name for name, dtype in payments.dtypes.items() if dtype == "str"]
+    masked = Mask(KEY).frame(payments.astype(dict.fromkeys(text, "category")))
+    assert {masked[name].dtype.name for name in text} == {"category"}
+    pd.testing.assert_frame_equal(masked.astype(dict.fromkeys(text, "str")), Mask(KEY).frame(payments))
+    assert found_in({"categories": pickle.dumps(masked)}, SECRETS) == []
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("way", ["argument", "environment"])
+def test_reading_a_file_masks_it(service, tmp_path: Path, monkeypatch, kind: str, way: str) -> None:
+    """Each table of a real history, read in privacy mode: nothing private is in it, and payments are as loaded."""
+    history = load(service)
+    write, read = (p2p.to_csv, p2p.read_csv) if kind == "csv" else (p2p.to_parquet, p2p.read_parquet)
+    for name, table in tables_of(history).items():
+        write(table, tmp_path / name)
+    if way == "environment":
+        monkeypatch.setenv("P2P_PRIVACY", "1")
+    privacy = True if way == "argument" else None
+    made = {name: shown(read(tmp_path / name, privacy=privacy)) for name in tables_of(history)}
+    assert found_in(made, SECRETS) == []
+    pd.testing.assert_frame_equal(read(tmp_path / "payments", privacy=privacy), history.masked().payments)
+    again = read(tmp_path / "payments", privacy=False)
+    pd.testing.assert_frame_equal(again, history.payments)
+
+
+def test_an_error_of_a_file_quotes_no_cell(tmp_path: Path) -> None:
+    """A word where an amount should be is named without privacy mode, and not in it."""
+    (tmp_path / "odd.csv").write_text('"payment_id","amount_cents"\n"1",Rumpelstilz\n')
+    with pytest.raises(SchemaError, match="Rumpelstilz"):
+        p2p.read_csv(tmp_path / "odd.csv")
+    with pytest.raises(SchemaError, match="not shown in privacy mode") as caught:
+        p2p.read_csv(tmp_path / "odd.csv", privacy=True)
+    assert "Rumpelstilz" not in f"{caught.value!r}{caught.value.args}"
+
+
+def test_a_table_of_an_analysis_joins_with_the_history(service, tmp_path: Path) -> None:
+    """Read back under pseudonyms, it names the same people by the same ids, and each sum is scaled once."""
+    history = load(service)
+    p2p.to_csv(p2p.spend_by_friend(history.payments, history.friends), tmp_path / "spend.csv")
+    read = p2p.read_csv(tmp_path / "spend.csv", privacy=True)
+    made = p2p.spend_by_friend(history.masked().payments, history.masked().friends)
+    assert dict(zip(read["counterparty_id"], read["counterparty_name"], strict=True)) == dict(
+        zip(made["counterparty_id"], made["counterparty_name"], strict=True)
+    )
+    assert read["is_friend"].sum() == made["is_friend"].sum()
+    assert read["payments"].sum() == made["payments"].sum()
+    assert (read["sent"] - made["sent"]).abs().max() <= 0.005 * made["payments"].max() + 1e-9
+
+
+def test_columns_that_nobody_knows_are_masked(tmp_path: Path) -> None:
+    """Text is taken for notes and numbers for amounts, so a table of one's own leaks nothing; dates and truth stay."""
+    own = pd.DataFrame(
+        {
+            "Liebling": ["Volodya", None],
+            "spent": [4321.57, None],
+            "total": pd.array([1065432, None], "Int64"),
+            "seen": pd.to_datetime(["2024-05-01", None], utc=True),
+            "paid": [True, False],
+        }
+    )
+    p2p.to_csv(own, tmp_path / "own.csv")
+    masked, real = (p2p.read_csv(tmp_path / "own.csv", privacy=privacy) for privacy in (True, False))
+    assert found_in({"own": shown(masked)}, ["Volodya", "4321.57", "1065432"]) == []
+    assert masked.dtypes.equals(real.dtypes)
+    assert masked.isna().equals(real.isna())
+    assert masked[["seen", "paid"]].equals(real[["seen", "paid"]])
+
+
+def test_the_environment_turns_it_on_and_the_argument_decides(service, monkeypatch) -> None:
+    """P2P_PRIVACY=1 masks a load; privacy=False shows it; another word is refused before anything is sent."""
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    assert load(service).private
+    assert not load(service, privacy=False).private
+    monkeypatch.setenv("P2P_PRIVACY", "0")
+    assert not load(service).private
+    service[0].asked.clear()
+    monkeypatch.setenv("P2P_PRIVACY", "yes please")
+    with pytest.raises(ConfigurationError, match="P2P_PRIVACY is 1"):
+        load(service)
+    with pytest.raises(ConfigurationError, match="privacy is True"):
+        load(service, privacy="no")
+    assert service[0].asked == []
+
+
+def test_a_private_history_stays_as_it_is(service) -> None:
+    """Masked twice it would be other people's; loaded and masked, in one step or in two, it is the same."""
+    private = load(service, privacy=True)
+    assert private.masked() is private
+    again = load(service).masked()
+    for name in ("payments", "friends", "problems"):
+        pd.testing.assert_frame_equal(getattr(private, name), getattr(again, name))
+    assert private.me == again.me
+    assert repr(private) == repr(again).replace(f"{again.fetched_at:%H:%M}", f"{private.fetched_at:%H:%M}")
+
+
+def test_it_says_so_wherever_it_shows(service) -> None:
+    """Card, report and its four figures, plots and repr, each once; and never without privacy mode."""
+    for history, times in ((load(service, privacy=True), 1), (load(service), 0)):
+        report = p2p.render_report(history, as_of=AS_OF)
+        figures = [base64.b64decode(part.partition('"')[0]) for part in report.split("base64,")[1:]]
+        assert [figure.count(SAYS_SO.encode()) for figure in figures] == [times] * 4
+        assert report.count(SAYS_SO) == times
+        assert history._repr_html_().count(SAYS_SO) == times
+        assert repr(history).count("privacy mode") == times
+
+
+@pytest.mark.parametrize("rows", [None, 0], ids=["all", "none"])
+@pytest.mark.parametrize("name", ["spend_by_friend", "monthly_flow", "pending_requests", "status_mix"])
+def test_a_mark_hides_nothing(service, name: str, rows: int | None) -> None:
+    """It is inside the figure, and on no other text that shows."""
+    ax = plots.mark_private(getattr(plots, name)(tables_of(load(service))[name].iloc[:rows]))
+    ax.figure.canvas.draw()
+    hidden = [] if ax.axison else ax.xaxis.findobj(Text) + ax.yaxis.findobj(Text)
+    boxes = {
+        text.get_text(): text.get_window_extent()
+        for text in ax.figure.findobj(Text)
+        if text.get_text() and text not in hidden
+    }
+    mark = boxes.pop(SAYS_SO)
+    assert len(boxes) > 1
+    assert [text for text, box in boxes.items() if mark.overlaps(box)] == []
+    assert 0 <= mark.y0 < mark.y1 <= ax.figure.bbox.y1
+    assert 0 <= mark.x0 < mark.x1 <= ax.figure.bbox.x1
+
+
+def test_the_demo_shows_nobody(tmp_path: Path) -> None:
+    """The command with --privacy: output and files hold nobody of the town, their notes or ids; without it they do."""
+    command = [sys.executable, "-m", "p2p_analytics", "demo", "--people", "6", "--years", "1"]
+    made: dict[str, dict[str, bytes]] = {}
+    for name, options in (("private", ["--privacy"]), ("plain", [])):
+        out = tmp_path / name
+        done = subprocess.run(  # noqa: S603 - our own interpreter and words
+            [*command, "--out", str(out), *options], capture_output=True, cwd=tmp_path, check=True, timeout=120
+        )
+        made[name] = {"output": done.stdout + done.stderr, **{path.name: path.read_bytes() for path in out.iterdir()}}
+    town = p2p.read_csv(tmp_path / "plain" / "payments.csv", privacy=False)
+    people = [f"{prefix}_{name}" for prefix in ("actor", "target_user") for name in ("id", "username", "display_name")]
+    secrets = {text for name in ["payment_id", "target_email", *people] for text in town[name].dropna()}
+    secrets |= {note for note in town["note"] if len(note) > 10}
+    assert len(secrets) > 100
+    assert {name for name, _ in found_in(made["plain"], sorted(secrets))} == {
+        "output", "report.html", "payments.csv", "friends.csv",
+    }  # fmt: skip
+    assert found_in(made["private"], sorted(secrets)) == []
+    assert SAYS_SO.encode() in made["private"]["output"]
+    assert SAYS_SO.encode() not in made["plain"]["output"]

@@ -1,0 +1,151 @@
+"""Pseudonyms are stable under a key, different for different people, and nobody's guess without it."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from p2p_analytics import pseudonyms
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.money import LARGEST_CENTS
+from p2p_analytics.pseudonyms import Pseudonyms, own_key
+
+KEY = bytes(range(32))
+KINDS = {
+    "name": r"[A-Z][a-z]+ [A-Z][a-z]+",
+    "email": r"[a-z]+\.[a-z]+@example\.invalid",
+    "phone": r"1555\d{7}",
+    "note": r"[a-z]+ [a-z]+",
+    "identifier": r"[1-8]\d{18}",
+}
+
+
+@pytest.mark.parametrize(("kind", "form"), KINDS.items())
+def test_a_pseudonym_looks_like_what_it_stands_for(kind: str, form: str) -> None:
+    """A name reads as a name, an address as one that cannot exist, an id as an id; the same each time."""
+    shown = getattr(Pseudonyms(KEY), kind)("Nora Quill 🍝")
+    assert re.fullmatch(form, shown)
+    assert getattr(Pseudonyms(KEY), kind)("Nora Quill 🍝") == shown
+    assert getattr(Pseudonyms(KEY[::-1]), kind)("Nora Quill 🍝") != shown
+
+
+def test_different_people_never_share_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one pair of words for all, a number tells them apart; whoever came first keeps the plain name."""
+    for words in ("_FIRSTS", "_ANIMALS", "_THINGS"):
+        monkeypatch.setattr(pseudonyms, words, ("Maple",))
+    given_names = Pseudonyms(KEY)
+    names = [given_names.name(str(number)) for number in range(300)]
+    assert names[0] == "Maple Maple"
+    assert len(set(names)) == 300
+    assert all(re.fullmatch(r"Maple Maple( \d+)?", name) for name in names)
+    assert [given_names.name(str(number)) for number in range(300)] == names
+    assert len({given_names.email(str(number)) for number in range(30)}) == 30
+    assert len({given_names.note(str(number)) for number in range(30)}) == 30
+
+
+def test_phones_are_told_apart_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all would be one number, digits are added."""
+    monkeypatch.setattr(pseudonyms, "_PHONE_DIGITS", 1)
+    given_numbers = Pseudonyms(KEY)
+    assert len({given_numbers.phone(str(number)) for number in range(50)}) == 50
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("nora@example.com", "email"),
+        ("15550100199", "phone"),
+        ("+1 (555) 010-0199", "phone"),
+        ("1088550000000880949", "identifier"),
+        ("Nora Quill", "name"),
+        ("Sam @ home", "name"),
+        ("Café 24", "name"),
+    ],
+)
+def test_a_text_of_any_kind_gets_its_own_form(text: str, kind: str) -> None:
+    """By its look: an email, a phone of at most 15 digits, a longer number, or a name."""
+    assert Pseudonyms(KEY).shown(text) == getattr(Pseudonyms(KEY), kind)(text)
+
+
+@given(key=st.binary(min_size=32, max_size=32), cents=st.integers(-LARGEST_CENTS // 2, LARGEST_CENTS // 2))
+def test_amounts_are_scaled_by_one_factor(key: bytes, cents: int) -> None:
+    """Off by half a cent at most, the sign kept, 0 for 0 alone; the factor is 0.6 to 1.7 and never near a whole one."""
+    scale = Pseudonyms(key).cents
+    factor = Fraction(scale(10**15), 10**15)  # known to 15 digits
+    assert Fraction(6, 10) <= factor <= Fraction(85, 100) or Fraction(12, 10) <= factor <= Fraction(17, 10)
+    assert abs(scale(cents) - cents * factor) <= Fraction(1, 2) + abs(cents) * Fraction(1, 10**15)
+    assert scale(-cents) == -scale(cents)
+    assert [scale(small) > 0 for small in (0, 1, 2)] == [False, True, True]
+
+
+def test_an_amount_stays_one_that_a_frame_can_hold() -> None:
+    """The largest of 64 bits is not made larger."""
+    for key in (KEY, KEY[::-1], b"\xff" * 32, b"\0" * 32):
+        assert abs(Pseudonyms(key).cents(-LARGEST_CENTS)) <= LARGEST_CENTS
+
+
+def test_the_key_is_made_once_and_for_its_owner_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """32 random bytes in a file of mode 0600 in a folder of mode 0700, whatever the umask; the same ever after."""
+    monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path / "new" / "state"))
+    umask = os.umask(0)
+    try:
+        key = own_key()
+    finally:
+        os.umask(umask)
+    (file,) = (tmp_path / "new" / "state").iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    assert len(key) == 32
+    assert own_key() == key
+    assert Pseudonyms().name("7") == Pseudonyms(key).name("7")
+    monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path / "other"))
+    assert own_key() != key
+
+
+def test_many_at_once_make_one_key() -> None:
+    """Whoever comes second uses the first one's."""
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(lambda _: own_key(), range(32)))) == 1
+    assert [path.name for path in Path(os.environ["P2P_STATE_DIR"]).iterdir()] == ["privacy.key"]
+
+
+def test_a_key_that_others_could_read_is_closed() -> None:
+    """The mode is mended, the key stays."""
+    key = own_key()
+    (file,) = Path(os.environ["P2P_STATE_DIR"]).iterdir()
+    file.chmod(0o644)
+    assert own_key() == key
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_damaged_key_is_named() -> None:
+    """Pseudonyms of another key would look like other people, so it is not replaced in silence."""
+    own_key()
+    (file,) = Path(os.environ["P2P_STATE_DIR"]).iterdir()
+    file.write_bytes(b"short")
+    with pytest.raises(ConfigurationError, match=r"privacy\.key is no key .* delete it"):
+        own_key()
+
+
+def test_a_folder_that_cannot_be_had_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The sentence names the folder and the variable."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path / "file" / "below"))
+    with pytest.raises(ConfigurationError, match=r"state folder .* P2P_STATE_DIR"):
+        own_key()
+
+
+def test_words_are_enough_and_short() -> None:
+    """Twenty thousand names, each short enough for the margin of a plot, no word twice."""
+    for words in (pseudonyms._FIRSTS, pseudonyms._ANIMALS, pseudonyms._THINGS):
+        assert len(set(words)) == len(words)
+    assert len(pseudonyms._FIRSTS) * len(pseudonyms._ANIMALS) > 20_000
+    assert max(map(len, pseudonyms._FIRSTS)) + max(map(len, pseudonyms._ANIMALS)) < 24
