@@ -133,19 +133,33 @@ class Notebook:
 def lab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Lab]]:
     """Return a function that starts JupyterLab, with further variables for its kernels; all end with the file."""
     with contextlib.ExitStack() as stack:
-        yield lambda **variables: stack.enter_context(_lab(browser, tmp_path_factory.mktemp("lab"), variables))
+
+        def start(**variables: str) -> Lab:
+            home = tmp_path_factory.mktemp("lab")
+            root, token = home / "root", secrets.token_hex(16)
+            root.mkdir()
+            arguments = [
+                "jupyterlab", "--allow-root", f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={root}",
+                "--ServerApp.terminals_enabled=False", "--LabApp.expose_app_in_browser=True",
+                "--LabApp.extension_manager=readonly",
+            ]  # fmt: skip
+            url = stack.enter_context(serving(home, arguments, f"/api/status?token={token}", variables))
+            context = browser.new_context(viewport={"width": 1200, "height": 1000})
+            context.set_default_timeout(30_000)
+            stack.callback(context.close)
+            return Lab(root, url, token, context)
+
+        yield start
 
 
 @contextlib.contextmanager
-def _lab(browser: Browser, home: Path, variables: dict[str, str]) -> Iterator[Lab]:
+def serving(home: Path, arguments: list[str], ready: str, variables: dict[str, str]) -> Iterator[str]:
+    """Run one of Jupyter's servers with folders of its own, from its first answer on; give its address."""
     for plugin, values in SETTINGS.items():
         package, name = plugin.rsplit(":", 1)
         folder = home / "settings" / package
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.jupyterlab-settings").write_text(json.dumps(values))
-    root = home / "root"
-    root.mkdir()
-    token = secrets.token_hex(16)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -153,24 +167,18 @@ def _lab(browser: Browser, home: Path, variables: dict[str, str]) -> Iterator[La
         "HOME": "", "IPYTHONDIR": "ipython", "JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data",
         "JUPYTER_RUNTIME_DIR": "run", "JUPYTERLAB_SETTINGS_DIR": "settings", "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
     }  # fmt: skip
-    # Without the variable every kernel would compile pandas anew.
+    # Without bytecode every kernel would compile pandas anew.
     own = {name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "PYTHONDONTWRITE"))}
     own |= {name: str(home / place) for name, place in places.items()} | variables
-    arguments = [
-        "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}", "--ServerApp.port_retries=0",
-        f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={root}", "--ServerApp.terminals_enabled=False",
-        "--LabApp.expose_app_in_browser=True", "--LabApp.extension_manager=readonly",
-    ]  # fmt: skip
-    with (home / "log").open("wb") as log, subprocess.Popen(  # noqa: S603 - our own interpreter and words
-        [sys.executable, "-m", "jupyterlab", *arguments], stdout=log, stderr=log, env=own, start_new_session=True
-    ) as process:  # fmt: skip
+    command = [sys.executable, "-m", *arguments, "--no-browser", "--ip=127.0.0.1", f"--port={port}"]
+    command += ["--ServerApp.port_retries=0"]
+    with (
+        (home / "log").open("wb") as log,
+        subprocess.Popen(command, stdout=log, stderr=log, env=own, start_new_session=True) as process,  # noqa: S603 - ours
+    ):
         try:
-            url = f"http://127.0.0.1:{port}"
-            _wait_for(f"{url}/api/status", {"token": token}, process)
-            context = browser.new_context(viewport={"width": 1200, "height": 1000})
-            context.set_default_timeout(30_000)
-            yield Lab(root, url, token, context)
-            context.close()
+            wait_for(f"http://127.0.0.1:{port}{ready}", process)
+            yield f"http://127.0.0.1:{port}"
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGTERM)
@@ -180,11 +188,30 @@ def _lab(browser: Browser, home: Path, variables: dict[str, str]) -> Iterator[La
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def _wait_for(url: str, parameters: dict[str, str], process: subprocess.Popen[bytes]) -> None:
+def wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
+    """Wait until a server answers, whatever it answers."""
     for _ in range(600):
-        assert process.poll() is None, "JupyterLab ended before it began"
+        assert process.poll() is None, "the server ended before it began"
         with contextlib.suppress(requests.ConnectionError):
-            if requests.get(url, params=parameters, timeout=5).ok:
-                return
+            requests.get(url, timeout=5)
+            return
         time.sleep(0.1)
-    raise AssertionError("JupyterLab did not answer within a minute")
+    raise AssertionError("the server did not answer within a minute")
+
+
+@pytest.fixture(scope="module")
+def voila(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], Page]]:
+    """Return a function that opens a notebook as a page without its code."""
+    pytest.importorskip("voila", reason="voila is not installed: it shows a notebook as a page")
+    with contextlib.ExitStack() as stack:
+
+        def show(notebook: Path) -> Page:
+            home = tmp_path_factory.mktemp("voila")
+            url = stack.enter_context(serving(home, ["voila", str(notebook)], "/nothing", {}))
+            context = browser.new_context(viewport={"width": 1000, "height": 1200})
+            stack.callback(context.close)
+            page = context.new_page()
+            page.goto(url)
+            return page
+
+        yield show

@@ -166,3 +166,15 @@ def test_a_prompt_survives_run_all(jupyter: Any, server: SandboxServer) -> None:
     expect(notebook.output(1)).to_contain_text("536 payments of Maya Lindqvist")
     assert CANARY not in notebook.saved()
     notebook.page.close()
+
+
+def test_the_dashboard_is_a_page(voila: Callable[[Path], Any], shots: Path) -> None:
+    """Voila runs the dashboard's notebook with nobody in front, and shows an explorer that works, without the code."""
+    from playwright.sync_api import expect
+
+    page = voila(Path(__file__).parents[2] / "notebooks" / "dashboard.ipynb")
+    expect(page.get_by_role("table")).to_contain_text("Noor Haddad", timeout=60_000)
+    page.get_by_label("Show").select_option("What became of it")
+    expect(page.get_by_role("table")).to_contain_text("What became of it")
+    page.screenshot(path=shots / "dashboard.png", full_page=True)
+    assert "SandboxServer" not in page.content()
