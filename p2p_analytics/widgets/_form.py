@@ -7,7 +7,6 @@ import sys
 import threading
 import warnings
 from datetime import UTC, datetime
-from html import escape
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import urlsplit
 
@@ -26,7 +25,7 @@ from p2p_analytics.errors import (
 from p2p_analytics.vocabulary import Scope
 from p2p_analytics.widgets._look import Shown, box, told
 from p2p_analytics.widgets._table import printable
-from p2p_analytics.widgets._words import address, expired, granted_scopes, is_elsewhere, left, permits
+from p2p_analytics.widgets._words import expired, granted_scopes, left, permits, way_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -84,6 +83,7 @@ class TokenForm(Shown):
         if how not in {"form", "prompt"}:
             raise ConfigurationError(f'how can be "form" or "prompt", not {how!r}.')
         self.base_url = settings.base_url(base_url)
+        self._host = urlsplit(self.base_url).netloc
         self._client_id = settings.client_id(client_id)
         self._scopes = (scopes,) if isinstance(scopes, str) else tuple(scopes)
         self.link = self._plain_link = authorize_url(self.base_url, self._client_id, self._scopes)
@@ -131,7 +131,10 @@ class TokenForm(Shown):
                 self._forget(token, expired(token))
             else:
                 return token
-        raise NotSignedIn(f"{self._reason}: sign in with the form, then run this cell again.")
+        again = "sign in with the form, then run this cell again"
+        if self._how == "prompt":
+            again = "run the cell of the form again, then this one"
+        raise NotSignedIn(f"{self._reason}: {again}.")
 
     def take(self, text: str) -> None:
         """Take a redirect address, ``access_token=...`` or a token, as the box does, and wait for the service's word.
@@ -165,6 +168,8 @@ class TokenForm(Shown):
     # ---- ways in
 
     def _listen(self) -> None:
+        if self._closed.is_set():
+            return
         try:
             self._listener = Listener(self._redirected, scopes=self._scopes, timeout=_PATIENCE)
         except ConfigurationError as error:
@@ -256,7 +261,9 @@ class TokenForm(Shown):
         except (TokenError, AuthenticationError) as error:
             self._forget(token, "The service did not accept the token", str(error))
         except P2PAnalyticsError as error:  # the token may be good all the same
-            self._fail(str(error))
+            with self._lock:
+                if self._token is token:
+                    self._fail(str(error))
         else:
             with self._lock:
                 if self._token is token:
@@ -286,7 +293,9 @@ class TokenForm(Shown):
         with self._lock:
             token = self._token
             offered = self._open and (self._listener is not None or bool(self._trouble))
-            self._way.value = self._way_in() if offered else ""
+            self._way.value = (
+                way_in(self.link, self._plain_link, self._host, self._scopes, self._trouble) if offered else ""
+            )
             self._box.layout.display = None if self._open else "none"
             self._again.layout.display = "none" if offered else None
             self._again.description = "New link" if self._open else "Sign in again"
@@ -294,32 +303,6 @@ class TokenForm(Shown):
             if self._who:
                 lines.append(told(f"Signed in as {self._who}. {self._permits}", "good"))
             elif token is not None and not self._problem:
-                lines.append(told(f"Asking {self._host()} whose token this is …"))
+                lines.append(told(f"Asking {self._host} whose token this is …"))
             self._said.value = "".join(lines)
             self._left.value = "" if token is None else f'<p class="quiet">{left(token)}</p>'
-
-    def _way_in(self) -> str:
-        asked = ", ".join(self._scopes)
-        if self._trouble:
-            hint = f"{self._trouble} You end at a page that may not load: copy its whole address."
-        elif is_elsewhere():
-            hint = (
-                "This notebook runs on another machine, so the page you end at will not load: "
-                "copy its whole address from the address bar, and paste it here."
-            )
-        else:
-            hint = (
-                "You come back by yourself. If the page you end at does not load, "
-                "copy its whole address and paste it here."
-            )
-        plain = ""
-        if self.link != self._plain_link:
-            on_file = f"<a {address(self._plain_link)}>use the one on file</a>"
-            plain = f" If the service refuses the return address, {on_file} and paste."
-        return (
-            f'<p><a class="way" {address(self.link)}>Sign in at {escape(self._host())}</a></p>'
-            f'<p class="quiet">A new tab opens and asks you to agree to {escape(asked)}. {escape(hint)}{plain}</p>'
-        )
-
-    def _host(self) -> str:
-        return urlsplit(self.base_url).netloc

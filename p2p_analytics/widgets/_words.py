@@ -12,6 +12,8 @@ from p2p_analytics.errors import ScopeError
 from p2p_analytics.vocabulary import Scope
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from p2p_analytics.auth import AccessToken
     from p2p_analytics.client import Client
     from p2p_analytics.records import Me
@@ -20,7 +22,28 @@ if TYPE_CHECKING:
 _ELSEWHERE: Final = ("JUPYTERHUB_", "BINDER_", "CODESPACES", "REMOTE_CONTAINERS", "VSCODE_AGENT_FOLDER")
 
 
-def address(link: str) -> str:
+def way_in(link: str, plain_link: str, host: str, scopes: Iterable[str], trouble: str) -> str:
+    """Return the link to the consent page as HTML, and what to do where the browser cannot come back."""
+    if trouble:
+        hint = f"{trouble} You end at a page that may not load: copy its whole address."
+    elif is_elsewhere():
+        hint = (
+            "This notebook runs on another machine, so the page you end at will not load: "
+            "copy its whole address from the address bar, and paste it here."
+        )
+    else:
+        hint = (
+            "You come back by yourself. If the page you end at does not load, copy its whole address and paste it here."
+        )
+    on_file = f" If the service refuses the return address, <a {_to(plain_link)}>use the one on file</a> and paste."
+    return (
+        f'<p><a class="way" {_to(link)}>Sign in at {escape(host)}</a></p>'
+        f'<p class="quiet">A new tab opens and asks you to agree to {escape(", ".join(scopes))}. {escape(hint)}'
+        f"{on_file if link != plain_link else ''}</p>"
+    )
+
+
+def _to(link: str) -> str:
     return f'href="{escape(link)}" target="_blank" rel="noopener noreferrer"'
 
 

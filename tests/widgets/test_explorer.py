@@ -15,6 +15,7 @@ import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS
 from p2p_analytics.load import History
+from p2p_analytics.plots._picture import picture
 from p2p_analytics.records import Me, User
 from p2p_analytics.times import parse_instant, to_microseconds
 
@@ -235,3 +236,14 @@ def test_it_opens_no_figure(explorer: p2p.Explorer) -> None:
     choose(explorer, "analysis", "Month by month")
     explorer.save_plot.click()
     assert plt.get_fignums() == before
+
+
+def test_privacy_mode_is_said(tmp_path: Path) -> None:
+    """A history under pseudonyms shows those alone, and its plot says that it is one."""
+    masked = history(ROWS, username="rosa").masked(key=b"k" * 32)
+    explorer = p2p.Explorer(masked, folder=tmp_path)
+    shown = repr(explorer) + explorer._table.value + str(explorer.person.options)
+    assert "ann@example.com" not in shown
+    assert "Rosa" not in shown
+    assert explorer._picture("svg") == picture("spend_by_friend", explorer.table, "svg", private=True)
+    assert explorer._picture("svg") != picture("spend_by_friend", explorer.table, "svg")

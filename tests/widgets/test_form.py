@@ -292,7 +292,7 @@ def test_a_prompt_that_nobody_answers_lets_the_notebook_go_on(
     monkeypatch.setattr(getpass, "getpass", ask)
     form = make_form(how="prompt")
     assert said(form).strip()
-    with pytest.raises(NotSignedIn):
+    with pytest.raises(NotSignedIn, match="yet: run the cell of the form again, then this one"):
         _ = form.token
 
 
