@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _PATIENCE: Final = 3600.0  # seconds that a link works: a notebook stays open for long, and the nonce cannot be guessed
 _TICK: Final = 1.0
+_HIDDEN: Final = "somebody whose name privacy mode hides"
 _NOBODY: Final = "Nobody is signed in yet"
 
 
@@ -258,6 +259,7 @@ class TokenForm(Shown):
             with Client(token, base_url=self.base_url, cache_dir=False) as client:
                 me = client.me(lenient=True)
                 granted = granted_scopes(client, me, token)
+            name = _HIDDEN if settings.privacy() else printable(me.user.display_name or me.user.username)
         except (TokenError, AuthenticationError) as error:
             self._forget(token, "The service did not accept the token", str(error))
         except P2PAnalyticsError as error:  # the token may be good all the same
@@ -267,7 +269,7 @@ class TokenForm(Shown):
         else:
             with self._lock:
                 if self._token is token:
-                    self._who = printable(me.user.display_name or me.user.username) or "somebody without a name"
+                    self._who = name or "somebody without a name"
                     self._permits = permits(granted, token)
                     self._show()
 
@@ -293,9 +295,8 @@ class TokenForm(Shown):
         with self._lock:
             token = self._token
             offered = self._open and (self._listener is not None or bool(self._trouble))
-            self._way.value = (
-                way_in(self.link, self._plain_link, self._host, self._scopes, self._trouble) if offered else ""
-            )
+            way = way_in(self.link, self._plain_link, self._host, self._scopes, self._trouble)
+            self._way.value = way if offered else ""
             self._box.layout.display = None if self._open else "none"
             self._again.layout.display = "none" if offered else None
             self._again.description = "New link" if self._open else "Sign in again"

@@ -306,6 +306,14 @@ def test_names_are_text(server: Any, form: p2p.TokenForm) -> None:
     assert form._said._view_name == "HTMLView"
 
 
+def test_privacy_mode_hides_who_it_is(server: Any, form: p2p.TokenForm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A screenshot of the form names nobody where ``P2P_PRIVACY`` is set."""
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    form.take(server.token(server.viewer))
+    assert "Signed in as somebody whose name privacy mode hides." in said(form)
+    assert "Maya" not in said(form) + repr(form)
+
+
 def test_close_forgets_and_stops(server: Any, form: p2p.TokenForm) -> None:
     """After close nobody listens, no token is held, and the form still has a repr."""
     form.take(server.token(server.viewer))
