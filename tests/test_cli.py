@@ -71,6 +71,10 @@ def test_no_command_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
         ["sandbox", "--port", "65536"],
         ["sandbox", "--latency", "nan"],
         ["sandbox", "--lat", "5"],
+        ["sandbox", "--rate-limit", "10"],
+        ["sandbox", "--rate-limit", "0/5"],
+        ["sandbox", "--faults", "503:2"],
+        ["sandbox", "--faults", "ok*3 earthquake"],
     ],
 )
 def test_wrong_use(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:

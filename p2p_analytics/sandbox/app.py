@@ -8,17 +8,19 @@ from urllib.parse import urlsplit
 
 from fastapi import Depends, FastAPI
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations of its routes
 from starlette.responses import Response
 from starlette.routing import Match
 
 from p2p_analytics.sandbox import rules, wire
 from p2p_analytics.sandbox.account import Account
+from p2p_analytics.sandbox.entrance import Entrance
 from p2p_analytics.sandbox.errors import InvalidParameterError, MethodError, NotFoundError, RefusalError
 from p2p_analytics.sandbox.exchange import Exchange
-from p2p_analytics.sandbox.gate import DATA_HEADERS, Gate, answer, header
+from p2p_analytics.sandbox.gate import DATA_HEADERS, EXCHANGE_PATH, answer
 from p2p_analytics.sandbox.oauth import Authorization
 from p2p_analytics.sandbox.sessions import Sessions
+from p2p_analytics.sandbox.steering import Steering
 from p2p_analytics.sandbox.transitions import Transitions, may_see
 from p2p_analytics.sandbox.writing import Writing
 from p2p_analytics.vocabulary import Scope
@@ -26,7 +28,7 @@ from p2p_analytics.vocabulary import Scope
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from p2p_analytics.sandbox.dialects import Dialect
+    from p2p_analytics.sandbox.control import Control
     from p2p_analytics.sandbox.store import Payment, Person, Store
     from p2p_analytics.sandbox.tokens import Caller, Tokens
 
@@ -39,15 +41,15 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
     tokens: Tokens,
     base_url: str,
     *,
-    latency: float = 0.0,
-    seen: list[tuple[str, str]] | None = None,
-    dialect: Dialect | None = None,
+    steering: Steering | None = None,
+    control: Control | None = None,
     strict_redirect: bool = False,
 ) -> ASGIApp:
-    """Return the service as an ASGI application that believes to be reached at `base_url`."""
+    """Return the service as an ASGI application that believes to be reached at `base_url`, to be put behind a gate."""
     app = FastAPI(openapi_url=None, redirect_slashes=False)
     prefix = urlsplit(base_url).path
-    service = _Service(store, tokens, base_url)
+    entrance = Entrance(tokens, Steering() if steering is None else steering)
+    service = _Service(store, entrance, base_url)
     for path, endpoint in (
         ("/me", service.me),
         ("/users/{user_id}", service.user),
@@ -56,20 +58,23 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
         ("/payments/{payment_id}", service.payment),
     ):
         app.add_api_route(prefix + path, endpoint, methods=_READING)
-    writing = Writing(tokens, Transitions(store))
+    writing = Writing(entrance, Transitions(store))
     entering = [Depends(writing.enter)]
     app.add_api_route(f"{prefix}/payments", writing.create, methods=["POST"], dependencies=entering)
     app.add_api_route(f"{prefix}/payments/{{payment_id}}", writing.resolve, methods=["PUT"], dependencies=entering)
+    exchange = Exchange(store, tokens, entrance)
+    app.add_api_route(prefix + EXCHANGE_PATH, exchange.answer, methods=["POST"])
     _add_pages(app, store, tokens, base_url, strict_redirect=strict_redirect)
+    if control is not None:
+        app.include_router(control.router())
     app.add_exception_handler(RefusalError, _refuse)
     app.add_exception_handler(HTTPException, _refuse_http)
-    app.add_exception_handler(ClientDisconnect, _refuse_cut)
     app.add_exception_handler(Exception, _fail)
-    return Gate(app, latency=latency, seen=seen, dialect=dialect)
+    return app
 
 
 def _add_pages(app: FastAPI, store: Store, tokens: Tokens, base_url: str, *, strict_redirect: bool) -> None:
-    """Add what a person sees in a browser, and the exchange of what comes of it."""
+    """Add what a person sees in a browser."""
     address = urlsplit(base_url)
     sessions = Sessions(address.port, address.path)
     authorization = Authorization(store, tokens, sessions, address.path, strict_redirect=strict_redirect)
@@ -78,7 +83,6 @@ def _add_pages(app: FastAPI, store: Store, tokens: Tokens, base_url: str, *, str
         ("GET", "/oauth/authorize", authorization.start),
         ("POST", "/oauth/sign-in", authorization.sign_in),
         ("POST", "/oauth/consent", authorization.consent),
-        ("POST", "/oauth/access_token", Exchange(store, tokens).answer),
         ("GET", "/account", account.home),
         ("GET", "/account/sign-in", account.entrance),
         ("POST", "/account/sign-in", account.sign_in),
@@ -96,9 +100,9 @@ def _add_pages(app: FastAPI, store: Store, tokens: Tokens, base_url: str, *, str
 class _Service:
     """The endpoints that read. Each runs in the event loop: a page is a few short indexed queries."""
 
-    def __init__(self, store: Store, tokens: Tokens, base_url: str) -> None:
+    def __init__(self, store: Store, entrance: Entrance, base_url: str) -> None:
         self._store = store
-        self._tokens = tokens
+        self._entrance = entrance
         self._base_url = base_url
 
     async def me(self, request: Request) -> Response:
@@ -158,9 +162,7 @@ class _Service:
 
     def _enter(self, request: Request, scope: Scope) -> tuple[Caller, rules.Parameters]:
         parameters = rules.Parameters(request.query_params.multi_items())
-        caller = self._tokens.caller(rules.bearer(parameters, header(request.scope, b"authorization")))
-        caller.needs(scope)
-        return caller, parameters
+        return self._entrance.caller(request, parameters, scope), parameters
 
     def _person(self, text: str) -> Person:
         person = self._store.person(rules.identifier(text))
@@ -204,11 +206,6 @@ async def _refuse_http(request: Request, error: Exception) -> Response:
     if error.status_code == HTTPStatus.NOT_FOUND:
         return answer(NotFoundError(_NOT_FOUND))
     return answer(InvalidParameterError("The request cannot be read."))
-
-
-async def _refuse_cut(_request: Request, _error: Exception) -> Response:
-    # Nobody reads it; without it, a client that goes away would look like a failure of the sandbox.
-    return answer(InvalidParameterError("The request ended before its body did."))
 
 
 async def _fail(_request: Request, _error: Exception) -> Response:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.sandbox.errors import ForgeryError
-from p2p_analytics.sandbox.store import LARGEST
+from p2p_analytics.sandbox.store import LARGEST, require_schema
 
 if TYPE_CHECKING:
     import sqlite3
@@ -65,12 +65,13 @@ class Ended(StrEnum):
 
 
 class Grant(NamedTuple):
-    """What is known of an access token: whose it is, its scopes, and when or why it ends."""
+    """What is known of an access token: whose it is, its scopes, when or why it ends, and to whom it was given."""
 
     user_id: int
     scopes: str
     expires_us: int
     ended: str | None
+    client_id: str | None = None
 
 
 class Allowed(NamedTuple):
@@ -120,6 +121,13 @@ class Registry:
                 connection.executemany("INSERT INTO oauth_applications VALUES (?, ?, ?, ?, ?, ?, ?)", own)
                 query = "INSERT INTO oauth_unverified SELECT user_id FROM users WHERE username = ?"
                 connection.executemany(query, [(username,) for username in unverified])
+            require_schema(connection, _SCHEMA.split(";"))
+
+    def counts(self) -> dict[str, int]:
+        """Return how many applications there are, and how many tokens were ever given out."""
+        tables = ("applications", "tokens")
+        query = "SELECT " + ", ".join(f"(SELECT count(*) FROM oauth_{table})" for table in tables)  # noqa: S608 - ours
+        return dict(zip(tables, self._store.connection.execute(query).fetchone(), strict=True))
 
     # -- applications ---------------------------------------------------------------------------
 
@@ -251,7 +259,10 @@ class Registry:
 
     def access(self, token: bytes) -> Grant | None:
         """Return what an access token's digest stands for."""
-        query = "SELECT user_id, scopes, expires_us, ended FROM oauth_tokens WHERE digest = ? AND kind = 'access'"
+        query = (
+            "SELECT token.user_id, token.scopes, expires_us, token.ended, client_id FROM oauth_tokens AS token "
+            "LEFT JOIN oauth_allowances USING (allowance_id) WHERE digest = ? AND kind = 'access'"
+        )
         row = self._store.connection.execute(query, (token,)).fetchone()
         return Grant(*row) if row else None
 

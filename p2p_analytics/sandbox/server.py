@@ -10,7 +10,7 @@ import threading
 import time
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from p2p_analytics.sandbox import browser, ledger, registration, town
@@ -21,6 +21,7 @@ from p2p_analytics.sandbox.people import TEST_USER
 from p2p_analytics.sandbox.registration import Application, Draft
 from p2p_analytics.sandbox.registry import Registration, Registry
 from p2p_analytics.sandbox.running import HOST, listen, running
+from p2p_analytics.sandbox.steering import Steering
 from p2p_analytics.sandbox.store import Store
 from p2p_analytics.sandbox.tokens import Tokens
 from p2p_analytics.sandbox.transitions import Transitions
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from starlette.types import ASGIApp
+
+    from p2p_analytics.sandbox.gate import Gate
 
 READ_SCOPES: Final = tuple(scope for scope in Scope if scope is not Scope.PAYMENTS)
 _NAMES_TOLD: Final = 20
@@ -65,7 +68,12 @@ class SandboxServer:
         The SQLite file; made where it does not exist, used again where it holds the same town.
         Without it a private temporary folder that is gone at the end.
     latency : float
-        Seconds that each answer waits.
+        Seconds that each answer waits; as an attribute it can be changed while the sandbox runs.
+    rate_limit : (int, float), optional
+        So many requests in so many seconds for each user and application, then 429; can be changed too.
+    faults : str
+        Rates such as ``"503:0.1,reset:0.05"`` or a script such as ``"ok*3 503 reset"``; can be changed too. The kinds
+        are in the sandbox's README.
     now : datetime, optional
         The moment to which the town's history goes, 2025-06-30 18:00 UTC where not given.
     strict_redirect : bool
@@ -74,6 +82,8 @@ class SandboxServer:
         Seconds since 1970 for the life of tokens, which is real time and not the town's.
     dialect : str
         ``"documented"``: answers are written as the document says; ``"observed"``: as real ones were seen.
+    monotonic : callable
+        Seconds of a clock that never goes back, for the rate limit.
 
     Attributes
     ----------
@@ -108,8 +118,12 @@ class SandboxServer:
         strict_redirect: bool = False,
         clock: Callable[[], float] = time.time,
         dialect: str = "documented",
+        rate_limit: tuple[int, float] | None = None,
+        faults: str = "",
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.seed = seed
+        self._steering = Steering(latency=latency, faults=faults, rate_limit=rate_limit, seed=seed, monotonic=monotonic)
         self.test_user = Resident(str(TEST_USER.user_id), TEST_USER.username, TEST_USER.display_name)
         self._start = self._now = town.NOW if now is None else now
         self._dialect = dialect
@@ -119,7 +133,6 @@ class SandboxServer:
         self._size = (town.PEOPLE if people is None else people, town.YEARS if years is None else years)
         self._port = port
         self._db = None if db is None else Path(db)
-        self._latency = latency
         self._strict_redirect = strict_redirect
         self._clock = clock
         self._stack = contextlib.ExitStack()
@@ -129,8 +142,6 @@ class SandboxServer:
         """Build the town and start to answer; returns when the first request can be sent."""
         if self._store is not None:
             raise SettingError("The sandbox is running already; stop it first, or make another one.")
-        if not 0 <= self._latency <= 60:  # noqa: PLR2004 - a minute is more than any client waits
-            raise SettingError("latency is in seconds, from 0 to 60.")
         if self._dialect not in DIALECTS:
             raise SettingError(f"The dialects are {' and '.join(DIALECTS)}.")
         with contextlib.ExitStack() as stack:
@@ -146,10 +157,9 @@ class SandboxServer:
             self._fill(self._store)
             listener = stack.enter_context(listen(self._port))
             self.base_url = f"http://{HOST}:{listener.getsockname()[1]}{VERSION_PATH}"
-            registry = Registry(self._store, [_DEMO], known_people.UNVERIFIED)
-            tokens = Tokens(registry, self._clock)
-            stack.enter_context(running(self._application(tokens), listener))
-            self._tokens = tokens
+            self._tokens = Tokens(_registry(self._store), self._clock)
+            self._gate = self._gated(self._application())
+            self._loop = stack.enter_context(running(self._gate, listener))
             self._stack = stack.pop_all()
         # Also keeps a server that nobody holds any longer whole until then.
         atexit.register(self.stop)
@@ -357,6 +367,77 @@ class SandboxServer:
         """
         self._transitions.trust(self._user_id(user), self._user_id(friend), trusted=trusted)
 
+    @property
+    def latency(self) -> float:
+        """Seconds that each answer waits."""
+        return self._steering.latency
+
+    @latency.setter
+    def latency(self, seconds: float) -> None:
+        self._steering.latency = seconds
+
+    @property
+    def faults(self) -> str:
+        """The faults that requests meet; a new value begins with its first."""
+        return self._steering.faults.spec
+
+    @faults.setter
+    def faults(self, spec: str) -> None:
+        self._steering.set_faults(spec)
+
+    @property
+    def rate_limit(self) -> tuple[int, float] | None:
+        """How many requests in how many seconds are served; with a new value everybody's count begins anew."""
+        return self._steering.limit.rate
+
+    @rate_limit.setter
+    def rate_limit(self, rate: tuple[int, float] | None) -> None:
+        self._steering.set_rate_limit(rate)
+
+    def reset(self, seed: int | None = None) -> None:
+        """Make everything as it was at the first start, or make another town of the same size.
+
+        People, payments, books, clock, applications, tokens, who is signed in, and `requests`: nothing of them is left,
+        and the demo application is there again. Latency, faults and rate limit stay as they are set, and begin anew.
+        A request sees the old town or the new one, and one that comes meanwhile waits. A process that ends in the
+        middle leaves a whole town in the file, the old one or the new one.
+
+        Raises
+        ------
+        SettingError
+            The sandbox is not running, or there is no such town.
+        """
+        store = self.store
+        seed = self.seed if seed is None else seed
+        built = self._build(seed)
+        with self._gate.turnstile.alone(self._loop):
+            self._move_in(store, built, seed, anew=True)
+            self.seed = seed
+            self._tokens = Tokens(_registry(store), self._clock)
+            self._gate.app = self._application()  # anew, with whatever it keeps in memory
+            self._steering.begin_anew(seed)
+            self.requests.clear()
+
+    def state(self) -> dict[str, Any]:
+        """Return what can be told of the sandbox, as ``GET /sandbox/state`` does: no token and no secret."""
+        limit = self.rate_limit
+        with self.store.reading() as connection:
+            settings = self.store.settings()
+            return {
+                "base_url": self.base_url,
+                "town": {name: int(settings[name]) for name in ("seed", "people", "years")},
+                "viewer": settings["viewer"],
+                "now": self.now.isoformat(),
+                "dialect": self._dialect,
+                "strict_redirect": self._strict_redirect,
+                "latency": self.latency,
+                "faults": self.faults,
+                "faults_to_come": self._steering.faults.to_come,
+                "rate_limit": None if limit is None else {"requests": limit[0], "seconds": limit[1]},
+                "counts": {**self.store.counts(), **self._issued().registry.counts(), "requests": len(self.requests)},
+                "audit": ledger.audit(connection),
+            }
+
     def audit(self) -> list[str]:
         """Return what is wrong with the money, one sentence each; nothing when all is well."""
         with self.store.reading() as connection:
@@ -372,47 +453,61 @@ class SandboxServer:
         return self._tokens
 
     def _fill(self, store: Store) -> None:
-        people, years = self._size
-        wanted = {
-            "seed": str(self.seed), "people": str(people), "years": str(years), "now": self._start.isoformat(),
-            "books": "1",
-        }  # fmt: skip
-        found = store.settings()
-        if not found:
-            built = town.build(self.seed, people=people, years=years, now=self._start)
-            settings = {**wanted, "viewer": built.people[0].username, "test_user": self.test_user.user_id}
-            store.create(
-                settings,
-                [*built.people, TEST_USER],
-                built.friendships,
-                built.payments,
-                trusts=town.trusts(built),
-                banks=[TEST_USER.user_id],  # its charges settle whatever it holds
-                now_us=town.microseconds(self._start),
-            )
-            found = store.settings()
+        if not store.settings():
+            self._move_in(store, self._build(self.seed), self.seed)
+        found, wanted = store.settings(), self._wanted(self.seed)
         if any(found.get(name) != value for name, value in wanted.items()):
             made = ", ".join(f"{name} {found.get(name)}" for name in wanted)
             raise SettingError(f"{store.path} holds another town ({made}); choose another file or the same settings.")
+        store.check()
 
-    def _application(self, tokens: Tokens) -> ASGIApp:
+    def _wanted(self, seed: int) -> dict[str, str]:
+        """Return the settings that make a town what it is."""
+        people, years = self._size
+        return {
+            "seed": str(seed), "people": str(people), "years": str(years), "now": self._start.isoformat(),
+            "books": "1",
+        }  # fmt: skip
+
+    def _build(self, seed: int) -> town.Town:
+        people, years = self._size
+        return town.build(seed, people=people, years=years, now=self._start)
+
+    def _move_in(self, store: Store, built: town.Town, seed: int, *, anew: bool = False) -> None:
+        store.create(
+            {**self._wanted(seed), "viewer": built.people[0].username, "test_user": self.test_user.user_id},
+            [*built.people, TEST_USER],
+            built.friendships,
+            built.payments,
+            trusts=town.trusts(built),
+            banks=[TEST_USER.user_id],  # its charges settle whatever it holds
+            now_us=town.microseconds(self._start),
+            anew=anew,
+        )
+
+    def _application(self) -> ASGIApp:
         try:
             from p2p_analytics.sandbox.app import create_app
-            from p2p_analytics.sandbox.dialects import dialect_named
+            from p2p_analytics.sandbox.control import Control
         except ModuleNotFoundError as error:
             raise SettingError(
                 f"The sandbox needs {error.name}; install it with: pip install 'p2p_analytics[sandbox]'."
             ) from None
-        spoken = dialect_named(self._dialect, application=_DEMO.name)
         return create_app(
             self.store,
-            tokens,
+            self._tokens,
             self.base_url,
-            latency=self._latency,
-            seen=self.requests,
-            dialect=spoken,
+            steering=self._steering,
+            control=Control(self),
             strict_redirect=self._strict_redirect,
         )
+
+    def _gated(self, application: ASGIApp) -> Gate:
+        from p2p_analytics.sandbox.dialects import dialect_named
+        from p2p_analytics.sandbox.gate import Gate
+
+        spoken = dialect_named(self._dialect, application=_DEMO.name)
+        return Gate(application, self.base_url, steering=self._steering, seen=self.requests, dialect=spoken)
 
     def _user_id(self, user: str) -> int:
         person = self.store.person_named(user)
@@ -438,6 +533,8 @@ def serve(  # noqa: PLR0913 - each is one option of the command
     latency: float = 0.0,
     dialect: str = "documented",
     strict_redirect: bool = False,
+    rate_limit: tuple[int, float] | None = None,
+    faults: str = "",
 ) -> None:
     """Run a sandbox in the foreground until Ctrl-C or SIGTERM.
 
@@ -452,6 +549,8 @@ def serve(  # noqa: PLR0913 - each is one option of the command
         latency=latency,
         dialect=dialect,
         strict_redirect=strict_redirect,
+        rate_limit=rate_limit,
+        faults=faults,
     )
     with _ends_on_signals(), contextlib.suppress(KeyboardInterrupt), sandbox as server:
         print(_welcome(server), flush=True)  # noqa: T201 - the command's output
@@ -465,6 +564,10 @@ _DEMO: Final = Registration(
     redirect_url=DEMO_REDIRECT_URL,
     site_url="127.0.0.1",
 )
+
+
+def _registry(store: Store) -> Registry:
+    return Registry(store, [_DEMO], known_people.UNVERIFIED)
 
 
 def _welcome(server: SandboxServer) -> str:

@@ -255,6 +255,16 @@ class Store:
         except sqlite3.DatabaseError:
             raise SettingError(f"{self.path} is no sandbox database; choose another file.") from None
 
+    def check(self) -> None:
+        """Make sure that the tables are as `create` makes them.
+
+        Raises
+        ------
+        SettingError
+            They were altered.
+        """
+        require_schema(self.connection, (*_SCHEMA.split(";"), *ledger.SCHEMA))
+
     def create(  # noqa: PLR0913 - each is a table
         self,
         settings: Mapping[str, str],
@@ -265,14 +275,18 @@ class Store:
         trusts: Iterable[tuple[int, int]] = (),
         banks: Iterable[int] = (),
         now_us: int = 0,
+        anew: bool = False,
     ) -> None:
         """Make the tables and fill them, all or nothing; nothing where another process was faster.
 
-        `trusts` are pairs of who trusts and who is trusted.
+        `trusts` are pairs of who trusts and who is trusted. With `anew`, everything that the file holds goes first, in
+        the same transaction: dropping a table is the one thing that the triggers of the books let pass.
         """
         both_ways = [pair for one, other in friendships for pair in ((one, other), (other, one))]
         with self.writing() as connection:
-            if connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table'").fetchone():
+            if anew:
+                _drop_everything(connection)
+            elif connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table'").fetchone():
                 return
             for statement in (*_SCHEMA.split(";"), *ledger.SCHEMA):
                 connection.execute(statement)
@@ -305,6 +319,16 @@ class Store:
     def now_us(self) -> int:
         """Return where the town's clock stands."""
         return int(self.connection.execute("SELECT now_us FROM clock").fetchone()[0])
+
+    def counts(self) -> dict[str, int]:
+        """Return how much there is of what a person would ask for."""
+        query = """
+            SELECT (SELECT count(*) FROM users) AS users, (SELECT count(*) FROM payments) AS payments,
+            (SELECT count(*) FROM payments WHERE status = 'pending') AS pending,
+            (SELECT count(*) FROM entries) AS ledger_entries
+        """
+        cursor = self.connection.execute(query)
+        return {column[0]: count for column, count in zip(cursor.description, cursor.fetchone(), strict=True)}
 
     def next_payment_id(self) -> int:
         """Return an id after which none is in use."""
@@ -395,6 +419,29 @@ def _claim(path: Path) -> None:
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
     elif header[:16] != b"SQLite format 3\0" or int.from_bytes(header[68:72], "big") != _APPLICATION_ID:
         raise SettingError(f"{path} is no sandbox database; choose another file.")
+
+
+def require_schema(connection: sqlite3.Connection, statements: Iterable[str]) -> None:
+    """Make sure that a database has what these statements make.
+
+    Raises
+    ------
+    SettingError
+        Something is missing or different.
+    """
+    with contextlib.closing(sqlite3.connect(":memory:")) as model:
+        for statement in statements:
+            model.execute(statement)
+        query = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+        if not set(model.execute(query)) <= set(connection.execute(query)):
+            raise SettingError("The tables of this database were altered; choose another file.")
+
+
+def _drop_everything(connection: sqlite3.Connection) -> None:
+    """Drop all tables, those that refer to others before these."""
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid DESC"
+    for (table,) in connection.execute(query).fetchall():
+        connection.execute(f"DROP TABLE {table}")
 
 
 def count_streams(wanted: PaymentFilter) -> int:

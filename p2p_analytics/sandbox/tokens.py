@@ -34,10 +34,11 @@ CODE_SECONDS: Final = 10 * 60
 
 
 class Caller(NamedTuple):
-    """Who asks, and what the token permits."""
+    """Who asks, what the token permits, and which application it was given to, if to any."""
 
     user_id: int
     scopes: frozenset[Scope]
+    client_id: str | None = None
 
     def needs(self, scope: Scope) -> None:
         """Refuse the request unless the token carries the scope."""
@@ -143,4 +144,4 @@ def _words(scopes: Iterable[Scope]) -> str:
 
 
 def _caller(grant: Grant) -> Caller:
-    return Caller(grant.user_id, frozenset(Scope(word) for word in grant.scopes.split()))
+    return Caller(grant.user_id, frozenset(Scope(word) for word in grant.scopes.split()), grant.client_id)

@@ -8,11 +8,11 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annota
 from starlette.responses import Response
 
 from p2p_analytics.sandbox import bodies, orders, rules, wire
-from p2p_analytics.sandbox.gate import header
 from p2p_analytics.vocabulary import Scope
 
 if TYPE_CHECKING:
-    from p2p_analytics.sandbox.tokens import Caller, Tokens
+    from p2p_analytics.sandbox.entrance import Entrance
+    from p2p_analytics.sandbox.tokens import Caller
     from p2p_analytics.sandbox.transitions import Transitions
 
 
@@ -24,16 +24,14 @@ class Writing:
     everybody else.
     """
 
-    def __init__(self, tokens: Tokens, transitions: Transitions) -> None:
-        self._tokens = tokens
+    def __init__(self, entrance: Entrance, transitions: Transitions) -> None:
+        self._entrance = entrance
         self._transitions = transitions
 
     async def enter(self, request: Request) -> None:
         """Prepare a request for either endpoint, or refuse it."""
         parameters = await bodies.parameters(request)
-        caller = self._tokens.caller(rules.bearer(parameters, header(request.scope, b"authorization")))
-        caller.needs(Scope.PAYMENTS)
-        request.state.entered = _Entered(caller, parameters)
+        request.state.entered = _Entered(self._entrance.caller(request, parameters, Scope.PAYMENTS), parameters)
 
     def create(self, request: Request) -> Response:
         """POST /payments."""
