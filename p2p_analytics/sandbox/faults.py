@@ -8,6 +8,7 @@ requests meet, in order; after it everything is as usual.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import random
 import re
@@ -178,10 +179,10 @@ async def meet(  # noqa: PLR0913 - three of them are ASGI's
     elif kind is Kind.DRIP:
         await send(start)
         for place in range(len(body)):
-            if not protocol.is_open(scope):
-                return
             await send({"type": "http.response.body", "body": body[place : place + 1], "more_body": True})
-            await asyncio.sleep(DRIP_SECONDS)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(_gone(receive), DRIP_SECONDS)
+                return
         await send({"type": "http.response.body"})
     else:
         await _answer(start, _spoilt(kind, body, address), send)

@@ -77,11 +77,6 @@ def reset(scope: Scope) -> None:
     transport.abort()
 
 
-def is_open(scope: Scope) -> bool:
-    """Say whether the other side of a request's connection can still be told something."""
-    return not _transport(scope).is_closing()
-
-
 def _transport(scope: Scope) -> asyncio.Transport:
     transport: asyncio.Transport = scope["extensions"][_EXTENSION]
     return transport
