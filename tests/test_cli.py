@@ -180,6 +180,21 @@ def test_the_sandbox_serves_until_ctrl_c(started: list[subprocess.Popen[str]]) -
         urllib.request.urlopen(address, timeout=5)  # noqa: S310 - loopback
 
 
+def test_the_sandbox_has_the_faults_and_the_limit_asked_for(started: list[subprocess.Popen[str]]) -> None:
+    """`sandbox --faults ... --rate-limit ...` fails as the script says, and then serves as often as the limit lets."""
+    process = start("sandbox", "--port", "0", "--years", "1", "--faults", "ok 504", "--rate-limit", "2/3600")
+    started.append(process)
+    assert process.stdout is not None
+    address = next(match[0] for line in process.stdout if (match := re.search(r"http://127\.0\.0\.1:\d+/v1", line)))
+    found = []
+    for _ in range(4):
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(f"{address}/me", timeout=20)  # noqa: S310 - loopback
+        with caught.value:
+            found.append(caught.value.status)
+    assert found == [401, 504, 401, 429]
+
+
 def test_the_sandbox_speaks_the_dialect_asked_for(started: list[subprocess.Popen[str]]) -> None:
     """`sandbox --dialect observed` answers with a number as the error's code, as only that dialect does."""
     process = start("sandbox", "--port", "0", "--years", "1", "--dialect", "observed")

@@ -66,7 +66,7 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
     app.add_api_route(prefix + EXCHANGE_PATH, exchange.answer, methods=["POST"])
     _add_pages(app, store, tokens, base_url, strict_redirect=strict_redirect)
     if control is not None:
-        app.include_router(control.router())
+        control.add_to(app)
     app.add_exception_handler(RefusalError, _refuse)
     app.add_exception_handler(HTTPException, _refuse_http)
     app.add_exception_handler(Exception, _fail)

@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations of its routes
 from starlette.responses import Response
 
@@ -27,6 +27,8 @@ from p2p_analytics.sandbox.gate import CONTROL, DATA_HEADERS, header
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from fastapi import FastAPI
 
     from p2p_analytics.sandbox.server import SandboxServer
 
@@ -45,11 +47,11 @@ class Control:
         # Of its own: threads that wait here for a request to end must not be those that requests wait for.
         self._one_at_a_time = anyio.CapacityLimiter(1)
 
-    def router(self) -> APIRouter:
-        """Return the routes; other routes under the same path need no header of theirs."""
-        router = APIRouter(prefix=CONTROL.rstrip("/"), dependencies=[Depends(_check_header)])
-        router.add_api_route("/state", self.state, methods=["GET"])
-        router.add_api_route("/requests", self.requests, methods=["GET"])
+    def add_to(self, app: FastAPI) -> None:
+        """Add the routes; other routes under the same path need no header of theirs."""
+        checked = [Depends(_check_header)]
+        app.add_api_route(f"{CONTROL}state", self.state, methods=["GET"], dependencies=checked)
+        app.add_api_route(f"{CONTROL}requests", self.requests, methods=["GET"], dependencies=checked)
         routes: tuple[tuple[str, _Kinds, Callable[[_Fields], None]], ...] = (
             ("advance", {"days": _NUMBER, "hours": _NUMBER}, self._advance),
             ("deposit", {"user": str, "cents": int}, self._deposit),
@@ -59,8 +61,7 @@ class Control:
             ("reset", {"seed": int}, self._reset),
         )
         for name, fields, act in routes:
-            router.add_api_route(f"/{name}", self._route(act, fields), methods=["POST"])
-        return router
+            app.add_api_route(f"{CONTROL}{name}", self._route(act, fields), methods=["POST"], dependencies=checked)
 
     async def state(self) -> Response:
         """GET /sandbox/state."""

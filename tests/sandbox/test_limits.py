@@ -44,7 +44,9 @@ def own(clock: Clock) -> Iterator[SandboxServer]:
 
 
 @pytest.mark.parametrize(
-    ("after", "wait"), [(0.0, 10), (0.5, 10), (9.0, 1), (9.999, 1)], ids=["at once", "rounded up", "exact", "at least 1"]
+    ("after", "wait"),
+    [(0.0, 10), (0.5, 10), (9.0, 1), (9.999, 1)],
+    ids=["at once", "rounded up", "exact", "at least 1"],
 )
 def test_the_wait_is_true(ask: Asking, own: SandboxServer, clock: Clock, after: float, wait: int) -> None:
     """The third request in ten seconds is refused with a whole number of seconds, and after these it is served."""
@@ -142,7 +144,9 @@ def test_rates_as_text(text: str, expected: tuple[int, float]) -> None:
     assert read_rate(text) == Rate(*expected)
 
 
-@pytest.mark.parametrize("text", ["", "10", "10/", "/5", "0/5", "5/0", "-1/5", "1.5/5", "5/1e3", "1000001/5", "1/86401"])
+@pytest.mark.parametrize(
+    "text", ["", "10", "10/", "/5", "0/5", "5/0", "-1/5", "1.5/5", "5/1e3", "1000001/5", "1/86401"]
+)
 def test_texts_that_are_no_rate(text: str) -> None:
     """Everything else is refused with one sentence."""
     with pytest.raises(SettingError, match=r"^A rate limit is [^.]+(\.\d[^.]*)?\.$"):
