@@ -14,10 +14,11 @@ from starlette.routing import Match
 
 from p2p_analytics.sandbox import rules, wire
 from p2p_analytics.sandbox.account import Account
+from p2p_analytics.sandbox.control import Control
 from p2p_analytics.sandbox.entrance import Entrance
 from p2p_analytics.sandbox.errors import InvalidParameterError, MethodError, NotFoundError, RefusalError
 from p2p_analytics.sandbox.exchange import Exchange
-from p2p_analytics.sandbox.gate import DATA_HEADERS, EXCHANGE_PATH, answer
+from p2p_analytics.sandbox.gate import DATA_HEADERS, EXCHANGE_PATH, Gate, answer
 from p2p_analytics.sandbox.oauth import Authorization
 from p2p_analytics.sandbox.sessions import Sessions
 from p2p_analytics.sandbox.steering import Steering
@@ -26,9 +27,8 @@ from p2p_analytics.sandbox.writing import Writing
 from p2p_analytics.vocabulary import Scope
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp
-
-    from p2p_analytics.sandbox.control import Control
+    from p2p_analytics.sandbox.control import Steered
+    from p2p_analytics.sandbox.dialects import Dialect
     from p2p_analytics.sandbox.store import Payment, Person, Store
     from p2p_analytics.sandbox.tokens import Caller, Tokens
 
@@ -41,14 +41,20 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
     tokens: Tokens,
     base_url: str,
     *,
-    steering: Steering | None = None,
-    control: Control | None = None,
+    seen: list[tuple[str, str]] | None = None,
+    dialect: Dialect | None = None,
     strict_redirect: bool = False,
-) -> ASGIApp:
-    """Return the service as an ASGI application that believes to be reached at `base_url`, to be put behind a gate."""
+    steering: Steering | None = None,
+    steered: Steered | None = None,
+) -> Gate:
+    """Return the service as an ASGI application that believes to be reached at `base_url`.
+
+    `steering` holds what is set of it at the moment; what is `steered` gets control routes.
+    """
+    steering = Steering() if steering is None else steering
     app = FastAPI(openapi_url=None, redirect_slashes=False)
     prefix = urlsplit(base_url).path
-    entrance = Entrance(tokens, Steering() if steering is None else steering)
+    entrance = Entrance(tokens, steering)
     service = _Service(store, entrance, base_url)
     for path, endpoint in (
         ("/me", service.me),
@@ -65,12 +71,12 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
     exchange = Exchange(store, tokens, entrance)
     app.add_api_route(prefix + EXCHANGE_PATH, exchange.answer, methods=["POST"])
     _add_pages(app, store, tokens, base_url, strict_redirect=strict_redirect)
-    if control is not None:
-        control.add_to(app)
+    if steered is not None:
+        Control(steered).add_to(app)
     app.add_exception_handler(RefusalError, _refuse)
     app.add_exception_handler(HTTPException, _refuse_http)
     app.add_exception_handler(Exception, _fail)
-    return app
+    return Gate(app, base_url, steering=steering, seen=seen, dialect=dialect)
 
 
 def _add_pages(app: FastAPI, store: Store, tokens: Tokens, base_url: str, *, strict_redirect: bool) -> None:

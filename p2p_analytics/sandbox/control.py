@@ -8,7 +8,7 @@ here ever allows it.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import anyio
 from fastapi import Depends
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
-    from p2p_analytics.sandbox.server import SandboxServer
-
 _HEADER: Final = "X-Sandbox-Control"
 _MOST_LISTED: Final = 1_000
 _Fields = dict[str, Any]
@@ -39,10 +37,31 @@ _Kinds = dict[str, type | tuple[type, ...]]
 _NUMBER: Final = (int, float)
 
 
+class Steered(Protocol):
+    """What the control routes steer."""
+
+    requests: list[tuple[str, str]]
+    latency: float
+    faults: str
+    rate_limit: tuple[int, float] | None
+
+    def state(self) -> dict[str, Any]:
+        """Return what can be told."""
+
+    def advance(self, *, days: float = 0, hours: float = 0) -> object:
+        """Move the clock on."""
+
+    def deposit(self, user: str, cents: int) -> None:
+        """Move money from somebody's bank to their balance."""
+
+    def reset(self, seed: int | None = None) -> None:
+        """Make another town."""
+
+
 class Control:
     """The routes by which one sandbox is watched and steered; each does what the server's method of its name does."""
 
-    def __init__(self, server: SandboxServer) -> None:
+    def __init__(self, server: Steered) -> None:
         self._server = server
         # Of its own: threads that wait here for a request to end must not be those that requests wait for.
         self._one_at_a_time = anyio.CapacityLimiter(1)

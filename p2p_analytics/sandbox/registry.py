@@ -10,8 +10,9 @@ import hashlib
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from p2p_analytics.sandbox import schema
 from p2p_analytics.sandbox.errors import ForgeryError
-from p2p_analytics.sandbox.store import LARGEST, require_schema
+from p2p_analytics.sandbox.store import LARGEST
 
 if TYPE_CHECKING:
     import sqlite3
@@ -121,7 +122,7 @@ class Registry:
                 connection.executemany("INSERT INTO oauth_applications VALUES (?, ?, ?, ?, ?, ?, ?)", own)
                 query = "INSERT INTO oauth_unverified SELECT user_id FROM users WHERE username = ?"
                 connection.executemany(query, [(username,) for username in unverified])
-            require_schema(connection, _SCHEMA.split(";"))
+            schema.require(connection, _SCHEMA.split(";"))
 
     def counts(self) -> dict[str, int]:
         """Return how many applications there are, and how many tokens were ever given out."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import signal
 import tempfile
-import threading
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -18,22 +16,20 @@ from p2p_analytics.sandbox import people as known_people
 from p2p_analytics.sandbox.crafted import PaymentDraft, as_row
 from p2p_analytics.sandbox.errors import SettingError, UnknownPersonError
 from p2p_analytics.sandbox.people import TEST_USER
+from p2p_analytics.sandbox.plan import Plan
 from p2p_analytics.sandbox.registration import Application, Draft
 from p2p_analytics.sandbox.registry import Registration, Registry
 from p2p_analytics.sandbox.running import HOST, listen, running
-from p2p_analytics.sandbox.steering import Steering
+from p2p_analytics.sandbox.steering import Steerable, Steering
 from p2p_analytics.sandbox.store import Store
 from p2p_analytics.sandbox.tokens import Tokens
 from p2p_analytics.sandbox.transitions import Transitions
 from p2p_analytics.vocabulary import AUTHORIZE, CLIENT_TOKEN_SECONDS, VERSION_PATH, Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
-    from types import FrameType
     from typing import Self
-
-    from starlette.types import ASGIApp
 
     from p2p_analytics.sandbox.gate import Gate
 
@@ -53,7 +49,7 @@ class Resident(NamedTuple):
     display_name: str
 
 
-class SandboxServer:
+class SandboxServer(Steerable):
     """A sandbox of its own on a loopback port, from ``with`` to the end of the block.
 
     Parameters
@@ -154,11 +150,11 @@ class SandboxServer:
             self._store = Store(path)
             stack.callback(setattr, self, "_store", None)
             stack.callback(self._store.close)
-            self._fill(self._store)
+            self._plan().settle(self._store)
             listener = stack.enter_context(listen(self._port))
             self.base_url = f"http://{HOST}:{listener.getsockname()[1]}{VERSION_PATH}"
             self._tokens = Tokens(_registry(self._store), self._clock)
-            self._gate = self._gated(self._application())
+            self._gate = self._application()
             self._loop = stack.enter_context(running(self._gate, listener))
             self._stack = stack.pop_all()
         # Also keeps a server that nobody holds any longer whole until then.
@@ -367,33 +363,6 @@ class SandboxServer:
         """
         self._transitions.trust(self._user_id(user), self._user_id(friend), trusted=trusted)
 
-    @property
-    def latency(self) -> float:
-        """Seconds that each answer waits."""
-        return self._steering.latency
-
-    @latency.setter
-    def latency(self, seconds: float) -> None:
-        self._steering.latency = seconds
-
-    @property
-    def faults(self) -> str:
-        """The faults that requests meet; a new value begins with its first."""
-        return self._steering.faults.spec
-
-    @faults.setter
-    def faults(self, spec: str) -> None:
-        self._steering.set_faults(spec)
-
-    @property
-    def rate_limit(self) -> tuple[int, float] | None:
-        """How many requests in how many seconds are served; with a new value everybody's count begins anew."""
-        return self._steering.limit.rate
-
-    @rate_limit.setter
-    def rate_limit(self, rate: tuple[int, float] | None) -> None:
-        self._steering.set_rate_limit(rate)
-
     def reset(self, seed: int | None = None) -> None:
         """Make everything as it was at the first start, or make another town of the same size.
 
@@ -409,12 +378,13 @@ class SandboxServer:
         """
         store = self.store
         seed = self.seed if seed is None else seed
-        built = self._build(seed)
+        plan = self._plan()._replace(seed=seed)
+        built = plan.build()
         with self._gate.turnstile.alone(self._loop):
-            self._move_in(store, built, seed, anew=True)
+            plan.move_in(store, built, anew=True)
             self.seed = seed
             self._tokens = Tokens(_registry(store), self._clock)
-            self._gate.app = self._application()  # anew, with whatever it keeps in memory
+            self._gate.app = self._application().app  # anew, with whatever it keeps in memory
             self._steering.begin_anew(seed)
             self.requests.clear()
 
@@ -452,62 +422,28 @@ class SandboxServer:
         _ = self.store  # which raises where nothing runs
         return self._tokens
 
-    def _fill(self, store: Store) -> None:
-        if not store.settings():
-            self._move_in(store, self._build(self.seed), self.seed)
-        found, wanted = store.settings(), self._wanted(self.seed)
-        if any(found.get(name) != value for name, value in wanted.items()):
-            made = ", ".join(f"{name} {found.get(name)}" for name in wanted)
-            raise SettingError(f"{store.path} holds another town ({made}); choose another file or the same settings.")
-        store.check()
+    def _plan(self) -> Plan:
+        return Plan(self.seed, *self._size, self._start)
 
-    def _wanted(self, seed: int) -> dict[str, str]:
-        """Return the settings that make a town what it is."""
-        people, years = self._size
-        return {
-            "seed": str(seed), "people": str(people), "years": str(years), "now": self._start.isoformat(),
-            "books": "1",
-        }  # fmt: skip
-
-    def _build(self, seed: int) -> town.Town:
-        people, years = self._size
-        return town.build(seed, people=people, years=years, now=self._start)
-
-    def _move_in(self, store: Store, built: town.Town, seed: int, *, anew: bool = False) -> None:
-        store.create(
-            {**self._wanted(seed), "viewer": built.people[0].username, "test_user": self.test_user.user_id},
-            [*built.people, TEST_USER],
-            built.friendships,
-            built.payments,
-            trusts=town.trusts(built),
-            banks=[TEST_USER.user_id],  # its charges settle whatever it holds
-            now_us=town.microseconds(self._start),
-            anew=anew,
-        )
-
-    def _application(self) -> ASGIApp:
+    def _application(self) -> Gate:
         try:
             from p2p_analytics.sandbox.app import create_app
-            from p2p_analytics.sandbox.control import Control
+            from p2p_analytics.sandbox.dialects import dialect_named
         except ModuleNotFoundError as error:
             raise SettingError(
                 f"The sandbox needs {error.name}; install it with: pip install 'p2p_analytics[sandbox]'."
             ) from None
+        spoken = dialect_named(self._dialect, application=_DEMO.name)
         return create_app(
             self.store,
             self._tokens,
             self.base_url,
-            steering=self._steering,
-            control=Control(self),
+            seen=self.requests,
+            dialect=spoken,
             strict_redirect=self._strict_redirect,
+            steering=self._steering,
+            steered=self,
         )
-
-    def _gated(self, application: ASGIApp) -> Gate:
-        from p2p_analytics.sandbox.dialects import dialect_named
-        from p2p_analytics.sandbox.gate import Gate
-
-        spoken = dialect_named(self._dialect, application=_DEMO.name)
-        return Gate(application, self.base_url, steering=self._steering, seen=self.requests, dialect=spoken)
 
     def _user_id(self, user: str) -> int:
         person = self.store.person_named(user)
@@ -523,40 +459,6 @@ class SandboxServer:
         return UnknownPersonError(f"Nobody in this town has the username {user[:40]!r}; those who live here: {some}.")
 
 
-def serve(  # noqa: PLR0913 - each is one option of the command
-    port: int = 8400,
-    *,
-    db: str | Path | None = None,
-    seed: int = town.SEED,
-    people: int | None = None,
-    years: int | None = None,
-    latency: float = 0.0,
-    dialect: str = "documented",
-    strict_redirect: bool = False,
-    rate_limit: tuple[int, float] | None = None,
-    faults: str = "",
-) -> None:
-    """Run a sandbox in the foreground until Ctrl-C or SIGTERM.
-
-    Prints the base URL, a few usernames, the client id and the address that hands out a token.
-    """
-    sandbox = SandboxServer(
-        seed,
-        people=people,
-        years=years,
-        port=port,
-        db=db,
-        latency=latency,
-        dialect=dialect,
-        strict_redirect=strict_redirect,
-        rate_limit=rate_limit,
-        faults=faults,
-    )
-    with _ends_on_signals(), contextlib.suppress(KeyboardInterrupt), sandbox as server:
-        print(_welcome(server), flush=True)  # noqa: T201 - the command's output
-        threading.Event().wait()
-
-
 _DEMO: Final = Registration(
     client_id=DEMO_CLIENT_ID,
     name="Payment diary",
@@ -568,35 +470,3 @@ _DEMO: Final = Registration(
 
 def _registry(store: Store) -> Registry:
     return Registry(store, [_DEMO], known_people.UNVERIFIED)
-
-
-def _welcome(server: SandboxServer) -> str:
-    names = ", ".join(one.username for one in server.people[:5])
-    return (
-        f"Base URL     {server.base_url}\n"
-        f"People       {names} ({len(server.people)} in all)\n"
-        f"Client id    {server.client_id}\n"
-        f"For a token  open {server.authorize_url()}\n"
-        "             and read access_token in the address you are sent to; nothing needs to answer there\n"
-        f"Your own app open {server.base_url}/account/developer to register it\n"
-        "Stop with Ctrl-C."
-    )
-
-
-@contextlib.contextmanager
-def _ends_on_signals() -> Iterator[None]:
-    """Let SIGTERM, and a terminal that goes away, end the block as Ctrl-C does: the temporary folder is removed."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has no SIGHUP
-    before = {name: signal.signal(getattr(signal, name), interrupt) for name in names}
-    try:
-        yield
-    finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)

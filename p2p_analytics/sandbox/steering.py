@@ -63,3 +63,36 @@ class Steering:
         self._seed = seed
         self.set_faults(self.faults.spec)
         self.set_rate_limit(self.limit.rate)
+
+
+class Steerable:
+    """Steering as attributes of whatever has it."""
+
+    _steering: Steering
+
+    @property
+    def latency(self) -> float:
+        """Seconds that each answer waits."""
+        return self._steering.latency
+
+    @latency.setter
+    def latency(self, seconds: float) -> None:
+        self._steering.latency = seconds
+
+    @property
+    def faults(self) -> str:
+        """The faults that requests meet; a new value begins with its first."""
+        return self._steering.faults.spec
+
+    @faults.setter
+    def faults(self, spec: str) -> None:
+        self._steering.set_faults(spec)
+
+    @property
+    def rate_limit(self) -> tuple[int, float] | None:
+        """How many requests in how many seconds are served; with a new value everybody's count begins anew."""
+        return self._steering.limit.rate
+
+    @rate_limit.setter
+    def rate_limit(self, rate: tuple[int, float] | None) -> None:
+        self._steering.set_rate_limit(rate)

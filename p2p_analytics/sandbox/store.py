@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from p2p_analytics.sandbox import ledger
+from p2p_analytics.sandbox import ledger, schema
 from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.vocabulary import Action, Audience, Medium, Status, TargetType
 
@@ -263,7 +263,7 @@ class Store:
         SettingError
             They were altered.
         """
-        require_schema(self.connection, (*_SCHEMA.split(";"), *ledger.SCHEMA))
+        schema.require(self.connection, (*_SCHEMA.split(";"), *ledger.SCHEMA))
 
     def create(  # noqa: PLR0913 - each is a table
         self,
@@ -285,7 +285,7 @@ class Store:
         both_ways = [pair for one, other in friendships for pair in ((one, other), (other, one))]
         with self.writing() as connection:
             if anew:
-                _drop_everything(connection)
+                schema.drop_everything(connection)
             elif connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table'").fetchone():
                 return
             for statement in (*_SCHEMA.split(";"), *ledger.SCHEMA):
@@ -419,29 +419,6 @@ def _claim(path: Path) -> None:
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
     elif header[:16] != b"SQLite format 3\0" or int.from_bytes(header[68:72], "big") != _APPLICATION_ID:
         raise SettingError(f"{path} is no sandbox database; choose another file.")
-
-
-def require_schema(connection: sqlite3.Connection, statements: Iterable[str]) -> None:
-    """Make sure that a database has what these statements make.
-
-    Raises
-    ------
-    SettingError
-        Something is missing or different.
-    """
-    with contextlib.closing(sqlite3.connect(":memory:")) as model:
-        for statement in statements:
-            model.execute(statement)
-        query = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
-        if not set(model.execute(query)) <= set(connection.execute(query)):
-            raise SettingError("The tables of this database were altered; choose another file.")
-
-
-def _drop_everything(connection: sqlite3.Connection) -> None:
-    """Drop all tables, those that refer to others before these."""
-    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid DESC"
-    for (table,) in connection.execute(query).fetchall():
-        connection.execute(f"DROP TABLE {table}")
 
 
 def count_streams(wanted: PaymentFilter) -> int:

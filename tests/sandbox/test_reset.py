@@ -128,12 +128,12 @@ def test_the_books_stay_append_only() -> None:
         assert own.audit() == []
 
 
-def test_a_town_that_cannot_be_leaves_the_old_one() -> None:
+def test_a_town_that_cannot_be_leaves_the_old_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the new town cannot be made, the old one stays whole and is served."""
     with SandboxServer(people=3, years=1) as own:
         use(own)
         before = content(own)
-        own._build = lambda seed: None
+        monkeypatch.setattr("p2p_analytics.sandbox.plan.Plan.build", lambda _plan: None)
         with pytest.raises(AttributeError):
             own.reset(8)
         assert content(own) == before
