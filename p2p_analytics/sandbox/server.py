@@ -86,9 +86,8 @@ class SandboxServer(Steerable):
     base_url : str
         ``http://127.0.0.1:PORT/v1``, from `__enter__` on.
     requests : list of (method, path with query)
-        Each request that reached the server outside ``/oauth/``, the access token left out, and *** for
-        whatever else could be one; a long-running
-        server forgets the oldest.
+        Each request but those of pages and control routes, the access token left out, and *** for whatever else
+        could be one; a long-running server forgets the oldest.
     store : Store
         The database, for tests that fill it themselves.
     test_user : Resident
