@@ -29,6 +29,7 @@ from p2p_analytics.sandbox.registry import digest
 from p2p_analytics.vocabulary import SERVER_TOKEN_SECONDS, TOKEN_PARAMETER, Scope
 
 if TYPE_CHECKING:
+    from p2p_analytics.sandbox.entrance import Entrance
     from p2p_analytics.sandbox.store import Store
     from p2p_analytics.sandbox.tokens import Issued, Tokens
 
@@ -39,12 +40,14 @@ _NAMES: Final = ("client_id", "client_secret")
 class Exchange:
     """The one request that an application's own server makes, without a browser."""
 
-    def __init__(self, store: Store, tokens: Tokens) -> None:
+    def __init__(self, store: Store, tokens: Tokens, entrance: Entrance) -> None:
         self._store = store
         self._tokens = tokens
+        self._entrance = entrance
 
     async def answer(self, request: Request) -> Response:
         """Answer with an access token, a refresh token, and the user they are for; not wrapped in data."""
+        self._entrance.count_address(request)
         given = await _parameters(request)
         issued = await run_in_threadpool(self._issue, given)
         body = wire.encode(

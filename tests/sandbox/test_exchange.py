@@ -230,7 +230,7 @@ def test_a_refresh_token_opens_nothing(ask: Asking, own: SandboxServer, app: App
         ({"client_id": "nobody"}, (401, "244")),
         ({"client_id": "1001"}, (401, "247")),
         ({"client_secret": "guess"}, (401, "247")),
-        ({"client_secret": "\ud83d"}, (401, "247")),
+        ({"client_secret": "\ud83d"}, (400, "400")),
         ({"code": "guess"}, (400, "240")),
         ({"code": "", "refresh_token": "guess"}, (400, "275")),
         ({"grant_type": "password"}, (400, "276")),
