@@ -153,9 +153,6 @@ class Listener:
 
     def _answer(self, connection: socket.socket) -> None:
         head = _read_head(connection)
-        if head is None:
-            _reply(connection, HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "The request is too large.")
-            return
         request_line, *lines = head.decode("latin-1").split("\r\n")
         words = request_line.split(" ")
         refused = self._refusal(words, lines)
@@ -216,15 +213,13 @@ class _Server(ThreadingTCPServer):
     block_on_close = False
 
 
-def _read_head(connection: socket.socket) -> bytes | None:
-    """Return a request up to its empty line; None for one that is too large. A slow one is an OSError."""
+def _read_head(connection: socket.socket) -> bytes:
+    """Return a request up to its empty line; a slow one, and one that is too large, is an OSError."""
     head, give_up_at = b"", time.monotonic() + _HEAD_SECONDS
     while b"\r\n\r\n" not in head:
-        if len(head) >= _LARGEST_HEAD:
-            return None
         connection.settimeout(max(give_up_at - time.monotonic(), 0.001))
         piece = connection.recv(_LARGEST_HEAD - len(head))
-        if not piece:
+        if not piece:  # the browser went away, or there is no room for more
             raise ConnectionResetError
         head += piece
     return head.partition(b"\r\n\r\n")[0]

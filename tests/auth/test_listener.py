@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.auth import AccessToken, Listener
+from p2p_analytics.auth import AccessToken, Listener, _pages
 from p2p_analytics.errors import ConfigurationError, TokenError
 
 if TYPE_CHECKING:
@@ -195,7 +195,8 @@ def test_headers(desk: Desk, target: str | None) -> None:
 
 
 def test_the_sentence_of_a_denial_cannot_write_html(desk: Desk) -> None:
-    """What stands in the address is text on the page, not markup."""
+    """What stands in the address is text on the page, not markup; so is whatever a page is given."""
+    assert b"<h1>a&lt;b</h1><p>&lt;script&gt;</p>" in _pages.page("a<b", "<script>")
     listener = desk.listen()
     body = ask(listener, callback(listener, "access_token=a&access_token=b&state=%3Cscript%3E"))[2]
     assert "<script" not in body
