@@ -269,6 +269,21 @@ def test_closing(desk: Desk) -> None:
     assert closing.get(timeout=10)
 
 
+def test_an_error_of_the_caller_is_not_hidden(desk: Desk, capfd: pytest.CaptureFixture[str]) -> None:
+    """What `on_redirect` raises is told on stderr, without the token; the browser gets its page all the same."""
+
+    def fail(_outcome: object) -> None:
+        raise OSError("no room for it")
+
+    with Listener(fail) as listener:
+        assert ask(listener, callback(listener, "access_token=CANARY"))[0] == 303
+        assert ask(listener, "/done")[0] == 200
+        listener.wait()
+    told = capfd.readouterr().err
+    assert "no room for it" in told
+    assert "CANARY" not in told
+
+
 def test_no_port(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that gives no port is one sentence that says what to do instead."""
 
