@@ -17,6 +17,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from p2p_analytics import sign_in
 from p2p_analytics.errors import P2PAnalyticsError
 
 if TYPE_CHECKING:
@@ -147,6 +148,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_town(sandbox)
     sandbox.set_defaults(command=_sandbox)
+
+    sign_in.add_commands(commands.add_parser)
     return parser
 
 

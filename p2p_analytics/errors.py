@@ -5,6 +5,7 @@
     P2PAnalyticsError
     ├── ConfigurationError (ValueError)     an unusable setting; nothing was sent
     ├── TokenError                          missing, expired or malformed token, known before sending
+    │   └── NotSignedIn                     there is no token anywhere yet
     ├── ServiceError                        .status_code .code .retryable .retry_after
     │   ├── TransportError                  no whole answer arrived
     │   ├── ApiError                        the service's error envelope
@@ -47,6 +48,10 @@ class ConfigurationError(P2PAnalyticsError, ValueError):
 
 class TokenError(P2PAnalyticsError):
     """The token is missing, malformed or expired, which was known before anything was sent."""
+
+
+class NotSignedIn(TokenError):  # noqa: N818 - the name that users type
+    """There is no token yet: sign in, then run this again."""
 
 
 class ServiceError(P2PAnalyticsError):

@@ -13,9 +13,9 @@ import pytest
 
 PACKAGE = "p2p_analytics"
 HEAVY = {
-    "IPython", "duckdb", "emoji", "fastapi", "httpx", "ipywidgets", "jinja2", "matplotlib", "msgspec", "narwhals",
-    "numpy", "orjson", "pandas", "platformdirs", "polars", "pyarrow", "pydantic", "requests", "requests_cache",
-    "sqlite3", "starlette", "tqdm", "urllib3", "uvicorn",
+    "IPython", "duckdb", "emoji", "fastapi", "httpx", "ipywidgets", "jinja2", "keyring", "matplotlib", "msgspec",
+    "narwhals", "numpy", "orjson", "pandas", "platformdirs", "polars", "pyarrow", "pydantic", "requests",
+    "requests_cache", "sqlite3", "starlette", "tqdm", "urllib3", "uvicorn",
 }  # fmt: skip
 
 
@@ -40,6 +40,7 @@ def graph() -> grimp.ImportGraph:
         ("-c", "import p2p_analytics; dir(p2p_analytics)"),
         ("-m", "p2p_analytics", "--help"),
         ("-m", "p2p_analytics", "demo", "--help"),
+        ("-m", "p2p_analytics", "login", "--help"),
         ("-m", "p2p_analytics", "--version"),
     ],
 )
