@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -12,8 +13,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Match
 
-from p2p_analytics.sandbox import rules, wire
+from p2p_analytics.sandbox import openapi, rules, wire
 from p2p_analytics.sandbox.account import Account
+from p2p_analytics.sandbox.dialects import Dialect
 from p2p_analytics.sandbox.errors import InvalidParameterError, MethodError, NotFoundError, RefusalError
 from p2p_analytics.sandbox.exchange import Exchange
 from p2p_analytics.sandbox.gate import DATA_HEADERS, Gate, answer, header
@@ -24,9 +26,10 @@ from p2p_analytics.sandbox.writing import Writing
 from p2p_analytics.vocabulary import Scope
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from starlette.types import ASGIApp
 
-    from p2p_analytics.sandbox.dialects import Dialect
     from p2p_analytics.sandbox.store import Payment, Person, Store
     from p2p_analytics.sandbox.tokens import Caller, Tokens
 
@@ -61,6 +64,7 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
     app.add_api_route(f"{prefix}/payments", writing.create, methods=["POST"], dependencies=entering)
     app.add_api_route(f"{prefix}/payments/{{payment_id}}", writing.resolve, methods=["PUT"], dependencies=entering)
     _add_pages(app, store, tokens, base_url, strict_redirect=strict_redirect)
+    app.add_api_route(openapi.PATH, _description(base_url, dialect or Dialect()), methods=_READING)
     app.add_exception_handler(RefusalError, _refuse)
     app.add_exception_handler(HTTPException, _refuse_http)
     app.add_exception_handler(ClientDisconnect, _refuse_cut)
@@ -78,7 +82,7 @@ def _add_pages(app: FastAPI, store: Store, tokens: Tokens, base_url: str, *, str
         ("GET", "/oauth/authorize", authorization.start),
         ("POST", "/oauth/sign-in", authorization.sign_in),
         ("POST", "/oauth/consent", authorization.consent),
-        ("POST", "/oauth/access_token", Exchange(store, tokens).answer),
+        ("POST", openapi.EXCHANGE_PATH, Exchange(store, tokens).answer),
         ("GET", "/account", account.home),
         ("GET", "/account/sign-in", account.entrance),
         ("POST", "/account/sign-in", account.sign_in),
@@ -182,6 +186,19 @@ class _Service:
     def _people_in(self, payments: list[Payment]) -> dict[int, Person]:
         ids = {one for payment in payments for one in (payment.actor_id, payment.target_user_id) if one is not None}
         return self._store.people_by_id(ids)
+
+
+def _description(base_url: str, dialect: Dialect) -> Callable[[], Awaitable[Response]]:
+    """Return the endpoint of the service's description, which is put together when it is first asked for."""
+
+    @functools.cache
+    def written() -> bytes:
+        return wire.encode(openapi.describe(base_url, dialect))
+
+    async def answer() -> Response:
+        return Response(written(), headers=DATA_HEADERS, media_type="application/json")
+
+    return answer
 
 
 def _data(data: wire.Json) -> Response:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import orjson
 
@@ -18,6 +18,7 @@ from p2p_analytics.sandbox.store import Spelling
 from p2p_analytics.vocabulary import Medium
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,13 @@ class Dialect:
     """How the parts of an answer are written, by the document."""
 
     name: str = "documented"
+    # The JSON Schemas of what the methods below return.
+    schemas: ClassVar[dict[str, dict[str, Any]]] = {
+        "amount": {"type": "number", "description": "Currency units; negative for a charge."},
+        "balance": {"type": ["number", "null"]},
+        "datetime": {"type": "string", "pattern": rf"^{_SECOND}(?:\.[0-9]{{6}}|Z)?$", "description": "UTC."},
+        "medium": {"type": "string", "enum": [medium.value for medium in Medium]},
+    }
 
     def amount(self, cents: int) -> orjson.Fragment:
         """Return an amount as a number; a charge's is negative."""
@@ -61,6 +69,12 @@ class _Observed(Dialect):
 
     name: str = "observed"
     application: str = ""
+    schemas: ClassVar[dict[str, dict[str, Any]]] = {
+        "amount": {"type": "number", "minimum": 0, "description": "Currency units, without a sign."},
+        "balance": {"type": ["string", "null"], "pattern": r"^-?[0-9]+\.[0-9]{2}$"},
+        "datetime": {"type": "string", "pattern": rf"^{_SECOND}(?:\.[0-9]{{6}})?$", "description": "UTC."},
+        "medium": {"type": "string", "description": "A channel, or the name of the application that paid."},
+    }
 
     def amount(self, cents: int) -> orjson.Fragment:
         return orjson.Fragment(format_cents(abs(cents)))

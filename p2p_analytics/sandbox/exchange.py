@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from p2p_analytics.sandbox.store import Store
     from p2p_analytics.sandbox.tokens import Issued, Tokens
 
-_GRANTS: Final = {"authorization_code": "code", "refresh_token": "refresh_token"}
+GRANTS: Final = {"authorization_code": "code", "refresh_token": "refresh_token"}
 _NAMES: Final = ("client_id", "client_secret")
 
 
@@ -92,10 +92,10 @@ def _kind(given: rules.Parameters) -> str:
     """Return what is to be exchanged; clients leave the grant type out where the rest tells it."""
     grant_type = given.one("grant_type")
     if grant_type is not None:
-        if grant_type not in _GRANTS:
-            raise GrantTypeError(f"grant_type must be {' or '.join(_GRANTS)}.")
-        return _GRANTS[grant_type]
-    kinds = [name for name in _GRANTS.values() if given.one(name) is not None]
+        if grant_type not in GRANTS:
+            raise GrantTypeError(f"grant_type must be {' or '.join(GRANTS)}.")
+        return GRANTS[grant_type]
+    kinds = [name for name in GRANTS.values() if given.one(name) is not None]
     if len(kinds) > 1:
         raise InvalidParameterError("Give code or refresh_token, not both, or say which with grant_type.")
     if not kinds:

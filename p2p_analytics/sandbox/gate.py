@@ -21,7 +21,7 @@ LARGEST_BODY: Final = 64 * 1024
 # For its owner's eyes, so no shared cache keeps it; and it is JSON, whatever a browser thinks that it looks like.
 DATA_HEADERS: Final = {"Cache-Control": "private", "X-Content-Type-Options": "nosniff"}
 _MOST_SEEN: Final = 100_000
-_PAGES: Final = ("/oauth/", "/account")
+_PAGES: Final = ("/oauth/", "/account", "/sandbox/")
 _LIKE_A_TOKEN: Final = re.compile(r"[\w-]{32,}", re.ASCII)
 _OWN_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 

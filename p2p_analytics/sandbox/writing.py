@@ -8,7 +8,7 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annota
 from starlette.responses import Response
 
 from p2p_analytics.sandbox import bodies, orders, rules, wire
-from p2p_analytics.sandbox.gate import header
+from p2p_analytics.sandbox.gate import DATA_HEADERS, header
 from p2p_analytics.vocabulary import Scope
 
 if TYPE_CHECKING:
@@ -62,4 +62,4 @@ def _entered(request: Request) -> _Entered:
 
 
 def _answer(data: wire.Json) -> Response:
-    return Response(wire.encode({"data": data}), media_type="application/json")
+    return Response(wire.encode({"data": data}), headers=DATA_HEADERS, media_type="application/json")
