@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 GRANTS: Final = {"authorization_code": "code", "refresh_token": "refresh_token"}
 _NAMES: Final = ("client_id", "client_secret")
+_KNOWN: Final = frozenset({*_NAMES, *GRANTS.values(), "grant_type", "redirect_uri"})
 
 
 class Exchange:
@@ -125,9 +126,10 @@ def _json_pairs(body: bytes) -> list[tuple[str, str]]:
         found = None
     if not isinstance(found, dict):
         raise InvalidParameterError("The body is no JSON object.")
-    if any(not isinstance(value, str | int | None) or isinstance(value, bool) for value in found.values()):
+    given = {name: value for name, value in found.items() if name in _KNOWN and value is not None}
+    if any(not isinstance(value, str | int) or isinstance(value, bool) for value in given.values()):
         raise InvalidParameterError("The body's JSON holds something else than texts.")
-    return bodies.whole([(name, str(value)) for name, value in found.items() if value is not None])
+    return bodies.whole([(name, str(value)) for name, value in given.items()])
 
 
 def _basic(value: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@ The pages of the authorization are for people and not in it, but for their addre
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,7 +32,7 @@ from p2p_analytics.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from p2p_analytics.sandbox.dialects import Dialect
 
@@ -168,27 +169,25 @@ class _Spoken:
         summary = "Pay, or with a negative amount charge, a user, an email address or a US phone number."
         return {
             **_head(CREATE_PAYMENT, summary),
-            "requestBody": _body(shapes.payment_body(json=False), shapes.payment_body(json=True)),
+            "requestBody": _body(shapes.payment_body),
             "responses": self._responses(shapes.data(shapes.CREATED), (*_GATE, *_TOKEN, *_CREATE)),
         }
 
     def resolving(self) -> Schema:
-        body = shapes.resolution_body()
         return {
             **_head(RESOLVE_PAYMENT, "Approve or deny a request that one received, or cancel what one made."),
             "parameters": [_path_parameter("payment_id")],
-            "requestBody": _body(body, body),
+            "requestBody": _body(shapes.resolution_body),
             "responses": self._responses(shapes.data(ref("Payment")), (*_GATE, *_TOKEN, *_RESOLVE)),
         }
 
     def exchanging(self) -> Schema:
-        body = shapes.exchange_body(GRANTS)
         return {
             "operationId": "exchange",
             "summary": "Turn a code or a refresh token into tokens that last 60 days.",
             "description": "client_id and client_secret may be in an Authorization header of the kind Basic instead.",
             "security": [],
-            "requestBody": _body(body, body),
+            "requestBody": _body(functools.partial(shapes.exchange_body, GRANTS)),
             "responses": self._responses(shapes.TOKENS, (*_GATE, *_EXCHANGE), headers=_NOT_KEPT),
         }
 
@@ -229,12 +228,12 @@ def _path_parameter(name: str) -> Schema:
     return {"name": name, "in": "path", "required": True, "description": _ID_OF[name], "schema": shapes.USER_ID}
 
 
-def _body(form: Schema, json: Schema) -> Schema:
-    kinds = {"application/x-www-form-urlencoded": form, "multipart/form-data": form, "application/json": json}
+def _body(schema: Callable[..., Schema]) -> Schema:
+    kinds = {"application/x-www-form-urlencoded": False, "multipart/form-data": False, "application/json": True}
     return {
         "required": True,
         "description": "The same parameters may be in the query.",
-        "content": {kind: {"schema": schema} for kind, schema in kinds.items()},
+        "content": {kind: {"schema": schema(json=json)} for kind, json in kinds.items()},
     }
 
 

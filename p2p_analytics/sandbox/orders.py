@@ -27,7 +27,9 @@ _Word = TypeVar("_Word", bound=StrEnum)
 LARGEST_PAYMENT_CENTS: Final = 100_000_000
 LONGEST_NOTE: Final = 2_000
 LONGEST_EMAIL: Final = 254
-EMAIL: Final = re.compile(r'[^\s@,;<>"\x00-\x1f\x7f]+@[^\s@,;<>"\x00-\x1f\x7f]+\.[^\s@,;<>".\x00-\x1f\x7f]+')
+# Controls and U+FEFF are named, because not everybody's \s has the same of them.
+_WORD: Final = r'[^\s@,;<>"\x00-\x1f\x7f-\x9f\ufeff]'
+EMAIL: Final = re.compile(rf"{_WORD}+@{_WORD}+\.{_WORD.replace('@', '@.')}+")
 # A plus that was not percent-encoded arrives as a space.
 PHONE: Final = re.compile(r"(?:[+ ]?1[ .-]?)?\(?([2-9]\d\d)\)?[ .-]{0,2}(\d{3})[ .-]?(\d{4})", re.ASCII)
 
