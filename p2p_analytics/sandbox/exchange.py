@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from p2p_analytics.sandbox.store import Store
     from p2p_analytics.sandbox.tokens import Issued, Tokens
 
+NOT_KEPT: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 GRANTS: Final = {"authorization_code": "code", "refresh_token": "refresh_token"}
 _NAMES: Final = ("client_id", "client_secret")
 _KNOWN: Final = frozenset({*_NAMES, *GRANTS.values(), "grant_type", "redirect_uri"})
@@ -57,8 +58,7 @@ class Exchange:
                 "refresh_token": issued.refresh_token,
             }
         )
-        headers = {"Cache-Control": "no-store", "Pragma": "no-cache"}
-        return Response(body, headers=headers, media_type="application/json")
+        return Response(body, headers=NOT_KEPT, media_type="application/json")
 
     def _issue(self, given: rules.Parameters) -> Issued:
         client_id, secret = (given.required(name) for name in _NAMES)

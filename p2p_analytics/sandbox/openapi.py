@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.sandbox import errors, shapes
-from p2p_analytics.sandbox.exchange import GRANTS
+from p2p_analytics.sandbox.exchange import GRANTS, NOT_KEPT
+from p2p_analytics.sandbox.gate import DATA_HEADERS
 from p2p_analytics.sandbox.pages import PLAIN_WORDS
 from p2p_analytics.sandbox.shapes import Schema, ref
 from p2p_analytics.vocabulary import (
@@ -40,7 +42,7 @@ PATH: Final = "/sandbox/openapi.json"
 EXCHANGE_PATH: Final = "/oauth/access_token"
 
 _Refusals = tuple[type[errors.RefusalError], ...]
-_GATE: Final[_Refusals] = (errors.InvalidParameterError, errors.WrongHostError, errors.TooLargeError)
+_ALWAYS: Final[_Refusals] = (errors.InvalidParameterError, errors.WrongHostError, errors.TooLargeError)
 _TOKEN: Final[_Refusals] = (
     errors.NoTokenError, errors.InvalidTokenError, errors.ExpiredTokenError, errors.DeletedTokenError,
     errors.RevokedTokenError, errors.MissingScopeError,
@@ -49,6 +51,7 @@ _CREATE: Final[_Refusals] = (
     errors.MissingArgumentError, errors.NoRecipientError, errors.NoteError, errors.AmountError,
     errors.AmountTooLargeError, errors.SelfPaymentError, errors.OutcomeAmountError,
 )  # fmt: skip
+_FIND: Final[_Refusals] = (errors.NotFoundError,)
 _RESOLVE: Final[_Refusals] = (
     errors.MissingArgumentError, errors.NotFoundError, errors.RoleError, errors.StateError,
     errors.InsufficientFundsError,
@@ -60,139 +63,135 @@ _EXCHANGE: Final[_Refusals] = (
 )  # fmt: skip
 _TOO_MANY: Final = (429, "277", "Too many requests: wait as many seconds as Retry-After says.")
 
-_ID_OF: Final = {"user_id": "The id of a user.", "payment_id": "The id of a payment."}
-_QUERY: Final[dict[str, Schema]] = {
-    "limit": {
-        "description": f"The most items of a page; above {PAGE_SIZE_MAXIMUM} it is {PAGE_SIZE_MAXIMUM}.",
-        "schema": {"type": "integer", "minimum": 1, "default": PAGE_SIZE_DEFAULT},
-    },
-    "action": {"description": "Only payments, or only charges.", "schema": shapes.words(Action)},
-    "actor": {
-        "description": "Only what these users started.",
-        "schema": {"type": "array", "items": shapes.USER_ID},
-        "style": "form",
-        "explode": False,
-    },
-    "status": {
-        "description": "Only what is in one of these states.",
-        "schema": {"type": "array", "items": shapes.words(Status)},
-        "style": "form",
-        "explode": False,
-    },
-    "after": {"description": "Only what was made after this.", "schema": shapes.MOMENT},
-    "before": {"description": "Only what was made before this.", "schema": shapes.MOMENT},
-}
+
+def _in_query(name: str, description: str, schema: Schema) -> Schema:
+    # Several values are one text with commas between them.
+    several = {"style": "form", "explode": False} if schema["type"] == "array" else {}
+    given = {"name": name, "in": "query", "description": description, "allowEmptyValue": True}
+    return {**given, **several, "schema": schema}
+
+
+_LIMIT: Final = _in_query(
+    "limit",
+    f"The most items of a page; above {PAGE_SIZE_MAXIMUM} it is {PAGE_SIZE_MAXIMUM}.",
+    {"type": "integer", "minimum": 1, "default": PAGE_SIZE_DEFAULT},
+)
+_PAYMENTS_QUERY: Final = (
+    _in_query("action", "Only payments, or only charges.", shapes.words(Action)),
+    _in_query("actor", "Only what these users started.", {"type": "array", "items": shapes.ID}),
+    _in_query("status", "Only what is in one of these states.", {"type": "array", "items": shapes.words(Status)}),
+    _LIMIT,
+    _in_query("after", "Only what was made after this.", shapes.MOMENT),
+    _in_query("before", "Only what was made before this.", shapes.MOMENT),
+)
 # In a list of friends the bounds are user ids, and the next links use `after`.
 _BOUND: Final[Schema] = {"type": "string", "pattern": "^[0-9]+$"}
-_FRIENDS_QUERY: Final[dict[str, Schema]] = {
-    "limit": _QUERY["limit"],
-    "before": {"description": "Only user ids less than this.", "schema": _BOUND},
-    "after": {"description": "Only user ids greater than this.", "schema": _BOUND},
+_FRIENDS_QUERY: Final = (
+    _in_query("before", "Only user ids less than this.", _BOUND),
+    _in_query("after", "Only user ids greater than this.", _BOUND),
+    _LIMIT,
+)
+_MORE: Final[dict[int, tuple[str, Schema]]] = {
+    401: ("WWW-Authenticate", {"type": "string"}),
+    429: ("Retry-After", {"type": "integer", "minimum": 0}),
 }
-_OWNER_ONLY: Final = {"Cache-Control": "private", "X-Content-Type-Options": "nosniff"}
-_NOT_KEPT: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 
 
 def describe(base_url: str, dialect: Dialect) -> dict[str, Any]:
     """Return the OpenAPI document of the service at `base_url`, as an object to be written as JSON."""
-    spoken = _Spoken(dialect)
-    paths: dict[str, dict[str, Any]] = {}
-    for endpoint, path, operation in (
-        (ME, ME.path, spoken.reading(ME, shapes.data(shapes.ME), "Read one's own profile.")),
-        (
-            USER,
-            USER.at("{user_id}"),
-            spoken.reading(USER, shapes.data(ref("User")), "Read a user's profile.", key="user_id"),
-        ),
-        (
-            FRIENDS,
-            FRIENDS.at("{user_id}"),
-            spoken.reading(
-                FRIENDS, shapes.page("Friend"), "List a user's friends by id.", key="user_id", query=_FRIENDS_QUERY
-            ),
-        ),
-        (
-            PAYMENTS,
-            PAYMENTS.path,
-            spoken.reading(
-                PAYMENTS, shapes.page("ListedPayment"), "List one's payments and charges, newest first.", query=_QUERY
-            ),
-        ),
-        (
-            PAYMENT,
-            PAYMENT.at("{payment_id}"),
-            spoken.reading(PAYMENT, shapes.data(ref("Payment")), "Read a payment that one may see.", key="payment_id"),
-        ),
-        (CREATE_PAYMENT, CREATE_PAYMENT.path, spoken.creating()),
-        (RESOLVE_PAYMENT, RESOLVE_PAYMENT.at("{payment_id}"), spoken.resolving()),
-    ):
-        paths.setdefault(path, {})[endpoint.method.lower()] = operation
-    paths[EXCHANGE_PATH] = {"post": spoken.exchanging()}
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Peer-to-peer payments: the sandbox",
-            "version": VERSION_PATH.removeprefix("/v"),
-            "description": (
-                f"What the service answers on this machine, in the dialect {dialect.name!r}. HEAD works wherever GET "
-                "does. Blank and unknown parameters are ignored; one that is given twice is refused. "
-                f"The pages for a browser begin at {AUTHORIZE.path} and /account."
+    told = _Operations(dialect)
+    user, payment = _in_path("user_id", "The id of a user."), _in_path("payment_id", "The id of a payment.")
+    paths = {
+        ME.path: {"get": told.one(ME, "Read one's own profile.", shapes.data(shapes.ME))},
+        USER.at("{user_id}"): {
+            "get": told.one(USER, "Read a user's profile.", shapes.data(ref("User")), _FIND, [user]),
+        },
+        FRIENDS.at("{user_id}"): {
+            "get": told.one(
+                FRIENDS, "List a user's friends by id.", shapes.page("Friend"), _FIND, [user, *_FRIENDS_QUERY]
             ),
         },
+        PAYMENTS.path: {
+            "get": told.one(
+                PAYMENTS, "List one's payments, newest first.", shapes.page("ListedPayment"), (), _PAYMENTS_QUERY
+            ),
+            "post": told.one(
+                CREATE_PAYMENT,
+                "Pay, or with a negative amount charge, a user, an email address or a US phone number.",
+                shapes.data(shapes.CREATED),
+                _CREATE,
+                body=shapes.payment_body,
+            ),
+        },
+        PAYMENT.at("{payment_id}"): {
+            "get": told.one(PAYMENT, "Read a payment that one may see.", shapes.data(ref("Payment")), _FIND, [payment]),
+            "put": told.one(
+                RESOLVE_PAYMENT,
+                "Approve or deny a request that one received, or cancel what one made.",
+                shapes.data(ref("Payment")),
+                _RESOLVE,
+                [payment],
+                body=shapes.resolution_body,
+            ),
+        },
+        EXCHANGE_PATH: {"post": told.exchange()},
+    }
+    about = (
+        f"What the service answers on this machine, in the dialect {dialect.name!r}. HEAD works wherever GET does. "
+        "Blank and unknown parameters are ignored; one that is given twice is refused. "
+        f"The pages for a browser begin at {AUTHORIZE.path} and /account."
+    )
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "The sandbox", "version": VERSION_PATH.removeprefix("/v"), "description": about},
         "servers": [{"url": base_url}],
         "paths": paths,
         "components": {"schemas": shapes.answers(dialect), "securitySchemes": _security_schemes(base_url)},
     }
 
 
-class _Spoken:
+class _Operations:
     """The operations, in one dialect."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
 
-    def reading(
-        self, endpoint: Endpoint, answer: Schema, summary: str, *, key: str = "", query: dict[str, Schema] | None = None
+    def one(  # noqa: PLR0913 - each is one part of an operation
+        self,
+        endpoint: Endpoint,
+        summary: str,
+        answer: Schema,
+        refusals: _Refusals = (),
+        parameters: Iterable[Schema] = (),
+        *,
+        body: Callable[..., Schema] | None = None,
     ) -> Schema:
-        parameters = [_path_parameter(key)] if key else []
-        parameters += [
-            {"name": name, "in": "query", "allowEmptyValue": True, **of} for name, of in (query or {}).items()
-        ]
-        found = (errors.NotFoundError,) if key else ()
+        """Return the operation of a documented endpoint."""
+        assert endpoint.scope is not None  # noqa: S101 - the pages alone have none
+        optional = ", ".join(endpoint.optional_scopes)
         return {
-            **_head(endpoint, summary),
-            "parameters": parameters,
-            "responses": self._responses(answer, (*_GATE, *_TOKEN, *found)),
+            "operationId": endpoint.method.lower() + re.sub(r"\W+", "_", endpoint.path).rstrip("_"),
+            "summary": summary,
+            **({"description": f"Optional scopes: {optional}."} if optional else {}),
+            "security": [{"oauth": [endpoint.scope.value]}, {TOKEN_PARAMETER: [endpoint.scope.value]}],
+            "parameters": list(parameters),
+            **({} if body is None else {"requestBody": _body(body)}),
+            "responses": self._responses(answer, (*_ALWAYS, *_TOKEN, *refusals)),
         }
 
-    def creating(self) -> Schema:
-        summary = "Pay, or with a negative amount charge, a user, an email address or a US phone number."
+    def exchange(self) -> Schema:
+        """Return the operation that the document names the server-side flow for, and does not show."""
         return {
-            **_head(CREATE_PAYMENT, summary),
-            "requestBody": _body(shapes.payment_body),
-            "responses": self._responses(shapes.data(shapes.CREATED), (*_GATE, *_TOKEN, *_CREATE)),
-        }
-
-    def resolving(self) -> Schema:
-        return {
-            **_head(RESOLVE_PAYMENT, "Approve or deny a request that one received, or cancel what one made."),
-            "parameters": [_path_parameter("payment_id")],
-            "requestBody": _body(shapes.resolution_body),
-            "responses": self._responses(shapes.data(ref("Payment")), (*_GATE, *_TOKEN, *_RESOLVE)),
-        }
-
-    def exchanging(self) -> Schema:
-        return {
-            "operationId": "exchange",
+            "operationId": "post_oauth_access_token",
             "summary": "Turn a code or a refresh token into tokens that last 60 days.",
             "description": "client_id and client_secret may be in an Authorization header of the kind Basic instead.",
             "security": [],
             "requestBody": _body(functools.partial(shapes.exchange_body, GRANTS)),
-            "responses": self._responses(shapes.TOKENS, (*_GATE, *_EXCHANGE), headers=_NOT_KEPT),
+            "responses": self._responses(shapes.TOKENS, (*_ALWAYS, *_EXCHANGE), headers=NOT_KEPT),
         }
 
     def _responses(
-        self, answer: Schema, refusals: Iterable[type[errors.RefusalError]], *, headers: dict[str, str] = _OWNER_ONLY
+        self, answer: Schema, refusals: Iterable[type[errors.RefusalError]], *, headers: dict[str, str] = DATA_HEADERS
     ) -> Schema:
         told: dict[int, list[tuple[str, str]]] = {}
         known = [(one.status, one.code, (inspect.getdoc(one) or "").partition("\n")[0]) for one in refusals]
@@ -202,30 +201,12 @@ class _Spoken:
         for status, codes in sorted(told.items()):
             names = dict.fromkeys(self._dialect.code(code) for code, _ in codes)
             meaning = " ".join(f"{code}: {text}" for code, text in codes)
-            responses[str(status)] = _response(meaning, shapes.error(names), _OWNER_ONLY, more=_MORE.get(status))
+            responses[str(status)] = _response(meaning, shapes.error(names), DATA_HEADERS, more=_MORE.get(status))
         return responses
 
 
-_MORE: Final[dict[int, tuple[str, Schema]]] = {
-    401: ("WWW-Authenticate", {"type": "string"}),
-    429: ("Retry-After", {"type": "integer", "minimum": 0}),
-}
-
-
-def _head(endpoint: Endpoint, summary: str) -> Schema:
-    assert endpoint.scope is not None  # noqa: S101 - the pages alone have none
-    name = endpoint.path.replace("/", "_").replace("{", "").replace("}", "")
-    optional = ", ".join(endpoint.optional_scopes)
-    return {
-        "operationId": endpoint.method.lower() + name,
-        "summary": summary,
-        **({"description": f"Optional scopes: {optional}."} if optional else {}),
-        "security": [{"oauth": [endpoint.scope.value]}, {TOKEN_PARAMETER: [endpoint.scope.value]}],
-    }
-
-
-def _path_parameter(name: str) -> Schema:
-    return {"name": name, "in": "path", "required": True, "description": _ID_OF[name], "schema": shapes.USER_ID}
+def _in_path(name: str, description: str) -> Schema:
+    return {"name": name, "in": "path", "required": True, "description": description, "schema": shapes.ID}
 
 
 def _body(schema: Callable[..., Schema]) -> Schema:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.money import to_units
+from p2p_analytics.sandbox import rules
 from p2p_analytics.sandbox.orders import EMAIL, LARGEST_PAYMENT_CENTS, LONGEST_EMAIL, LONGEST_NOTE, PHONE
-from p2p_analytics.sandbox.rules import ID, INSTANT
 from p2p_analytics.vocabulary import (
     EMBEDDED_USER_FIELDS,
     FRIEND_FIELDS,
@@ -72,9 +72,9 @@ TEXT: Final[Schema] = {"type": "string"}
 _URL: Final[Schema] = {"type": "string", "format": "uri"}
 _MAYBE: Final[Schema] = {"type": ["string", "null"]}
 
-USER_ID: Final = like(ID, "145434160922624933")
+ID: Final = like(rules.ID, "145434160922624933")
 MOMENT: Final = like(
-    INSTANT,
+    rules.INSTANT,
     "2024-05-31T18:30:00Z",
     description="A datetime, in UTC where it names no zone, or a date, which is its first moment. It must exist.",
 )
@@ -114,7 +114,7 @@ def answers(dialect: Dialect) -> dict[str, Schema]:
         "description": "The next page, without the token; null on the last.",
     }
     return {
-        "Id": like(ID, "145434160922624933"),
+        "Id": ID,
         "Amount": spoken["amount"],
         "Balance": spoken["balance"] | {"description": "With the scope access_balance; else null."},
         "Datetime": spoken["datetime"],
@@ -177,7 +177,7 @@ _AMOUNT_NUMBER: Final[Schema] = {
 _GIVEN: Final[Schema] = {"type": "string", "pattern": r"[^\s\x1c-\x1f\x85]"}
 _NOTE: Final[Schema] = _GIVEN | {"maxLength": LONGEST_NOTE}
 _ADDRESSES: Final[dict[str, tuple[Schema, Schema]]] = {
-    "user_id": (USER_ID, {"type": "integer", "minimum": 1, "maximum": 2**63 - 1}),
+    "user_id": (ID, {"type": "integer", "minimum": 1, "maximum": 2**63 - 1}),
     "email": (like(EMAIL, "sam@example.com", maxLength=LONGEST_EMAIL), {}),
     "phone": (like(PHONE, "15555550123"), {"type": "integer", "minimum": 2_000_000_000, "maximum": 9_999_999_999}),
 }
