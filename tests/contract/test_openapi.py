@@ -46,6 +46,18 @@ def description(server: SandboxServer) -> Any:
     return response.json()
 
 
+def test_where_it_is_served(server: SandboxServer) -> None:
+    """At the origin and not below /v1, by GET and HEAD; the service's own requests are counted apart from it."""
+    origin, before = server.base_url.removesuffix("/v1"), len(server.requests)
+    address = f"{origin}/sandbox/openapi.json"
+    assert requests.head(address, timeout=10).status_code == 200
+    refused = requests.post(address, timeout=10)
+    assert (refused.status_code, refused.headers["Allow"]) == (405, "GET, HEAD")
+    assert refused.json().keys() == {"error"}
+    assert len(server.requests) == before
+    assert requests.get(f"{server.base_url}/sandbox/openapi.json", timeout=10).status_code in (400, 404)
+
+
 def schema_of(description: Any, name: str) -> Any:
     """Return a schema of the description by its name."""
     return description["components"]["schemas"][name]
