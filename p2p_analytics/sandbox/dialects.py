@@ -34,6 +34,13 @@ class Dialect:
         "medium": {"type": "string", "enum": [medium.value for medium in Medium]},
     }
 
+    # Fields beside the document's, with what they hold: of the user in /me, and of each target.
+    more: ClassVar[dict[str, dict[str, Any]]] = {"me": {}, "target": {}}
+
+    def about(self, text: str) -> str:
+        """Return a bio."""
+        return text
+
     def amount(self, cents: int) -> orjson.Fragment:
         """Return an amount as a number; a charge's is negative."""
         # The digits go into the JSON as they are: no binary float on the way.
@@ -65,7 +72,7 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class _Observed(Dialect):
-    """How real answers looked: text for a balance, a number for a code, sizes without a sign, never a Z."""
+    """How real answers looked: a balance as text, a code as a number, no sign, no Z, a blank bio, and more fields."""
 
     name: str = "observed"
     application: str = ""
@@ -75,6 +82,14 @@ class _Observed(Dialect):
         "datetime": {"type": "string", "pattern": rf"^{_SECOND}(?:\.[0-9]{{6}})?$", "description": "UTC."},
         "medium": {"type": "string", "description": "A channel, or the name of the application that paid."},
     }
+
+    more: ClassVar[dict[str, dict[str, Any]]] = {
+        "me": {"friend_request": {"status": None}, "trust_request": {"status": None}},
+        "target": {"merchant": None, "redeemable_target": None},
+    }
+
+    def about(self, text: str) -> str:
+        return text or " "
 
     def amount(self, cents: int) -> orjson.Fragment:
         return orjson.Fragment(format_cents(abs(cents)))

@@ -29,7 +29,8 @@ _Word = TypeVar("_Word", bound=StrEnum)
 
 MOST_COMBINATIONS: Final = 64  # of an actor, an action and a status: each is a search of its own
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-ID: Final = re.compile(r"[1-9]\d{0,18}", re.ASCII)
+# Ids fit 63 bits; a pattern can say so in short up to 92 * 10**17, and no greater one is given out.
+ID: Final = re.compile(r"[1-9]\d{0,17}|[1-8]\d{18}|9[01]\d{17}", re.ASCII)
 _WHOLE: Final = re.compile(r"[+ ]?\d{1,4000}", re.ASCII)
 INSTANT: Final = re.compile(
     r"(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))"
@@ -158,7 +159,7 @@ def instant_us(name: str, text: str) -> int:
 
 def identifier(text: str) -> int:
     """Return the id in a path; what cannot be an id belongs to nothing."""
-    if not ID.fullmatch(text) or int(text) > LARGEST:
+    if not ID.fullmatch(text):
         raise NotFoundError("Resource not found.")
     return int(text)
 

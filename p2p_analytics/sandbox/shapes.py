@@ -113,15 +113,17 @@ def answers(dialect: Dialect) -> dict[str, Schema]:
         "type": ["string", "null"],
         "description": "The next page, without the token; null on the last.",
     }
+    more = {name: {"const": value} for fields in dialect.more.values() for name, value in fields.items()}
     return {
         "Id": ID,
         "Amount": spoken["amount"],
         "Balance": spoken["balance"] | {"description": "With the scope access_balance; else null."},
         "Datetime": spoken["datetime"],
         "User": closed(USER_FIELDS, user),
+        "CurrentUser": closed([*USER_FIELDS, *dialect.more["me"]], user | more),
         "Friend": closed(FRIEND_FIELDS, user),
         "EmbeddedUser": closed(EMBEDDED_USER_FIELDS, user),
-        "Target": closed(TARGET_FIELDS, target),
+        "Target": closed([*TARGET_FIELDS, *dialect.more["target"]], target | more),
         "Payment": closed(PAYMENT_FIELDS, payment),
         "Refund": closed(PAYMENT_FIELDS, payment | {"refund": {"type": "null"}}),
         "ListedPayment": closed(LISTED_PAYMENT_FIELDS, payment),
@@ -140,7 +142,7 @@ def page(item: str) -> Schema:
     return closed(["pagination", "data"], {"pagination": ref("Pagination"), "data": items})
 
 
-ME: Final = closed(["balance", "user"], {"balance": ref("Balance"), "user": ref("User")})
+ME: Final = closed(["balance", "user"], {"balance": ref("Balance"), "user": ref("CurrentUser")})
 CREATED: Final = closed(["balance", "payment"], {"balance": ref("Balance"), "payment": ref("Payment")})
 TOKENS: Final = closed(
     [TOKEN_PARAMETER, "expires_in", "token_type", "user", "balance", "refresh_token"],
@@ -148,7 +150,7 @@ TOKENS: Final = closed(
         TOKEN_PARAMETER: TEXT,
         "expires_in": {"const": SERVER_TOKEN_SECONDS},
         "token_type": {"const": "bearer"},
-        "user": or_null(ref("User")),
+        "user": or_null(ref("CurrentUser")),
         "balance": ref("Balance"),
         "refresh_token": TEXT,
     },
@@ -173,11 +175,11 @@ _AMOUNT: Final[Schema] = {
 _AMOUNT_NUMBER: Final[Schema] = {
     "type": "number", "multipleOf": 0.01, "minimum": -_LARGEST, "maximum": _LARGEST, "not": {"const": 0},
 }  # fmt: skip
-# Not blank: Python knows some more blanks than a schema's \s.
-_GIVEN: Final[Schema] = {"type": "string", "pattern": r"[^\s\x1c-\x1f\x85]"}
+_BLANKS: Final = r"\s\x1c-\x1f\x85"  # Python knows some more than a schema's \s
+_GIVEN: Final[Schema] = {"type": "string", "pattern": f"[^{_BLANKS}]"}
 _NOTE: Final[Schema] = _GIVEN | {"maxLength": LONGEST_NOTE}
 _ADDRESSES: Final[dict[str, tuple[Schema, Schema]]] = {
-    "user_id": (ID, {"type": "integer", "minimum": 1, "maximum": 2**63 - 1}),
+    "user_id": (ID, {"type": "integer", "minimum": 1, "maximum": 92 * 10**17 - 1}),
     "email": (like(EMAIL, "sam@example.com", maxLength=LONGEST_EMAIL), {}),
     "phone": (like(PHONE, "15555550123"), {"type": "integer", "minimum": 2_000_000_000, "maximum": 9_999_999_999}),
 }
@@ -225,7 +227,7 @@ def _token(*, json: bool) -> Schema:
 
 
 def _blank(*, json: bool) -> Schema:
-    return {"type": ["string", "null"] if json else "string", "maxLength": 0}
+    return {"type": ["string", "null"] if json else "string", "pattern": f"^[{_BLANKS}]*$"}
 
 
 def _blank_or(schema: Schema, *, json: bool) -> Schema:

@@ -43,7 +43,7 @@ def second(microseconds: int) -> str:
 
 def me(user: Json, balance_cents: int | None) -> Json:
     """Return the current-user envelope's data."""
-    return {"balance": _balance(balance_cents), "user": user}
+    return {"balance": _balance(balance_cents), "user": {**user, **SPOKEN.get().more["me"]}}
 
 
 def user(person: Person, *, with_email: bool, with_phone: bool, is_friend: bool | None, friends_count: int) -> Json:
@@ -56,7 +56,7 @@ def user(person: Person, *, with_email: bool, with_phone: bool, is_friend: bool 
         "display_name": person.display_name,
         "date_joined": second(person.joined_us),
         "profile_picture_url": person.profile_picture_url,
-        "about": person.about,
+        "about": SPOKEN.get().about(person.about),
         "email": person.email if with_email else None,
         "phone": person.phone if with_phone else None,
         "is_friend": is_friend,
@@ -68,7 +68,7 @@ def friend(person: Person) -> Json:
     """Return an item of a friends list."""
     return {
         "username": person.username,
-        "about": person.about,
+        "about": SPOKEN.get().about(person.about),
         "last_name": person.last_name,
         "display_name": person.display_name,
         "first_name": person.first_name,
@@ -135,6 +135,7 @@ def _target(payment: Payment, people: Mapping[int, Person]) -> Json:
         "email": None if hidden else payment.target_email,
         "phone": payment.target_phone,
         "user": None if payment.target_user_id is None else _embedded(people[payment.target_user_id]),
+        **SPOKEN.get().more["target"],
     }
 
 
@@ -144,7 +145,7 @@ def _embedded(person: Person) -> Json:
         "first_name": person.first_name,
         "last_name": person.last_name,
         "display_name": person.display_name,
-        "about": person.about,
+        "about": SPOKEN.get().about(person.about),
         "profile_picture_url": person.profile_picture_url,
         "id": str(person.user_id),
         "date_joined": second(person.joined_us),
