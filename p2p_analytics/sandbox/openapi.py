@@ -221,9 +221,8 @@ def _body(schema: Callable[..., Schema]) -> Schema:
 def _response(
     description: str, schema: Schema, headers: dict[str, str], *, more: tuple[str, Schema] | None = None
 ) -> Schema:
-    described: Schema = {name: {"schema": {"const": value}} for name, value in headers.items()}
-    if more is not None:
-        described[more[0]] = {"required": True, "schema": more[1]}
+    schemas = {name: {"const": value} for name, value in headers.items()} | dict([more] if more else [])
+    described = {name: {"required": True, "schema": one} for name, one in schemas.items()}
     return {"description": description, "headers": described, "content": {"application/json": {"schema": schema}}}
 
 
