@@ -9,13 +9,16 @@ from __future__ import annotations
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import orjson
 
 from p2p_analytics.money import format_cents
 from p2p_analytics.sandbox.store import Spelling
 from p2p_analytics.vocabulary import Medium
+
+if TYPE_CHECKING:
+    from p2p_analytics.sandbox.store import Person
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}"
@@ -37,9 +40,9 @@ class Dialect:
     # Fields beside the document's, with what they hold: of the user in /me, and of each target.
     more: ClassVar[dict[str, dict[str, Any]]] = {"me": {}, "target": {}}
 
-    def about(self, text: str) -> str:
-        """Return a bio."""
-        return text
+    def person(self, person: Person) -> Person:
+        """Return somebody as they are shown."""
+        return person
 
     def amount(self, cents: int) -> orjson.Fragment:
         """Return an amount as a number; a charge's is negative."""
@@ -88,8 +91,8 @@ class _Observed(Dialect):
         "target": {"merchant": None, "redeemable_target": None},
     }
 
-    def about(self, text: str) -> str:
-        return text or " "
+    def person(self, person: Person) -> Person:
+        return person if person.about else person._replace(about=" ")
 
     def amount(self, cents: int) -> orjson.Fragment:
         return orjson.Fragment(format_cents(abs(cents)))

@@ -48,6 +48,7 @@ def me(user: Json, balance_cents: int | None) -> Json:
 
 def user(person: Person, *, with_email: bool, with_phone: bool, is_friend: bool | None, friends_count: int) -> Json:
     """Return a User with all its fields."""
+    person = SPOKEN.get().person(person)
     return {
         "id": str(person.user_id),
         "username": person.username,
@@ -56,7 +57,7 @@ def user(person: Person, *, with_email: bool, with_phone: bool, is_friend: bool 
         "display_name": person.display_name,
         "date_joined": second(person.joined_us),
         "profile_picture_url": person.profile_picture_url,
-        "about": SPOKEN.get().about(person.about),
+        "about": person.about,
         "email": person.email if with_email else None,
         "phone": person.phone if with_phone else None,
         "is_friend": is_friend,
@@ -66,9 +67,10 @@ def user(person: Person, *, with_email: bool, with_phone: bool, is_friend: bool 
 
 def friend(person: Person) -> Json:
     """Return an item of a friends list."""
+    person = SPOKEN.get().person(person)
     return {
         "username": person.username,
-        "about": SPOKEN.get().about(person.about),
+        "about": person.about,
         "last_name": person.last_name,
         "display_name": person.display_name,
         "first_name": person.first_name,
@@ -85,7 +87,7 @@ def listed_payment(payment: Payment, people: Mapping[int, Person]) -> Json:
         "date_completed": None if completed is None else spoken.moment(completed, payment.spelling),
         "target": _target(payment, people),
         "audience": payment.audience,
-        "actor": _embedded(people[payment.actor_id]),
+        "actor": _embedded(spoken.person(people[payment.actor_id])),
         "note": payment.note,
         "amount": spoken.amount(-payment.amount_cents if payment.action == Action.CHARGE else payment.amount_cents),
         "action": payment.action,
@@ -130,12 +132,13 @@ def _target(payment: Payment, people: Mapping[int, Person]) -> Json:
     # The samples show a pending email target without its email; once it is no longer pending the rule of the
     # field holds again.
     hidden = payment.target_type == TargetType.EMAIL and payment.status == Status.PENDING
+    spoken = SPOKEN.get()
     return {
         "type": payment.target_type,
         "email": None if hidden else payment.target_email,
         "phone": payment.target_phone,
-        "user": None if payment.target_user_id is None else _embedded(people[payment.target_user_id]),
-        **SPOKEN.get().more["target"],
+        "user": None if payment.target_user_id is None else _embedded(spoken.person(people[payment.target_user_id])),
+        **spoken.more["target"],
     }
 
 
@@ -145,7 +148,7 @@ def _embedded(person: Person) -> Json:
         "first_name": person.first_name,
         "last_name": person.last_name,
         "display_name": person.display_name,
-        "about": SPOKEN.get().about(person.about),
+        "about": person.about,
         "profile_picture_url": person.profile_picture_url,
         "id": str(person.user_id),
         "date_joined": second(person.joined_us),
