@@ -102,9 +102,7 @@ def test_a_cache_folder_that_cannot_be_made_is_refused(tmp_path) -> None:
 
 
 def test_the_state_folder_is_private_and_the_users_own(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """P2P_STATE_DIR names it; without it, it is the user's folder for state; made when
-    something is kept in it, it is its owner's alone.
-    """
+    """P2P_STATE_DIR names it, else it is the user's own; once something is kept there, its owner alone can enter."""
     monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path / "a" / "b"))
     assert settings.state_dir() == tmp_path / "a" / "b"
     assert not (tmp_path / "a").exists()

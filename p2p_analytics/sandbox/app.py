@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -12,9 +13,10 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annota
 from starlette.responses import Response
 from starlette.routing import Match
 
-from p2p_analytics.sandbox import rules, wire
+from p2p_analytics.sandbox import openapi, rules, wire
 from p2p_analytics.sandbox.account import Account
 from p2p_analytics.sandbox.control import Control
+from p2p_analytics.sandbox.dialects import Dialect
 from p2p_analytics.sandbox.entrance import Entrance
 from p2p_analytics.sandbox.errors import InvalidParameterError, MethodError, NotFoundError, RefusalError
 from p2p_analytics.sandbox.exchange import Exchange
@@ -27,8 +29,9 @@ from p2p_analytics.sandbox.writing import Writing
 from p2p_analytics.vocabulary import Scope
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from p2p_analytics.sandbox.control import Steered
-    from p2p_analytics.sandbox.dialects import Dialect
     from p2p_analytics.sandbox.store import Payment, Person, Store
     from p2p_analytics.sandbox.tokens import Caller, Tokens
 
@@ -72,6 +75,7 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
     _add_pages(app, store, tokens, base_url, strict_redirect=strict_redirect)
     if steered is not None:
         Control(steered).add_to(app)
+    app.add_api_route(openapi.PATH, _description(base_url, dialect or Dialect()), methods=_READING)
     app.add_exception_handler(RefusalError, _refuse)
     app.add_exception_handler(HTTPException, _refuse_http)
     app.add_exception_handler(Exception, _fail)
@@ -189,6 +193,19 @@ class _Service:
     def _people_in(self, payments: list[Payment]) -> dict[int, Person]:
         ids = {one for payment in payments for one in (payment.actor_id, payment.target_user_id) if one is not None}
         return self._store.people_by_id(ids)
+
+
+def _description(base_url: str, dialect: Dialect) -> Callable[[], Awaitable[Response]]:
+    """Return the endpoint of the service's description, which is put together when it is first asked for."""
+
+    @functools.cache
+    def written() -> bytes:
+        return wire.encode(openapi.describe(base_url, dialect))
+
+    async def answer() -> Response:
+        return Response(written(), headers=DATA_HEADERS, media_type="application/json")
+
+    return answer
 
 
 def _data(data: wire.Json) -> Response:

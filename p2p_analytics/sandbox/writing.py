@@ -11,6 +11,7 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annota
 from starlette.responses import Response
 
 from p2p_analytics.sandbox import bodies, orders, rules, wire
+from p2p_analytics.sandbox.gate import DATA_HEADERS
 from p2p_analytics.sandbox.transitions import Outcome, Transitions
 from p2p_analytics.vocabulary import Scope
 
@@ -107,4 +108,4 @@ def _tried(connection: sqlite3.Connection, work: Callable[[], Outcome]) -> Outco
 
 
 def _answer(data: wire.Json) -> Response:
-    return Response(wire.encode({"data": data}), media_type="application/json")
+    return Response(wire.encode({"data": data}), headers=DATA_HEADERS, media_type="application/json")

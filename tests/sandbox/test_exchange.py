@@ -128,7 +128,7 @@ def test_what_clients_send(own: SandboxServer, app: Application, how: str, grant
     sent: dict[str, Any] = {
         "form": {"data": client | rest},
         "multipart": {"files": {name: (None, value) for name, value in (client | rest).items()}},
-        "json": {"json": {**client, **rest, "client_id": int(app.client_id), "nothing": None}},
+        "json": {"json": {**client, **rest, "client_id": int(app.client_id), "nothing": None, "more": [1.5, {}]}},
         "query": {"params": client | rest},
         "basic": {"data": rest, "auth": tuple(client.values())},
         "basic and id": {"data": {"client_id": app.client_id, **rest}, "auth": tuple(client.values())},
