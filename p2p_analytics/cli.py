@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from p2p_analytics import sign_in
 from p2p_analytics.errors import P2PAnalyticsError
@@ -23,6 +23,7 @@ from p2p_analytics.errors import P2PAnalyticsError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+_Read = TypeVar("_Read")
 _PROGRAM: Final = "p2p-analytics"
 _INTERRUPTED: Final = 130  # 128 + SIGINT, as shells count
 
@@ -132,6 +133,19 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="take a redirect_uri only when it is the redirect URL on file, to the letter",
     )
+    sandbox.add_argument(
+        "--rate-limit",
+        metavar="N/SECONDS",
+        type=_rate,
+        help="serve so many requests in so many seconds to each user and application, then answer 429 (no limit)",
+    )
+    sandbox.add_argument(
+        "--faults",
+        metavar="SPEC",
+        type=_faults,
+        default="",
+        help="have faults: rates such as 503:0.1,reset:0.05, or a script such as 'ok*3 503 reset' (none)",
+    )
     _add_town(sandbox)
     sandbox.set_defaults(command=_sandbox)
 
@@ -177,6 +191,25 @@ def _number(kind: type[int | float], low: float, high: float) -> Callable[[str],
     return number
 
 
+def _rate(text: str) -> tuple[int, float]:
+    from p2p_analytics.sandbox.limits import read_rate
+
+    return _or_wrong_use(read_rate, text)
+
+
+def _faults(text: str) -> str:
+    from p2p_analytics.sandbox.faults import Faults
+
+    return _or_wrong_use(Faults, text).spec
+
+
+def _or_wrong_use(read: Callable[[str], _Read], text: str) -> _Read:
+    try:
+        return read(text)
+    except P2PAnalyticsError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def _demo(options: argparse.Namespace) -> None:
     from p2p_analytics import demo
 
@@ -203,4 +236,6 @@ def _sandbox(options: argparse.Namespace) -> None:
         latency=options.latency / 1000,
         dialect=options.dialect,
         strict_redirect=options.strict_redirect,
+        rate_limit=options.rate_limit,
+        faults=options.faults,
     )

@@ -381,7 +381,7 @@ def _user(wire: _WireUser, problems: _Problems, field: str) -> User:
         display_name=wire.display_name,
         date_joined=_instant(wire.date_joined, problems, f"{field}.date_joined"),
         profile_picture_url=wire.profile_picture_url,
-        about=wire.about,
+        about="" if wire.about is not None and wire.about.isspace() else wire.about,  # a space stands for none
         email=wire.email,
         phone=wire.phone,
         is_friend=wire.is_friend,

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 import traceback
+import urllib.request
 from pathlib import Path
 
 import nbformat
@@ -154,7 +155,7 @@ TROUBLES = {
     "a record that is none": lambda _path, asked: (
         200,
         {},
-        {"data": {"user": f"?access_token={asked['access_token']}"}},
+        {"data": f"?access_token={asked['access_token']}"},
     ),
 }
 
@@ -232,6 +233,31 @@ def test_signing_in_leaves_the_token_in_the_state_file_alone(server, patched: Pa
     assert b"comes from the state file" in output_while_watching(["whoami"], patched, b"")
     assert b"Signed out" in output_while_watching(["logout"], patched, b"")
     assert found_below(home) == []
+
+
+def test_a_caught_redirect_leaves_no_token_in_the_output(server, patched: Path, monkeypatch) -> None:
+    """Login with its listener at DEBUG: the address that it prints, its log, and the process list."""
+    monkeypatch.setenv("P2P_STATE_DIR", str(patched / "state"))
+    monkeypatch.setenv("P2P_BASE_URL", server.base_url)
+    monkeypatch.setenv("P2P_CLIENT_ID", server.client_id)
+    command = [sys.executable, "-um", "p2p_analytics", "login", "--no-browser"]
+    with subprocess.Popen(  # noqa: S603 - our own interpreter and words
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        output = ""
+        while "/oauth/authorize" not in output:
+            output += process.stdout.readline()
+        redirect = server.sign_in(output.split()[-1], server.viewer)
+        assert CANARY in redirect
+        with urllib.request.urlopen(redirect, timeout=20) as page:  # noqa: S310 - loopback
+            shown = page.read().decode() + str(page.headers) + page.url
+        listed = process_lists()
+        output += process.stdout.read()
+    assert process.returncode == 0, output
+    assert "Signed in as " in output
+    assert "You are signed in" in shown
+    assert CANARY not in output + shown + listed
+    assert found_below(patched / "state") == [str(patched / "state" / "sign-in.json")]
 
 
 def test_the_server_flow_leaves_no_secret_behind(server, tmp_path, monkeypatch, caplog, capfd) -> None:

@@ -93,7 +93,7 @@ class Listener:
             ) from None
         port = self._server.server_address[1]
         self._hosts = [[f"{HOST}:{port}"], [f"localhost:{port}"]]
-        self._path = f"/callback/{secrets.token_urlsafe(16)}"
+        self._path = f"/callback/{secrets.token_hex(16)}"
         self.redirect_uri = f"http://{HOST}:{port}{self._path}"
         self._thread = threading.Thread(target=self._serve, name="p2p-sign-in", daemon=True)
         self._thread.start()
@@ -146,15 +146,14 @@ class Listener:
 
         class Handler(BaseRequestHandler):
             def handle(self) -> None:
-                with contextlib.suppress(OSError):  # the browser went away
-                    listener._answer(self.request)
+                listener._answer(self.request)
 
         return Handler
 
     def _answer(self, connection: socket.socket) -> None:
-        head = _read_head(connection)
-        if head is None:
-            _reply(connection, HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "The request is too large.")
+        try:
+            head = _read_head(connection)
+        except OSError:
             return
         request_line, *lines = head.decode("latin-1").split("\r\n")
         words = request_line.split(" ")
@@ -166,10 +165,8 @@ class Listener:
         if secrets.compare_digest(path.encode("latin-1"), self._path.encode()):
             self._redirected(connection, query)
         elif path == _DONE and self._outcome is not None:
-            try:
-                _send(connection, HTTPStatus.OK, _pages.page(*self._told()))
-            finally:
-                self._ends_at = 0.0
+            _send(connection, HTTPStatus.OK, _pages.page(*self._told()))
+            self._ends_at = 0.0
         else:
             _reply(connection, HTTPStatus.NOT_FOUND, "There is nothing at this address.")
 
@@ -200,10 +197,8 @@ class Listener:
         if not self._take(outcome):
             _reply(connection, HTTPStatus.GONE, "This sign-in is over: close this tab and start another one.")
             return
-        try:
-            _send(connection, HTTPStatus.SEE_OTHER, b"", f"Location: {_DONE}")
-        finally:
-            self._on_redirect(outcome)
+        _send(connection, HTTPStatus.SEE_OTHER, b"", f"Location: {_DONE}")
+        self._on_redirect(outcome)
 
     def _told(self) -> tuple[str, str]:
         return _NOT_SIGNED_IN if isinstance(self._outcome, TokenError) else _SIGNED_IN
@@ -216,15 +211,13 @@ class _Server(ThreadingTCPServer):
     block_on_close = False
 
 
-def _read_head(connection: socket.socket) -> bytes | None:
-    """Return a request up to its empty line; None for one that is too large. A slow one is an OSError."""
+def _read_head(connection: socket.socket) -> bytes:
+    """Return a request up to its empty line; a slow one, and one that is too large, is an OSError."""
     head, give_up_at = b"", time.monotonic() + _HEAD_SECONDS
     while b"\r\n\r\n" not in head:
-        if len(head) >= _LARGEST_HEAD:
-            return None
         connection.settimeout(max(give_up_at - time.monotonic(), 0.001))
         piece = connection.recv(_LARGEST_HEAD - len(head))
-        if not piece:
+        if not piece:  # the browser went away, or there is no room for more
             raise ConnectionResetError
         head += piece
     return head.partition(b"\r\n\r\n")[0]
@@ -237,8 +230,9 @@ def _reply(connection: socket.socket, status: HTTPStatus, sentence: str) -> None
 def _send(connection: socket.socket, status: HTTPStatus, body: bytes, *headers: str) -> None:
     lines = [f"HTTP/1.1 {status.value} {status.phrase}", *_pages.HEADERS, *headers]
     lines += [f"Content-Length: {len(body)}", "Connection: close", "", ""]
-    connection.settimeout(_HEAD_SECONDS)
-    connection.sendall("\r\n".join(lines).encode() + body)
+    with contextlib.suppress(OSError):  # the browser went away
+        connection.settimeout(_HEAD_SECONDS)
+        connection.sendall("\r\n".join(lines).encode() + body)
 
 
 def _spoken(seconds: float) -> str:

@@ -74,7 +74,7 @@ class FileStore:
     """The state file: the user's alone from its first byte, and replaced whole."""
 
     def __init__(self) -> None:
-        self._folder = settings.state_dir(made=False)
+        self._folder = settings.state_dir()
         self._path = self._folder / _FILE
         self.name = f"the state file {self._path}"
 
@@ -197,7 +197,7 @@ def locked() -> Iterator[None]:
     """
     import fcntl
 
-    folder = settings.state_dir(made=False)
+    folder = settings.state_dir()
     try:
         _make_private(folder)
         descriptor = os.open(folder / "sign-in.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)

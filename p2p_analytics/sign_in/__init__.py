@@ -150,8 +150,9 @@ def _owner(token: AccessToken | None, base_url: str) -> str:
             user = client.me(lenient=True).user
         except ScopeError:
             return "Signed in"  # without access_profile nobody says as whom
-    name = user.display_name or user.username or str(user.id)
-    return "Signed in as " + "".join(char for char in f"{name} (@{user.username})" if char.isprintable())
+    handle = f" (@{user.username})" if user.username else ""
+    name = f"{user.display_name or user.id}{handle}"
+    return "Signed in as " + "".join(char for char in name if char.isprintable())
 
 
 def _terms(token: AccessToken) -> str:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.auth import AccessToken, Listener
+from p2p_analytics.auth import AccessToken, Listener, _pages
 from p2p_analytics.errors import ConfigurationError, TokenError
 
 if TYPE_CHECKING:
@@ -195,7 +195,8 @@ def test_headers(desk: Desk, target: str | None) -> None:
 
 
 def test_the_sentence_of_a_denial_cannot_write_html(desk: Desk) -> None:
-    """What stands in the address is text on the page, not markup."""
+    """What stands in the address is text on the page, not markup; so is whatever a page is given."""
+    assert b"<h1>a&lt;b</h1><p>&lt;script&gt;</p>" in _pages.page("a<b", "<script>")
     listener = desk.listen()
     body = ask(listener, callback(listener, "access_token=a&access_token=b&state=%3Cscript%3E"))[2]
     assert "<script" not in body
@@ -266,6 +267,21 @@ def test_closing(desk: Desk) -> None:
     assert closing.get(timeout=10)
     late = Listener(lambda outcome: (late.close(), closing.put(outcome)), timeout=0.3)
     assert closing.get(timeout=10)
+
+
+def test_an_error_of_the_caller_is_not_hidden(desk: Desk, capfd: pytest.CaptureFixture[str]) -> None:
+    """What `on_redirect` raises is told on stderr, without the token; the browser gets its page all the same."""
+
+    def fail(_outcome: object) -> None:
+        raise OSError("no room for it")
+
+    with Listener(fail) as listener:
+        assert ask(listener, callback(listener, "access_token=CANARY"))[0] == 303
+        assert ask(listener, "/done")[0] == 200
+        listener.wait()
+    told = capfd.readouterr().err
+    assert "no room for it" in told
+    assert "CANARY" not in told
 
 
 def test_no_port(monkeypatch: pytest.MonkeyPatch) -> None:

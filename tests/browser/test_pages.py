@@ -9,6 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import requests
 
+from p2p_analytics.auth import AccessToken, Listener
+from p2p_analytics.errors import TokenError
 from p2p_analytics.sandbox import SandboxServer
 
 if TYPE_CHECKING:
@@ -322,3 +324,53 @@ def test_back_after_allowing_gives_no_second_token(page: Page, server: SandboxSe
     assert page.get_by_role("button", name="Allow").is_visible()
     assert len(arrivals(application)) == 1
     assert parse_qs(urlsplit(page.url).query)["client_id"] == [app.client_id]
+
+
+@pytest.mark.parametrize("allow", [True, False])
+def test_the_listener_takes_what_a_browser_brings(
+    browser: Browser, server: SandboxServer, tmp_path: Path, *, allow: bool
+) -> None:
+    """A real redirect reaches the listener, which ends on a styled page whose address holds no token."""
+    device: Any = {"viewport": DESK} if allow else {"viewport": PHONE, "color_scheme": "dark"}
+    button, heading = ("Allow", "You are signed in") if allow else ("Deny", "You are not signed in")
+    outcomes: list[Any] = []
+    with Listener(outcomes.append, linger=15) as listener, opened(browser, **device) as page:
+        complaints: list[str] = []
+        page.on("console", lambda message: complaints.append(message.text))
+        page.goto(server.authorize_url(redirect_uri=listener.redirect_uri))
+        sign_in(page, "tom-ohara")
+        page.get_by_role("button", name=button).click()
+        page.get_by_role("heading", name=heading).wait_for()
+        listener.wait()
+        look(page, tmp_path, heading)
+        assert page.url == f"{listener.redirect_uri.partition('/callback')[0]}/done"
+        assert page.evaluate("getComputedStyle(document.querySelector('main')).padding") == "32px 40px"
+        assert complaints == []
+    (outcome,) = outcomes
+    assert isinstance(outcome, AccessToken if allow else TokenError)
+
+
+def test_another_page_cannot_plant_a_token(page: Page, scripted: Callable[..., Any]) -> None:
+    """Even with the nonce, no fetch, image or frame of another page hands a token over or reads an answer."""
+    outcomes: list[Any] = []
+    with Listener(outcomes.append) as listener:
+        planted = f"{listener.redirect_uri}?access_token=planted"
+        site = scripted(lambda *_: (200, {"Content-Type": "text/html"}, b"<h1>Here</h1>"))
+        page.goto(site.base_url)
+        read = """async url => {
+          const told = [];
+          for (const mode of ["cors", "no-cors"])
+            told.push(await fetch(url, {mode}).then(answer => answer.type + answer.status, () => "refused"));
+          for (const name of ["img", "iframe"]) {
+            const node = document.createElement(name);
+            const done = new Promise(resolve => { node.onload = node.onerror = resolve; });
+            node.src = url;
+            document.body.append(node);
+            await done;
+          }
+          return told;
+        }"""
+        assert page.evaluate(read, planted) == ["refused", "refused"]
+        assert outcomes == []
+        page.goto(planted)
+        assert isinstance(outcomes[0], AccessToken)

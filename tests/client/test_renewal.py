@@ -136,6 +136,33 @@ def test_threads_renew_once(scripted, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [asked for path, asked in service.asked if path == "/v1/me"] == [{"access_token": "new"}] * 8
 
 
+def test_two_clients_renew_once(scripted, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one client's refresh is on its way, the other waits for its result instead of sending another."""
+    second = threading.Event()
+
+    def answer(path: str, _parameters: dict[str, str]) -> object:
+        if path.startswith("POST"):
+            if refreshes(service) > 1:
+                second.set()
+            second.wait(0.5)
+            return NEW
+        return ME
+
+    monkeypatch.setenv("P2P_CLIENT_SECRET", "s")
+    service = scripted(answer)
+    keep(SignIn(service.base_url, AccessToken("old"), "1", Secret("r1")), timedelta(hours=1))
+    clients = [p2p.Client(base_url=service.base_url, cache_dir=False) for _ in range(2)]
+    threads = [threading.Thread(target=client.me, kwargs={"lenient": True}) for client in clients]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for client in clients:
+        client.close()
+    assert refreshes(service) == 1
+    assert [asked for path, asked in service.asked if path == "/v1/me"] == [{"access_token": "new"}] * 2
+
+
 def _in_a_process(base_url: str, ready, go, done) -> None:
     client = p2p.Client(base_url=base_url, cache_dir=False)
     ready.put(os.getpid())

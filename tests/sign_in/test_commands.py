@@ -59,6 +59,7 @@ def browser(server, monkeypatch: pytest.MonkeyPatch) -> list[str]:
             connection.request("GET", target)
             pages.append(connection.getresponse().read().decode())
             connection.close()
+            time.sleep(0.25)  # longer than the listener needs to end, if nobody makes it wait
 
     def open_(address: str) -> bool:
         threading.Thread(target=follow, args=[address]).start()
