@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import html
+import importlib
 import re
 import sys
 import threading
@@ -341,3 +342,11 @@ def test_unusable_settings_are_told_before_anything_is_shown(options: dict[str, 
     with pytest.raises(ConfigurationError, match=sentence):
         p2p.TokenForm(**{"base_url": "https://pay.example", "client_id": "1", **options})
     assert not [thread for thread in threading.enumerate() if thread.name == "p2p-sign-in"]
+
+
+def test_without_ipywidgets_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The forms need the notebook extra, and say so where it is missing."""
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    monkeypatch.delitem(sys.modules, "p2p_analytics.widgets")
+    with pytest.raises(ConfigurationError, match=r"install it with pip install .p2p_analytics\[notebook\]"):
+        importlib.import_module("p2p_analytics.widgets")
