@@ -14,6 +14,7 @@ import ipywidgets
 
 from p2p_analytics.analyses import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
 from p2p_analytics.analyses._calendar import zone as zone_of
+from p2p_analytics.display import counted
 from p2p_analytics.errors import P2PAnalyticsError
 from p2p_analytics.export import atomic_file, to_csv
 from p2p_analytics.plots._picture import picture
@@ -114,7 +115,8 @@ class Explorer(Shown):
     def __repr__(self) -> str:
         """Show whose payments, what is shown and of how many, not the payments themselves."""
         who = self._history.me.user.display_name
-        return f"<Explorer of {who}: {_TITLES[self.analysis.value]}, {len(self.payments)} payments>"
+        payments = counted(len(self.payments), "payment", "payments")
+        return f"<Explorer of {who}: {_TITLES[self.analysis.value]}, {payments}>"
 
     def _update(self, _change: object = None) -> None:
         """Choose, compute and draw anew."""

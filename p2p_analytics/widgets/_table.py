@@ -6,7 +6,7 @@ import unicodedata
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.display import money
+from p2p_analytics.display import counted, money
 from p2p_analytics.plots._text import NO_NAME, tails
 
 if TYPE_CHECKING:
@@ -34,8 +34,9 @@ def as_html(table: pd.DataFrame, title: str, zone: ZoneInfo) -> str:
         f"<tr>{''.join(_cell(name, text, numbers, first=name == next(iter(columns))) for name, text in row)}</tr>"
         for row in (zip(columns, texts, strict=True) for texts in zip(*columns.values(), strict=True))
     )
-    size = f"the first {MOST_ROWS} of {len(table):,} rows" if len(table) > MOST_ROWS else f"{len(table):,} rows"
-    size = "1 row" if len(table) == 1 else size
+    size = counted(len(table), "row", "rows")
+    if len(table) > MOST_ROWS:
+        size = f"the first {MOST_ROWS} of {size}"
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(title)}, table"><table>'
         f"<caption>{escape(title)}: {size}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
