@@ -31,12 +31,15 @@ if TYPE_CHECKING:
     from p2p_analytics.export import read_csv, read_parquet, to_csv, to_parquet
     from p2p_analytics.load import History, load_history
     from p2p_analytics.report import render_report
+    from p2p_analytics.widgets import Explorer, TokenForm
 
 __all__ = [
     "AccessToken",
     "Client",
+    "Explorer",
     "History",
     "P2PAnalyticsError",
+    "TokenForm",
     "authorize_url",
     "errors",
     "load_history",
@@ -58,8 +61,10 @@ __all__ = [
 _HOMES = {
     "AccessToken": "auth",
     "Client": "client",
+    "Explorer": "widgets",
     "History": "load",
     "P2PAnalyticsError": "errors",
+    "TokenForm": "widgets",
     "authorize_url": "auth",
     "load_history": "load",
     "monthly_flow": "analyses",

@@ -1,7 +1,8 @@
 """The token is searched for in every byte we produce: logs, errors, reprs, caches, files, notebooks, process lists.
 
 The sandbox's tokens are random; here every process makes them begin with a canary, so that one
-search finds any of them, wherever it came from.
+search finds any of them, wherever it came from. Tokens have 32 random bytes; the nonce of a sign-in's way back has
+fewer, and is no secret to a notebook.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import io
 import logging
 import os
 import pickle
+import socket
+import struct
 import subprocess
 import sys
 import time
@@ -29,14 +32,14 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PATCH = f"""
 import secrets
 _token_urlsafe = secrets.token_urlsafe
-secrets.token_urlsafe = lambda nbytes=None: "{CANARY}" + _token_urlsafe(nbytes)
+secrets.token_urlsafe = lambda nbytes=None: ("{CANARY}" if nbytes == 32 else "") + _token_urlsafe(nbytes)
 import logging
 logging.basicConfig(level=logging.DEBUG)
 """
 SPEAK_UP = """
 import logging, secrets, sys
 logging.basicConfig(level=logging.DEBUG, stream=sys.stdout, force=True)
-secrets.token_urlsafe(4)[:6]
+secrets.token_urlsafe(32)[:6]
 """
 
 
@@ -133,6 +136,45 @@ def test_no_error_tells_the_token(server, trouble: str, caplog) -> None:
     texts = ["".join(told.format()), repr(error), str(error.args), repr(vars(error)), repr(error.__context__)]
     assert CANARY not in "".join(texts)
     assert CANARY not in caplog.text
+
+
+def hang_up(connection: socket.socket) -> None:
+    """End a connection with a reset."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+TROUBLES = {
+    "no answer in time": lambda _path, _asked: lambda connection: time.sleep(0.4),
+    "reset": lambda _path, _asked: hang_up,
+    "cut short": lambda _path, _asked: (200, {"Content-Length": "999"}, b"{"),
+    "redirect": lambda path, asked: (302, {"Location": f"{path}?access_token={asked['access_token']}"}, b""),
+    "server error": lambda _path, asked: (500, {}, {"error": {"message": asked["access_token"], "code": 1}}),
+    "rate limit": lambda _path, _asked: (429, {"Retry-After": "0"}, {"error": {"message": "slow down", "code": 277}}),
+    "no JSON": lambda path, asked: (200, {}, f"<p>{path}?access_token={asked['access_token']}".encode()),
+    "a record that is none": lambda _path, asked: (
+        200,
+        {},
+        {"data": f"?access_token={asked['access_token']}"},
+    ),
+}
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_no_broken_answer_tells_the_token(scripted, trouble: str, caplog, capfd) -> None:
+    """Whatever goes wrong on the wire, with its retries: error, log at DEBUG, output, and what could be pickled."""
+    caplog.set_level(logging.DEBUG)
+    service = scripted(TROUBLES[trouble])
+    client = p2p.Client(f"{CANARY}-1", base_url=service.base_url, cache_dir=False, timeout=(0.2, 0.2))
+    client._transport._sleep = lambda _seconds: None
+    with pytest.raises(p2p.P2PAnalyticsError) as caught:
+        client.me()
+    assert CANARY in service.asked[0][1]["access_token"]
+    told = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+    texts = ["".join(told.format()), repr(vars(caught.value)), repr(caught.value.__context__), caplog.text]
+    texts += [*capfd.readouterr(), repr(pickle.dumps([str(caught.value), caught.value.args]))]
+    assert "urllib3" in caplog.text
+    assert CANARY not in "".join(texts)
 
 
 def test_the_demo_leaves_no_token_behind(patched: Path) -> None:

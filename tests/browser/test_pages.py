@@ -1,13 +1,8 @@
-"""The sandbox's pages in a real browser: what a person sees and presses, on a desk and on a phone.
-
-One browser serves all tests of this file, and is closed at its end and not at that of the session: while it
-runs, this thread counts as one that runs an event loop, and tests that start their own could not.
-"""
+"""The sandbox's pages in a real browser: what a person sees and presses, on a desk and on a phone."""
 
 from __future__ import annotations
 
 import contextlib
-import shutil
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -24,10 +19,6 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 NASTY = "<img src=x onerror=document.title='broken'><script>document.title='broken'</script>\"'& {{ 7*7 }}"
 # The contrast of each text with what is painted behind it (WCAG 2.2, 1.4.3), and the size of what one presses (2.5.8).
@@ -56,19 +47,6 @@ WEAK_SPOTS = """() => {
   }
   return weak;
 }"""  # noqa: E501 - a program in another language
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Start Debian's Chromium; without one there is nothing to test with."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: it drives the browser")
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        pytest.skip("There is no Chromium here: install it with apt-get install chromium.")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
