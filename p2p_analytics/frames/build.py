@@ -6,24 +6,25 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.frames.perspective import add_perspective
-from p2p_analytics.frames.schema import FRIENDS, INSTANT, PAYMENTS, PROBLEMS, TEXT
+from p2p_analytics.frames.schema import CENTS, FRIENDS, INSTANT, PAYMENTS, PROBLEMS, TEXT
 from p2p_analytics.times import EPOCH, to_microseconds
 from p2p_analytics.vocabulary import Action
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
 
     import pandas as pd
     import pyarrow as pa
 
-    from p2p_analytics.records import Payment, Problem, User
+    from p2p_analytics.records import Payment, Problem, Target, User
 
 SOURCE_API: Final = "api"
 _PERSON: Final = (
     "id", "username", "display_name", "first_name", "last_name", "about", "profile_picture_url", "date_joined",
 )  # fmt: skip
-_ROWS_AT_ONCE: Final = 1_024  # records turned to columns together: few enough to stay in the processor's cache
+# Records are let go after a page, while they are in the processor's cache, and their values after some pages.
+_ROWS_OF_A_PAGE: Final = 50
+_ROWS_AT_ONCE: Final = 4_096
 
 
 def payments_frame(payments: Iterable[Payment], viewer_id: str) -> pd.DataFrame:
@@ -78,35 +79,36 @@ class _Kinds:
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[str | None, int, int], int] = {}
-        self._examples: list[Payment] = []
+        self._kinds: list[tuple[str | None, User | None, Target | None]] = []
 
-    def numbers(self, payments: Sequence[Payment]) -> list[int]:
+    def numbers(self, rows: Sequence[Payment]) -> list[int]:
         """Return the number of each payment's kind."""
-        people = [payment.actor for payment in payments], [payment.target for payment in payments]
-        keys = list(zip([payment.action for payment in payments], *(map(id, side) for side in people), strict=True))
+        kinds = [(row.action, row.actor, row.target) for row in rows]
+        keys = [(action, id(actor), id(target)) for action, actor, target in kinds]
         if not self._numbers.keys() >= set(keys):
-            for key, payment in zip(keys, payments, strict=True):
+            for key, kind in zip(keys, kinds, strict=True):
                 if key not in self._numbers:
-                    self._numbers[key] = len(self._examples)
-                    self._examples.append(payment)
+                    self._numbers[key] = len(self._kinds)
+                    self._kinds.append(kind)
         return [self._numbers[key] for key in keys]
 
     def table(self, viewer_id: str) -> pa.Table:
         """Return the PAYMENTS columns that a kind decides; ``flow_cents`` is that of a payment of one cent."""
         import pyarrow as pa
 
-        rows = self._examples
+        actors = [actor for _, actor, _ in self._kinds]
+        targets = [target for _, _, target in self._kinds]
         columns: dict[str, list[Any]] = {
-            "action": [row.action for row in rows],
-            "amount_cents": [1] * len(rows),
-            **_people("actor", [row.actor for row in rows]),
-            "target_type": [row.target and row.target.type for row in rows],
-            "target_email": [row.target and row.target.email for row in rows],
-            "target_phone": [row.target and row.target.phone for row in rows],
-            **_people("target_user", [row.target.user if row.target else None for row in rows]),
-            "source": [SOURCE_API] * len(rows),
+            "action": [action for action, _, _ in self._kinds],
+            "amount_cents": [1] * len(self._kinds),
+            **_people("actor", actors),
+            "target_type": [target and target.type for target in targets],
+            "target_email": [target and target.email for target in targets],
+            "target_phone": [target and target.phone for target in targets],
+            **_people("target_user", [target.user if target else None for target in targets]),
+            "source": [SOURCE_API] * len(self._kinds),
         }
-        names = _column([row.target and row.target.name for row in rows], TEXT)
+        names = _column([target and target.name for target in targets], TEXT)
         seen = add_perspective(_frame(columns, PAYMENTS), viewer_id, names)
         return pa.Table.from_pandas(seen, preserve_index=False)
 
@@ -115,32 +117,48 @@ def _gathered(rows: Iterator[Payment], kinds: _Kinds) -> pa.Table:
     """Return what is each payment's own, instants in microseconds, and the number of its kind."""
     import pyarrow as pa
 
-    chunks = [_own([], kinds)]  # one of no rows tells the columns where there are none
-    while chunk := list(islice(rows, _ROWS_AT_ONCE)):
-        chunks.append(_own(chunk, kinds))
-    return pa.concat_tables(chunks).combine_chunks()
+    chunks: list[pa.Table] = []
+    while True:
+        columns: dict[str, list[Any]] = {name: [] for name in _OWN}
+        while len(columns["kind"]) < _ROWS_AT_ONCE and (page := list(islice(rows, _ROWS_OF_A_PAGE))):
+            for name, values in _own(page, kinds).items():
+                columns[name] += values
+        if chunks and not columns["kind"]:
+            return pa.concat_tables(chunks).combine_chunks()
+        chunks.append(pa.table([_array(columns[name], dtype) for name, dtype in _OWN.items()], names=list(_OWN)))
 
 
-def _own(rows: Sequence[Payment], kinds: _Kinds) -> pa.Table:
+_OWN: Final = {
+    "payment_id": TEXT, "status": TEXT, "amount_cents": CENTS, "note": TEXT, "audience": TEXT, "medium": TEXT,
+    "created_us": INSTANT, "completed_us": INSTANT,
+    "fee_cents": CENTS, "refund_payment_id": TEXT, "refund_amount_cents": CENTS, "kind": CENTS,
+}  # fmt: skip
+
+
+def _array(values: list[Any], dtype: str) -> pa.Array:
+    """Build an array of text or whole numbers; instants arrive as the time since 1970, and leave in microseconds."""
     import pyarrow as pa
 
-    text, cents = pa.large_string(), pa.int64()
-    return pa.table(
-        {
-            "payment_id": pa.array([row.id for row in rows], text),
-            "status": pa.array([row.status for row in rows], text),
-            "amount_cents": pa.array([row.amount_cents for row in rows], cents),
-            "note": pa.array([row.note for row in rows], text),
-            "audience": pa.array([row.audience for row in rows], text),
-            "medium": pa.array([row.medium for row in rows], text),
-            "created_us": _microseconds([row.date_created for row in rows]),
-            "completed_us": _microseconds([row.date_completed for row in rows]),
-            "fee_cents": pa.array([row.fee_cents for row in rows], cents),
-            "refund_payment_id": pa.array([row.refund and row.refund.id for row in rows], text),
-            "refund_amount_cents": pa.array([row.refund and row.refund.amount_cents for row in rows], cents),
-            "kind": pa.array(kinds.numbers(rows), pa.int32()),
-        }
-    )
+    if dtype == INSTANT:
+        return pa.array(values, pa.duration("us")).cast(pa.int64())
+    return pa.array(values, pa.large_string() if dtype == TEXT else pa.int64())
+
+
+def _own(rows: Sequence[Payment], kinds: _Kinds) -> dict[str, list[Any]]:
+    return {
+        "payment_id": [row.id for row in rows],
+        "status": [row.status for row in rows],
+        "amount_cents": [row.amount_cents for row in rows],
+        "note": [row.note for row in rows],
+        "audience": [row.audience for row in rows],
+        "medium": [row.medium for row in rows],
+        "created_us": [row.date_created and row.date_created - EPOCH for row in rows],
+        "completed_us": [row.date_completed and row.date_completed - EPOCH for row in rows],
+        "fee_cents": [row.fee_cents for row in rows],
+        "refund_payment_id": [row.refund and row.refund.id for row in rows],
+        "refund_amount_cents": [row.refund and row.refund.amount_cents for row in rows],
+        "kind": kinds.numbers(rows),
+    }
 
 
 def _newest_first(own: pa.Table) -> pa.Table:
@@ -211,9 +229,3 @@ def _column(values: list[Any], dtype: str) -> pd.Series[Any]:
             "UTC"
         )
     return pd.Series(pd.array(values, dtype=dtype))  # type: ignore[call-overload]
-
-
-def _microseconds(instants: Iterable[datetime | None]) -> pa.Array:
-    import pyarrow as pa
-
-    return pa.array([instant and instant - EPOCH for instant in instants], pa.duration("us")).cast(pa.int64())

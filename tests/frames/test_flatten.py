@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import weakref
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
@@ -18,6 +20,11 @@ from p2p_analytics.frames.schema import PAYMENTS
 from p2p_analytics.records import decode_payments
 from p2p_analytics.records._decode import careful_page
 from p2p_analytics.records._plain import plain_page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from p2p_analytics.records import Payment
 
 VIEWER = "7"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -115,6 +122,7 @@ def test_each_row_is_what_was_sent(items: list[dict]) -> None:
     body = json.dumps({"data": items}).encode()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(build, "_ROWS_AT_ONCE", 3)
+        patched.setattr(build, "_ROWS_OF_A_PAGE", 2)
         frame = payments_frame(decode_payments(body).items, VIEWER)
     rows = sorted(map(row_of, items), key=lambda row: (row["created_us"], int(row["payment_id"])), reverse=True)
     assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == dict(PAYMENTS)
@@ -130,6 +138,25 @@ def test_a_town_is_decoded_at_once_in_either_dialect(dialect: str) -> None:
         client.close()
     body = b'{"data": [%b]}' % b",".join(raw)
     assert plain_page(body) == careful_page(body)
+
+
+def test_pages_are_let_go_while_they_are_laid_out() -> None:
+    """Of five hundred answers only the latest are in memory at a time, though all show the same two people."""
+    user = {"id": "8", "username": "theo"}
+    item = {"status": "settled", "action": "pay", "amount": 5, "date_created": "2014-08-18T17:15:15", "actor": user,
+            "target": {"type": "user", "user": user}}  # fmt: skip
+    answers: list[weakref.ref[object]] = []
+
+    def rows() -> Iterator[Payment]:
+        for number in range(1, 501):
+            page = decode_payments(json.dumps({"data": [item | {"id": str(number)}]}).encode())
+            answers.append(weakref.ref(page.items[0].answer))
+            yield page.items[0]
+            most.append(sum(answer() is not None for answer in answers))
+
+    most: list[int] = []
+    assert len(payments_frame(rows(), VIEWER)) == 500
+    assert max(most) <= 2 * build._ROWS_OF_A_PAGE
 
 
 def row_of(item: dict) -> dict[str, object]:
