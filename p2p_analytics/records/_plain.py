@@ -139,15 +139,15 @@ def _read_cents(raw: bytes) -> int:
 def _read_actor(raw: bytes) -> User:
     problems = Problems()
     actor = user_of(msgspec.json.decode(raw, type=WireUser), problems, "actor")
-    return _unless(problems, actor)
+    return _unless_strange(problems, actor)
 
 
 def _read_target(raw: bytes) -> Target:
     problems = Problems()
-    return _unless(problems, target_of(msgspec.json.decode(raw, type=WireTarget), problems))
+    return _unless_strange(problems, target_of(msgspec.json.decode(raw, type=WireTarget), problems))
 
 
-def _unless(problems: Problems, value: T) -> T:
+def _unless_strange(problems: Problems, value: T) -> T:
     if problems.found:
         raise ValueError(problems.found[0].problem)
     return value
