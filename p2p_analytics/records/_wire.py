@@ -135,7 +135,7 @@ def user_of(wire: WireUser, problems: Problems, field: str) -> User:
         display_name=wire.display_name,
         date_joined=instant_of(wire.date_joined, problems, f"{field}.date_joined"),
         profile_picture_url=wire.profile_picture_url,
-        about=wire.about,
+        about="" if wire.about is not None and wire.about.isspace() else wire.about,  # a space stands for none
         email=wire.email,
         phone=wire.phone,
         is_friend=wire.is_friend,

@@ -192,7 +192,8 @@ def row_of(item: dict) -> dict[str, object]:
         "settle_us": None if completed is None else completed - created,
     }
     for prefix, person in (("actor", actor), ("target_user", other)):
-        row |= {f"{prefix}_{name}": person.get(name) for name in ("id", "username", "display_name", "about")}
+        row |= {f"{prefix}_{name}": person.get(name) for name in ("id", "username", "display_name")}
+        row[f"{prefix}_about"] = "" if (person.get("about") or "").isspace() else person.get("about")
         row[f"{prefix}_date_joined"] = instant(person.get("date_joined"))
     return {name: row.get(name, item.get(name)) for name in PAYMENTS}
 
