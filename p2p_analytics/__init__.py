@@ -12,10 +12,9 @@ Every public name is here and loads on first use, so that importing the package 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False  # type checkers take it for True; importing it from typing takes most of the time of a start
 if TYPE_CHECKING:
     from p2p_analytics import errors, plots, sandbox
     from p2p_analytics.analyses import (

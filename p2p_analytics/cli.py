@@ -14,16 +14,18 @@ import os
 import signal
 import sys
 import threading
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
 
 from p2p_analytics import sign_in
 from p2p_analytics.errors import P2PAnalyticsError
 
+TYPE_CHECKING = False  # as in the root, for a light start
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+    from typing import Final, TypeVar
 
-_Read = TypeVar("_Read")
+    _Read = TypeVar("_Read")
+
 _PROGRAM: Final = "p2p-analytics"
 _INTERRUPTED: Final = 130  # 128 + SIGINT, as shells count
 
@@ -85,9 +87,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=_PROGRAM, description="See through years of peer-to-peer payments.", allow_abbrev=False
-    )
+    parser = _Parser(prog=_PROGRAM, description="See through years of peer-to-peer payments.", allow_abbrev=False)
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
@@ -98,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
         "write a report, CSV files and plots. Nothing to configure, nothing leaves this machine.",
         allow_abbrev=False,
     )
-    demo.add_argument("--out", metavar="DIR", type=_folder, default=Path("out"), help="where the files go (out)")
+    demo.add_argument("--out", metavar="DIR", type=_folder, default="out", help="where the files go (out)")
     demo.add_argument("--person", metavar="NAME", help="whose history: a username of the town")
     demo.add_argument(
         "--privacy",
@@ -118,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     sandbox.add_argument(
         "--port", type=_number(int, 0, 65535), default=8400, help="port on 127.0.0.1, 0 for a free one (8400)"
     )
-    sandbox.add_argument("--db", metavar="FILE", type=Path, help="keep the data in this file (a temporary one)")
+    sandbox.add_argument("--db", metavar="FILE", type=_file, help="keep the data in this file (a temporary one)")
     sandbox.add_argument(
         "--latency", metavar="MS", type=_number(float, 0, 60_000), default=0, help="wait this long before each answer"
     )
@@ -153,9 +153,26 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+class _Parser(argparse.ArgumentParser):
+    """Ask the system for the terminal's width: argparse asks shutil, which loads every compression there is."""
+
+    def _get_formatter(self) -> argparse.HelpFormatter:
+        try:
+            columns = int(os.environ.get("COLUMNS") or os.get_terminal_size().columns)
+        except (ValueError, OSError):  # no terminal
+            columns = 80
+        return argparse.HelpFormatter(self.prog, width=columns - 2)
+
+
 def _folder(text: str) -> Path:
     if not text.strip():
         raise argparse.ArgumentTypeError("name a folder")
+    return _file(text)
+
+
+def _file(text: str) -> Path:
+    from pathlib import Path
+
     return Path(text)
 
 

@@ -32,10 +32,10 @@ OutcomeUnknownError that nobody knows yet: look at the payments before sending i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as in the root, for a light start
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
 
 class P2PAnalyticsError(Exception):

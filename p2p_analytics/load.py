@@ -147,7 +147,6 @@ def load_history(  # noqa: PLR0913 - each is one wish of the caller
     mask = Mask() if settings.privacy(privacy) else None
     pages = client.payment_pages(after=after, before=before)
     me = client.me(lenient=True)
-    payments: list[Payment] = []
     friends: list[User] = []
     problems: list[Problem] = []
     answered: list[datetime | None] = []
@@ -160,15 +159,20 @@ def load_history(  # noqa: PLR0913 - each is one wish of the caller
         answered.append(page.fetched_at)
 
     take(Page((), problems=me.problems))
-    for page in pages:
-        take(page)
-        payments.extend(page.items)
-        if progress is not None:
-            progress(len(payments))
+
+    def rows() -> Iterator[Payment]:
+        number = 0
+        for page in pages:
+            take(page)
+            number += len(page.items)
+            if progress is not None:
+                progress(number)
+            yield from page.items
+
+    frame = payments_frame(rows(), str(me.user.id))  # page by page, so that no more than its columns are kept
     for friend_page in client.friend_pages(me.user.id):
         take(friend_page)
         friends.extend(friend_page.items)
-    frame = payments_frame(payments, str(me.user.id))
     problems.extend(_foreign(frame))
     history = History(
         me=me,
