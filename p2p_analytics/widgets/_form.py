@@ -133,7 +133,7 @@ class TokenForm(Shown):
             else:
                 return token
         again = "sign in with the form, then run this cell again"
-        if self._how == "prompt":
+        if self._how == "prompt" or self._closed.is_set():
             again = "run the cell of the form again, then this one"
         raise NotSignedIn(f"{self._reason}: {again}.")
 
@@ -150,14 +150,15 @@ class TokenForm(Shown):
         except TokenError as error:
             self._fail(str(error))
             raise
+        text = ""  # Ctrl-C while it waits has a traceback, which may show what variables hold
         self._accept(token).wait()
 
     def close(self) -> None:
-        """Forget the token, stop listening and take the form away."""
+        """Forget the token, stop listening and take the form away; from then on it takes none."""
         self._closed.set()
         self._stop_listening()
         with self._lock:
-            self._token = None
+            self._token, self._reason = None, "This form is closed"
             self.widget.close()
 
     def __repr__(self) -> str:
@@ -234,11 +235,14 @@ class TokenForm(Shown):
     def _accept(self, token: AccessToken) -> threading.Event:
         """Hold a token, and have it followed; return the event that the service has been asked whose it is."""
         self._stop_listening()
+        asked = threading.Event()
         with self._lock:
+            if self._closed.is_set():  # the browser came back just then, or somebody still pastes
+                asked.set()
+                return asked
             self._token, self._reason, self._open = token, _NOBODY, False
             self._who = self._permits = self._problem = ""
             self._show()
-        asked = threading.Event()
         threading.Thread(target=self._follow, args=(token, asked), name="p2p-token", daemon=True).start()
         return asked
 
