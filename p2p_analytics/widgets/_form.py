@@ -15,6 +15,7 @@ import ipywidgets
 from p2p_analytics import settings
 from p2p_analytics.auth import AccessToken, Listener, authorize_url, token_from_text
 from p2p_analytics.client import Client
+from p2p_analytics.display import HIDDEN
 from p2p_analytics.errors import (
     AuthenticationError,
     ConfigurationError,
@@ -22,6 +23,7 @@ from p2p_analytics.errors import (
     P2PAnalyticsError,
     TokenError,
 )
+from p2p_analytics.privacy import hushed
 from p2p_analytics.vocabulary import Scope
 from p2p_analytics.widgets._look import Shown, box, told
 from p2p_analytics.widgets._table import printable
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
 
 _PATIENCE: Final = 3600.0  # seconds that a link works: a notebook stays open for long, and the nonce cannot be guessed
 _TICK: Final = 1.0
-_HIDDEN: Final = "somebody whose name privacy mode hides"
 _NOBODY: Final = "Nobody is signed in yet"
 
 
@@ -261,9 +262,9 @@ class TokenForm(Shown):
     def _look_up(self, token: AccessToken) -> None:
         try:
             with Client(token, base_url=self.base_url, cache_dir=False) as client:
-                me = client.me(lenient=True)
-                granted = granted_scopes(client, me, token)
-            name = _HIDDEN if settings.privacy() else printable(me.user.display_name or me.user.username)
+                me = hushed(client.me)(lenient=True)
+                granted = hushed(granted_scopes)(client, me, token)
+            name = HIDDEN if settings.privacy() else printable(me.user.display_name or me.user.username)
         except (TokenError, AuthenticationError) as error:
             self._forget(token, "The service did not accept the token", str(error))
         except P2PAnalyticsError as error:  # the token may be good all the same

@@ -138,6 +138,16 @@ def test_the_options(server, browser: list[str], run, monkeypatch: pytest.Monkey
     assert run("whoami", "--base-url", "https://other.example")[0] == 1
 
 
+def test_privacy_mode_names_nobody(server, browser: list[str], run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal that others see shows neither name nor handle where ``P2P_PRIVACY`` is set."""
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    for command in ("login", "whoami"):
+        status, out, err = run(command)
+        assert status == 0
+        assert out.startswith("Signed in as somebody whose name privacy mode hides until ")
+        assert server.viewer not in out + err
+
+
 def test_who_declines(server, run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A declined consent is one sentence and exit code 1, and nothing is kept."""
 

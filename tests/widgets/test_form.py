@@ -317,6 +317,19 @@ def test_privacy_mode_hides_who_it_is(server: Any, form: p2p.TokenForm, monkeypa
     assert "Maya" not in said(form) + repr(form)
 
 
+def test_privacy_mode_quotes_no_words_of_the_service(
+    scripted: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the service says may name people."""
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    service = scripted(lambda *_: (400, {}, {"error": {"message": "Maya is blocked", "code": 1}}))
+    form = p2p.TokenForm(service.base_url, "1")
+    form.take("abc")
+    assert "The service refused the request with status 400." in said(form)
+    assert "Maya" not in said(form)
+    form.close()
+
+
 def test_close_forgets_and_stops(server: Any, form: p2p.TokenForm) -> None:
     """After close nobody listens, no token is held, and the form still has a repr."""
     form.take(server.token(server.viewer))
