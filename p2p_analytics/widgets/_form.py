@@ -25,16 +25,19 @@ from p2p_analytics.errors import (
 )
 from p2p_analytics.privacy import hushed
 from p2p_analytics.vocabulary import Scope
+from p2p_analytics.widgets._cells import follow_cells
 from p2p_analytics.widgets._look import Shown, box, told
 from p2p_analytics.widgets._table import printable
 from p2p_analytics.widgets._words import expired, granted_scopes, left, permits, way_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 
 _PATIENCE: Final = 3600.0  # seconds that a link works: a notebook stays open for long, and the nonce cannot be guessed
 _TICK: Final = 1.0
+_PASTE: Final = "paste it here and press Enter"
+_WAIT: Final = "wait until no cell runs, then paste it here"
 _NOBODY: Final = "Nobody is signed in yet"
 
 
@@ -70,8 +73,8 @@ class TokenForm(Shown):
 
     Notes
     -----
-    What is pasted leaves the box at once, so no saved notebook holds it. While a cell runs the kernel cannot clear the
-    box: paste when it is idle.
+    What is pasted leaves the box at once, so no saved notebook holds it. While a cell runs the kernel could not clear
+    the box, which is closed for that time.
     """
 
     def __init__(
@@ -96,11 +99,12 @@ class TokenForm(Shown):
         self._reason = _NOBODY
         self._who = self._permits = self._problem = self._trouble = ""
         self._open = True  # whether link and box are shown
+        self._follow_no_cells: Callable[[], None] = lambda: None
         self._how = how
         self._way, self._said, self._left = ipywidgets.HTML(), ipywidgets.HTML(), ipywidgets.HTML()
         self._box = ipywidgets.Password(
             description="Address or token",
-            placeholder="paste it here and press Enter",
+            placeholder=_PASTE,
             continuous_update=False,  # what is typed and not yet entered stays out of the widget's state
             style={"description_width": "initial"},
             layout={"width": "auto", "max_width": "680px"},
@@ -110,6 +114,7 @@ class TokenForm(Shown):
         self._again.on_click(self._renew)
         if how == "form":
             self.widget = box(self._way, self._box, self._said, self._left, self._again)
+            self._follow_no_cells = follow_cells(self._busy)
             self._listen()
         else:
             self.widget = box(self._said, self._left)
@@ -157,6 +162,7 @@ class TokenForm(Shown):
     def close(self) -> None:
         """Forget the token, stop listening and take the form away; from then on it takes none."""
         self._closed.set()
+        self._follow_no_cells()
         self._stop_listening()
         with self._lock:
             self._token, self._reason = None, "This form is closed"
@@ -212,6 +218,10 @@ class TokenForm(Shown):
                 self._accept(token_from_text(text, scopes=self._scopes))
             except TokenError as error:
                 self._fail(str(error))
+
+    def _busy(self, runs: bool) -> None:  # noqa: FBT001 - called with the answer
+        """Close the box while a cell runs: what is pasted then would stay in it until the end, and may be saved."""
+        self._box.disabled, self._box.placeholder = runs, _WAIT if runs else _PASTE
 
     def _ask(self) -> None:
         sys.stdout.write(f"Sign in and agree here:\n{self.link}\n")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import requests
+from IPython.core.events import EventManager
 
 import p2p_analytics as p2p
 from p2p_analytics.auth import _listener
@@ -341,6 +342,27 @@ def test_close_forgets_and_stops(server: Any, form: p2p.TokenForm) -> None:
     with pytest.raises(NotSignedIn):
         _ = form.token
     assert form._repr_mimebundle_() == {"text/plain": "<TokenForm: nobody signed in>"}
+
+
+def test_the_box_is_closed_while_a_cell_runs(
+    make_form: Callable[..., p2p.TokenForm], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A busy kernel cannot empty the box; a form that is made by a running cell begins closed; close ends it all."""
+    request = {"header": {"msg_type": "execute_request"}}
+    events = EventManager(None, ["pre_run_cell", "post_run_cell"])
+    kernel = types.SimpleNamespace(get_parent=lambda _channel: request)
+    shell = types.SimpleNamespace(events=events, kernel=kernel)
+    monkeypatch.setattr("p2p_analytics.widgets._cells.get_ipython", lambda: shell)
+    form = make_form()
+    assert form._box.disabled
+    for name, closed in (("post_run_cell", False), ("pre_run_cell", True), ("post_run_cell", False)):
+        events.trigger(name, None)
+        assert form._box.disabled is closed
+    request["header"] = {"msg_type": "comm_msg"}
+    assert not make_form()._box.disabled
+    form.close()
+    events.trigger("pre_run_cell", None)
+    assert not form._box.disabled
 
 
 def test_a_closed_form_takes_nobody(server: Any, form: p2p.TokenForm, monkeypatch: pytest.MonkeyPatch) -> None:
