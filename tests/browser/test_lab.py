@@ -195,6 +195,25 @@ def test_a_prompt_survives_run_all(jupyter: Any, server: SandboxServer) -> None:
     notebook.page.close()
 
 
+def test_what_jupyter_keeps_holds_no_token(jupyter: Any, server: SandboxServer) -> None:
+    """Its log, its workspaces and the history of cells, after a sign-in by pasting: what was typed is in none."""
+    from playwright.sync_api import expect
+
+    notebook = jupyter.notebook("kept", FORM)
+    notebook.run(0)
+    box = notebook.output(0).get_by_label("Address or token")
+    box.fill(server.sign_in(server.authorize_url("access_profile", "access_friends"), server.viewer))
+    box.press("Enter")
+    expect(notebook.output(0).get_by_role("status")).to_contain_text("Signed in as Maya Lindqvist")
+    notebook.saved()
+    notebook.page.close()
+    files = {path: path.read_bytes() for path in jupyter.root.parent.rglob("*") if path.is_file()}
+    history = b"".join(content for path, content in files.items() if path.name.startswith("history.sqlite"))
+    assert b"p2p.TokenForm()" in history
+    assert {"log", "kept.ipynb", "kept-checkpoint.ipynb"} <= {path.name for path in files}
+    assert [path for path, content in files.items() if CANARY.encode() in content] == []
+
+
 def test_the_dashboard_is_a_page(voila: Callable[[Path], Any], shots: Path) -> None:
     """Voila runs the dashboard's notebook with nobody in front, and shows an explorer that works, without the code."""
     from playwright.sync_api import expect

@@ -6,6 +6,7 @@ import gzip
 import inspect
 import itertools
 import logging
+import pickle
 import socket
 import threading
 import time
@@ -280,14 +281,16 @@ def test_every_error_of_the_library_below_is_mapped(monkeypatch: pytest.MonkeyPa
     for kind in classes:
         transport, _ = transport_to("https://pay.example/v1")
         raised = kind.__new__(kind)
+        raised.args = (f"Max retries exceeded with url: /v1/me?access_token={CANARY}",)
         monkeypatch.setattr(transport._plain, "send", fail)
         with pytest.raises(errors.ServiceError) as caught:
             transport.get("/me", {}, cached=False)
         assert (caught.value.__cause__, caught.value.__context__) == (None, None), kind
+        assert CANARY not in repr(caught.value) + str(caught.value), kind
 
 
 def test_the_token_is_on_the_wire_and_nowhere_above(scripted, caplog: pytest.LogCaptureFixture) -> None:
-    """The service gets it as a query parameter; the answer, its request and the log do not hold it."""
+    """The service gets it as a query parameter; answer, request, session and log do not hold it, pickled or not."""
     caplog.set_level(logging.DEBUG)
     service = scripted(lambda _path, _parameters: (200, {"Location": f"/x?access_token={CANARY}"}, GOOD))
     transport, _ = transport_to(service.base_url)
@@ -295,6 +298,7 @@ def test_the_token_is_on_the_wire_and_nowhere_above(scripted, caplog: pytest.Log
     assert service.asked == [("/v1/me", {"access_token": CANARY})]
     assert "urllib3" in {record.name.partition(".")[0] for record in caplog.records}
     held = [response.url, response.request.url, response.headers, response.raw.headers, response.cookies, caplog.text]
+    held += [response.history, pickle.dumps(response), pickle.dumps(transport._plain)]
     assert CANARY not in repr(held)
 
 
