@@ -52,7 +52,8 @@ class Writing:
         return _answer(wire.payment(done.payment, done.people, done.refund))
 
     async def _enter(self, request: Request) -> tuple[Caller, rules.Parameters]:
-        parameters = await bodies.parameters(request)
+        with self._entrance.nobody_yet(request):
+            parameters = await bodies.parameters(request)
         return self._entrance.caller(request, parameters, Scope.PAYMENTS), parameters
 
 
