@@ -36,7 +36,7 @@ def error_envelope(ctx: Any, response: Any, case: Any) -> None:
 
 @schemathesis.check
 def accepted_query(ctx: Any, response: Any, case: Any) -> None:
-    """What is accepted has, for each parameter of its query, at most one value, and that is as described.
+    """Each parameter in the query of what is accepted has at most one value, and that is as described.
 
     The program's own check passes over a bad value beside a good one, and the token is a good one in every query.
     """

@@ -106,8 +106,8 @@ def test_an_address_is_the_connections(own: SandboxServer) -> None:
 def test_a_body_that_cannot_be_read_counts(own: SandboxServer, refusal: Callable[..., Any], kind: str) -> None:
     """A write whose parameters, the token among them, cannot be read is counted for its address."""
     query, headers = {"access_token": own.token(own.viewer, "make_payments")}, {"Content-Type": kind}
-    sent = {"params": query, "headers": headers, "data": b"{", "timeout": 5}
-    answers = [requests.post(f"{own.base_url}/payments", **sent) for _ in range(3)]
+    address = f"{own.base_url}/payments"
+    answers = [requests.post(address, params=query, headers=headers, data=b"{", timeout=5) for _ in range(3)]
     assert [refusal(one) for one in answers] == [(400, "400"), (400, "400"), REFUSED]
 
 
