@@ -377,9 +377,11 @@ class SandboxServer(Steerable):
         plan = self._plan()._replace(seed=seed)
         built = plan.build()
         with self._gate.turnstile.alone(self._loop):
-            plan.move_in(store, built, anew=True)
+            with store.writing():  # the town and the tables of its applications, or neither
+                plan.move_in(store, built, anew=True)
+                registry = _registry(store)
             self.seed = seed
-            self._tokens = Tokens(_registry(store), self._clock)
+            self._tokens = Tokens(registry, self._clock)
             self._gate.app = self._application().app  # anew, with whatever it keeps in memory
             self._steering.begin_anew(seed)
             self.requests.clear()

@@ -128,7 +128,7 @@ def test_the_books_stay_append_only() -> None:
         assert own.audit() == []
 
 
-@pytest.mark.parametrize("part", ["plan.town.build", "ledger.open_books"], ids=["at once", "half moved in"])
+@pytest.mark.parametrize("part", ["plan.town.build", "ledger.open_books", "server._registry"])
 def test_a_town_that_cannot_be_leaves_the_old_one(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
     """Where the new town cannot be made, or not all of it be stored, the old one stays whole and is served."""
 
@@ -229,6 +229,21 @@ def test_a_request_sees_one_town_or_the_other() -> None:
         while_resetting(own, read)
     assert all(fits for fits, _ in found)
     assert {status for _, status in found} == {200, 401}
+
+
+def test_the_state_is_of_one_town_or_the_other() -> None:
+    """While resets go on, the state is told in Python and over HTTP, of a whole town each time."""
+    with SandboxServer(7, people=6, years=1) as own:
+        told: list[tuple[int, int]] = []
+
+        def look(session: requests.Session) -> None:
+            address, header = own.base_url.replace("/v1", "/sandbox/state"), {"X-Sandbox-Control": "1"}
+            for state in (own.state(), session.get(address, headers=header, timeout=10).json()):
+                told.append((state["counts"]["users"], state["counts"]["applications"]))
+                assert state["audit"] == []
+
+        while_resetting(own, look)
+    assert set(told) == {(7, 1)}
 
 
 def test_a_write_is_of_one_town_or_the_other() -> None:
