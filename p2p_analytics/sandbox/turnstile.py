@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
 _LONGEST_WAIT: Final = 30.0
+_BUSY: Final = "The sandbox is stopping or busy, so nothing was changed; try again."
 
 
 class Turnstile:
@@ -52,13 +53,15 @@ class Turnstile:
             The loop stands still, or a request does not end.
         """
         with self._one_at_a_time:
+            if loop.is_closed():
+                raise SettingError(_BUSY)
             empty: Future[None] = Future()
             holding = asyncio.run_coroutine_threadsafe(self._hold(empty), loop)
             try:
                 empty.result(_LONGEST_WAIT)
             except (TimeoutError, CancelledError):
                 holding.cancel()
-                raise SettingError("The sandbox is stopping or busy, so nothing was changed; try again.") from None
+                raise SettingError(_BUSY) from None
             try:
                 yield
             finally:

@@ -16,7 +16,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import requests
 
-from p2p_analytics.sandbox import SandboxServer, SettingError, turnstile
+from p2p_analytics.sandbox import SandboxServer, SettingError, town, turnstile
+from p2p_analytics.sandbox.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -179,6 +180,32 @@ def test_a_reset_that_gives_up_lets_requests_in(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.undo()
         own.reset()
         assert requests.get(f"{own.base_url}/me", timeout=5).status_code == 401
+
+
+def test_a_reset_that_comes_too_late_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the sandbox is stopped while the new town is planned, nothing is changed, in one sentence."""
+    built, stopped = threading.Event(), threading.Event()
+    caught: list[BaseException] = []
+
+    def build(plan: Plan) -> object:
+        built.set()
+        stopped.wait(10)
+        return town.build(plan.seed, people=3, years=1)
+
+    def reset() -> None:
+        try:
+            own.reset()
+        except SettingError as error:
+            caught.append(error)
+
+    with SandboxServer(people=3, years=1) as own:
+        monkeypatch.setattr(Plan, "build", build)
+        resetting = threading.Thread(target=reset)
+        resetting.start()
+        built.wait(10)
+    stopped.set()
+    resetting.join(10)
+    assert [str(error) for error in caught] == ["The sandbox is stopping or busy, so nothing was changed; try again."]
 
 
 def page_of(server: SandboxServer, token: str, session: requests.Session) -> tuple[int, Any]:
