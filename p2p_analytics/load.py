@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -34,7 +35,7 @@ class History:
     friends : DataFrame
         FRIENDS: one row per friend.
     fetched_at : datetime
-        "Data as of": when the oldest answer that went into it was given, aware UTC.
+        "Data as of": when the oldest answer was given that could have changed since, aware UTC.
     problems : DataFrame
         One row per strange thing in a record: payment_id, field, value, problem.
     """
@@ -53,15 +54,19 @@ class History:
         )
 
 
-def load_history(
+def load_history(  # noqa: PLR0913 - each is one thing to choose
     client: Client,
     *,
     after: datetime | date | str | None = None,
     before: datetime | date | str | None = None,
     on_bad_record: Literal["raise", "report"] = "raise",
     progress: Callable[[int], object] | None = None,
+    refresh: bool = False,
 ) -> History:
     """Load the token owner's payments and friends.
+
+    What can no longer change is kept in the account's cache: the next load asks for the rest, and so does one after
+    a load that stopped. What was pending is compared with what is pending now.
 
     Parameters
     ----------
@@ -74,6 +79,8 @@ def load_history(
         ``problems``. Unknown words and missing values never stop it; they are listed.
     progress : callable, optional
         Called after each page with the number of payments so far.
+    refresh : bool
+        Ask for all of it anew, whatever is kept.
 
     Returns
     -------
@@ -85,11 +92,12 @@ def load_history(
     RecordError
         A record cannot be read, and ``on_bad_record`` is "raise".
     ServiceError
-        A page could not be had. Nothing partial is returned.
+        A page could not be had. Nothing partial is returned, and where asking again may help, the error tells how
+        much is kept for the next load.
     """
     if on_bad_record not in {"raise", "report"}:
         raise ConfigurationError(f'on_bad_record can be "raise" or "report", not {on_bad_record!r}.')
-    pages = client.payment_pages(after=after, before=before)
+    pages = client.history_pages(after=after, before=before, refresh=refresh, progress=progress)
     me = client.me(lenient=True)
     payments: list[Payment] = []
     friends: list[User] = []
@@ -103,12 +111,11 @@ def load_history(
         answered.append(page.fetched_at)
 
     take(Page((), problems=me.problems))
-    for page in pages:
-        take(page)
-        payments.extend(page.items)
-        if progress is not None:
-            progress(len(payments))
-    for friend_page in client.friend_pages(me.user.id):
+    with contextlib.closing(pages):
+        for page in pages:
+            take(page)
+            payments.extend(page.items)
+    for friend_page in client.friend_pages(me.user.id, fresh=True):
         take(friend_page)
         friends.extend(friend_page.items)
     frame = payments_frame(payments, str(me.user.id))
