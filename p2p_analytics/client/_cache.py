@@ -46,8 +46,8 @@ CREATE TABLE IF NOT EXISTS answers (
     key TEXT PRIMARY KEY, given REAL NOT NULL, expires REAL NOT NULL, body BLOB NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS windows (
-    start_us INTEGER NOT NULL, end_us INTEGER NOT NULL, PRIMARY KEY (start_us, end_us)
-) WITHOUT ROWID;
+    end_us INTEGER PRIMARY KEY, start_us INTEGER NOT NULL
+);
 """
 _LASTING: Final = "lasting"
 _BRIEF: Final = "brief"
@@ -169,8 +169,12 @@ class ResponseStore(BaseStorage):  # type: ignore[type-arg]
             return []
 
     def add_window(self, window: Window) -> None:
-        """Write down that the answers of a closed window came whole."""
-        self._run("INSERT OR IGNORE INTO windows VALUES (?, ?)", *map(to_microseconds, window))
+        """Write down that the answers of a closed window came whole; of those with one end the longest counts."""
+        self._run(
+            "INSERT INTO windows (start_us, end_us) VALUES (?, ?) "
+            "ON CONFLICT DO UPDATE SET start_us = min(start_us, excluded.start_us)",
+            *map(to_microseconds, window),
+        )
 
     def close(self) -> None:
         """Close the file."""

@@ -47,7 +47,7 @@ class Source(Protocol):
         """Return the closed windows that came whole before."""
 
     def keep(self, window: Window) -> None:
-        """Write down that a closed window came whole."""
+        """Write down that a closed window, or the newer part of one, came whole."""
 
 
 class Progress(NamedTuple):
@@ -74,19 +74,25 @@ class _Task:
     def query(self) -> Query:
         return Query(before=None if self.cursor == END else self.cursor)
 
-    def take(self, found: Step, since: datetime | None) -> None:
-        """Add a page; the window is whole when the page is the last or goes beyond its start."""
+    @property
+    def came(self) -> Window:
+        """What of the window has come."""
+        return self.window if self.whole else Window(self.cursor, self.window.end)
+
+    def take(self, found: Step, since: datetime | None) -> bool:
+        """Add a page, and tell whether the window is whole: the page is the last, or goes beyond its start."""
         page, further = found
         self.taken += 1
         self.pages.append(page)
         if further is None or oldest_of(page) < self.window.start:
             self.whole, self.left = True, 0
-            return
+            return True
         self.cursor = further
         if self.top == END:
             self.top = _newest_of(page)
         for_a_page = max(self.top - further, _SECOND) / self.taken
         self.left = (further - self.reaching_to(since)) / for_a_page
+        return False
 
     def reaching_to(self, since: datetime | None) -> datetime:
         """Return how far back the window goes, by what is known or else by a guess."""
@@ -158,10 +164,8 @@ def _planned(source: Source, newest: Step, asked: Window, since: datetime | None
     if further is None or short.whole:
         return [short]
     known = [window for window in source.whole() if window.start < asked.end]
-    if not known and short.left <= _SHORT:
-        short.take(step(source.fresh, short.query), since)
-        if short.whole:
-            return [short]
+    if not known and short.left <= _SHORT and short.take(step(source.fresh, short.query), since):
+        return [short]
     edge = max((window.end for window in known), default=asked.start)
     if oldest_of(page) > edge:
         edge = max(edge, opening(_newest_of(page), oldest_of(page), datetime.now(UTC)))
@@ -217,8 +221,8 @@ def _fetched(
                 place = tasks.index(task) + 1
                 tasks[place:place] = parts
                 ready += parts if task.whole else [task]
-                if task.whole and task.fetch == source.lasting:
-                    source.keep(task.window)
+                if task.fetch == source.lasting:
+                    source.keep(task.came)
     finally:
         stop()
         pool.shutdown(cancel_futures=True)

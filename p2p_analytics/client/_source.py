@@ -49,7 +49,7 @@ class PaymentSource:
         self._open_store = open_store
         self._refresh = refresh
         self._store: ResponseStore | None = None
-        self._came: set[str] = set()
+        self._came: dict[str, Payment] = {}
         self._pending: frozenset[str] | None = None
         self._asking = threading.Lock()
 
@@ -60,10 +60,15 @@ class PaymentSource:
     def lasting(self, query: Query) -> Page[Payment]:
         """Return a page of a closed window; a kept one, which is as good as new, has no ``fetched_at``."""
         page, kept = self._ask(query, Keep.LASTING)
-        pending = {item.id for item in page.items if item.status == Status.PENDING} if kept else frozenset()
-        if pending and not self._still_pending().issuperset(pending):
+        pending = {item.id for item in page.items if item.status == Status.PENDING} if kept else set()
+        changed = pending - self._still_pending() if pending else pending
+        # An edge of two pages stands on both: what the one told need not be asked of the other.
+        told = {item.id: item for item in map(self._came.get, changed) if item and item.status != Status.PENDING}
+        if told.keys() == changed:
+            page = msgspec.structs.replace(page, items=tuple(told.get(item.id, item) for item in page.items))
+        else:
             page, kept = self._ask(query, Keep.LASTING_ANEW)
-        self._came.update(item.id for item in page.items)
+        self._came.update({item.id: item for item in page.items})
         return msgspec.structs.replace(page, fetched_at=None) if kept else page
 
     def whole(self) -> Sequence[Window]:
@@ -76,7 +81,7 @@ class PaymentSource:
         return self._store.windows()
 
     def keep(self, window: Window) -> None:
-        """Write down that a closed window came whole."""
+        """Write down that a closed window, or the newer part of one, came whole."""
         if self._store is not None:
             self._store.add_window(window)
 

@@ -97,12 +97,13 @@ def cut(window: Window, parts: float) -> list[Window]:
 def arranged(whole: Window, known: Iterable[Window]) -> list[tuple[Window, bool]]:
     """Return windows that cover a whole one, newest first and without overlap, and whether each is known already.
 
-    A known window comes as it is, also where it reaches beyond the whole one; of two that overlap, the older
-    one is left out, and asked for like what is not known.
+    A known window comes as it is, also where it reaches beyond the whole one; of two that overlap, the one with the
+    older end, or else the shorter one, is left out.
     """
     plan: list[tuple[Window, bool]] = []
     edge = whole.end
-    for window in sorted(known, key=lambda window: (window.end, window.start), reverse=True):
+    longest_first = sorted(known)
+    for window in sorted(longest_first, key=lambda window: window.end, reverse=True):
         if window.start >= edge or window.end <= whole.start or (plan and window.end > edge):
             continue
         if window.end < edge:
