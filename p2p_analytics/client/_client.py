@@ -21,6 +21,7 @@ from p2p_analytics.errors import (
     AuthenticationError,
     ConfigurationError,
     PaginationError,
+    ProtocolError,
     ScopeError,
     ServiceError,
     TokenError,
@@ -306,12 +307,23 @@ class Client:
             "before": "" if query.before is None else _spelled(query.before),
             "limit": str(query.limit),
         }
-        path = vocabulary.PAYMENTS.path
-        answer = self._asked(path, {name: word for name, word in sent.items() if word}, keep=keep)
+        parameters = {name: word for name, word in sent.items() if word}
+        answer = self._asked(vocabulary.PAYMENTS.path, parameters, keep=keep)
+        if answer.kept:
+            with contextlib.suppress(ProtocolError):
+                page = self._read(answer)
+                if not any(problem.unreadable for problem in page.problems):
+                    return page, True
+            # What could not be read when it came must not be kept for a month.
+            anew = Keep.LASTING_ANEW if keep is Keep.LASTING else Keep.NOT
+            answer = self._asked(vocabulary.PAYMENTS.path, parameters, keep=anew)
+        return self._read(answer), False
+
+    def _read(self, answer: Answer) -> Page[Payment]:
         page = records.decode_payments(answer.body)
         if page.next is not None:  # only its presence counts, but a foreign one is no answer to trust
-            next_parameters(page.next, f"{self.base_url}{path}")
-        return msgspec.structs.replace(page, fetched_at=answer.fetched_at), answer.kept
+            next_parameters(page.next, f"{self.base_url}{vocabulary.PAYMENTS.path}")
+        return msgspec.structs.replace(page, fetched_at=answer.fetched_at)
 
     def _store(self) -> ResponseStore | None:
         """Return the account's cache, after asking once whose account it is; None where nothing is kept."""

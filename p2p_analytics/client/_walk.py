@@ -79,14 +79,14 @@ def step(fetch: Fetch, query: Query) -> Step:
     """Ask for one page. It takes more requests, and the page holds more, where one second holds a whole page."""
     page = fetch(query)
     _require_newest_first(page.items)
+    if query.before is not None and any(date > query.before for date in _dates(page.items)):
+        raise PaginationError("The service does not keep to the bound 'before', so its list cannot be walked.")
     if page.next is None:
         return Step(page, None)
     oldest = oldest_of(page)
     further = _end_of_second(oldest)
     if query.before is None or further < query.before:
         return Step(page, further)
-    if oldest > query.before:
-        raise PaginationError("The service does not keep to the bound 'before', so the list cannot be walked.")
     if query.limit < PAGE_SIZE_MAXIMUM:
         return step(fetch, msgspec.structs.replace(query, limit=PAGE_SIZE_MAXIMUM))
     return _within_a_second(fetch, query, page, oldest)
