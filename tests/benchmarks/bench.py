@@ -16,6 +16,7 @@ import tracemalloc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import paging  # beside this file
 import pandas as pd
 
 import p2p_analytics as p2p
@@ -96,6 +97,7 @@ def main() -> None:
         frame = flattening(pages_of(server), server.people[0].user_id)
     files(frame)
     starting()
+    paging.measure(told)
 
 
 def requests(server: p2p.sandbox.SandboxServer) -> None:
