@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from p2p_analytics import records
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.build import friends_frame, payments_frame, problems_frame
+from p2p_analytics.progress import loading_bar
 from p2p_analytics.records import Page, Problem
 from p2p_analytics.vocabulary import Action
 
@@ -60,7 +61,7 @@ def load_history(  # noqa: PLR0913 - each is one thing to choose
     after: datetime | date | str | None = None,
     before: datetime | date | str | None = None,
     on_bad_record: Literal["raise", "report"] = "raise",
-    progress: Callable[[int], object] | None = None,
+    progress: Callable[[int], object] | Literal[False] | None = None,
     refresh: bool = False,
 ) -> History:
     """Load the token owner's payments and friends.
@@ -77,8 +78,9 @@ def load_history(  # noqa: PLR0913 - each is one thing to choose
     on_bad_record : {"raise", "report"}
         Whether a field that cannot be read stops the load, or is left empty and listed in
         ``problems``. Unknown words and missing values never stop it; they are listed.
-    progress : callable, optional
-        Called after each page with the number of payments so far.
+    progress : callable or False, optional
+        Called after each page with the number of payments so far, instead of the bar that a terminal or a
+        notebook shows when a load takes longer; False shows nothing.
     refresh : bool
         Ask for all of it anew, whatever is kept.
 
@@ -97,8 +99,6 @@ def load_history(  # noqa: PLR0913 - each is one thing to choose
     """
     if on_bad_record not in {"raise", "report"}:
         raise ConfigurationError(f'on_bad_record can be "raise" or "report", not {on_bad_record!r}.')
-    pages = client.history_pages(after=after, before=before, refresh=refresh, progress=progress)
-    me = client.me(lenient=True)
     payments: list[Payment] = []
     friends: list[User] = []
     problems: list[Problem] = []
@@ -110,11 +110,14 @@ def load_history(  # noqa: PLR0913 - each is one thing to choose
         problems.extend(page.problems)
         answered.append(page.fetched_at)
 
-    take(Page((), problems=me.problems))
-    with contextlib.closing(pages):
-        for page in pages:
-            take(page)
-            payments.extend(page.items)
+    with _shown(progress) as shown:
+        pages = client.history_pages(after=after, before=before, refresh=refresh, progress=shown)
+        me = client.me(lenient=True)
+        take(Page((), problems=me.problems))
+        with contextlib.closing(pages):
+            for page in pages:
+                take(page)
+                payments.extend(page.items)
     for friend_page in client.friend_pages(me.user.id, fresh=True):
         take(friend_page)
         friends.extend(friend_page.items)
@@ -127,6 +130,16 @@ def load_history(  # noqa: PLR0913 - each is one thing to choose
         fetched_at=min(moment for moment in answered if moment is not None),
         problems=problems_frame(dict.fromkeys(problems)),  # an overlap tells some of them twice,
     )
+
+
+@contextlib.contextmanager
+def _shown(progress: Callable[[int], object] | Literal[False] | None) -> Iterator[Callable[[int, int], object]]:
+    """Give what is told how far a load is."""
+    if progress is None:
+        with loading_bar() as show:
+            yield show
+    else:
+        yield lambda payments, _expected: progress(payments) if progress else None
 
 
 def _foreign(payments: pd.DataFrame) -> Iterator[Problem]:

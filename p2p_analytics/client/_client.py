@@ -11,7 +11,7 @@ import msgspec
 
 from p2p_analytics import records, settings, vocabulary
 from p2p_analytics.auth import AccessToken, as_token
-from p2p_analytics.client._history import Progress, history
+from p2p_analytics.client._history import history
 from p2p_analytics.client._links import next_parameters
 from p2p_analytics.client._source import PaymentSource
 from p2p_analytics.client._transport import Answer, Keep, Transport
@@ -197,7 +197,7 @@ class Client:
         after: datetime | date | str | None = None,
         before: datetime | date | str | None = None,
         refresh: bool = False,
-        progress: Callable[[int], object] | None = None,
+        progress: Callable[[int, int], object] = lambda _payments, _expected: None,
     ) -> Generator[Page[Payment]]:
         """Return an iterator over the pages of all payments, asked for by calendar windows, several at once.
 
@@ -212,7 +212,7 @@ class Client:
         refresh : bool
             Ask for all of it anew.
         progress : callable, optional
-            Called after each page with the number of payments so far.
+            Called after each page with the number of payments so far, and about how many it will be.
         """
         first, last = _bounds(after, before)
         return self._history(first, last, PaymentSource(self._page, self._store, refresh=refresh), progress)
@@ -260,17 +260,12 @@ class Client:
         return f"<Client of {self.base_url}>"
 
     def _history(
-        self, first: datetime, last: datetime, source: PaymentSource, progress: Callable[[int], object] | None
+        self, first: datetime, last: datetime, source: PaymentSource, progress: Callable[[int, int], object]
     ) -> Generator[Page[Payment]]:
         """Go through the windows, and let what stops a load tell how much is kept for the next one."""
-
-        def told(so_far: Progress) -> None:
-            if progress is not None:
-                progress(so_far.payments)
-
         try:
             yield from history(
-                source, after=first, before=last, since=self._joined, concurrency=self.concurrency, told=told
+                source, after=first, before=last, since=self._joined, concurrency=self.concurrency, told=progress
             )
         except (ServiceError, TokenError) as error:
             if getattr(error, "retryable", False) or isinstance(error, AuthenticationError | TokenError):

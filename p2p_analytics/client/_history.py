@@ -11,7 +11,7 @@ import math
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from p2p_analytics.client._walk import Query, Step, oldest_of, step, unseen
 from p2p_analytics.client._watchdog import Stop
@@ -48,13 +48,6 @@ class Source(Protocol):
 
     def keep(self, window: Window) -> None:
         """Write down that a closed window, or the newer part of one, came whole."""
-
-
-class Progress(NamedTuple):
-    """How far a load is: payments so far, and about how many it will be."""
-
-    payments: int
-    expected: int
 
 
 class _Task:
@@ -128,7 +121,7 @@ def history(  # noqa: PLR0913 - what is asked for, how, and who is told
     before: datetime,
     since: datetime | None,
     concurrency: int,
-    told: Callable[[Progress], object],
+    told: Callable[[int, int], object],
 ) -> Iterator[Page[Payment]]:
     """Yield the pages of all payments between two instants, newest first, each payment once.
 
@@ -143,7 +136,7 @@ def history(  # noqa: PLR0913 - what is asked for, how, and who is told
     concurrency : int
         Most requests at once.
     told : callable
-        Told after each page how far it is.
+        Told after each page how many payments have come, and about how many it will be.
     """
     newest = step(source.fresh, Query(before=None if before == END else before))
     tasks = _planned(source, newest, Window(after, before), since)
@@ -188,7 +181,7 @@ def _fetched(
     tasks: list[_Task],
     since: datetime | None,
     concurrency: int,
-    told: Callable[[Progress], object],
+    told: Callable[[int, int], object],
 ) -> Iterator[tuple[Page[Payment], Window]]:
     """Fetch what the tasks lack, and yield each page with its window as soon as all newer ones are there."""
     came = {item.id for task in tasks for page in task.pages for item in page.items}
@@ -199,7 +192,7 @@ def _fetched(
     pool = ThreadPoolExecutor(concurrency, "p2p-load", initializer=stop.hold)
     try:
         while True:
-            told(Progress(len(came), len(came) + round(_FRESH_ITEMS * sum(task.left for task in tasks))))
+            told(len(came), len(came) + round(_FRESH_ITEMS * sum(task.left for task in tasks)))
             while at < len(tasks):
                 task = tasks[at]
                 while task.pages:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2p_analytics.client._history import Progress, history
+from p2p_analytics.client._history import history
 from p2p_analytics.client._windows import BEGINNING, END, Window
 from p2p_analytics.errors import PaginationError, TransportError
 from p2p_analytics.records import Page, Payment, User
@@ -87,7 +87,7 @@ def rows(seconds: list[int]) -> list[Payment]:
 def loaded(model: Model, *, concurrency: int = 4, since: datetime | None = None, **bounds: datetime) -> list[str]:
     """Return the ids of a load."""
     asked = {"after": BEGINNING, "before": END} | bounds
-    pages = history(model, since=since, concurrency=concurrency, told=lambda _: None, **asked)
+    pages = history(model, since=since, concurrency=concurrency, told=lambda *_: None, **asked)
     return [row.id for page in pages for row in page.items]
 
 
@@ -220,7 +220,7 @@ def test_what_no_filter_tells_apart_raises() -> None:
 def test_other_actors_of_a_crowded_second_are_told_as_a_problem() -> None:
     """Who acted is only known of what was seen, so it is said that others could not be asked for."""
     model = Model(crowd(130, actor=["7", "8", "9", "10"]))
-    pages = history(model, after=BEGINNING, before=END, since=None, concurrency=2, told=lambda _: None)
+    pages = history(model, after=BEGINNING, before=END, since=None, concurrency=2, told=lambda *_: None)
     (problem,) = {problem for page in pages for problem in page.problems}
     assert problem.problem == "more payments than a page holds; those of 4 actors were asked for, others cannot be"
 
@@ -243,7 +243,7 @@ def fail(error: Exception) -> Page[Payment]:
 def test_who_stops_listening_ends_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """A generator that is closed before its end leaves nothing running."""
     model = Model(uneven(3_000, 3))
-    pages = history(model, after=BEGINNING, before=END, since=None, concurrency=4, told=lambda _: None)
+    pages = history(model, after=BEGINNING, before=END, since=None, concurrency=4, told=lambda *_: None)
     next(pages)
     next(pages)
     pages.close()
@@ -253,10 +253,12 @@ def test_who_stops_listening_ends_the_threads(monkeypatch: pytest.MonkeyPatch) -
 def test_progress_is_told_with_a_fair_estimate() -> None:
     """It never goes back, ends at the number of payments, and halfway the estimate is within a third."""
     model = Model(uneven(20_000, 6))
-    told: list[Progress] = []
-    pages = history(model, after=BEGINNING, before=END, since=START, concurrency=4, told=told.append)
+    told: list[tuple[int, int]] = []
+    pages = history(
+        model, after=BEGINNING, before=END, since=START, concurrency=4, told=lambda *progress: told.append(progress)
+    )
     assert sum(len(page.items) for page in pages) == 20_000
-    assert [progress.payments for progress in told] == sorted(progress.payments for progress in told)
+    assert told == sorted(told, key=lambda progress: progress[0])
     assert told[-1] == (20_000, 20_000)
-    middle = next(progress for progress in told if progress.payments > 10_000)
-    assert 2 / 3 <= middle.expected / 20_000 <= 4 / 3
+    expected = next(expected for payments, expected in told if payments > 10_000)
+    assert 2 / 3 <= expected / 20_000 <= 4 / 3
