@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from p2p_analytics.records import Page, Payment
 
 _PAGES_OF_A_WINDOW: Final = 24  # what promises more is cut
-_LAST_PAGES: Final = 2  # the same, while there is nothing else to do
+_LAST_PAGES: Final = 3  # the same, while there is nothing else to do
 _MOST_PARTS: Final = 8
 _MOST_PAGES: Final = 64  # no window that promises more stays whole
 _FRESH_ITEMS: Final = PAGE_SIZE_MAXIMUM - 1  # of a full page, after one that is asked for again
+_WAITING: Final = 1  # request that is handed out beforehand, so that no connection waits for the next one
 _SECOND: Final = timedelta(seconds=1)
 _SHORT: Final = 2  # pages after the newest one: a history that may end with the next page is not worth a plan
 _GUESS: Final = timedelta(days=4 * 365)  # how far a history goes back, where nothing tells
@@ -200,7 +201,7 @@ def _fetched(
                 if not task.whole:
                     break
                 at += 1
-            while ready and len(running) < concurrency:
+            while ready and len(running) < concurrency + _WAITING:
                 task = max(ready, key=lambda task: (not task.taken, task.left))
                 ready.remove(task)
                 running[pool.submit(step, task.fetch, task.query)] = task
