@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -9,6 +10,7 @@ from p2p_analytics import records, settings
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.build import friends_frame, payments_frame, problems_frame
 from p2p_analytics.privacy import Mask, hushed
+from p2p_analytics.progress import loading_bar
 from p2p_analytics.records import Page, Problem
 from p2p_analytics.vocabulary import Action
 
@@ -35,7 +37,7 @@ class History:
     friends : DataFrame
         FRIENDS: one row per friend.
     fetched_at : datetime
-        "Data as of": when the oldest answer that went into it was given, aware UTC.
+        "Data as of": when the oldest answer was given that could have changed since, aware UTC.
     problems : DataFrame
         One row per strange thing in a record: payment_id, field, value, problem.
     private : bool
@@ -109,10 +111,14 @@ def load_history(  # noqa: PLR0913 - each is one wish of the caller
     after: datetime | date | str | None = None,
     before: datetime | date | str | None = None,
     on_bad_record: Literal["raise", "report"] = "raise",
-    progress: Callable[[int], object] | None = None,
+    progress: Callable[[int], object] | Literal[False] | None = None,
+    refresh: bool = False,
     privacy: bool | None = None,
 ) -> History:
     """Load the token owner's payments and friends.
+
+    What can no longer change is kept in the account's cache: the next load asks for the rest, and so does one after
+    a load that stopped. What was pending is compared with what is pending now.
 
     Parameters
     ----------
@@ -123,8 +129,11 @@ def load_history(  # noqa: PLR0913 - each is one wish of the caller
     on_bad_record : {"raise", "report"}
         Whether a field that cannot be read stops the load, or is left empty and listed in
         ``problems``. Unknown words and missing values never stop it; they are listed.
-    progress : callable, optional
-        Called after each page with the number of payments so far.
+    progress : callable or False, optional
+        Called after each page with the number of payments so far, instead of the bar that a terminal or a
+        notebook shows when a load takes longer; False shows nothing.
+    refresh : bool
+        Ask for all of it anew, whatever is kept.
     privacy : bool, optional
         True gives the history as `History.masked` does, and no error quotes a value of a record or
         what the service says.
@@ -142,13 +151,12 @@ def load_history(  # noqa: PLR0913 - each is one wish of the caller
     RecordError
         A record cannot be read, and ``on_bad_record`` is "raise".
     ServiceError
-        A page could not be had. Nothing partial is returned.
+        A page could not be had. Nothing partial is returned, and where asking again may help, the error tells how
+        much is kept for the next load.
     """
     if on_bad_record not in {"raise", "report"}:
         raise ConfigurationError(f'on_bad_record can be "raise" or "report", not {on_bad_record!r}.')
     mask = Mask() if settings.privacy(privacy) else None
-    pages = client.payment_pages(after=after, before=before)
-    me = client.me(lenient=True)
     friends: list[User] = []
     problems: list[Problem] = []
     answered: list[datetime | None] = []
@@ -160,19 +168,18 @@ def load_history(  # noqa: PLR0913 - each is one wish of the caller
         problems.extend(page.problems)
         answered.append(page.fetched_at)
 
-    take(Page((), problems=me.problems))
-
-    def rows() -> Iterator[Payment]:
-        number = 0
+    def rows(pages: Iterator[Page[Payment]]) -> Iterator[Payment]:
         for page in pages:
             take(page)
-            number += len(page.items)
-            if progress is not None:
-                progress(number)
             yield from page.items
 
-    frame = payments_frame(rows(), str(me.user.id))  # page by page, so that no more than its columns are kept
-    for friend_page in client.friend_pages(me.user.id):
+    with _shown(progress) as shown:
+        pages = client.history_pages(after=after, before=before, refresh=refresh, progress=shown)
+        me = client.me(lenient=True)
+        take(Page((), problems=me.problems))
+        with contextlib.closing(pages):  # page by page, so that no more than the frame's columns are kept
+            frame = payments_frame(rows(pages), str(me.user.id))
+    for friend_page in client.friend_pages(me.user.id, fresh=True):
         take(friend_page)
         friends.extend(friend_page.items)
     problems.extend(_foreign(frame))
@@ -184,6 +191,16 @@ def load_history(  # noqa: PLR0913 - each is one wish of the caller
         problems=problems_frame(dict.fromkeys(problems)),  # an overlap tells some of them twice,
     )
     return history if mask is None else history._masked(mask)  # noqa: SLF001 - a method of this module's own class
+
+
+@contextlib.contextmanager
+def _shown(progress: Callable[[int], object] | Literal[False] | None) -> Iterator[Callable[[int, int], object]]:
+    """Give what is told how far a load is."""
+    if progress is None:
+        with loading_bar() as show:
+            yield show
+    else:
+        yield lambda payments, _expected: progress(payments) if progress else None
 
 
 def _foreign(payments: pd.DataFrame) -> Iterator[Problem]:

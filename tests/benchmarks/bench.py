@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 
 import frames  # beside this file
+import paging
 import service
 
 import p2p_analytics as p2p
@@ -20,6 +21,7 @@ def main() -> int:
     with p2p.sandbox.SandboxServer(seed=7) as server:
         requests(server)
         frames.measure(told, server)
+    paging.measure(told)
     return 1 if service.measure(told) else 0
 
 
