@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from p2p_analytics import records, settings
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.build import friends_frame, payments_frame, problems_frame
-from p2p_analytics.privacy import Mask
+from p2p_analytics.privacy import Mask, hushed
 from p2p_analytics.progress import loading_bar
 from p2p_analytics.records import Page, Problem
 from p2p_analytics.vocabulary import Action
@@ -104,6 +104,7 @@ class History:
         )
 
 
+@hushed
 def load_history(  # noqa: PLR0913 - each is one wish of the caller
     client: Client,
     *,
@@ -134,7 +135,8 @@ def load_history(  # noqa: PLR0913 - each is one wish of the caller
     refresh : bool
         Ask for all of it anew, whatever is kept.
     privacy : bool, optional
-        True gives the history as `History.masked` does, and no error quotes a value of a record.
+        True gives the history as `History.masked` does, and no error quotes a value of a record or
+        what the service says.
         Without it, the environment variable ``P2P_PRIVACY`` counts.
 
     Returns

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.auth._store import FileStore, KeyringStore, KeyringUnavailableError, SignIn, Store, locked
 from p2p_analytics.auth._token import AccessToken, Secret
-from p2p_analytics.errors import NotSignedIn
+from p2p_analytics.errors import NotSignedIn, TokenError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +65,12 @@ def find_token(value: AccessToken | str | None = None, *, base_url: str | None =
     text = value if value is not None else os.environ.get(TOKEN_VARIABLE)
     if text is not None:
         source = "the argument" if value is not None else f"the environment variable {TOKEN_VARIABLE}"
-        return Found(AccessToken(text.strip() if isinstance(text, str) else text), source)
+        try:
+            return Found(AccessToken(text.strip() if isinstance(text, str) else text), source)
+        except TokenError as error:
+            malformed = str(error)
+        value = text = None  # a traceback may show what the variables of its frames hold
+        raise TokenError(malformed)
     passed_over = []
     for store, sign_in in kept() if base_url is not None else ():
         if sign_in.base_url != base_url:

@@ -96,13 +96,17 @@ def logout() -> None:
 
 def _owner(token: AccessToken | None, base_url: str) -> str:
     """Ask the service whose token it is, which also proves that it is good."""
+    from p2p_analytics import display, settings
     from p2p_analytics.client import Client
+    from p2p_analytics.privacy import hushed
 
     with Client(token, base_url=base_url, cache_dir=False) as client:
         try:
-            user = client.me(lenient=True).user
+            user = hushed(client.me)(lenient=True).user
         except ScopeError:
             return "Signed in"  # without access_profile nobody says as whom
+    if settings.privacy():
+        return f"Signed in as {display.HIDDEN}"
     handle = f" (@{user.username})" if user.username else ""
     name = f"{user.display_name or user.id}{handle}"
     return "Signed in as " + "".join(char for char in name if char.isprintable())
