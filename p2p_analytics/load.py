@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from p2p_analytics import records, settings
-from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.errors import ConfigurationError, NotFoundError, RecordError
 from p2p_analytics.frames.build import friends_frame, payments_frame, problems_frame
 from p2p_analytics.privacy import Mask
 from p2p_analytics.records import Page, Problem
-from p2p_analytics.vocabulary import Action
+from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import date, datetime
 
     import pandas as pd
 
     from p2p_analytics.client import Client
     from p2p_analytics.records import Me, Payment, User
+
+_LATE: Final = timedelta(hours=1)  # a payment may show this much later than it is dated
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +150,102 @@ def load_history(  # noqa: PLR0913 - each is one wish of the caller
     mask = Mask() if settings.privacy(privacy) else None
     pages = client.payment_pages(after=after, before=before)
     me = client.me(lenient=True)
+    history = _gathered(me, pages, client.friend_pages(me.user.id), on_bad_record, mask=mask, progress=progress)
+    return history if mask is None else history._masked(mask)  # noqa: SLF001 - a method of this module's own class
+
+
+class Known(NamedTuple):
+    """What somebody who asks for changes has already.
+
+    Attributes
+    ----------
+    since : datetime or None
+        All payments up to this instant of their ``date_created`` are known; None: nothing is.
+    pending : frozenset of str
+        The ids of those that were pending.
+    missing : tuple of (datetime or None, datetime or None)
+        Stretches of time, each from and up to, that are to be loaded again.
+    friends : DataFrame or None
+        The friends, where they need not be asked for again.
+    """
+
+    since: datetime | None = None
+    pending: frozenset[str] = frozenset()
+    missing: tuple[tuple[datetime | None, datetime | None], ...] = ()
+    friends: pd.DataFrame | None = None
+
+
+def load_changes(
+    client: Client,
+    me: Me,
+    known: Known,
+    *,
+    on_bad_record: Literal["raise", "report"] = "raise",
+    progress: Callable[[int], object] | None = None,
+) -> History:
+    """Load what may have changed: new payments, those that are pending, and those that were and are no more.
+
+    Only a pending payment changes (document: "States and transitions"). One that was pending and is not in the
+    list of the pending ones is asked for by its id; where it cannot be found, ``problems`` tells it.
+
+    Parameters
+    ----------
+    client : Client
+        As for `load_history`.
+    me : Me
+        The token's owner.
+    known : Known
+        What need not be asked for.
+    on_bad_record, progress
+        As for `load_history`.
+
+    Returns
+    -------
+    History
+        Of the payments that were asked for; all of them, where nothing was known. Never in privacy mode.
+    """
+    if on_bad_record not in {"raise", "report"}:
+        raise ConfigurationError(f'on_bad_record can be "raise" or "report", not {on_bad_record!r}.')
+    friends = client.friend_pages(me.user.id) if known.friends is None else ()
+    pages = client.payment_pages() if known.since is None else _changed_pages(client, known, on_bad_record)
+    mask = Mask() if settings.privacy() else None  # for the words of errors alone
+    history = _gathered(me, pages, friends, on_bad_record, mask=mask, progress=progress)
+    return history if known.friends is None else replace(history, friends=known.friends)
+
+
+def _changed_pages(client: Client, known: Known, on_bad_record: str) -> Iterator[Page[Payment]]:
+    assert known.since is not None  # noqa: S101 - for the type checker: who knows nothing loads all
+    seen: set[str] = set()
+    for after, before in ((known.since - _LATE, None), *known.missing):
+        for page in client.payment_pages(after=after, before=before, fresh=True):
+            seen.update(item.id for item in page.items)
+            yield page
+    for page in client.payment_pages(status=Status.PENDING, fresh=True):
+        seen.update(item.id for item in page.items)
+        yield page
+    for payment_id in sorted(known.pending - seen):
+        try:
+            yield Page((client.payment(payment_id, fresh=True),))
+        except NotFoundError:
+            problem = "was pending and cannot be found any more; it stays as it was"
+            yield Page((), problems=(Problem(payment_id, "status", Status.PENDING, problem),))
+        except RecordError:
+            if on_bad_record == "raise":
+                raise
+            problem = "was pending and cannot be read any more; it stays as it was"
+            yield Page((), problems=(Problem(payment_id, "status", Status.PENDING, problem),))
+
+
+def _gathered(  # noqa: PLR0913 - what comes, and how it is taken
+    me: Me,
+    payment_pages: Iterable[Page[Payment]],
+    friend_pages: Iterable[Page[User]],
+    on_bad_record: str,
+    *,
+    mask: Mask | None,
+    progress: Callable[[int], object] | None,
+) -> History:
+    """Return the history of some pages; the mask is for the words of errors alone."""
     payments: list[Payment] = []
     friends: list[User] = []
     problems: list[Problem] = []
@@ -160,24 +259,23 @@ def load_history(  # noqa: PLR0913 - each is one wish of the caller
         answered.append(page.fetched_at)
 
     take(Page((), problems=me.problems))
-    for page in pages:
+    for page in payment_pages:
         take(page)
         payments.extend(page.items)
         if progress is not None:
             progress(len(payments))
-    for friend_page in client.friend_pages(me.user.id):
+    for friend_page in friend_pages:
         take(friend_page)
         friends.extend(friend_page.items)
     frame = payments_frame(payments, str(me.user.id))
     problems.extend(_foreign(frame))
-    history = History(
+    return History(
         me=me,
         payments=frame,
         friends=friends_frame(friends),
         fetched_at=min(moment for moment in answered if moment is not None),
         problems=problems_frame(dict.fromkeys(problems)),  # an overlap tells some of them twice,
     )
-    return history if mask is None else history._masked(mask)  # noqa: SLF001 - a method of this module's own class
 
 
 def _foreign(payments: pd.DataFrame) -> Iterator[Problem]:

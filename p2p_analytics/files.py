@@ -33,16 +33,27 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         # only within one file system.
         descriptor, temporary = tempfile.mkstemp(prefix=".p2p-", suffix=".part", dir=path.parent)
         with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(descriptor, 0o600)  # whatever the umask takes away
             yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)  # noqa: PTH105 - Path.replace would do the same with one object more
         temporary = None
+        synced(path.parent)
     except OSError as error:
         raise ConfigurationError(f"Cannot write {path}: {_reason(error)}.") from None
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+
+
+def synced(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk: after a crash a rename counts only then."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def checked(path: str | os.PathLike[str]) -> Path:
