@@ -4,6 +4,7 @@
 the manifest, so a crash at any moment leaves the old state or the new one.
 """
 
-from p2p_analytics.archive._archive import Archive, Changes, open_archive
+from p2p_analytics.archive._archive import Archive, open_archive
+from p2p_analytics.archive._writing import Changes
 
 __all__ = ["Archive", "Changes", "open_archive"]

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from p2p_analytics import settings
-from p2p_analytics.archive import _merge
 from p2p_analytics.archive._scan import scan
-from p2p_analytics.archive._store import FETCHED_AT, BrokenFileError, Entry, Manifest, Store, arrow_schema, starts_of
+from p2p_analytics.archive._store import BrokenFileError, Manifest, Store, starts_of
+from p2p_analytics.archive._writing import Changes, rows_of, written
 from p2p_analytics.errors import ArchiveError, ConfigurationError
 from p2p_analytics.files import checked
 from p2p_analytics.frames import schema
-from p2p_analytics.frames.arrow import frame_of, table_of
+from p2p_analytics.frames.arrow import frame_of
 from p2p_analytics.load import History, Known, load_changes
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import date
     from pathlib import Path
 
     import duckdb
-    import pandas as pd
     import polars as pl
-    import pyarrow as pa
 
     from p2p_analytics.client import Client
     from p2p_analytics.records import Me
@@ -34,24 +32,6 @@ log = logging.getLogger(__name__)
 
 _FRIENDS_STAY: Final = timedelta(days=1)
 _SECOND: Final = timedelta(seconds=1)  # bounds of a list leave out their own instant
-
-
-class Changes(NamedTuple):
-    """What a merge or sync did.
-
-    Attributes
-    ----------
-    added : int
-        Payments the archive did not hold.
-    changed : int
-        Payments that have another status now.
-    set_aside : tuple of str
-        Files that were broken and have been loaded anew.
-    """
-
-    added: int
-    changed: int
-    set_aside: tuple[str, ...] = ()
 
 
 def open_archive(path: str | os.PathLike[str]) -> Archive:
@@ -105,7 +85,7 @@ class Archive:
         try:
             tables = [self._store.read(entry, columns=list(schema.PAYMENTS), compact=True)
                       for entry in reversed(manifest.payments)]  # fmt: skip
-            friends, problems = (self._frame(entry) for entry in (manifest.friends, manifest.problems))
+            friends, problems = (self._store.frame(entry) for entry in (manifest.friends, manifest.problems))
         except BrokenFileError:
             if self._store.manifest() != manifest:  # somebody wrote meanwhile, twice
                 return self.history(privacy=privacy)
@@ -133,9 +113,9 @@ class Archive:
         """
         if history.private:
             raise ArchiveError("A history in privacy mode holds invented names and amounts: merge the one it is of.")
-        rows = self._rows(history)
+        rows = rows_of(history)
         with self._store.locked():
-            return self._written(history, rows, self._store.manifest(), synced_to=None)
+            return written(self._store, history, rows, self._store.manifest(), synced_to=None)
 
     def sync(
         self,
@@ -167,10 +147,10 @@ class Archive:
         manifest, broken = self._checked()
         me = client.me(lenient=True)
         if manifest is not None:
-            self._same_account(manifest, me)
+            self._store.same_account(manifest, me)
         known = self._known(manifest, broken, me)
         history = load_changes(client, me, known, on_bad_record=on_bad_record, progress=progress)
-        rows = self._rows(history)
+        rows = rows_of(history)
         latest = history.payments["date_created"].max()
         synced_to = None if latest != latest else min(latest.to_pydatetime(), history.fetched_at)  # noqa: PLR0124 - NaT
         with self._store.locked():
@@ -183,7 +163,7 @@ class Archive:
                 log.warning("%s", error)
                 current = None
                 broken.append(self._store.set_manifest_aside())
-            changes = self._written(history, rows, current, synced_to=synced_to, without=broken, known=known)
+            changes = written(self._store, history, rows, current, synced_to=synced_to, without=broken, known=known)
         return changes._replace(set_aside=tuple(broken))
 
     @overload
@@ -231,12 +211,7 @@ class Archive:
             return None, []
         if manifest is None:
             return None, []
-        entries = (*manifest.payments, manifest.friends, manifest.problems)
-        return manifest, [entry.name for entry in entries if not self._store.sound(entry)]
-
-    def _same_account(self, manifest: Manifest, me: Me) -> None:
-        if manifest.me.user.id != me.user.id:
-            raise ArchiveError(f"{self.path} holds the history of another account: name another folder.")
+        return manifest, [entry.name for entry in manifest.entries if not self._store.sound(entry)]
 
     def _known(self, manifest: Manifest | None, broken: Sequence[str], me: Me) -> Known:
         if (
@@ -258,120 +233,9 @@ class Archive:
                 for place, entry in enumerate(manifest.payments)
                 if entry.name in broken
             ),
-            friends=self._frame(manifest.friends) if stay else None,
+            friends=self._store.frame(manifest.friends) if stay else None,
         )
-
-    def _frame(self, entry: Entry) -> pd.DataFrame:
-        return frame_of(self._store.read(entry))
-
-    def _rows(self, history: History) -> pa.Table:
-        """Return a history's payments as the archive keeps them: with the moment they were fetched."""
-        import pyarrow as pa
-
-        schema.require(history.payments.columns, schema.PAYMENTS, what="merge")
-        rows = table_of(history.payments[list(schema.PAYMENTS)])
-        if rows["payment_id"].null_count:
-            raise ArchiveError("A payment without an id cannot be told from others: leave it out of the history.")
-        moment = pa.scalar(history.fetched_at, pa.timestamp("us", "UTC"))
-        return rows.append_column(FETCHED_AT, pa.repeat(moment, rows.num_rows)).cast(arrow_schema("payments"))
-
-    def _written(  # noqa: PLR0913 - what was there, what came, and how it was asked for
-        self,
-        history: History,
-        rows: pa.Table,
-        previous: Manifest | None,
-        *,
-        synced_to: datetime | None,
-        without: Iterable[str] = (),
-        known: Known | None = None,
-    ) -> Changes:
-        """Write what changed and make it count; known tells that it was a sync."""
-        import pyarrow as pa
-
-        account = str(history.me.user.id)
-        if previous is None:
-            rows = pa.concat_tables([*self._store.unnamed(account), rows])
-            kept: list[Entry] = []
-            fetched_at, friends_at = history.fetched_at, history.fetched_at
-            me, friends, problems = history.me, history.friends, history.problems
-        else:
-            self._same_account(previous, history.me)
-            kept = [entry for entry in previous.payments if entry.name not in without]
-            asked = history.fetched_at >= previous.friends_at if known is None else known.friends is None
-            friends = history.friends if asked else self._frame(previous.friends)
-            friends_at = history.fetched_at if asked else previous.friends_at
-            me = history.me if asked or known else previous.me
-            fetched_at = history.fetched_at if known else min(history.fetched_at, previous.fetched_at)
-            problems = history.problems
-            if previous.problems.name not in without:
-                problems = _together(self._frame(previous.problems), history)
-            synced_to = max(filter(None, (synced_to, previous.synced_to)), default=None)
-        payments, changes = self._placed(rows, kept, account)
-        manifest = Manifest(
-            me=me,
-            fetched_at=fetched_at,
-            friends_at=friends_at,
-            synced_to=synced_to,
-            payments=tuple(payments),
-            friends=self._entry("friends", friends, account, previous, without),
-            problems=self._entry("problems", problems, account, previous, without),
-        )
-        self._store.commit(manifest, previous)
-        return changes
-
-    def _placed(self, rows: pa.Table, kept: Sequence[Entry], account: str) -> tuple[list[Entry], Changes]:
-        """Put rows among those that are kept; files in which nothing changes stay as they are."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        starts = starts_of(kept) or [None]
-        touched = {*_merge.places(rows, starts).tolist()} or {0}
-        ids = rows["payment_id"].combine_chunks()
-        for place, entry in enumerate(kept):  # its date may have put a payment elsewhere before
-            found = pc.is_in(self._store.read(entry, columns=["payment_id"])["payment_id"], value_set=ids)
-            if pc.any(found).as_py():
-                touched.add(place)
-        stored = {place: self._store.read(entry) for place, entry in enumerate(kept) if place in touched}
-        old = pa.concat_tables([arrow_schema("payments").empty_table(), *stored.values()])
-        new = _merge.newest(pa.concat_tables([old, rows]))
-        where = _merge.places(new, starts)
-        payments: list[Entry] = []
-        for place, start in enumerate(starts):
-            part = new.filter(where == place) if place in touched else None
-            if part is None or (place in stored and _same(part, stored[place])):
-                payments += kept[place : place + 1]
-            elif part.num_rows or len(starts) == 1:
-                payments += [
-                    self._store.write("payments", piece, account, start=first)
-                    for first, piece in _merge.cut(part, start)
-                ]
-        added, changed = _merge.changed(old, new)
-        return payments, Changes(added, changed)
-
-    def _entry(
-        self, kind: str, frame: pd.DataFrame, account: str, previous: Manifest | None, without: Iterable[str]
-    ) -> Entry:
-        table = table_of(frame[list(schema.FRIENDS if kind == "friends" else schema.PROBLEMS)])
-        table = table.cast(arrow_schema(kind))
-        entry: Entry | None = None if previous is None else getattr(previous, kind)
-        if entry is not None and entry.name not in without and self._store.read(entry).equals(table):
-            return entry
-        return self._store.write(kind, table, account)
 
 
 def _midnight(day: date | None, shift: timedelta = timedelta(0)) -> datetime | None:
     return None if day is None else datetime.combine(day, time(), UTC) + shift
-
-
-def _same(new: pa.Table, old: pa.Table) -> bool:
-    """Tell whether two tables differ in nothing but when their rows were fetched."""
-    same: bool = new.drop_columns(FETCHED_AT).equals(old.drop_columns(FETCHED_AT))
-    return same
-
-
-def _together(known: pd.DataFrame, history: History) -> pd.DataFrame:
-    """Return the problems: a payment that came again has only those that it came with."""
-    import pandas as pd
-
-    stay = known[~known["payment_id"].isin(history.payments["payment_id"])]
-    return pd.concat([stay, history.problems], ignore_index=True).drop_duplicates(ignore_index=True)
