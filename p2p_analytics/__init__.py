@@ -12,10 +12,9 @@ Every public name is here and loads on first use, so that importing the package 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False  # type checkers take it for True; importing it from typing takes most of the time of a start
 if TYPE_CHECKING:
     from p2p_analytics import errors, plots, sandbox
     from p2p_analytics.analyses import (
@@ -32,13 +31,16 @@ if TYPE_CHECKING:
     from p2p_analytics.export import read_csv, read_parquet, to_csv, to_parquet
     from p2p_analytics.load import History, load_history
     from p2p_analytics.report import render_report
+    from p2p_analytics.widgets import Explorer, TokenForm
 
 __all__ = [
     "AccessToken",
     "Archive",
     "Client",
+    "Explorer",
     "History",
     "P2PAnalyticsError",
+    "TokenForm",
     "authorize_url",
     "errors",
     "load_history",
@@ -62,8 +64,10 @@ _HOMES = {
     "AccessToken": "auth",
     "Archive": "archive",
     "Client": "client",
+    "Explorer": "widgets",
     "History": "load",
     "P2PAnalyticsError": "errors",
+    "TokenForm": "widgets",
     "authorize_url": "auth",
     "load_history": "load",
     "monthly_flow": "analyses",

@@ -14,13 +14,17 @@ import os
 import signal
 import sys
 import threading
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
 
+from p2p_analytics import sign_in
 from p2p_analytics.errors import P2PAnalyticsError
 
+TYPE_CHECKING = False  # as in the root, for a light start
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+    from typing import Final, TypeVar
+
+    _Read = TypeVar("_Read")
 
 _PROGRAM: Final = "p2p-analytics"
 _INTERRUPTED: Final = 130  # 128 + SIGINT, as shells count
@@ -83,9 +87,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=_PROGRAM, description="See through years of peer-to-peer payments.", allow_abbrev=False
-    )
+    parser = _Parser(prog=_PROGRAM, description="See through years of peer-to-peer payments.", allow_abbrev=False)
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
@@ -96,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
         "write a report, CSV files and plots. Nothing to configure, nothing leaves this machine.",
         allow_abbrev=False,
     )
-    demo.add_argument("--out", metavar="DIR", type=_folder, default=Path("out"), help="where the files go (out)")
+    demo.add_argument("--out", metavar="DIR", type=_folder, default="out", help="where the files go (out)")
     demo.add_argument("--person", metavar="NAME", help="whose history: a username of the town")
     demo.add_argument(
         "--privacy",
@@ -116,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     sandbox.add_argument(
         "--port", type=_number(int, 0, 65535), default=8400, help="port on 127.0.0.1, 0 for a free one (8400)"
     )
-    sandbox.add_argument("--db", metavar="FILE", type=Path, help="keep the data in this file (a temporary one)")
+    sandbox.add_argument("--db", metavar="FILE", type=_file, help="keep the data in this file (a temporary one)")
     sandbox.add_argument(
         "--latency", metavar="MS", type=_number(float, 0, 60_000), default=0, help="wait this long before each answer"
     )
@@ -131,14 +133,46 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="take a redirect_uri only when it is the redirect URL on file, to the letter",
     )
+    sandbox.add_argument(
+        "--rate-limit",
+        metavar="N/SECONDS",
+        type=_rate,
+        help="serve so many requests in so many seconds to each user and application, then answer 429 (no limit)",
+    )
+    sandbox.add_argument(
+        "--faults",
+        metavar="SPEC",
+        type=_faults,
+        default="",
+        help="have faults: rates such as 503:0.1,reset:0.05, or a script such as 'ok*3 503 reset' (none)",
+    )
     _add_town(sandbox)
     sandbox.set_defaults(command=_sandbox)
+
+    sign_in.add_commands(commands.add_parser)
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """Ask the system for the terminal's width: argparse asks shutil, which loads every compression there is."""
+
+    def _get_formatter(self) -> argparse.HelpFormatter:
+        try:
+            columns = int(os.environ.get("COLUMNS") or os.get_terminal_size().columns)
+        except (ValueError, OSError):  # no terminal
+            columns = 80
+        return argparse.HelpFormatter(self.prog, width=columns - 2)
 
 
 def _folder(text: str) -> Path:
     if not text.strip():
         raise argparse.ArgumentTypeError("name a folder")
+    return _file(text)
+
+
+def _file(text: str) -> Path:
+    from pathlib import Path
+
     return Path(text)
 
 
@@ -174,6 +208,25 @@ def _number(kind: type[int | float], low: float, high: float) -> Callable[[str],
     return number
 
 
+def _rate(text: str) -> tuple[int, float]:
+    from p2p_analytics.sandbox.limits import read_rate
+
+    return _or_wrong_use(read_rate, text)
+
+
+def _faults(text: str) -> str:
+    from p2p_analytics.sandbox.faults import Faults
+
+    return _or_wrong_use(Faults, text).spec
+
+
+def _or_wrong_use(read: Callable[[str], _Read], text: str) -> _Read:
+    try:
+        return read(text)
+    except P2PAnalyticsError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def _demo(options: argparse.Namespace) -> None:
     from p2p_analytics import demo
 
@@ -200,4 +253,6 @@ def _sandbox(options: argparse.Namespace) -> None:
         latency=options.latency / 1000,
         dialect=options.dialect,
         strict_redirect=options.strict_redirect,
+        rate_limit=options.rate_limit,
+        faults=options.faults,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import sys
 import tempfile
 from typing import TYPE_CHECKING, Final
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 SCOPES: Final = (Scope.PROFILE, Scope.EMAIL, Scope.PHONE, Scope.BALANCE, Scope.FRIENDS)
 REDIRECT: Final = "http://127.0.0.1/callback"  # nothing listens there: the token is read off the address
-_PLOT_DPI: Final = 150
 
 
 def run(  # noqa: PLR0913 - each is one option of the command
@@ -148,11 +146,13 @@ def _say(line: str) -> None:
 
 def _write(history: History, out: Path, as_of: datetime, go_on: Callable[[], None]) -> list[Path]:
     from p2p_analytics.export import atomic_file, to_csv
+    from p2p_analytics.plots._picture import picture
     from p2p_analytics.report import render_report
 
     made = {"report.html": render_report(history, as_of=as_of).encode()}
     made |= {
-        f"{name}.png": _picture(name, table, private=history.private) for name, table in _tables(history, as_of).items()
+        f"{name}.png": picture(name, table, "png", private=history.private)
+        for name, table in _tables(history, as_of).items()
     }
     go_on()
     # All is made before the first file changes: what fails halfway leaves the files of the run before, and they agree.
@@ -175,17 +175,6 @@ def _tables(history: History, as_of: datetime) -> dict[str, pd.DataFrame]:
         "pending_ageing": analyses.pending_ageing(payments, as_of=as_of),
         "monthly_flow": analyses.monthly_flow(payments),
     }
-
-
-def _picture(plot: str, table: pd.DataFrame, *, private: bool) -> bytes:
-    from p2p_analytics import plots
-
-    picture = io.BytesIO()
-    ax = getattr(plots, plot)(table)
-    if private:
-        plots.mark_private(ax)
-    ax.figure.savefig(picture, format="png", dpi=_PLOT_DPI)
-    return picture.getvalue()
 
 
 # ---- summary

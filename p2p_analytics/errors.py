@@ -5,6 +5,7 @@
     P2PAnalyticsError
     ├── ConfigurationError (ValueError)     an unusable setting; nothing was sent
     ├── TokenError                          missing, expired or malformed token, known before sending
+    │   └── NotSignedIn                     there is no token anywhere yet
     ├── ServiceError                        .status_code .code .retryable .retry_after
     │   ├── TransportError                  no whole answer arrived
     │   ├── ApiError                        the service's error envelope
@@ -31,10 +32,10 @@ OutcomeUnknownError that nobody knows yet: look at the payments before sending i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as in the root, for a light start
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
 
 class P2PAnalyticsError(Exception):
@@ -47,6 +48,10 @@ class ConfigurationError(P2PAnalyticsError, ValueError):
 
 class TokenError(P2PAnalyticsError):
     """The token is missing, malformed or expired, which was known before anything was sent."""
+
+
+class NotSignedIn(TokenError):  # noqa: N818 - the name that users type
+    """There is no token yet: sign in, then run this again."""
 
 
 class ServiceError(P2PAnalyticsError):

@@ -207,16 +207,15 @@ def load_changes(
     if on_bad_record not in {"raise", "report"}:
         raise ConfigurationError(f'on_bad_record can be "raise" or "report", not {on_bad_record!r}.')
     friends = client.friend_pages(me.user.id) if known.friends is None else ()
-    pages = client.payment_pages() if known.since is None else _changed_pages(client, known, on_bad_record)
     mask = Mask() if settings.privacy() else None  # for the words of errors alone
+    pages = client.payment_pages() if known.since is None else _changed_pages(client, known.since, known)
     history = _gathered(me, pages, friends, on_bad_record, mask=mask, progress=progress)
     return history if known.friends is None else replace(history, friends=known.friends)
 
 
-def _changed_pages(client: Client, known: Known, on_bad_record: str) -> Iterator[Page[Payment]]:
-    assert known.since is not None  # noqa: S101 - for the type checker: who knows nothing loads all
+def _changed_pages(client: Client, since: datetime, known: Known) -> Iterator[Page[Payment]]:
     seen: set[str] = set()
-    for after, before in ((known.since - _LATE, None), *known.missing):
+    for after, before in ((since - _LATE, None), *known.missing):
         for page in client.payment_pages(after=after, before=before, fresh=True):
             seen.update(item.id for item in page.items)
             yield page
@@ -227,13 +226,12 @@ def _changed_pages(client: Client, known: Known, on_bad_record: str) -> Iterator
         try:
             yield Page((client.payment(payment_id, fresh=True),))
         except NotFoundError:
-            problem = "was pending and cannot be found any more; it stays as it was"
-            yield Page((), problems=(Problem(payment_id, "status", Status.PENDING, problem),))
+            problem, unreadable = "was pending and cannot be found any more; it stays as it was", False
         except RecordError:
-            if on_bad_record == "raise":
-                raise
-            problem = "was pending and cannot be read any more; it stays as it was"
-            yield Page((), problems=(Problem(payment_id, "status", Status.PENDING, problem),))
+            problem, unreadable = "was pending and what it is now cannot be read; it stays as it was", True
+        else:
+            continue
+        yield Page((), problems=(Problem(payment_id, "status", Status.PENDING, problem, unreadable),))
 
 
 def _gathered(  # noqa: PLR0913 - what comes, and how it is taken
@@ -246,7 +244,6 @@ def _gathered(  # noqa: PLR0913 - what comes, and how it is taken
     progress: Callable[[int], object] | None,
 ) -> History:
     """Return the history of some pages; the mask is for the words of errors alone."""
-    payments: list[Payment] = []
     friends: list[User] = []
     problems: list[Problem] = []
     answered: list[datetime | None] = []
@@ -259,15 +256,20 @@ def _gathered(  # noqa: PLR0913 - what comes, and how it is taken
         answered.append(page.fetched_at)
 
     take(Page((), problems=me.problems))
-    for page in payment_pages:
-        take(page)
-        payments.extend(page.items)
-        if progress is not None:
-            progress(len(payments))
+
+    def rows() -> Iterator[Payment]:
+        number = 0
+        for page in payment_pages:
+            take(page)
+            number += len(page.items)
+            if progress is not None:
+                progress(number)
+            yield from page.items
+
+    frame = payments_frame(rows(), str(me.user.id))  # page by page, so that no more than its columns are kept
     for friend_page in friend_pages:
         take(friend_page)
         friends.extend(friend_page.items)
-    frame = payments_frame(payments, str(me.user.id))
     problems.extend(_foreign(frame))
     return History(
         me=me,

@@ -15,6 +15,8 @@ from p2p_analytics.errors import MoneyError
 LARGEST_CENTS: Final = 2**63 - 1
 _LARGEST_EXPONENT: Final = 16  # 10**17 units are beyond 64 bits of cents
 _EXACT: Final = Context(prec=60, traps=[Inexact])  # a digit that would be lost raises
+_PLACES: Final = 2
+_SHORT: Final = 15  # so many digits are exact cents that fit, whatever they are
 _AMOUNT: Final = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?", re.ASCII)
 
 
@@ -37,6 +39,11 @@ def to_cents(amount: Decimal | int | str) -> int:
         The amount is not a finite decimal number, has a fraction of a cent, or needs more than
         64 bits.
     """
+    if isinstance(amount, str):
+        whole, _, part = amount.partition(".")
+        digits = whole.removeprefix("-") + part  # the usual spellings need no Decimal
+        if len(part) <= _PLACES and len(digits) <= _SHORT and digits.isdecimal() and digits.isascii():
+            return int(whole + part.ljust(_PLACES, "0"))
     if isinstance(amount, (bool, float)):
         raise MoneyError(f"Binary floats are not exact: give the amount {amount!r} as a Decimal, an int or text.")
     if isinstance(amount, str) and not _AMOUNT.fullmatch(amount.strip()):

@@ -44,7 +44,7 @@ def own_key() -> bytes:
     ConfigurationError
         The file cannot be made or read, or holds something else.
     """
-    path = settings.state_dir() / _KEY_FILE
+    path = settings.private_state_dir() / _KEY_FILE
     try:
         if not path.exists():
             _make(path)

@@ -105,19 +105,24 @@ def cache_dir(value: str | os.PathLike[str] | None = None) -> Path:
 
 
 def state_dir() -> Path:
-    """Return the folder of what has to stay from one day to the next, ``P2P_STATE_DIR`` or the user's own.
+    """Return the folder of what has to stay from one day to the next, whether it is there or not."""
+    chosen = os.environ.get(STATE_DIR_VARIABLE)
+    if not chosen:
+        import platformdirs
+
+        chosen = platformdirs.user_state_dir("p2p_analytics", appauthor=False)
+    return Path(chosen).expanduser().absolute()
+
+
+def private_state_dir() -> Path:
+    """Return the folder of what has to stay, made private to the user if it has to be made.
 
     Raises
     ------
     ConfigurationError
         The folder cannot be made or written.
     """
-    chosen = os.environ.get(STATE_DIR_VARIABLE)
-    if not chosen:
-        import platformdirs
-
-        chosen = platformdirs.user_state_dir("p2p_analytics", appauthor=False)
-    return _private_folder(chosen, "state", f"set {STATE_DIR_VARIABLE} to another one")
+    return _private_folder(state_dir(), "state", f"set {STATE_DIR_VARIABLE} to another one")
 
 
 def _private_folder(chosen: str | os.PathLike[str], what: str, instead: str) -> Path:

@@ -7,16 +7,18 @@ after a create, with fractional seconds (document: "What the service does", rule
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
-from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _SPELLING: Final = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?", re.ASCII)
 
 
-@lru_cache(maxsize=2**14)  # the same people stand in every payment, with the date they joined
 def parse_instant(text: str) -> datetime:
     """Return a datetime text as an aware UTC instant.
 
@@ -36,6 +38,20 @@ def parse_instant(text: str) -> datetime:
         return datetime.fromisoformat(f"{day}T{clock}.{micros}{zone or 'Z'}").astimezone(UTC)
     except (ValueError, OverflowError):
         raise ValueError(f"{text!r} is not an instant that exists.") from None
+
+
+# The usual spellings with their Z: their lengths, and every third character from the fifth to the twentieth.
+_USUAL_LENGTHS: Final = frozenset(map(len, ("2024-05-31T18:30:00Z", "2024-05-31T18:30:00.123456Z")))
+_USUAL_MARKS: Final = frozenset({"--T::Z", "--T::."})
+
+
+def parse_instants(texts: Sequence[str]) -> list[datetime]:
+    """Return what `parse_instant` returns for each text; quickly where all have the usual spellings."""
+    spelled = [text if text[-1:] == "Z" else text + "Z" for text in texts]
+    if _USUAL_LENGTHS.issuperset(map(len, spelled)) and _USUAL_MARKS.issuperset([text[4:20:3] for text in spelled]):
+        with suppress(ValueError):
+            return list(map(datetime.fromisoformat, spelled))
+    return list(map(parse_instant, texts))
 
 
 def as_instant(value: datetime | date | str) -> datetime:

@@ -21,11 +21,13 @@ _PROXIES += [name.upper() for name in _PROXIES]
 
 @pytest.fixture(autouse=True)
 def _own_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Keep every test away from the environment's tokens, addresses, proxies and caches."""
-    for name in ("P2P_ACCESS_TOKEN", "P2P_BASE_URL", "P2P_CLIENT_ID", "P2P_PRIVACY", *_PROXIES):
+    """Keep every test away from the environment's tokens, addresses, proxies, caches, sign-ins and keyring."""
+    names = ("ACCESS_TOKEN", "BASE_URL", "CLIENT_ID", "CLIENT_SECRET", "PRIVACY")
+    for name in (*(f"P2P_{name}" for name in names), *_PROXIES):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("P2P_CACHE_DIR", str(tmp_path_factory.mktemp("cache") / "p2p"))
     monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path_factory.mktemp("state") / "p2p"))
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
 
 
 class ScriptedService:

@@ -1,7 +1,8 @@
 """The token is searched for in every byte we produce: logs, errors, reprs, caches, files, notebooks, process lists.
 
 The sandbox's tokens are random; here every process makes them begin with a canary, so that one
-search finds any of them, wherever it came from.
+search finds any of them, wherever it came from. Tokens have 32 random bytes; the nonce of a sign-in's way back has
+fewer, and is no secret to a notebook.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ import io
 import logging
 import os
 import pickle
+import socket
+import struct
 import subprocess
 import sys
 import time
 import traceback
+import urllib.request
 from pathlib import Path
 
 import nbformat
@@ -28,14 +32,14 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PATCH = f"""
 import secrets
 _token_urlsafe = secrets.token_urlsafe
-secrets.token_urlsafe = lambda nbytes=None: "{CANARY}" + _token_urlsafe(nbytes)
+secrets.token_urlsafe = lambda nbytes=None: ("{CANARY}" if nbytes == 32 else "") + _token_urlsafe(nbytes)
 import logging
 logging.basicConfig(level=logging.DEBUG)
 """
 SPEAK_UP = """
 import logging, secrets, sys
 logging.basicConfig(level=logging.DEBUG, stream=sys.stdout, force=True)
-secrets.token_urlsafe(4)[:6]
+secrets.token_urlsafe(32)[:6]
 """
 
 
@@ -44,7 +48,7 @@ def patched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make every Python process started from here issue canary tokens and log at DEBUG."""
     (tmp_path / "patch").mkdir()
     (tmp_path / "patch" / "sitecustomize.py").write_text(PATCH)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "patch"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "patch"), prepend=os.pathsep)
     return tmp_path
 
 
@@ -134,6 +138,45 @@ def test_no_error_tells_the_token(server, trouble: str, caplog) -> None:
     assert CANARY not in caplog.text
 
 
+def hang_up(connection: socket.socket) -> None:
+    """End a connection with a reset."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+TROUBLES = {
+    "no answer in time": lambda _path, _asked: lambda connection: time.sleep(0.4),
+    "reset": lambda _path, _asked: hang_up,
+    "cut short": lambda _path, _asked: (200, {"Content-Length": "999"}, b"{"),
+    "redirect": lambda path, asked: (302, {"Location": f"{path}?access_token={asked['access_token']}"}, b""),
+    "server error": lambda _path, asked: (500, {}, {"error": {"message": asked["access_token"], "code": 1}}),
+    "rate limit": lambda _path, _asked: (429, {"Retry-After": "0"}, {"error": {"message": "slow down", "code": 277}}),
+    "no JSON": lambda path, asked: (200, {}, f"<p>{path}?access_token={asked['access_token']}".encode()),
+    "a record that is none": lambda _path, asked: (
+        200,
+        {},
+        {"data": f"?access_token={asked['access_token']}"},
+    ),
+}
+
+
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_no_broken_answer_tells_the_token(scripted, trouble: str, caplog, capfd) -> None:
+    """Whatever goes wrong on the wire, with its retries: error, log at DEBUG, output, and what could be pickled."""
+    caplog.set_level(logging.DEBUG)
+    service = scripted(TROUBLES[trouble])
+    client = p2p.Client(f"{CANARY}-1", base_url=service.base_url, cache_dir=False, timeout=(0.2, 0.2))
+    client._transport._sleep = lambda _seconds: None
+    with pytest.raises(p2p.P2PAnalyticsError) as caught:
+        client.me()
+    assert CANARY in service.asked[0][1]["access_token"]
+    told = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+    texts = ["".join(told.format()), repr(vars(caught.value)), repr(caught.value.__context__), caplog.text]
+    texts += [*capfd.readouterr(), repr(pickle.dumps([str(caught.value), caught.value.args]))]
+    assert "urllib3" in caplog.text
+    assert CANARY not in "".join(texts)
+
+
 def test_the_demo_leaves_no_token_behind(patched: Path) -> None:
     """A whole ``demo`` as its own process: output, log at DEBUG, files, and the process list while it runs."""
     out = patched / "out"
@@ -154,6 +197,95 @@ def test_the_demo_leaves_no_token_behind(patched: Path) -> None:
     assert len(seen) > 3
     assert not any(seen)
     assert found_below(out) == []
+
+
+def output_while_watching(command: list[str], folder: Path, typed: bytes) -> bytes:
+    """Run a command that is given secrets on its standard input; return its output, after watching the process list."""
+    seen = []
+    environment = {name: text for name, text in os.environ.items() if CANARY not in text}
+    with subprocess.Popen(  # noqa: S603 - our own interpreter and words
+        [sys.executable, "-m", "p2p_analytics", *command],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=folder, env=environment,
+    ) as process:  # fmt: skip
+        process.stdin.write(typed)
+        process.stdin.close()
+        while process.poll() is None:
+            seen.append(CANARY in process_lists())
+            time.sleep(0.02)
+        output = process.stdout.read()
+    assert len(seen) > 3
+    assert not any(seen)
+    assert CANARY.encode() not in output
+    return output
+
+
+def test_signing_in_leaves_the_token_in_the_state_file_alone(server, patched: Path, monkeypatch) -> None:
+    """Login, whoami and logout at DEBUG: output, process list, and every file but the one that is to hold the token."""
+    home = patched / "home"
+    for name in ("HOME", "P2P_STATE_DIR", "P2P_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(home / name.lower()))
+    monkeypatch.setenv("P2P_BASE_URL", server.base_url)
+    address = server.sign_in(p2p.authorize_url(server.base_url, server.client_id), server.viewer)
+    output = output_while_watching(["login", "--token-stdin"], patched, address.encode())
+    assert b"DEBUG:urllib3" in output
+    assert b"Signed in as " in output
+    assert found_below(home) == [str(home / "p2p_state_dir" / "sign-in.json")]
+    assert b"comes from the state file" in output_while_watching(["whoami"], patched, b"")
+    assert b"Signed out" in output_while_watching(["logout"], patched, b"")
+    assert found_below(home) == []
+
+
+def test_a_caught_redirect_leaves_no_token_in_the_output(server, patched: Path, monkeypatch) -> None:
+    """Login with its listener at DEBUG: the address that it prints, its log, and the process list."""
+    monkeypatch.setenv("P2P_STATE_DIR", str(patched / "state"))
+    monkeypatch.setenv("P2P_BASE_URL", server.base_url)
+    monkeypatch.setenv("P2P_CLIENT_ID", server.client_id)
+    command = [sys.executable, "-um", "p2p_analytics", "login", "--no-browser"]
+    with subprocess.Popen(  # noqa: S603 - our own interpreter and words
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        output = ""
+        while "/oauth/authorize" not in output:
+            output += process.stdout.readline()
+        redirect = server.sign_in(output.split()[-1], server.viewer)
+        assert CANARY in redirect
+        with urllib.request.urlopen(redirect, timeout=20) as page:  # noqa: S310 - loopback
+            shown = page.read().decode() + str(page.headers) + page.url
+        listed = process_lists()
+        output += process.stdout.read()
+    assert process.returncode == 0, output
+    assert "Signed in as " in output
+    assert "You are signed in" in shown
+    assert CANARY not in output + shown + listed
+    assert found_below(patched / "state") == [str(patched / "state" / "sign-in.json")]
+
+
+def test_the_server_flow_leaves_no_secret_behind(server, tmp_path, monkeypatch, caplog, capfd) -> None:
+    """Code, client secret and both pairs of tokens, through exchange, refresh and the failures of both, at DEBUG."""
+    from p2p_analytics import auth
+    from p2p_analytics.client import oauth
+
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path / "state"))
+    application = server.register_application(server.viewer, name="Ledger", redirect_url="http://127.0.0.1/callback")
+    secret = auth.Secret(application.client_secret)
+    address = p2p.authorize_url(server.base_url, application.client_id, response_type="code")
+    code = auth.code_from_redirect(server.sign_in(address, server.viewer))
+    assert code.reveal().startswith(CANARY)
+    settings = {"base_url": server.base_url, "client_id": application.client_id, "secret": secret}
+    first = oauth.exchange(code, **settings)
+    second = oauth.refresh(first, secret=secret)
+    assert second.token.reveal().startswith(CANARY)
+    auth.FileStore().save(second)
+    said = [repr([code, secret, first, second, auth.find_token(base_url=server.base_url)])]
+    for again in (lambda: oauth.exchange(code, **settings), lambda: oauth.refresh(first, secret=secret)):
+        with pytest.raises(p2p.P2PAnalyticsError) as caught:
+            again()
+        told = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+        said += ["".join(told.format()), repr(caught.value.__context__), repr(vars(caught.value))]
+    assert "urllib3" in caplog.text
+    assert CANARY not in "".join([*said, caplog.text, *capfd.readouterr()])
+    assert len(found_below(tmp_path)) == 1
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -71,6 +71,10 @@ def test_no_command_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
         ["sandbox", "--port", "65536"],
         ["sandbox", "--latency", "nan"],
         ["sandbox", "--lat", "5"],
+        ["sandbox", "--rate-limit", "10"],
+        ["sandbox", "--rate-limit", "0/5"],
+        ["sandbox", "--faults", "503:2"],
+        ["sandbox", "--faults", "ok*3 earthquake"],
     ],
 )
 def test_wrong_use(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -174,6 +178,21 @@ def test_the_sandbox_serves_until_ctrl_c(started: list[subprocess.Popen[str]]) -
     assert "Traceback" not in err
     with pytest.raises(OSError, match="refused"):
         urllib.request.urlopen(address, timeout=5)  # noqa: S310 - loopback
+
+
+def test_the_sandbox_has_the_faults_and_the_limit_asked_for(started: list[subprocess.Popen[str]]) -> None:
+    """`sandbox --faults ... --rate-limit ...` fails as the script says, and then serves as often as the limit lets."""
+    process = start("sandbox", "--port", "0", "--years", "1", "--faults", "ok 504", "--rate-limit", "2/3600")
+    started.append(process)
+    assert process.stdout is not None
+    address = next(match[0] for line in process.stdout if (match := re.search(r"http://127\.0\.0\.1:\d+/v1", line)))
+    found = []
+    for _ in range(4):
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(f"{address}/me", timeout=20)  # noqa: S310 - loopback
+        with caught.value:
+            found.append(caught.value.status)
+    assert found == [401, 504, 401, 429]
 
 
 def test_the_sandbox_speaks_the_dialect_asked_for(started: list[subprocess.Popen[str]]) -> None:

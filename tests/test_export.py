@@ -384,3 +384,18 @@ def test_python_reads_the_same_cells(tmp_path: Path) -> None:
     assert [row[note] for row in cells(tmp_path / "p.csv")[1:]] == ["a\r\nb", 'c,"d"']
     other = pd.read_csv(io.BytesIO((tmp_path / "p.csv").read_bytes()), dtype="str")
     assert other["note"].tolist() == ["a\r\nb", 'c,"d"']
+
+
+def test_a_csv_file_is_the_same_however_often_its_cells_repeat(tmp_path: Path) -> None:
+    """Cells that repeat are made once; the bytes are those of the rows, over more rows than are written at once."""
+    note, born, share = ['=1 "a"\n-b', None, ""], ["1969-12-31T23:59:59.999999Z", None, "2024-05-31T18:30:00Z"], 0.5
+    rows = [(str(number), note[number % 3], born[number % 3], share * number) for number in range(20_000)]
+    columns = dict(zip(("payment_id", "note", "date_created", "share"), zip(*rows, strict=True), strict=True))
+    frame = pd.DataFrame(columns).astype({"note": "str"})
+    frame["date_created"] = pd.to_datetime(frame["date_created"], format="ISO8601").dt.as_unit("us")
+    to_csv(frame, tmp_path / "p.csv")
+    written = {None: "", "": '""', note[0]: '"\'=1 ""a""\n\'-b"'}
+    lines = [f'"{name}",{written[text]},{when or ""},{part}' for name, text, when, part in rows]
+    assert (tmp_path / "p.csv").read_bytes().decode() == "\n".join(
+        ['"payment_id","note","date_created","share"', *lines, ""]
+    )

@@ -137,6 +137,12 @@ def test_me_reads_a_balance_as_number_or_text() -> None:
         assert records.decode_me(body).balance_cents == cents
 
 
+@pytest.mark.parametrize(("sent", "read"), [(" ", ""), ("", ""), (" Sourdough ", " Sourdough "), (None, None)])
+def test_a_bio_of_a_space_is_none(sent: str | None, read: str | None) -> None:
+    """Who has no bio is shown with a space by real answers; any other text stays as it is."""
+    assert records.decode_friends(page_of({"id": "8", "about": sent})).items[0].about == read
+
+
 def test_me_keeps_what_can_be_read() -> None:
     """A balance of half a cent, or a count that is text, is told and leaves the rest."""
     me = records.decode_me(b'{"data": {"balance": 0.005, "user": {"id": "7", "friends_count": "5", "username": "u"}}}')

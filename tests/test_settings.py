@@ -102,9 +102,11 @@ def test_a_cache_folder_that_cannot_be_made_is_refused(tmp_path) -> None:
 
 
 def test_the_state_folder_is_private_and_the_users_own(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """P2P_STATE_DIR names it; without it, it is the user's folder for state; its owner alone can enter it."""
+    """P2P_STATE_DIR names it, else it is the user's own; once something is kept there, its owner alone can enter."""
     monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path / "a" / "b"))
     assert settings.state_dir() == tmp_path / "a" / "b"
+    assert not (tmp_path / "a").exists()
+    assert settings.private_state_dir() == tmp_path / "a" / "b"
     assert stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o700
     monkeypatch.delenv("P2P_STATE_DIR")
     monkeypatch.setattr("platformdirs.user_state_dir", lambda name, *, appauthor: str(tmp_path / name))

@@ -1,4 +1,4 @@
-"""The wire: where the token joins a request, and where a whole answer is read or given up."""
+"""The wire: where the secrets join a request, and where a whole answer is read or given up."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ from urllib.parse import urlencode
 import requests
 import urllib3
 from requests.adapters import HTTPAdapter
+from requests.utils import get_environ_proxies
 
+from p2p_analytics import settings
 from p2p_analytics.client._watchdog import WATCHED_POOLS, watchdog
 from p2p_analytics.records import mended
 from p2p_analytics.vocabulary import TOKEN_PARAMETER
 
 if TYPE_CHECKING:
-    from p2p_analytics.auth import AccessToken
+    from collections.abc import Callable, Mapping
+
+    from p2p_analytics.auth import Secret
 
 LARGEST_BODY: Final = 8 * 2**20
 _CHUNK: Final = 2**16
@@ -31,17 +35,30 @@ def redacted(text: str) -> str:
     return _TOKEN_IN_TEXT.sub(r"\1***", text)
 
 
-class TokenAdapter(HTTPAdapter):
-    """Adds the token to a copy of the request, reads the whole answer, and forgets the copy."""
+def prepared(session: requests.Session, base_url: str, secrets: Callable[[], Mapping[str, Secret]]) -> requests.Session:
+    """Let a session reach the service alone, and add the secrets to its requests on the wire."""
+    # netrc would add an Authorization header by itself; proxies and CA bundles are asked for by name. A proxy is
+    # for https alone: plain http is loopback, and would hand the proxy the token in clear text.
+    session.trust_env = False
+    session.proxies.update(get_environ_proxies(base_url) if base_url.startswith("https:") else {})
+    session.verify = settings.ca_bundle() or True
+    session.headers["Accept"] = "application/json"
+    session.adapters.clear()
+    session.mount(f"{base_url}/", SecretAdapter(secrets))
+    return session
 
-    def __init__(self, token: AccessToken) -> None:
-        self._token = token
+
+class SecretAdapter(HTTPAdapter):
+    """Adds the secrets to a copy of the request, reads the whole answer, and forgets the copy."""
+
+    def __init__(self, secrets: Callable[[], Mapping[str, Secret]]) -> None:
+        self._secrets = secrets
         super().__init__(max_retries=0)
 
     def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:  # noqa: ANN401
         """Send the request; ``timeout`` bounds the whole answer, not only each piece of it."""
         wire = request.copy()
-        form = self._add_token(wire)
+        form = self._add_secrets(wire)
         kwargs["stream"] = True
         _connect, whole = kwargs["timeout"]
         try:
@@ -75,14 +92,14 @@ class TokenAdapter(HTTPAdapter):
         manager.pool_classes_by_scheme = WATCHED_POOLS
         return manager
 
-    def _add_token(self, wire: requests.PreparedRequest) -> _Form | None:
-        """Put the token where its method wants it: the query of a GET, else the form (document: "Endpoints")."""
-        token = {TOKEN_PARAMETER: self._token.reveal()}
+    def _add_secrets(self, wire: requests.PreparedRequest) -> _Form | None:
+        """Put them where the method wants them: the query of a GET, else the form (document: "Endpoints")."""
+        secrets = {name: secret.reveal() for name, secret in self._secrets().items()}
         if wire.method == "GET":
-            wire.prepare_url(wire.url, token)
+            wire.prepare_url(wire.url, secrets)
             return None
         fields = wire.body.encode() if isinstance(wire.body, str) else wire.body or b""
-        form = _Form(fields + b"&" + urlencode(token).encode())
+        form = _Form(fields + b"&" + urlencode(secrets).encode())
         wire.prepare_body(form, None)
         return form
 

@@ -10,8 +10,9 @@ from urllib.parse import quote
 import msgspec
 
 from p2p_analytics import records, settings, vocabulary
-from p2p_analytics.auth import AccessToken, as_token
+from p2p_analytics.auth import AccessToken, find_token
 from p2p_analytics.client._links import next_parameters
+from p2p_analytics.client._renewal import Renewal
 from p2p_analytics.client._transport import Answer, Transport
 from p2p_analytics.client._windows import walk
 from p2p_analytics.errors import ConfigurationError, PaginationError, ScopeError
@@ -34,7 +35,8 @@ class Client:
     Parameters
     ----------
     token : AccessToken or str, optional
-        The user's token; else ``P2P_ACCESS_TOKEN``.
+        The user's token; else ``P2P_ACCESS_TOKEN``, else what ``p2p-analytics login`` has kept for this
+        service, which is renewed before its end where it came with a refresh token.
     base_url : str, optional
         The service; else ``P2P_BASE_URL``. ``https``, except on loopback.
     cache_dir : path or False, optional
@@ -50,7 +52,7 @@ class Client:
     ConfigurationError
         A setting cannot be used.
     TokenError
-        There is no token, or it is malformed.
+        There is no token (a NotSignedIn), or it is malformed.
 
     Notes
     -----
@@ -74,7 +76,8 @@ class Client:
         self.base_url = settings.base_url(base_url)
         self.concurrency = concurrency
         self._cache_dir = None if cache_dir is False else settings.cache_dir(cache_dir)
-        self._transport = Transport(self.base_url, as_token(token), timeout=timeout)
+        found = find_token(token, base_url=self.base_url)
+        self._transport = Transport(self.base_url, found.token, timeout=timeout, renewal=Renewal.of(found, timeout))
         self._account_known = False
         self._asking = threading.Lock()
 

@@ -19,7 +19,7 @@ from p2p_analytics.client._adapter import LARGEST_BODY, NotSent, OversizedBody, 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from p2p_analytics.auth import AccessToken
+    from p2p_analytics.auth import Secret
 
 _NO_ANSWER: Final[tuple[tuple[tuple[type[Exception], ...], str, bool], ...]] = (
     (
@@ -75,11 +75,11 @@ def no_answer(error: Exception, base_url: str) -> errors.ServiceError:
     return failure
 
 
-def refusal(response: requests.Response, token: AccessToken) -> errors.ServiceError:
+def refusal(response: requests.Response, *secrets: Secret) -> errors.ServiceError:
     """Return the error for an answer that is no success (document: "Errors")."""
     status, envelope = response.status_code, _envelope(response.content)
-    code = None if envelope.code is None else _plain(str(envelope.code), token)
-    said = _plain(envelope.message or "", token).rstrip(".")
+    code = None if envelope.code is None else _plain(str(envelope.code), *secrets)
+    said = _plain(envelope.message or "", *secrets).rstrip(".")
     kind, sentence = _kind(status, code)
     return kind(
         sentence.format(said=f" ({said})" if said else "", status=status),
@@ -89,9 +89,11 @@ def refusal(response: requests.Response, token: AccessToken) -> errors.ServiceEr
     )
 
 
-def _plain(text: str, token: AccessToken) -> str:
-    """Keep what the service said short and printable, and the token out of it."""
-    text = redacted(text.replace(token.reveal(), "***"))
+def _plain(text: str, *secrets: Secret) -> str:
+    """Keep what the service said short and printable, and the secrets out of it."""
+    for secret in secrets:
+        text = text.replace(secret.reveal(), "***")
+    text = redacted(text)
     return "".join(char for char in text if char.isprintable())[:200]
 
 

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 import requests
 import urllib3
-from requests.utils import get_environ_proxies
 
-from p2p_analytics import errors, settings
-from p2p_analytics.client._adapter import NotSent, TokenAdapter
+from p2p_analytics import errors
+from p2p_analytics.client._adapter import NotSent, prepared
 from p2p_analytics.client._cache import cached_session, is_envelope
 from p2p_analytics.client._failures import is_refusal, no_answer, outcome_unknown, refusal
+from p2p_analytics.vocabulary import TOKEN_PARAMETER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from requests_cache import CachedSession
 
-    from p2p_analytics.auth import AccessToken
+    from p2p_analytics.auth import AccessToken, Secret
+    from p2p_analytics.client._renewal import Renewal
 
 TRIES: Final = 5
 LONGEST_WAIT: Final = 60.0  # a longer Retry-After is told to the caller instead of slept
@@ -56,6 +57,8 @@ class Transport:
         Seconds to connect, and seconds for the whole answer.
     deadline : float
         Seconds for a request with all its retries.
+    renewal : Renewal, optional
+        Gives the next token when the time of this one comes to its end.
     sleep, monotonic, jitter : callable
         Time and chance, replaced in tests.
     """
@@ -67,23 +70,25 @@ class Transport:
         *,
         timeout: tuple[float, float],
         deadline: float = 120.0,
+        renewal: Renewal | None = None,
         sleep: Callable[[float], None] = time.sleep,
         monotonic: Callable[[], float] = time.monotonic,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self.base_url = base_url
         self._token = token
+        self._renewal = renewal
         self._timeout = timeout
         self._deadline = deadline
         self._sleep, self._monotonic, self._jitter = sleep, monotonic, jitter
-        self._plain = self._prepared(requests.Session())
+        self._plain = prepared(requests.Session(), self.base_url, self._secrets)
         self._cached: CachedSession | None = None
         self.turn = threading.Lock()  # held by a write until its outcome is known
 
     def use_cache(self, folder: Path, account_id: str) -> None:
         """Keep answers in the private cache of the account that the token belongs to."""
         cached = cached_session(folder, self.base_url, account_id)
-        self._prepared(cached)
+        prepared(cached, self.base_url, self._secrets)
         self._cached = cached
 
     def get(self, path: str, parameters: Mapping[str, str], *, cached: bool) -> Answer:
@@ -116,7 +121,7 @@ class Transport:
             Anything else: it may have been carried out.
         """
         # A connection of its own: one kept from earlier requests may be closed just as the form is on its way.
-        with self._prepared(requests.Session()) as session:
+        with prepared(requests.Session(), self.base_url, self._secrets) as session:
             try:
                 return self._send(session, method, path, fields)
             finally:
@@ -131,11 +136,16 @@ class Transport:
     def _send(self, session: requests.Session, method: str, path: str, parameters: Mapping[str, str]) -> Answer:
         give_up_at = self._monotonic() + self._deadline
         for attempt in range(TRIES):
-            self._token.require_unexpired(datetime.now(UTC))
+            if self._renewal is not None:
+                self._token = self._renewal.token()
+            used = self._token
+            used.require_unexpired(datetime.now(UTC))
             seconds_left = give_up_at - self._monotonic()
             outcome = self._try(session, method, path, parameters, seconds_left)
             if isinstance(outcome, Answer):
                 return outcome
+            if method == "GET" and isinstance(outcome, errors.AuthenticationError) and self._is_replaced(used):
+                continue
             # Of a write's outcomes only the TransportError says that nothing was sent.
             passing = outcome.retryable and (method == "GET" or isinstance(outcome, errors.TransportError))
             wait = self._wait(attempt, outcome)
@@ -153,16 +163,15 @@ class Transport:
                 self._cached = None
                 forgetful.close()
 
-    def _prepared(self, session: requests.Session) -> requests.Session:
-        # netrc would add an Authorization header by itself; proxies and CA bundles are asked for by name. A proxy is
-        # for https alone: plain http is loopback, and would hand the proxy the token in clear text.
-        session.trust_env = False
-        session.proxies.update(get_environ_proxies(self.base_url) if self.base_url.startswith("https:") else {})
-        session.verify = settings.ca_bundle() or True
-        session.headers["Accept"] = "application/json"
-        session.adapters.clear()  # nothing but the service can be reached through this session
-        session.mount(f"{self.base_url}/", TokenAdapter(self._token))
-        return session
+    def _secrets(self) -> dict[str, Secret]:
+        return {TOKEN_PARAMETER: self._token}
+
+    def _is_replaced(self, used: AccessToken) -> bool:
+        """Tell whether the token that was refused has been renewed meanwhile, by another thread or process."""
+        if self._renewal is None:
+            return False
+        self._token = self._renewal.token(refused=used)
+        return self._token is not used
 
     def _try(
         self, session: requests.Session, method: str, path: str, parameters: Mapping[str, str], seconds_left: float

@@ -17,7 +17,7 @@ from p2p_analytics.frames.arrow import frame_of, table_of, type_of_name
 from p2p_analytics.privacy import Mask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     import pandas as pd
@@ -58,12 +58,13 @@ def to_csv(frame: pd.DataFrame, path: str | os.PathLike[str], *, raw: bool = Fal
 
     table = table_of(frame)
     names = _cells(pa.array(table.column_names, pa.string()), raw=raw)
+    columns = [_ready(column, raw=raw) for column in table.columns]
     with atomic_file(path) as file:
         file.write(",".join(names.to_pylist()).encode() + b"\n")
-        for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
-            columns = [_cells(column, raw=raw) for column in batch.columns]
-            rows = pc.binary_join_element_wise(*columns, ",", null_handling="replace", null_replacement="")
-            file.writelines(f"{row}\n".encode() for row in rows.to_pylist())
+        for start in range(0, len(table), _ROWS_AT_ONCE):
+            cells = [column(start) for column in columns]
+            rows = pc.binary_join_element_wise(*cells, ",", null_handling="replace", null_replacement="")
+            file.write(_bytes(pc.binary_join_element_wise(rows, "", "\n")))
 
 
 def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: bool | None = None) -> pd.DataFrame:
@@ -122,13 +123,33 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: bool |
     return Mask().frame(frame) if private else frame
 
 
+def _ready(column: pa.ChunkedArray, *, raw: bool) -> Callable[[int], pa.Array]:
+    """Return a function that gives the cells from a row on; what repeats is made into cells once."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    first = column.slice(0, _ROWS_AT_ONCE)
+    repeats = 2 * pc.count_distinct(first).as_py() < len(first)
+    if not repeats or not (pa.types.is_string(column.type) or pa.types.is_timestamp(column.type)):
+        return lambda start: _cells(column.slice(start, _ROWS_AT_ONCE).combine_chunks(), raw=raw)
+    encoded = column.dictionary_encode().combine_chunks()
+    cells = _cells(encoded.dictionary, raw=raw)
+    return lambda start: cells.take(encoded.indices.slice(start, _ROWS_AT_ONCE))
+
+
+def _bytes(text: pa.StringArray) -> memoryview:
+    """Return all of a new text array, one value after the other."""
+    _validity, ends, content = text.buffers()
+    return memoryview(content)[: memoryview(ends).cast("i")[len(text)]]
+
+
 def _cells(column: pa.Array, *, raw: bool) -> pa.Array:
     """Return a column as its cells of CSV: null stays null, text is defused and quoted."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if pa.types.is_timestamp(column.type):
-        return pc.replace_substring(pc.strftime(column, "%Y-%m-%dT%H:%M:%SZ"), ".000000Z", "Z")
+        return _spelled(column)
     if pa.types.is_floating(column.type):  # Arrow writes 5.0 as 5, which would come back as a whole number
         text = column.cast(pa.string())
         return pc.if_else(pc.match_substring_regex(text, r"^-?\d+$"), _joined(text, ".0"), text)
@@ -136,6 +157,17 @@ def _cells(column: pa.Array, *, raw: bool) -> pa.Array:
         return column.cast(pa.string())
     safe = column if raw else defused(column)
     return _joined('"', pc.replace_substring(safe, '"', '""'), '"')
+
+
+def _spelled(instants: pa.Array) -> pa.Array:
+    """Return instants in the document's form; strftime would take forty times as long."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    exact = instants.cast(pa.timestamp("us"))
+    whole = exact.cast(pa.timestamp("s"), safe=False)
+    text = pc.if_else(pc.equal(whole.cast(exact.type), exact), whole.cast(pa.string()), exact.cast(pa.string()))
+    return _joined(pc.utf8_replace_slice(text, start=10, stop=11, replacement="T"), "Z")
 
 
 def _joined(*parts: Any) -> pa.Array:  # noqa: ANN401 - arrays and scalars, as Arrow takes them

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.display import PRIVATE
@@ -10,7 +12,7 @@ from p2p_analytics.frames.schema import require
 from p2p_analytics.plots._text import FONT, TEXT, clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
@@ -35,6 +37,7 @@ MOST_MONTHS: Final = 240  # beyond, one odd date has stretched the calendar
 _SMALL: Final = 9
 _LABEL: Final = 8
 _KEY_COLUMNS: Final = 5
+_unseen: ContextVar[bool] = ContextVar("unseen", default=False)
 
 
 def read(table: IntoFrame, needed: Sequence[str], *, what: str) -> dict[str, list[Any]]:
@@ -66,9 +69,23 @@ def axes(ax: Axes | None, *, height: float) -> Axes:
     """Return the caller's axes, or new ones; a notebook shows only figures that pyplot made."""
     if ax is not None:
         return ax
+    if _unseen.get():
+        from matplotlib.figure import Figure
+
+        return Figure(figsize=(WIDTH, height), layout="constrained").subplots()
     import matplotlib.pyplot as plt
 
     return plt.subplots(figsize=(WIDTH, height), layout="constrained")[1]
+
+
+@contextlib.contextmanager
+def off_screen() -> Iterator[None]:
+    """Make the figures of a block unknown to pyplot: nobody sees or has to close them."""
+    token = _unseen.set(True)
+    try:
+        yield
+    finally:
+        _unseen.reset(token)
 
 
 def bars_height(bars: int) -> float:

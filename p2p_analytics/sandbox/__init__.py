@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from p2p_analytics.sandbox.errors import SandboxError, SettingError, UnknownPersonError
 from p2p_analytics.sandbox.registration import Application
-from p2p_analytics.sandbox.server import SandboxServer, serve
+from p2p_analytics.sandbox.server import SandboxServer
+from p2p_analytics.sandbox.serving import serve
 
 __all__ = ["Application", "SandboxError", "SandboxServer", "SettingError", "UnknownPersonError", "serve"]

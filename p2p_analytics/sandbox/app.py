@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
+import functools
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations of its routes
 from starlette.responses import Response
 from starlette.routing import Match
 
-from p2p_analytics.sandbox import rules, wire
+from p2p_analytics.sandbox import openapi, rules, wire
 from p2p_analytics.sandbox.account import Account
+from p2p_analytics.sandbox.control import Control
+from p2p_analytics.sandbox.dialects import Dialect
+from p2p_analytics.sandbox.entrance import Entrance
 from p2p_analytics.sandbox.errors import InvalidParameterError, MethodError, NotFoundError, RefusalError
 from p2p_analytics.sandbox.exchange import Exchange
-from p2p_analytics.sandbox.gate import DATA_HEADERS, Gate, answer, header
+from p2p_analytics.sandbox.gate import DATA_HEADERS, EXCHANGE_PATH, Gate, answer
 from p2p_analytics.sandbox.oauth import Authorization
 from p2p_analytics.sandbox.sessions import Sessions
+from p2p_analytics.sandbox.steering import Steering
 from p2p_analytics.sandbox.transitions import may_see
 from p2p_analytics.sandbox.writing import Writing
 from p2p_analytics.vocabulary import Scope
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp
+    from collections.abc import Awaitable, Callable
 
-    from p2p_analytics.sandbox.dialects import Dialect
+    from p2p_analytics.sandbox.control import Steered
     from p2p_analytics.sandbox.store import Payment, Person, Store
     from p2p_analytics.sandbox.tokens import Caller, Tokens
 
@@ -39,15 +44,21 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
     tokens: Tokens,
     base_url: str,
     *,
-    latency: float = 0.0,
     seen: list[tuple[str, str]] | None = None,
     dialect: Dialect | None = None,
     strict_redirect: bool = False,
-) -> ASGIApp:
-    """Return the service as an ASGI application that believes to be reached at `base_url`."""
+    steering: Steering | None = None,
+    steered: Steered | None = None,
+) -> Gate:
+    """Return the service as an ASGI application that believes to be reached at `base_url`.
+
+    `steering` holds what is set of it at the moment; what is `steered` gets control routes.
+    """
+    steering = Steering() if steering is None else steering
     app = FastAPI(openapi_url=None, redirect_slashes=False)
     prefix = urlsplit(base_url).path
-    service = _Service(store, tokens, base_url)
+    entrance = Entrance(tokens, steering)
+    service = _Service(store, entrance, base_url)
     for path, endpoint in (
         ("/me", service.me),
         ("/users/{user_id}", service.user),
@@ -56,19 +67,23 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
         ("/payments/{payment_id}", service.payment),
     ):
         app.add_api_route(prefix + path, endpoint, methods=_READING)
-    writing = Writing(tokens, store)
+    writing = Writing(entrance, store)
     app.add_api_route(f"{prefix}/payments", writing.create, methods=["POST"])
     app.add_api_route(f"{prefix}/payments/{{payment_id}}", writing.resolve, methods=["PUT"])
+    exchange = Exchange(store, tokens, entrance)
+    app.add_api_route(prefix + EXCHANGE_PATH, exchange.answer, methods=["POST"])
     _add_pages(app, store, tokens, base_url, strict_redirect=strict_redirect)
+    if steered is not None:
+        Control(steered).add_to(app)
+    app.add_api_route(openapi.PATH, _description(base_url, dialect or Dialect()), methods=_READING)
     app.add_exception_handler(RefusalError, _refuse)
     app.add_exception_handler(HTTPException, _refuse_http)
-    app.add_exception_handler(ClientDisconnect, _refuse_cut)
     app.add_exception_handler(Exception, _fail)
-    return Gate(app, latency=latency, seen=seen, dialect=dialect)
+    return Gate(app, base_url, steering=steering, seen=seen, dialect=dialect)
 
 
 def _add_pages(app: FastAPI, store: Store, tokens: Tokens, base_url: str, *, strict_redirect: bool) -> None:
-    """Add what a person sees in a browser, and the exchange of what comes of it."""
+    """Add what a person sees in a browser."""
     address = urlsplit(base_url)
     sessions = Sessions(address.port, address.path)
     authorization = Authorization(store, tokens, sessions, address.path, strict_redirect=strict_redirect)
@@ -77,7 +92,6 @@ def _add_pages(app: FastAPI, store: Store, tokens: Tokens, base_url: str, *, str
         ("GET", "/oauth/authorize", authorization.start),
         ("POST", "/oauth/sign-in", authorization.sign_in),
         ("POST", "/oauth/consent", authorization.consent),
-        ("POST", "/oauth/access_token", Exchange(store, tokens).answer),
         ("GET", "/account", account.home),
         ("GET", "/account/sign-in", account.entrance),
         ("POST", "/account/sign-in", account.sign_in),
@@ -95,9 +109,9 @@ def _add_pages(app: FastAPI, store: Store, tokens: Tokens, base_url: str, *, str
 class _Service:
     """The endpoints that read. Each runs in the event loop: a page is a few short indexed queries."""
 
-    def __init__(self, store: Store, tokens: Tokens, base_url: str) -> None:
+    def __init__(self, store: Store, entrance: Entrance, base_url: str) -> None:
         self._store = store
-        self._tokens = tokens
+        self._entrance = entrance
         self._base_url = base_url
 
     async def me(self, request: Request) -> Response:
@@ -157,9 +171,7 @@ class _Service:
 
     def _enter(self, request: Request, scope: Scope) -> tuple[Caller, rules.Parameters]:
         parameters = rules.Parameters(request.query_params.multi_items())
-        caller = self._tokens.caller(rules.bearer(parameters, header(request.scope, b"authorization")))
-        caller.needs(scope)
-        return caller, parameters
+        return self._entrance.caller(request, parameters, scope), parameters
 
     def _person(self, text: str) -> Person:
         person = self._store.person(rules.identifier(text))
@@ -183,6 +195,19 @@ class _Service:
         return self._store.people_by_id(ids)
 
 
+def _description(base_url: str, dialect: Dialect) -> Callable[[], Awaitable[Response]]:
+    """Return the endpoint of the service's description, which is put together when it is first asked for."""
+
+    @functools.cache
+    def written() -> bytes:
+        return wire.encode(openapi.describe(base_url, dialect))
+
+    async def answer() -> Response:
+        return Response(written(), headers=DATA_HEADERS, media_type="application/json")
+
+    return answer
+
+
 def _data(data: wire.Json) -> Response:
     return _json({"data": data})
 
@@ -203,11 +228,6 @@ async def _refuse_http(request: Request, error: Exception) -> Response:
     if error.status_code == HTTPStatus.NOT_FOUND:
         return answer(NotFoundError(_NOT_FOUND))
     return answer(InvalidParameterError("The request cannot be read."))
-
-
-async def _refuse_cut(_request: Request, _error: Exception) -> Response:
-    # Nobody reads it; without it, a client that goes away would look like a failure of the sandbox.
-    return answer(InvalidParameterError("The request ended before its body did."))
 
 
 async def _fail(_request: Request, _error: Exception) -> Response:

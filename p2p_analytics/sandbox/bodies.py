@@ -38,7 +38,7 @@ async def parameters(request: Request) -> Parameters:
         The body is of another kind, broken, or no text in UTF-8.
     """
     query: bytes = request.scope["query_string"]
-    return Parameters([*_form(query), *await _body(request)])
+    return Parameters([*urlencoded(query), *await _body(request)])
 
 
 async def multipart(request: Request, most_fields: int = MOST_FIELDS) -> Pairs | None:
@@ -49,7 +49,7 @@ async def multipart(request: Request, most_fields: int = MOST_FIELDS) -> Pairs |
     InvalidParameterError
         The body names another charset than UTF-8, or is no text in it.
     """
-    kind, more = _kind(request)
+    kind, more = kind_of(request)
     if kind != "multipart/form-data":
         return None
     # The framework decodes with whatever codec the client names, and reads bytes that do not fit as Latin-1.
@@ -63,6 +63,22 @@ async def multipart(request: Request, most_fields: int = MOST_FIELDS) -> Pairs |
         return whole([(name, value) for name, value in form.multi_items() if not isinstance(value, UploadFile)])
 
 
+def urlencoded(text: bytes, most_fields: int = MOST_FIELDS) -> Pairs:
+    """Return the fields of a query or a form.
+
+    Raises
+    ------
+    InvalidParameterError
+        There are too many, or they are no text in UTF-8: replaced, such bytes would be kept as another text.
+    """
+    try:
+        return parse_qsl(
+            text.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=most_fields, separator="&"
+        )
+    except ValueError:
+        raise InvalidParameterError(_UNREADABLE) from None
+
+
 def whole(pairs: Pairs) -> Pairs:
     """Return the pairs, or refuse them where a value is no text."""
     if any(_HALF.search(value) for _, value in pairs):
@@ -70,7 +86,7 @@ def whole(pairs: Pairs) -> Pairs:
     return pairs
 
 
-def _kind(request: Request) -> tuple[str, str]:
+def kind_of(request: Request) -> tuple[str, str]:
     """Return the kind of a request's body and the header's parameters."""
     kinds = header(request.scope, b"content-type")
     kind, semicolon, more = kinds[0].lower().partition(";") if kinds else ("", "", "")
@@ -81,26 +97,17 @@ async def _body(request: Request) -> Pairs:
     parts = await multipart(request)
     if parts is not None:
         return parts
-    kind, _ = _kind(request)
+    kind, _ = kind_of(request)
     body = await request.body()
     if not body.strip():
         return []
     if kind == "application/json" or kind.endswith("+json"):
         return _json(body)
     if kind == "application/x-www-form-urlencoded":
-        return _form(body)
+        return urlencoded(body)
     if not kind:  # a client that names no kind: what begins like an object is one
-        return _json(body) if body.lstrip()[:1] == b"{" else _form(body)
+        return _json(body) if body.lstrip()[:1] == b"{" else urlencoded(body)
     raise InvalidParameterError(_UNREADABLE)
-
-
-def _form(text: bytes) -> Pairs:
-    try:
-        return parse_qsl(
-            text.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS, separator="&"
-        )
-    except ValueError:  # bytes that are no UTF-8 too: replaced, they would be kept as another text
-        raise InvalidParameterError(_UNREADABLE) from None
 
 
 def _json(body: bytes) -> Pairs:

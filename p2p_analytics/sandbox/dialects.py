@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import orjson
 
@@ -18,7 +18,11 @@ from p2p_analytics.money import format_cents
 from p2p_analytics.sandbox.store import Spelling
 from p2p_analytics.vocabulary import Medium
 
+if TYPE_CHECKING:
+    from p2p_analytics.sandbox.store import Person
+
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - answers say UTC by a Z or not at all
+_SECOND: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,20 @@ class Dialect:
     """How the parts of an answer are written, by the document."""
 
     name: str = "documented"
+    # The JSON Schemas of what the methods below return.
+    schemas: ClassVar[dict[str, dict[str, Any]]] = {
+        "amount": {"type": "number", "description": "Currency units; negative for a charge."},
+        "balance": {"type": ["number", "null"]},
+        "datetime": {"type": "string", "pattern": rf"^{_SECOND}(?:\.[0-9]{{6}}|Z)?$", "description": "UTC."},
+        "medium": {"type": "string", "enum": [medium.value for medium in Medium]},
+    }
+
+    # Fields beside the document's, with what they hold: of the user in /me, and of each target.
+    more: ClassVar[dict[str, dict[str, Any]]] = {"me": {}, "target": {}}
+
+    def person(self, person: Person) -> Person:
+        """Return somebody as they are shown."""
+        return person
 
     def amount(self, cents: int) -> orjson.Fragment:
         """Return an amount as a number; a charge's is negative."""
@@ -58,10 +76,24 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class _Observed(Dialect):
-    """How real answers looked: text for a balance, a number for a code, sizes without a sign, never a Z."""
+    """How real answers looked: a balance as text, a code as a number, no sign, no Z, a blank bio, and more fields."""
 
     name: str = "observed"
     application: str = ""
+    schemas: ClassVar[dict[str, dict[str, Any]]] = {
+        "amount": {"type": "number", "minimum": 0, "description": "Currency units, without a sign."},
+        "balance": {"type": ["string", "null"], "pattern": r"^-?[0-9]+\.[0-9]{2}$"},
+        "datetime": {"type": "string", "pattern": rf"^{_SECOND}(?:\.[0-9]{{6}})?$", "description": "UTC."},
+        "medium": {"type": "string", "description": "A channel, or the name of the application that paid."},
+    }
+
+    more: ClassVar[dict[str, dict[str, Any]]] = {
+        "me": {"friend_request": {"status": None}, "trust_request": {"status": None}},
+        "target": {"merchant": None, "redeemable_target": None},
+    }
+
+    def person(self, person: Person) -> Person:
+        return person if person.about else person._replace(about=" ")
 
     def amount(self, cents: int) -> orjson.Fragment:
         return orjson.Fragment(format_cents(abs(cents)))

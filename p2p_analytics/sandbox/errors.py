@@ -14,6 +14,7 @@
         ├── InsufficientFundsError  RoleError  StateError
         ├── ClientNotFoundError  ClientSecretError  GrantTypeError  RefreshError  UnverifiedError
         ├── OAuthError  ForeignCodeError  ExpiredCodeError  RedeemedCodeError
+        ├── RateLimitError  ControlError  MediaTypeError
         └── NotFoundError  MethodError
 
 Codes are strings (document: "Errors"). The document lists none: those that do not repeat the HTTP
@@ -303,6 +304,29 @@ class NotFoundError(RefusalError):
     """There is no such resource, or the token's owner may not see it: both look the same."""
 
     status, code = 404, "283"
+
+
+class RateLimitError(RefusalError):
+    """Somebody asks too often."""
+
+    status, code = 429, "277"
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(
+            "You have exceeded the rate limit: wait as long as Retry-After says.", headers={"Retry-After": str(seconds)}
+        )
+
+
+class ControlError(RefusalError):
+    """A control route is called as any web page could call it."""
+
+    status, code = 403, "403"
+
+
+class MediaTypeError(RefusalError):
+    """The body of a control route is said to be something else than JSON."""
+
+    status, code = 415, "415"
 
 
 class MethodError(RefusalError):

@@ -29,22 +29,27 @@ from p2p_analytics.sandbox.registry import digest
 from p2p_analytics.vocabulary import SERVER_TOKEN_SECONDS, TOKEN_PARAMETER, Scope
 
 if TYPE_CHECKING:
+    from p2p_analytics.sandbox.entrance import Entrance
     from p2p_analytics.sandbox.store import Store
     from p2p_analytics.sandbox.tokens import Issued, Tokens
 
-_GRANTS: Final = {"authorization_code": "code", "refresh_token": "refresh_token"}
+NOT_KEPT: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+GRANTS: Final = {"authorization_code": "code", "refresh_token": "refresh_token"}
 _NAMES: Final = ("client_id", "client_secret")
+_KNOWN: Final = frozenset({*_NAMES, *GRANTS.values(), "grant_type", "redirect_uri"})
 
 
 class Exchange:
     """The one request that an application's own server makes, without a browser."""
 
-    def __init__(self, store: Store, tokens: Tokens) -> None:
+    def __init__(self, store: Store, tokens: Tokens, entrance: Entrance) -> None:
         self._store = store
         self._tokens = tokens
+        self._entrance = entrance
 
     async def answer(self, request: Request) -> Response:
         """Answer with an access token, a refresh token, and the user they are for; not wrapped in data."""
+        self._entrance.count_address(request)
         given = await _parameters(request)
         issued = await run_in_threadpool(self._issue, given)
         body = wire.encode(
@@ -56,8 +61,7 @@ class Exchange:
                 "refresh_token": issued.refresh_token,
             }
         )
-        headers = {"Cache-Control": "no-store", "Pragma": "no-cache"}
-        return Response(body, headers=headers, media_type="application/json")
+        return Response(body, headers=NOT_KEPT, media_type="application/json")
 
     def _issue(self, given: rules.Parameters) -> Issued:
         client_id, secret = (given.required(name) for name in _NAMES)
@@ -92,10 +96,10 @@ def _kind(given: rules.Parameters) -> str:
     """Return what is to be exchanged; clients leave the grant type out where the rest tells it."""
     grant_type = given.one("grant_type")
     if grant_type is not None:
-        if grant_type not in _GRANTS:
-            raise GrantTypeError(f"grant_type must be {' or '.join(_GRANTS)}.")
-        return _GRANTS[grant_type]
-    kinds = [name for name in _GRANTS.values() if given.one(name) is not None]
+        if grant_type not in GRANTS:
+            raise GrantTypeError(f"grant_type must be {' or '.join(GRANTS)}.")
+        return GRANTS[grant_type]
+    kinds = [name for name in GRANTS.values() if given.one(name) is not None]
     if len(kinds) > 1:
         raise InvalidParameterError("Give code or refresh_token, not both, or say which with grant_type.")
     if not kinds:
@@ -125,9 +129,10 @@ def _json_pairs(body: bytes) -> list[tuple[str, str]]:
         found = None
     if not isinstance(found, dict):
         raise InvalidParameterError("The body is no JSON object.")
-    if any(not isinstance(value, str | int | None) or isinstance(value, bool) for value in found.values()):
+    given = {name: value for name, value in found.items() if name in _KNOWN and value is not None}
+    if any(not isinstance(value, str | int) or isinstance(value, bool) for value in given.values()):
         raise InvalidParameterError("The body's JSON holds something else than texts.")
-    return bodies.whole([(name, str(value)) for name, value in found.items() if value is not None])
+    return bodies.whole([(name, str(value)) for name, value in given.items()])
 
 
 def _basic(value: str) -> tuple[str, str]:

@@ -22,8 +22,9 @@ async def fields(request: Request) -> rules.Parameters:
     parts = await bodies.multipart(request, _MOST_FIELDS)
     if parts is not None:
         return rules.Parameters(parts)
-    async with request.form(max_files=0, max_fields=_MOST_FIELDS) as form:
-        return rules.Parameters((name, value) for name, value in form.multi_items() if isinstance(value, str))
+    kind, _ = bodies.kind_of(request)
+    is_form = kind == "application/x-www-form-urlencoded"
+    return rules.Parameters(bodies.urlencoded(await request.body(), _MOST_FIELDS) if is_form else [])
 
 
 def page(html: str, status: int = 200) -> Response:

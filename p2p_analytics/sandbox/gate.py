@@ -1,17 +1,20 @@
-"""What every request passes before the routes see it: whose host, how large, how late, and the count."""
+"""What every request passes before the routes see it: whose host, how large, how late, the count, and the faults."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 from typing import TYPE_CHECKING, Final
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.responses import Response
 
 from p2p_analytics.sandbox import wire
 from p2p_analytics.sandbox.dialects import SPOKEN, Dialect
 from p2p_analytics.sandbox.errors import RefusalError, TooLargeError, WrongHostError
+from p2p_analytics.sandbox.faults import Kind, meet
+from p2p_analytics.sandbox.steering import Steering
+from p2p_analytics.sandbox.turnstile import Turnstile
 from p2p_analytics.vocabulary import TOKEN_PARAMETER
 
 if TYPE_CHECKING:
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 LARGEST_BODY: Final = 64 * 1024
 # For its owner's eyes, so no shared cache keeps it; and it is JSON, whatever a browser thinks that it looks like.
 DATA_HEADERS: Final = {"Cache-Control": "private", "X-Content-Type-Options": "nosniff"}
+CONTROL: Final = "/sandbox/"
+EXCHANGE_PATH: Final = "/oauth/access_token"
 _MOST_SEEN: Final = 100_000
 _PAGES: Final = ("/oauth/", "/account")
 _LIKE_A_TOKEN: Final = re.compile(r"[\w-]{32,}", re.ASCII)
@@ -31,46 +36,101 @@ class Gate:
 
     Parameters
     ----------
-    latency : float
-        Seconds that each answer waits.
+    base_url : str
+        Where the service believes to be reached.
+    steering : Steering
+        Latency and faults.
     seen : list or None
         Receives (method, path with query, no token in either) of each request of the service itself, not of its pages.
     dialect : Dialect or None
         How the answers are written, by the document where not given.
+
+    Attributes
+    ----------
+    app : ASGI application
+        May be replaced while nobody is inside `turnstile`.
     """
 
     def __init__(
         self,
         app: ASGIApp,
+        base_url: str,
         *,
-        latency: float = 0.0,
+        steering: Steering | None = None,
         seen: list[tuple[str, str]] | None = None,
         dialect: Dialect | None = None,
     ) -> None:
-        self._app = app
-        self._latency = latency
+        self.app = app
+        self.turnstile = Turnstile()
+        address = urlsplit(base_url)
+        self._origin, self._prefix = f"{address.scheme}://{address.netloc}", address.path
+        self._steering = Steering() if steering is None else steering
         self._seen = seen
         self._dialect = Dialect() if dialect is None else dialect
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer it with the envelope."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         SPOKEN.set(self._dialect)  # the server runs each request in a context of its own
+        controls = scope["path"].startswith(CONTROL)
+        if not controls:
+            self._note(scope)
+            if self._steering.latency:
+                await asyncio.sleep(self._steering.latency)
+        try:
+            _check_host(scope)
+            body = await _body(scope, receive)
+            if body is None:  # the client went away
+                return
+            receive = _again(body, receive)
+            kind = self._steering.faults.draw() if self._is_service(scope["path"]) else Kind.OK
+            if controls:
+                await self.app(scope, receive, send)
+            elif kind is Kind.OK:
+                await self._pass(scope, receive, send)
+            else:
+                await self._meet(kind, scope, receive, send)
+        except RefusalError as refusal:
+            await answer(refusal)(scope, receive, send)
+
+    def _note(self, scope: Scope) -> None:
         if self._seen is not None and not any(pages in scope["path"] for pages in _PAGES):
             self._seen.append((scope["method"], _without_token(scope)))
             if len(self._seen) > _MOST_SEEN:
                 del self._seen[: _MOST_SEEN // 2]
-        if self._latency:
-            await asyncio.sleep(self._latency)
+
+    def _is_service(self, path: str) -> bool:
+        """Say whether a path belongs to the service, and is no page that a person sees."""
+        below = path.removeprefix(self._prefix)
+        is_page = below.startswith(_PAGES) and below != EXCHANGE_PATH
+        return path.startswith(f"{self._prefix}/") and not is_page
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer; the answer is sent from outside the turnstile, however slowly it is read."""
+        kept: list[Message] = []
         try:
-            _check_host(scope)
-            receive = _bounded(scope, receive)
-        except RefusalError as refusal:
-            await answer(refusal)(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
+            await self._carry_out(scope, receive, kept)
+        finally:  # a request that fails is answered too
+            for message in kept:
+                await send(message)
+
+    async def _carry_out(self, scope: Scope, receive: Receive, kept: list[Message]) -> None:
+        async def keep(message: Message) -> None:
+            kept.append(message)
+
+        async with self.turnstile.inside():
+            await self.app(scope, receive, keep)
+
+    async def _meet(self, kind: Kind, scope: Scope, receive: Receive, send: Send) -> None:
+        kept: list[Message] = []
+
+        async def carry_out() -> list[Message]:
+            await self._carry_out(scope, receive, kept)
+            return kept
+
+        await meet(kind, scope, receive, send, address=self._origin + _without_token(scope), carry_out=carry_out)
 
 
 def answer(refusal: RefusalError) -> Response:
@@ -93,21 +153,32 @@ def _check_host(scope: Scope) -> None:
         raise WrongHostError("This sandbox answers only on localhost, 127.0.0.1 and [::1].")
 
 
-def _bounded(scope: Scope, receive: Receive) -> Receive:
+async def _body(scope: Scope, receive: Receive) -> bytes | None:
+    """Return the whole body of a request; None where its end never comes."""
     lengths = header(scope, b"content-length")
     if lengths and lengths[0].isdigit() and int(lengths[0]) > LARGEST_BODY:
         raise TooLargeError(f"The body is larger than {LARGEST_BODY} bytes.")
-    received = 0
-
-    async def counted() -> Message:
-        nonlocal received
+    body = b""
+    while True:
         message = await receive()
-        received += len(message.get("body", b""))
-        if received > LARGEST_BODY:
+        if message["type"] != "http.request":
+            return None
+        part: bytes = message.get("body", b"")
+        body += part
+        if len(body) > LARGEST_BODY:
             raise TooLargeError(f"The body is larger than {LARGEST_BODY} bytes.")
-        return message
+        if not message.get("more_body", False):
+            return body
 
-    return counted
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Return what receives a body that was read already, and then whatever comes."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def received() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return received
 
 
 def _without_token(scope: Scope) -> str:

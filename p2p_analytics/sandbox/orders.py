@@ -26,10 +26,12 @@ _Word = TypeVar("_Word", bound=StrEnum)
 
 LARGEST_PAYMENT_CENTS: Final = 100_000_000
 LONGEST_NOTE: Final = 2_000
-_LONGEST_EMAIL: Final = 254
-_EMAIL: Final = re.compile(r"[^\s@,;<>\"\x00-\x1f\x7f]+@[^\s@,;<>\"\x00-\x1f\x7f]+\.[^\s@,;<>\".\x00-\x1f\x7f]+")
+LONGEST_EMAIL: Final = 254
+# Controls and U+FEFF are named, because not everybody's \s has the same of them.
+_WORD: Final = r'[^\s@,;<>"\x00-\x1f\x7f-\x9f\ufeff]'
+EMAIL: Final = re.compile(rf"{_WORD}+@{_WORD}+\.{_WORD.replace('@', '@.')}+")
 # A plus that was not percent-encoded arrives as a space.
-_PHONE: Final = re.compile(r"(?:[+ ]?1[ .-]?)?\(?([2-9]\d\d)\)?[ .-]{0,2}(\d{3})[ .-]?(\d{4})", re.ASCII)
+PHONE: Final = re.compile(r"(?:[+ ]?1[ .-]?)?\(?([2-9]\d\d)\)?[ .-]{0,2}(\d{3})[ .-]?(\d{4})", re.ASCII)
 
 
 class Recipient(NamedTuple):
@@ -67,11 +69,11 @@ def _recipient(parameters: Parameters) -> Recipient:
         except NotFoundError:
             raise NoRecipientError("user_id is not the id of a user.") from None
     if email is not None:
-        if len(email) > _LONGEST_EMAIL or not _EMAIL.fullmatch(email):
+        if len(email) > LONGEST_EMAIL or not EMAIL.fullmatch(email):
             raise NoRecipientError("email is not an email address.")
         return Recipient(TargetType.EMAIL, email.lower())
     if phone is not None:
-        digits = _PHONE.fullmatch(phone)
+        digits = PHONE.fullmatch(phone)
         if digits is None:
             raise NoRecipientError("phone is not a US phone number: ten digits, with or without a 1 before them.")
         return Recipient(TargetType.PHONE, "1" + "".join(digits.groups()))

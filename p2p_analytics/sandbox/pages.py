@@ -38,7 +38,7 @@ HEADERS: Final = {
 # wherever the application redirects from there.
 LEAVING: Final = {**HEADERS, "Content-Security-Policy": _POLICY}
 
-_PLAIN_WORDS: Final = {
+PLAIN_WORDS: Final = {
     Scope.PROFILE: "See your profile, other people's profiles, and your payments",
     Scope.EMAIL: "See your email address",
     Scope.PHONE: "See your phone number",
@@ -140,7 +140,7 @@ def problem(message: str) -> str:
 
 
 def _wishes(scopes: Sequence[Scope]) -> list[tuple[str, str]]:
-    return [(scope.value, _PLAIN_WORDS[scope]) for scope in scopes]
+    return [(scope.value, PLAIN_WORDS[scope]) for scope in scopes]
 
 
 def _render(name: str, **values: object) -> str:

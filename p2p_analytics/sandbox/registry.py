@@ -10,6 +10,7 @@ import hashlib
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from p2p_analytics.sandbox import schema
 from p2p_analytics.sandbox.errors import ForgeryError
 from p2p_analytics.sandbox.store import LARGEST
 
@@ -65,12 +66,13 @@ class Ended(StrEnum):
 
 
 class Grant(NamedTuple):
-    """What is known of an access token: whose it is, its scopes, when or why it ends, and its application's name."""
+    """What is known of an access token: whose it is, its scopes, when or why it ends, its application's id and name."""
 
     user_id: int
     scopes: str
     expires_us: int
     ended: str | None
+    client_id: str | None = None
     application: str | None = None
 
 
@@ -121,6 +123,13 @@ class Registry:
                 connection.executemany("INSERT INTO oauth_applications VALUES (?, ?, ?, ?, ?, ?, ?)", own)
                 query = "INSERT INTO oauth_unverified SELECT user_id FROM users WHERE username = ?"
                 connection.executemany(query, [(username,) for username in unverified])
+            schema.require(connection, _SCHEMA.split(";"))
+
+    def counts(self) -> dict[str, int]:
+        """Return how many applications there are, and how many tokens were ever given out."""
+        tables = ("applications", "tokens")
+        query = "SELECT " + ", ".join(f"(SELECT count(*) FROM oauth_{table})" for table in tables)  # noqa: S608 - ours
+        return dict(zip(tables, self._store.connection.execute(query).fetchone(), strict=True))
 
     # -- applications ---------------------------------------------------------------------------
 
@@ -253,7 +262,7 @@ class Registry:
     def access(self, token: bytes) -> Grant | None:
         """Return what an access token's digest stands for."""
         query = (
-            "SELECT token.user_id, token.scopes, expires_us, token.ended, name FROM oauth_tokens AS token "
+            "SELECT token.user_id, token.scopes, expires_us, token.ended, client_id, name FROM oauth_tokens AS token "
             "LEFT JOIN oauth_allowances USING (allowance_id) LEFT JOIN oauth_applications USING (client_id) "
             "WHERE digest = ? AND kind = 'access'"
         )

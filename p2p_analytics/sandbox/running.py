@@ -41,16 +41,17 @@ def listen(port: int) -> Iterator[socket.socket]:
 
 
 @contextlib.contextmanager
-def running(application: ASGIApp, listener: socket.socket) -> Iterator[None]:
-    """Serve in a daemon thread, from the moment that it answers until the end of the block."""
+def running(application: ASGIApp, listener: socket.socket) -> Iterator[asyncio.AbstractEventLoop]:
+    """Serve in a daemon thread, from the moment that it answers until the end of the block; give its event loop."""
     import uvicorn
+
+    from p2p_analytics.sandbox.protocol import Protocol
 
     # No access log: its lines would hold the token. No log configuration: the process's own stays as it is, and
     # may have a handler on that very logger, so the lines are refused at the logger too.
-    # h11, whatever else is installed: it bounds the size of headers.
     config = uvicorn.Config(
         application,
-        http="h11",
+        http=Protocol,  # on h11, which bounds the size of headers
         access_log=False,
         log_config=None,
         lifespan="off",
@@ -59,8 +60,15 @@ def running(application: ASGIApp, listener: socket.socket) -> Iterator[None]:
     )
     logging.getLogger("uvicorn.access").addFilter(_holds_no_token)
     logging.getLogger("uvicorn.error").addFilter(_is_no_cut_request)
+    logging.getLogger("python_multipart.multipart").addFilter(_is_not_ours)
     server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name=_THREAD, daemon=True)
+    loop = asyncio.new_event_loop()
+
+    def serve() -> None:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            runner.run(server.serve(sockets=[listener]))
+
+    thread = threading.Thread(target=serve, name=_THREAD, daemon=True)
     thread.start()
     deadline = time.monotonic() + _START_SECONDS
     while not server.started:
@@ -69,7 +77,7 @@ def running(application: ASGIApp, listener: socket.socket) -> Iterator[None]:
             raise SettingError("The sandbox's server did not start.")
         time.sleep(0.005)
     try:
-        yield
+        yield loop
     finally:
         server.should_exit = True
         thread.join(_STOP_SECONDS)
@@ -81,6 +89,11 @@ def _is_no_cut_request(record: logging.LogRecord) -> bool:
         return True
     cut = record.exc_info is not None and isinstance(record.exc_info[1], asyncio.CancelledError)
     return not cut and not str(record.msg).startswith("Cancel ")
+
+
+def _is_not_ours(record: logging.LogRecord) -> bool:
+    """Pass what is not about a body that a sandbox was sent: who sends a broken one is told so in the answer."""
+    return record.threadName != _THREAD
 
 
 def _holds_no_token(record: logging.LogRecord) -> bool:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import signal
-import threading
 import time
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from p2p_analytics.sandbox import browser, ledger, registration, town
@@ -18,21 +16,22 @@ from p2p_analytics.sandbox.crafted import PaymentDraft, as_row
 from p2p_analytics.sandbox.errors import SettingError, UnknownPersonError
 from p2p_analytics.sandbox.folders import temporary_folder
 from p2p_analytics.sandbox.people import TEST_USER
+from p2p_analytics.sandbox.plan import Plan
 from p2p_analytics.sandbox.registration import Application, Draft
 from p2p_analytics.sandbox.registry import Registration, Registry
 from p2p_analytics.sandbox.running import HOST, listen, running
+from p2p_analytics.sandbox.steering import Steerable, Steering
 from p2p_analytics.sandbox.store import Store
 from p2p_analytics.sandbox.tokens import Tokens
 from p2p_analytics.sandbox.transitions import Transitions
 from p2p_analytics.vocabulary import AUTHORIZE, CLIENT_TOKEN_SECONDS, VERSION_PATH, Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
-    from types import FrameType
     from typing import Self
 
-    from starlette.types import ASGIApp
+    from p2p_analytics.sandbox.gate import Gate
 
 READ_SCOPES: Final = tuple(scope for scope in Scope if scope is not Scope.PAYMENTS)
 _NAMES_TOLD: Final = 20
@@ -50,7 +49,7 @@ class Resident(NamedTuple):
     display_name: str
 
 
-class SandboxServer:
+class SandboxServer(Steerable):
     """A sandbox of its own on a loopback port, from ``with`` to the end of the block.
 
     Parameters
@@ -65,7 +64,12 @@ class SandboxServer:
         The SQLite file; made where it does not exist, used again where it holds the same town.
         Without it a private temporary folder that is gone at the end; after a kill, at the next start.
     latency : float
-        Seconds that each answer waits.
+        Seconds that each answer waits; as an attribute it can be changed while the sandbox runs.
+    rate_limit : (int, float), optional
+        So many requests in so many seconds for each user and application, then 429; can be changed too.
+    faults : str
+        Rates such as ``"503:0.1,reset:0.05"`` or a script such as ``"ok*3 503 reset"``; can be changed too. The kinds
+        are in the sandbox's README.
     now : datetime, optional
         The moment to which the town's history goes, 2025-06-30 18:00 UTC where not given.
     strict_redirect : bool
@@ -74,15 +78,16 @@ class SandboxServer:
         Seconds since 1970 for the life of tokens, which is real time and not the town's.
     dialect : str
         ``"documented"``: answers are written as the document says; ``"observed"``: as real ones were seen.
+    monotonic : callable
+        Seconds of a clock that never goes back, for the rate limit.
 
     Attributes
     ----------
     base_url : str
         ``http://127.0.0.1:PORT/v1``, from `__enter__` on.
     requests : list of (method, path with query)
-        Each request that reached the server outside ``/oauth/``, the access token left out, and *** for
-        whatever else could be one; a long-running
-        server forgets the oldest.
+        Each request but those of pages and control routes, the access token left out, and *** for whatever else
+        could be one; a long-running server forgets the oldest.
     store : Store
         The database, for tests that fill it themselves.
     test_user : Resident
@@ -108,8 +113,12 @@ class SandboxServer:
         strict_redirect: bool = False,
         clock: Callable[[], float] = time.time,
         dialect: str = "documented",
+        rate_limit: tuple[int, float] | None = None,
+        faults: str = "",
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.seed = seed
+        self._steering = Steering(latency=latency, faults=faults, rate_limit=rate_limit, seed=seed, monotonic=monotonic)
         self.test_user = Resident(str(TEST_USER.user_id), TEST_USER.username, TEST_USER.display_name)
         self._start = self._now = town.NOW if now is None else now
         self._dialect = dialect
@@ -119,7 +128,6 @@ class SandboxServer:
         self._size = (town.PEOPLE if people is None else people, town.YEARS if years is None else years)
         self._port = port
         self._db = None if db is None else Path(db)
-        self._latency = latency
         self._strict_redirect = strict_redirect
         self._clock = clock
         self._stack = contextlib.ExitStack()
@@ -129,8 +137,6 @@ class SandboxServer:
         """Build the town and start to answer; returns when the first request can be sent."""
         if self._store is not None:
             raise SettingError("The sandbox is running already; stop it first, or make another one.")
-        if not 0 <= self._latency <= 60:  # noqa: PLR2004 - a minute is more than any client waits
-            raise SettingError("latency is in seconds, from 0 to 60.")
         if self._dialect not in DIALECTS:
             raise SettingError(f"The dialects are {' and '.join(DIALECTS)}.")
         with contextlib.ExitStack() as stack:
@@ -140,13 +146,12 @@ class SandboxServer:
             self._store = Store(path)
             stack.callback(setattr, self, "_store", None)
             stack.callback(self._store.close)
-            self._fill(self._store)
+            self._plan().settle(self._store)
             listener = stack.enter_context(listen(self._port))
             self.base_url = f"http://{HOST}:{listener.getsockname()[1]}{VERSION_PATH}"
-            registry = Registry(self._store, [_DEMO], known_people.UNVERIFIED)
-            tokens = Tokens(registry, self._clock)
-            stack.enter_context(running(self._application(tokens), listener))
-            self._tokens = tokens
+            self._tokens = Tokens(_registry(self._store), self._clock)
+            self._gate = self._application()
+            self._loop = stack.enter_context(running(self._gate, listener))
             self._stack = stack.pop_all()
         # Also keeps a server that nobody holds any longer whole until then.
         atexit.register(self.stop)
@@ -354,6 +359,51 @@ class SandboxServer:
         """
         self._transitions.trust(self._user_id(user), self._user_id(friend), trusted=trusted)
 
+    def reset(self, seed: int | None = None) -> None:
+        """Make everything as it was at the first start, or make another town of the same size.
+
+        People, payments, books, clock, applications, tokens, who is signed in, and `requests`: nothing of them is left,
+        and the demo application is there again. Latency, faults and rate limit stay as they are set, and begin anew.
+        A request sees the old town or the new one, and one that comes meanwhile waits. A process that ends in the
+        middle leaves a whole town in the file, the old one or the new one.
+
+        Raises
+        ------
+        SettingError
+            The sandbox is not running, or there is no such town.
+        """
+        store = self.store
+        seed = self.seed if seed is None else seed
+        plan = self._plan()._replace(seed=seed)
+        built = plan.build()
+        with self._gate.turnstile.alone(self._loop):
+            plan.move_in(store, built, anew=True)
+            self.seed = seed
+            self._tokens = Tokens(_registry(store), self._clock)
+            self._gate.app = self._application().app  # anew, with whatever it keeps in memory
+            self._steering.begin_anew(seed)
+            self.requests.clear()
+
+    def state(self) -> dict[str, Any]:
+        """Return what can be told of the sandbox, as ``GET /sandbox/state`` does: no token and no secret."""
+        limit = self.rate_limit
+        with self.store.reading() as connection:
+            settings = self.store.settings()
+            return {
+                "base_url": self.base_url,
+                "town": {name: int(settings[name]) for name in ("seed", "people", "years")},
+                "viewer": settings["viewer"],
+                "now": self.now.isoformat(),
+                "dialect": self._dialect,
+                "strict_redirect": self._strict_redirect,
+                "latency": self.latency,
+                "faults": self.faults,
+                "faults_to_come": self._steering.faults.to_come,
+                "rate_limit": None if limit is None else {"requests": limit[0], "seconds": limit[1]},
+                "counts": {**self.store.counts(), **self._issued().registry.counts(), "requests": len(self.requests)},
+                "audit": ledger.audit(connection),
+            }
+
     def audit(self) -> list[str]:
         """Return what is wrong with the money, one sentence each; nothing when all is well."""
         with self.store.reading() as connection:
@@ -368,31 +418,10 @@ class SandboxServer:
         _ = self.store  # which raises where nothing runs
         return self._tokens
 
-    def _fill(self, store: Store) -> None:
-        people, years = self._size
-        wanted = {
-            "seed": str(self.seed), "people": str(people), "years": str(years), "now": self._start.isoformat(),
-            "books": "1",
-        }  # fmt: skip
-        found = store.settings()
-        if not found:
-            built = town.build(self.seed, people=people, years=years, now=self._start)
-            settings = {**wanted, "viewer": built.people[0].username, "test_user": self.test_user.user_id}
-            store.create(
-                settings,
-                [*built.people, TEST_USER],
-                built.friendships,
-                built.payments,
-                trusts=town.trusts(built),
-                banks=[TEST_USER.user_id],  # its charges settle whatever it holds
-                now_us=town.microseconds(self._start),
-            )
-            found = store.settings()
-        if any(found.get(name) != value for name, value in wanted.items()):
-            made = ", ".join(f"{name} {found.get(name)}" for name in wanted)
-            raise SettingError(f"{store.path} holds another town ({made}); choose another file or the same settings.")
+    def _plan(self) -> Plan:
+        return Plan(self.seed, *self._size, self._start)
 
-    def _application(self, tokens: Tokens) -> ASGIApp:
+    def _application(self) -> Gate:
         try:
             from p2p_analytics.sandbox.app import create_app
             from p2p_analytics.sandbox.dialects import dialect_named
@@ -403,12 +432,13 @@ class SandboxServer:
         spoken = dialect_named(self._dialect, application=_DEMO.name)
         return create_app(
             self.store,
-            tokens,
+            self._tokens,
             self.base_url,
-            latency=self._latency,
             seen=self.requests,
             dialect=spoken,
             strict_redirect=self._strict_redirect,
+            steering=self._steering,
+            steered=self,
         )
 
     def _user_id(self, user: str) -> int:
@@ -425,36 +455,6 @@ class SandboxServer:
         return UnknownPersonError(f"Nobody in this town has the username {user[:40]!r}; those who live here: {some}.")
 
 
-def serve(  # noqa: PLR0913 - each is one option of the command
-    port: int = 8400,
-    *,
-    db: str | Path | None = None,
-    seed: int = town.SEED,
-    people: int | None = None,
-    years: int | None = None,
-    latency: float = 0.0,
-    dialect: str = "documented",
-    strict_redirect: bool = False,
-) -> None:
-    """Run a sandbox in the foreground until Ctrl-C or SIGTERM.
-
-    Prints the base URL, a few usernames, the client id and the address that hands out a token.
-    """
-    sandbox = SandboxServer(
-        seed,
-        people=people,
-        years=years,
-        port=port,
-        db=db,
-        latency=latency,
-        dialect=dialect,
-        strict_redirect=strict_redirect,
-    )
-    with _ends_on_signals(), contextlib.suppress(KeyboardInterrupt), sandbox as server:
-        print(_welcome(server), flush=True)  # noqa: T201 - the command's output
-        threading.Event().wait()
-
-
 _DEMO: Final = Registration(
     client_id=DEMO_CLIENT_ID,
     name="Payment diary",
@@ -464,33 +464,5 @@ _DEMO: Final = Registration(
 )
 
 
-def _welcome(server: SandboxServer) -> str:
-    names = ", ".join(one.username for one in server.people[:5])
-    return (
-        f"Base URL     {server.base_url}\n"
-        f"People       {names} ({len(server.people)} in all)\n"
-        f"Client id    {server.client_id}\n"
-        f"For a token  open {server.authorize_url()}\n"
-        "             and read access_token in the address you are sent to; nothing needs to answer there\n"
-        f"Your own app open {server.base_url}/account/developer to register it\n"
-        "Stop with Ctrl-C."
-    )
-
-
-@contextlib.contextmanager
-def _ends_on_signals() -> Iterator[None]:
-    """Let SIGTERM, and a terminal that goes away, end the block as Ctrl-C does: the temporary folder is removed."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has no SIGHUP
-    before = {name: signal.signal(getattr(signal, name), interrupt) for name in names}
-    try:
-        yield
-    finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)
+def _registry(store: Store) -> Registry:
+    return Registry(store, [_DEMO], known_people.UNVERIFIED)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from p2p_analytics.sandbox import ledger
+from p2p_analytics.sandbox import ledger, schema
 from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.vocabulary import Action, Audience, Medium, Status, TargetType
 
@@ -256,6 +256,16 @@ class Store:
         except sqlite3.DatabaseError:
             raise SettingError(f"{self.path} is no sandbox database; choose another file.") from None
 
+    def check(self) -> None:
+        """Make sure that the tables are as `create` makes them.
+
+        Raises
+        ------
+        SettingError
+            They were altered.
+        """
+        schema.require(self.connection, (*_SCHEMA.split(";"), *ledger.SCHEMA))
+
     def create(  # noqa: PLR0913 - each is a table
         self,
         settings: Mapping[str, str],
@@ -266,14 +276,18 @@ class Store:
         trusts: Iterable[tuple[int, int]] = (),
         banks: Iterable[int] = (),
         now_us: int = 0,
+        anew: bool = False,
     ) -> None:
         """Make the tables and fill them, all or nothing; nothing where another process was faster.
 
-        `trusts` are pairs of who trusts and who is trusted.
+        `trusts` are pairs of who trusts and who is trusted. With `anew`, everything that the file holds goes first, in
+        the same transaction: dropping a table is the one thing that the triggers of the books let pass.
         """
         both_ways = [pair for one, other in friendships for pair in ((one, other), (other, one))]
         with self.writing() as connection:
-            if connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table'").fetchone():
+            if anew:
+                schema.drop_everything(connection)
+            elif connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table'").fetchone():
                 return
             for statement in (*_SCHEMA.split(";"), *ledger.SCHEMA):
                 connection.execute(statement)
@@ -306,6 +320,16 @@ class Store:
     def now_us(self) -> int:
         """Return where the town's clock stands."""
         return int(self.connection.execute("SELECT now_us FROM clock").fetchone()[0])
+
+    def counts(self) -> dict[str, int]:
+        """Return how much there is of what a person would ask for."""
+        query = """
+            SELECT (SELECT count(*) FROM users) AS users, (SELECT count(*) FROM payments) AS payments,
+            (SELECT count(*) FROM payments WHERE status = 'pending') AS pending,
+            (SELECT count(*) FROM entries) AS ledger_entries
+        """
+        cursor = self.connection.execute(query)
+        return {column[0]: count for column, count in zip(cursor.description, cursor.fetchone(), strict=True)}
 
     def next_payment_id(self) -> int:
         """Return an id after which none is in use."""

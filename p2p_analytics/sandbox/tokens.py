@@ -34,10 +34,11 @@ CODE_SECONDS: Final = 10 * 60
 
 
 class Caller(NamedTuple):
-    """Who asks, what the token permits, and the name of the application that was given it, if one was."""
+    """Who asks, what the token permits, and id and name of the application that was given it, if one was."""
 
     user_id: int
     scopes: frozenset[Scope]
+    client_id: str | None = None
     application: str | None = None
 
     def needs(self, scope: Scope) -> None:
@@ -144,4 +145,5 @@ def _words(scopes: Iterable[Scope]) -> str:
 
 
 def _caller(grant: Grant) -> Caller:
-    return Caller(grant.user_id, frozenset(Scope(word) for word in grant.scopes.split()), grant.application)
+    scopes = frozenset(Scope(word) for word in grant.scopes.split())
+    return Caller(grant.user_id, scopes, grant.client_id, grant.application)

@@ -44,11 +44,12 @@ def second(microseconds: int) -> str:
 
 def me(user: Json, balance_cents: int | None) -> Json:
     """Return the current-user envelope's data."""
-    return {"balance": _balance(balance_cents), "user": user}
+    return {"balance": _balance(balance_cents), "user": {**user, **SPOKEN.get().more["me"]}}
 
 
 def user(person: Person, *, with_email: bool, with_phone: bool, is_friend: bool | None, friends_count: int) -> Json:
     """Return a User with all its fields."""
+    person = SPOKEN.get().person(person)
     return {
         "id": str(person.user_id),
         "username": person.username,
@@ -67,6 +68,7 @@ def user(person: Person, *, with_email: bool, with_phone: bool, is_friend: bool 
 
 def friend(person: Person) -> Json:
     """Return an item of a friends list."""
+    person = SPOKEN.get().person(person)
     return {
         "username": person.username,
         "about": person.about,
@@ -86,7 +88,7 @@ def listed_payment(payment: Payment, people: Mapping[int, Person]) -> Json:
         "date_completed": None if completed is None else spoken.moment(completed, payment.spelling),
         "target": _target(payment, people),
         "audience": payment.audience,
-        "actor": _embedded(people[payment.actor_id]),
+        "actor": _embedded(spoken.person(people[payment.actor_id])),
         "note": payment.note,
         "amount": spoken.amount(-payment.amount_cents if payment.action == Action.CHARGE else payment.amount_cents),
         "action": payment.action,
@@ -131,11 +133,13 @@ def _target(payment: Payment, people: Mapping[int, Person]) -> Json:
     # The samples show a pending email target without its email; once it is no longer pending the rule of the
     # field holds again.
     hidden = payment.target_type == TargetType.EMAIL and payment.status == Status.PENDING
+    spoken = SPOKEN.get()
     return {
         "type": payment.target_type,
         "email": None if hidden else payment.target_email,
         "phone": payment.target_phone,
-        "user": None if payment.target_user_id is None else _embedded(people[payment.target_user_id]),
+        "user": None if payment.target_user_id is None else _embedded(spoken.person(people[payment.target_user_id])),
+        **spoken.more["target"],
     }
 
 

@@ -11,7 +11,7 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annota
 from starlette.responses import Response
 
 from p2p_analytics.sandbox import bodies, orders, rules, wire
-from p2p_analytics.sandbox.gate import header
+from p2p_analytics.sandbox.gate import DATA_HEADERS
 from p2p_analytics.sandbox.transitions import Outcome, Transitions
 from p2p_analytics.vocabulary import Scope
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
 
+    from p2p_analytics.sandbox.entrance import Entrance
     from p2p_analytics.sandbox.store import Store
-    from p2p_analytics.sandbox.tokens import Caller, Tokens
+    from p2p_analytics.sandbox.tokens import Caller
 
 _MOST_AT_ONCE: Final = 100  # whoever else wants to write waits no longer than these take
 
@@ -28,8 +29,8 @@ _MOST_AT_ONCE: Final = 100  # whoever else wants to write waits no longer than t
 class Writing:
     """The endpoints that write."""
 
-    def __init__(self, tokens: Tokens, store: Store) -> None:
-        self._tokens = tokens
+    def __init__(self, entrance: Entrance, store: Store) -> None:
+        self._entrance = entrance
         self._transitions = Transitions(store)
         self._together = Together(store)
 
@@ -52,9 +53,7 @@ class Writing:
 
     async def _enter(self, request: Request) -> tuple[Caller, rules.Parameters]:
         parameters = await bodies.parameters(request)
-        caller = self._tokens.caller(rules.bearer(parameters, header(request.scope, b"authorization")))
-        caller.needs(Scope.PAYMENTS)
-        return caller, parameters
+        return self._entrance.caller(request, parameters, Scope.PAYMENTS), parameters
 
 
 class Together:
@@ -109,4 +108,4 @@ def _tried(connection: sqlite3.Connection, work: Callable[[], Outcome]) -> Outco
 
 
 def _answer(data: wire.Json) -> Response:
-    return Response(wire.encode({"data": data}), media_type="application/json")
+    return Response(wire.encode({"data": data}), headers=DATA_HEADERS, media_type="application/json")

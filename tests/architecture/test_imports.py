@@ -13,9 +13,9 @@ import pytest
 
 PACKAGE = "p2p_analytics"
 HEAVY = {
-    "IPython", "duckdb", "emoji", "fastapi", "httpx", "ipywidgets", "jinja2", "matplotlib", "msgspec", "narwhals",
-    "numpy", "orjson", "pandas", "platformdirs", "polars", "pyarrow", "pydantic", "requests", "requests_cache",
-    "sqlite3", "starlette", "tqdm", "urllib3", "uvicorn",
+    "IPython", "duckdb", "emoji", "fastapi", "httpx", "ipywidgets", "jinja2", "keyring", "matplotlib", "msgspec",
+    "narwhals", "numpy", "orjson", "pandas", "platformdirs", "polars", "pyarrow", "pydantic", "requests",
+    "requests_cache", "sqlite3", "starlette", "tqdm", "urllib3", "uvicorn",
 }  # fmt: skip
 
 
@@ -40,6 +40,7 @@ def graph() -> grimp.ImportGraph:
         ("-c", "import p2p_analytics; dir(p2p_analytics)"),
         ("-m", "p2p_analytics", "--help"),
         ("-m", "p2p_analytics", "demo", "--help"),
+        ("-m", "p2p_analytics", "login", "--help"),
         ("-m", "p2p_analytics", "--version"),
     ],
 )
@@ -48,6 +49,28 @@ def test_nothing_heavy_loads(arguments: tuple[str, ...]) -> None:
     loaded = loaded_by(*arguments)
     assert PACKAGE in loaded
     assert loaded & HEAVY == set()
+
+
+def test_the_package_itself_loads_nothing() -> None:
+    """Importing the package adds itself to bare Python, and no module of the standard library either."""
+    assert loaded_by("-c", "import p2p_analytics") - loaded_by("-c", "pass") == {PACKAGE, "__future__"}
+
+
+def test_help_loads_little_of_the_standard_library() -> None:
+    """What asking for help can do without: each of these would take a tenth of its time or more."""
+    spared = {
+        "asyncio",
+        "dataclasses",
+        "inspect",
+        "json",
+        "logging",
+        "pathlib",
+        "shutil",
+        "tempfile",
+        "typing",
+        "urllib",
+    }
+    assert loaded_by("-m", "p2p_analytics", "--help") & spared == set()
 
 
 def test_the_probe_sees_heavy_modules() -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,7 +116,8 @@ def test_two_hundred_kills_at_any_moment(tmp_path, history_of, payment, killed) 
             archive.sync(client)
             merged = set()
             for number in range(1_000):
-                server.add_payments(me.user_id, [{"target": friend.user_id, "note": f"{number}"}])
+                made = server.now + timedelta(minutes=number)
+                server.add_payments(me.user_id, [{"target": friend.user_id, "date_created": made}])
                 before = dict(states(archive.history()))
                 order = {"archive": str(archive.path), "seconds": chance.uniform(0, 0.4)}
                 if number % 2:

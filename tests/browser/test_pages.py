@@ -1,19 +1,16 @@
-"""The sandbox's pages in a real browser: what a person sees and presses, on a desk and on a phone.
-
-One browser serves all tests of this file, and is closed at its end and not at that of the session: while it
-runs, this thread counts as one that runs an event loop, and tests that start their own could not.
-"""
+"""The sandbox's pages in a real browser: what a person sees and presses, on a desk and on a phone."""
 
 from __future__ import annotations
 
 import contextlib
-import shutil
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import requests
 
+from p2p_analytics.auth import AccessToken, Listener
+from p2p_analytics.errors import TokenError
 from p2p_analytics.sandbox import SandboxServer
 
 if TYPE_CHECKING:
@@ -22,10 +19,6 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 NASTY = "<img src=x onerror=document.title='broken'><script>document.title='broken'</script>\"'& {{ 7*7 }}"
 # The contrast of each text with what is painted behind it (WCAG 2.2, 1.4.3), and the size of what one presses (2.5.8).
@@ -54,19 +47,6 @@ WEAK_SPOTS = """() => {
   }
   return weak;
 }"""  # noqa: E501 - a program in another language
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Start Debian's Chromium; without one there is nothing to test with."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: it drives the browser")
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        pytest.skip("There is no Chromium here: install it with apt-get install chromium.")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=program, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -344,3 +324,53 @@ def test_back_after_allowing_gives_no_second_token(page: Page, server: SandboxSe
     assert page.get_by_role("button", name="Allow").is_visible()
     assert len(arrivals(application)) == 1
     assert parse_qs(urlsplit(page.url).query)["client_id"] == [app.client_id]
+
+
+@pytest.mark.parametrize("allow", [True, False])
+def test_the_listener_takes_what_a_browser_brings(
+    browser: Browser, server: SandboxServer, tmp_path: Path, *, allow: bool
+) -> None:
+    """A real redirect reaches the listener, which ends on a styled page whose address holds no token."""
+    device: Any = {"viewport": DESK} if allow else {"viewport": PHONE, "color_scheme": "dark"}
+    button, heading = ("Allow", "You are signed in") if allow else ("Deny", "You are not signed in")
+    outcomes: list[Any] = []
+    with Listener(outcomes.append, linger=15) as listener, opened(browser, **device) as page:
+        complaints: list[str] = []
+        page.on("console", lambda message: complaints.append(message.text))
+        page.goto(server.authorize_url(redirect_uri=listener.redirect_uri))
+        sign_in(page, "tom-ohara")
+        page.get_by_role("button", name=button).click()
+        page.get_by_role("heading", name=heading).wait_for()
+        listener.wait()
+        look(page, tmp_path, heading)
+        assert page.url == f"{listener.redirect_uri.partition('/callback')[0]}/done"
+        assert page.evaluate("getComputedStyle(document.querySelector('main')).padding") == "32px 40px"
+        assert complaints == []
+    (outcome,) = outcomes
+    assert isinstance(outcome, AccessToken if allow else TokenError)
+
+
+def test_another_page_cannot_plant_a_token(page: Page, scripted: Callable[..., Any]) -> None:
+    """Even with the nonce, no fetch, image or frame of another page hands a token over or reads an answer."""
+    outcomes: list[Any] = []
+    with Listener(outcomes.append) as listener:
+        planted = f"{listener.redirect_uri}?access_token=planted"
+        site = scripted(lambda *_: (200, {"Content-Type": "text/html"}, b"<h1>Here</h1>"))
+        page.goto(site.base_url)
+        read = """async url => {
+          const told = [];
+          for (const mode of ["cors", "no-cors"])
+            told.push(await fetch(url, {mode}).then(answer => answer.type + answer.status, () => "refused"));
+          for (const name of ["img", "iframe"]) {
+            const node = document.createElement(name);
+            const done = new Promise(resolve => { node.onload = node.onerror = resolve; });
+            node.src = url;
+            document.body.append(node);
+            await done;
+          }
+          return told;
+        }"""
+        assert page.evaluate(read, planted) == ["refused", "refused"]
+        assert outcomes == []
+        page.goto(planted)
+        assert isinstance(outcomes[0], AccessToken)

@@ -358,7 +358,8 @@ LIMITS = [
     ("limit", "server-side token", "60 days", EXCHANGE, "test_sixty_days"),
     ("limit", "phone numbers", "US alone", BODIES, "test_targets_that_are_none"),
     ("rule", "1", "next omits the token, the client appends it", HERE, "test_next_links_need_the_token_appended"),
-    ("open", "2: rate limits", "there are none", HERE, "test_there_are_no_rate_limits"),
+    ("open", "2: rate limits", "none until asked for, then 429 with code 277 and Retry-After",
+     HERE, "test_rate_limits_are_asked_for"),
     ("open", "3: amounts", "above zero, whole cents, up to 1,000,000.00", BODIES, "test_amounts_that_are_none"),
     ("open", "4: length of a note", "2,000 characters", BODIES, "test_notes_that_are_none"),
 ]  # fmt: skip

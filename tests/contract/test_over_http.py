@@ -374,14 +374,21 @@ def test_each_kind_of_error(town: SandboxServer, ids: dict[str, str]) -> None:
         assert one.body["error"]["message"].endswith(".")
 
 
-def test_there_are_no_rate_limits(town: SandboxServer) -> None:
-    """A hundred requests one after the other are all answered, and none speaks of a limit or a wait."""
+def test_rate_limits_are_asked_for(town: SandboxServer) -> None:
+    """A hundred requests on end are answered without a word of a limit; one that is set answers 429, 277 and a wait."""
     token = town.token(MAYA)
     with requests.Session() as session:
         for _ in range(100):
             answer = session.get(f"{town.base_url}/me", params={"access_token": token}, timeout=10)
             assert answer.status_code == 200
             assert not [name for name in answer.headers if "ratelimit" in name.lower() or name == "Retry-After"]
+    town.rate_limit = (1, 60)
+    try:
+        assert send(town, "GET", "/me", token).status == 200
+        refused = send(town, "GET", "/me", token)
+    finally:
+        town.rate_limit = None
+    assert (refused.status, refused.body["error"]["code"], refused.headers["Retry-After"]) == (429, "277", "60")
 
 
 @pytest.mark.parametrize("path", ["/events", "/webhooks", "/notifications"])

@@ -114,7 +114,8 @@ def test_amounts_that_are_none(town: SandboxServer, fields: dict[str, str], amou
     [{}, {"user_id": "", "email": " ", "phone": ""}, {"user_id": "1"}, {"user_id": "0"}, {"user_id": "x"},
      {"user_id": "9" * 30}, {"email": "nobody"}, {"email": "a@b"}, {"email": "a b@c.de"}, {"email": "a@b@c.de"},
      {"email": f"{'x' * 250}@c.de"}, {"phone": "0155550123"}, {"phone": "415555012"}, {"phone": "+44 20 7946 0958"},
-     {"phone": "٤١٥٥٥٥٠١٢٣"}, {"phone": "+0041555501234"}, {"email": "a@b.de,c@d.de"}],
+     {"phone": "٤١٥٥٥٥٠١٢٣"}, {"phone": "+0041555501234"}, {"email": "a@b.de,c@d.de"},
+     {"email": "a\x80b@c.de"}, {"email": "a@b\x85.de"}, {"email": "a\ufeff@b.de"}],
 )  # fmt: skip
 def test_targets_that_are_none(town: SandboxServer, target: dict[str, str]) -> None:
     """Without a known user id, an email address or a US phone number there is nobody to pay: code 1343."""

@@ -115,6 +115,7 @@ def test_no_datetime(ask: Asking, name: str, text: str) -> None:
         ({"actor": "{noor},{tom}"}, lambda n: n % 3 != 0),
         ({"actor": "{noor}", "status": "settled", "action": "pay"}, lambda n: n % 3 == 1 and n % 5 == 0),
         ({"actor": "999"}, lambda n: False),
+        ({"actor": "9199999999999999999"}, lambda n: False),
         ({"action": "", "status": "", "actor": ""}, lambda n: True),
         ({"offset": "3", "metadata": "x"}, lambda n: True),
     ],
@@ -205,7 +206,8 @@ def test_a_large_history_pages_completely(ask: Asking) -> None:
 
 @pytest.mark.parametrize("filters", [{"action": "give"}, {"action": "pay,charge"}, {"action": "PAY"},
                                      {"status": "done"}, {"status": "settled,done"}, {"actor": "maya"},
-                                     {"actor": "1,x"}, {"actor": "-1"}, {"actor": "1\x00"}])  # fmt: skip
+                                     {"actor": "1,x"}, {"actor": "-1"}, {"actor": "1\x00"},
+                                     {"actor": "9223372036854775808"}])  # fmt: skip
 def test_unknown_words_are_refused(ask: Asking, filters: dict[str, str]) -> None:
     """A word outside the document's closed lists, or an actor that is no id, is refused, never ignored."""
     assert ask().refused("/payments", **filters) == (400, "400")

@@ -147,6 +147,33 @@ def test_a_file_of_another_version(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.parametrize(
+    "alteration",
+    [
+        "ALTER TABLE users ADD COLUMN nickname TEXT",
+        "ALTER TABLE payments RENAME COLUMN note TO remark",
+        "DROP TABLE banks",
+        "DROP INDEX party_kind",
+        "DROP TRIGGER entries_are_not_removed",
+        "ALTER TABLE oauth_tokens ADD COLUMN ip TEXT",
+        "DROP TABLE settings",
+    ],
+)
+def test_a_file_whose_tables_were_altered(tmp_path: Path, alteration: str) -> None:
+    """It is refused with one sentence at the start, instead of failing at some request; further tables do no harm."""
+    path = tmp_path / "db"
+    with SandboxServer(people=3, years=1, db=path):
+        pass
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE my_notes (text)")
+    with SandboxServer(people=3, years=1, db=path):
+        pass
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(alteration)
+    with pytest.raises(SettingError, match=r"choose another file\.$"), SandboxServer(people=3, years=1, db=path):
+        pass
+
+
 def foreign_database() -> bytes:
     """Return a database of something else."""
     connection = sqlite3.connect(":memory:")

@@ -50,6 +50,11 @@ assert_type(p2p.render_report(history, as_of=datetime.now(UTC)), str)
 assert_type(p2p.read_csv(Path("payments.csv")), pd.DataFrame)
 assert_type(p2p.read_parquet("payments.parquet", privacy=False), pd.DataFrame)
 
+form = p2p.TokenForm("https://pay.example", "1", ["access_profile"], how="prompt")
+assert_type(form.token, p2p.AccessToken)
+assert_type(p2p.Explorer(history, tz="Europe/Paris", folder=Path("saved")).table, pd.DataFrame)
+
+p2p.TokenForm(how="popup")  # type: ignore[arg-type]
 p2p.load_history(client, on_bad_record="ignore")  # type: ignore[arg-type]
 p2p.pending_ageing(history.payments)  # type: ignore[call-arg]
 desk.pay(user_id="1", amount=0.1, note="a float is not exact")  # type: ignore[arg-type]

@@ -1,0 +1,37 @@
+"""The service's answers as frozen records, decoded from bytes and checked at the door.
+
+Document: "Resources and their fields". Amounts are exact cents, datetimes aware UTC, ids text that
+never passed through a number. Unknown words are carried as they are, and ``raw`` keeps the whole
+record, unknown keys and all. What cannot be read is told, as a :class:`Problem`.
+"""
+
+from p2p_analytics.records._decode import (
+    decode_friends,
+    decode_me,
+    decode_payment,
+    decode_payments,
+    decode_receipt,
+    decode_user,
+    raise_unreadable,
+)
+from p2p_analytics.records._types import Me, Page, Payment, Problem, Receipt, Refund, Target, User
+from p2p_analytics.records._wire import mended
+
+__all__ = [
+    "Me",
+    "Page",
+    "Payment",
+    "Problem",
+    "Receipt",
+    "Refund",
+    "Target",
+    "User",
+    "decode_friends",
+    "decode_me",
+    "decode_payment",
+    "decode_payments",
+    "decode_receipt",
+    "decode_user",
+    "mended",
+    "raise_unreadable",
+]

@@ -1,0 +1,193 @@
+"""Answers to records, one by one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from p2p_analytics.errors import RecordError
+from p2p_analytics.records._plain import plain_page
+from p2p_analytics.records._types import Answer, Me, Page, Payment, Receipt, Refund, User
+from p2p_analytics.records._wire import (
+    ACTIONS,
+    NULL,
+    REPLACED,
+    STATUSES,
+    Problems,
+    WireList,
+    WirePayment,
+    WireUser,
+    cents_of,
+    envelope,
+    instant_of,
+    link_of,
+    target_of,
+    user_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from p2p_analytics.records._types import Problem
+
+
+def decode_me(body: bytes) -> Me:
+    """Decode the answer to GET /me; a field that cannot be read stands in ``problems``.
+
+    Raises
+    ------
+    RecordError
+        The answer holds no user id.
+    """
+    raw, problems = _data(body), Problems()
+    wire = problems.decoded(_WireMe, raw)
+    user = user_of(problems.decoded(WireUser, bytes(wire.user)), problems, "user")
+    balance = cents_of(wire.balance, problems, "balance")
+    if not user.id:
+        raise RecordError("The answer to /me holds no user id, so nobody's payments can be loaded.")
+    return Me(user=user, balance_cents=balance, problems=tuple(problems.found), raw=raw)
+
+
+def decode_user(body: bytes) -> User:
+    """Decode the answer to GET /users/:user_id."""
+    problems = Problems()
+    user = user_of(problems.decoded(WireUser, _data(body)), problems, "user")
+    raise_unreadable(problems.found)
+    return user
+
+
+def decode_payment(body: bytes) -> Payment:
+    """Decode the answer to GET /payments/:payment."""
+    problems = Problems()
+    payment = _payment(_data(body), problems)
+    raise_unreadable(problems.found)
+    if payment is None:
+        raise RecordError("The payment holds no id.")
+    return payment
+
+
+def decode_receipt(body: bytes) -> Receipt:
+    """Decode the answer to POST /payments."""
+    problems = Problems()
+    wire = problems.decoded(_WireReceipt, _data(body))
+    payment = _payment(bytes(wire.payment), problems)
+    balance = cents_of(wire.balance, problems, "balance")
+    raise_unreadable(problems.found)
+    if payment is None:
+        raise RecordError("The payment holds no id.")
+    return Receipt(payment=payment, balance_cents=balance)
+
+
+def decode_payments(body: bytes) -> Page[Payment]:
+    """Decode one page of GET /payments; what is strange in a record stands in ``problems``.
+
+    An item without an id is told there and is not among the items.
+    """
+    return plain_page(body) or careful_page(body)
+
+
+def careful_page(body: bytes) -> Page[Payment]:
+    """Decode a page record by record, so that what is strange in one can be told."""
+    items, link, problems = _page(body)
+    payments = [_payment(item, problems) for item in items]
+    return Page(tuple(payment for payment in payments if payment), link, tuple(problems.found))
+
+
+def decode_friends(body: bytes) -> Page[User]:
+    """Decode one page of GET /users/:user_id/friends; what is strange in a record stands in ``problems``.
+
+    An item without an id is told there and is not among the items.
+    """
+    items, link, problems = _page(body)
+    friends = []
+    for item in items:
+        friend = user_of(problems.decoded(WireUser, item), problems, "friend")
+        if friend.id:
+            friends.append(friend)
+        else:
+            problems.add("friend.id", item, "the item holds no id", unreadable=True)
+    return Page(tuple(friends), link, tuple(problems.found))
+
+
+def raise_unreadable(problems: Iterable[Problem], *, instead: str = "nothing is returned") -> None:
+    """Raise a RecordError for the first problem that is a field which cannot be read; ``instead`` ends its sentence."""
+    for problem in problems:
+        if problem.unreadable:
+            where = f"payment {problem.record_id}" if problem.record_id else "a record"
+            raise RecordError(
+                f"The field {problem.field!r} of {where} cannot be read ({problem.problem}: "
+                f"{problem.value[:60]!r}); {instead}."
+            )
+
+
+class _WireMe(msgspec.Struct):
+    """The envelope of GET /me as sent."""
+
+    user: msgspec.Raw = NULL
+    balance: msgspec.Raw = NULL
+
+
+class _WireReceipt(msgspec.Struct):
+    """The envelope of POST /payments as sent."""
+
+    payment: msgspec.Raw = NULL
+    balance: msgspec.Raw = NULL
+
+
+class _WireData(msgspec.Struct):
+    """A single record's envelope."""
+
+    data: msgspec.Raw
+
+
+_EXPECTED: Final = ("status", "action", "amount", "date_created", "actor", "target")
+
+
+def _payment(raw: bytes, problems: Problems) -> Payment | None:
+    """Turn one item into a Payment, or None (and a Problem) where it cannot even be identified."""
+    problems.record_id = None
+    wire = problems.decoded(WirePayment, raw)
+    if not wire.id:
+        problems.add("id", raw, "the item holds no id", unreadable=True)
+        return None
+    problems.record_id = wire.id
+    for name in _EXPECTED:
+        if getattr(wire, name) in (None, NULL):
+            problems.add(name, "null", "documented as always set")
+    if wire.status is not None and wire.status not in STATUSES:
+        problems.add("status", wire.status, "a word the document does not know")
+    if wire.action is not None and wire.action not in ACTIONS:
+        problems.add("action", wire.action, "a word the document does not know; direction and flow stay empty")
+    if REPLACED in raw:
+        problems.add("text", raw, "may hold half a character pair, shown as U+FFFD")
+    target = wire.target
+    return Payment(
+        id=wire.id,
+        status=wire.status,
+        action=wire.action,
+        amount_cents=cents_of(wire.amount, problems, "amount"),
+        note=wire.note,
+        audience=wire.audience,
+        medium=wire.medium,
+        date_created=instant_of(wire.date_created, problems, "date_created"),
+        date_completed=instant_of(wire.date_completed, problems, "date_completed"),
+        actor=user_of(wire.actor, problems, "actor") if wire.actor else None,
+        target=target_of(target, problems) if target else None,
+        fee_cents=cents_of(wire.fee.amount, problems, "fee") if wire.fee else None,
+        refund=Refund(id=wire.refund.id, amount_cents=cents_of(wire.refund.amount, problems, "refund"))
+        if wire.refund
+        else None,
+        answer=Answer(records=[raw]),
+    )
+
+
+def _data(body: bytes) -> bytes:
+    """Return the one record of an answer, as bytes."""
+    return bytes(envelope(body, _WireData).data)
+
+
+def _page(body: bytes) -> tuple[list[bytes], str | None, Problems]:
+    """Return a list's items as bytes, the next link, and an empty collection of problems."""
+    page = envelope(body, WireList)
+    return [bytes(item) for item in page.data], link_of(page), Problems()

@@ -1,0 +1,39 @@
+"""Who asks, and whether they ask too often: the way into every endpoint that takes a token."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from p2p_analytics.sandbox import rules
+from p2p_analytics.sandbox.errors import RefusalError
+from p2p_analytics.sandbox.gate import header
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from p2p_analytics.sandbox.steering import Steering
+    from p2p_analytics.sandbox.tokens import Caller, Tokens
+    from p2p_analytics.vocabulary import Scope
+
+
+class Entrance:
+    """Counts a request for its user and application, or for its address where nobody's token comes with it."""
+
+    def __init__(self, tokens: Tokens, steering: Steering) -> None:
+        self._tokens = tokens
+        self._steering = steering
+
+    def caller(self, request: Request, parameters: rules.Parameters, scope: Scope) -> Caller:
+        """Return whose token a request carries, which must permit the scope."""
+        try:
+            caller = self._tokens.caller(rules.bearer(parameters, header(request.scope, b"authorization")))
+        except RefusalError:
+            self.count_address(request)
+            raise
+        self._steering.limit.take((caller.user_id, caller.client_id))
+        caller.needs(scope)
+        return caller
+
+    def count_address(self, request: Request) -> None:
+        """Count a request for the address that it comes from."""
+        self._steering.limit.take(request.client.host if request.client else None)

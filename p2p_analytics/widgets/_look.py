@@ -1,0 +1,62 @@
+"""What the widgets share: how they show themselves, and their looks in light and dark notebooks."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any, Final
+
+import ipywidgets
+
+# The colours are the notebook's own, with those of a light page where there is none.
+STYLE: Final = """<style>
+.p2p { color: var(--jp-ui-font-color1, #1b1b1b); font: 14px/1.5 var(--jp-ui-font-family, system-ui, sans-serif); }
+.p2p .widget-html-content { font-size: 14px; line-height: 1.5; }
+.p2p p { margin: .2em 0; }
+.p2p h3 { margin: .2em 0 .4em; font-size: 16px; }
+.p2p .quiet { color: var(--jp-ui-font-color2, #5f5f5f); }
+.p2p .quiet a { color: var(--jp-content-link-color, #1f5fae); text-decoration: underline; }
+.p2p a.way { display: inline-block; padding: .35em .9em; border-radius: 4px; font-weight: 600; text-decoration: none;
+  color: #fff; background: #1f5fae; }
+.p2p a.way:hover { background: #174a88; }
+.p2p a.way:focus-visible, .p2p .scroll:focus-visible { outline: 3px solid #56b4e9; outline-offset: 2px; }
+.p2p .told { border-left: 4px solid #767676; padding: .15em .7em; margin: .2em 0; }
+.p2p .told.good { border-color: #009e73; }
+.p2p .told.bad { border-color: #d55e00; }
+.p2p figure { margin: .5em 0; padding: 8px; background: #fff; border-radius: 6px; max-width: 680px; }
+.p2p figure img { display: block; width: 100%; height: auto; }
+.p2p .scroll { margin-bottom: .5em; overflow: auto; max-height: 26em; }
+.p2p table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
+.p2p caption { text-align: left; padding: .2em 0 .4em; color: var(--jp-ui-font-color2, #5f5f5f); }
+.p2p th, .p2p td { text-align: left; vertical-align: top; padding: .25em .9em .25em 0; white-space: nowrap;
+  border-bottom: 1px solid var(--jp-border-color2, #d9d9d6); }
+.p2p tbody th, .p2p td.words { font-weight: 400; white-space: normal; overflow-wrap: anywhere; max-width: 22em; }
+.p2p th.number, .p2p td.number { text-align: right; }
+</style>"""
+
+
+class Shown:
+    """A thing that a notebook shows as its widget, and everything else as its repr.
+
+    Attributes
+    ----------
+    widget : ipywidgets.Widget
+        For a layout of one's own.
+    """
+
+    widget: Any
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        shown = self.widget._repr_mimebundle_
+        return {**(shown() if shown else {}), "text/plain": repr(self)}
+
+
+def box(*children: Any) -> Any:  # noqa: ANN401 - ipywidgets has no types
+    """Return the frame of a form, which brings the looks."""
+    frame = ipywidgets.VBox([ipywidgets.HTML(STYLE, layout={"display": "none"}), *children])
+    frame.add_class("p2p")
+    return frame
+
+
+def told(sentence: str, kind: str = "", *, role: str = "status") -> str:
+    """Return a sentence as HTML that a screen reader announces; nothing where there is none."""
+    return f'<div class="told {kind}" role="{role}">{escape(sentence)}</div>' if sentence else ""

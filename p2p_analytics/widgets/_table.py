@@ -1,0 +1,96 @@
+"""A finished table as HTML for people: names, amounts and days, everything escaped."""
+
+from __future__ import annotations
+
+import unicodedata
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+
+from p2p_analytics.display import counted, money
+from p2p_analytics.plots._text import NO_NAME, tails
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from zoneinfo import ZoneInfo
+
+    import pandas as pd
+
+MOST_ROWS: Final = 100
+_MONEY: Final = frozenset({"sent", "received", "net", "running_net", "amount"})
+_TURNING: Final = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
+_NAMED: Final = {"counterparty_name": "person", "is_friend": "friend", "running_net": "net so far"}
+
+
+def as_html(table: pd.DataFrame, title: str, zone: ZoneInfo) -> str:
+    """Return the first hundred rows of a table; ids are left to the CSV file, dates are the zone's."""
+    rows = table.head(MOST_ROWS)
+    columns = {name: _cells(name, rows, zone) for name in table.columns if not name.endswith("_id")}
+    numbers = {name for name in columns if name in _MONEY or not _is_text(rows[name])}
+    head = "".join(
+        f'<th scope="col"{_class(name, numbers)}>{escape(_NAMED.get(name, name.replace("_", " ")))}</th>'
+        for name in columns
+    )
+    body = "".join(
+        f"<tr>{''.join(_cell(name, text, numbers, first=name == next(iter(columns))) for name, text in row)}</tr>"
+        for row in (zip(columns, texts, strict=True) for texts in zip(*columns.values(), strict=True))
+    )
+    size = counted(len(table), "row", "rows")
+    if len(table) > MOST_ROWS:
+        size = f"the first {MOST_ROWS} of {size}"
+    return (
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(title)}, table"><table>'
+        f"<caption>{escape(title)}: {size}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def names(given: Sequence[str | None], ids: Sequence[str | None]) -> list[str]:
+    """Return people's names on one line each, with the end of the id where two people would look alike."""
+    shown = [printable(name) or NO_NAME for name in given]
+    keys = [identifier or name for name, identifier in zip(given, ids, strict=True)]
+    return [f"{name} {end}" if end else name for name, end in zip(shown, tails(shown, keys), strict=True)]
+
+
+def printable(text: str | None) -> str:
+    """Return a text on one line, without characters that control or turn what is around it."""
+    kept = [
+        character
+        for character in text or ""
+        if unicodedata.category(character) not in {"Cc", "Cs"} and unicodedata.bidirectional(character) not in _TURNING
+    ]
+    return " ".join("".join(kept).split())
+
+
+def _cells(name: str, rows: pd.DataFrame, zone: ZoneInfo) -> list[str]:
+    column = rows[name].astype(object).where(rows[name].notna(), None).tolist()
+    if name == "counterparty_name":
+        ids = rows["counterparty_id"].astype(object).where(rows["counterparty_id"].notna(), None).tolist()
+        return names(column, ids)
+    return ["" if value is None else _text(name, value, zone) for value in column]
+
+
+def _text(name: str, value: Any, zone: ZoneInfo) -> str:  # noqa: ANN401 - a cell of any column
+    if name in _MONEY:
+        return money(value)
+    if name.startswith("share"):
+        return f"{value:.1%}"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if hasattr(value, "astimezone"):
+        return f"{value.astimezone(zone):%Y-%m-%d}"
+    return printable(value) if isinstance(value, str) else f"{value:,}"
+
+
+def _is_text(column: pd.Series[Any]) -> bool:
+    import pandas as pd
+
+    return not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column)
+
+
+def _class(name: str, numbers: set[str]) -> str:
+    return ' class="number"' if name in numbers else ' class="words"'
+
+
+def _cell(name: str, text: str, numbers: set[str], *, first: bool) -> str:
+    if first:
+        return f'<th scope="row"><bdi>{escape(text)}</bdi></th>'
+    return f"<td{_class(name, numbers)}><bdi>{escape(text)}</bdi></td>"

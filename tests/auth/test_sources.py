@@ -1,0 +1,90 @@
+"""Where a token comes from, in which order, and that it goes to no other service than its own."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.auth import AccessToken, FileStore, KeyringStore, Secret, SignIn, as_token, find_token
+from p2p_analytics.errors import NotSignedIn
+
+HERE = "https://pay.example/v1"
+SOON = datetime.now(UTC) + timedelta(minutes=20)
+PAST = datetime(2025, 5, 1, 12, 30, tzinfo=UTC)
+
+
+def keep(value: str, *, base_url: str = HERE, expires_at: datetime | None = SOON, refresh: str | None = None) -> SignIn:
+    """Keep a sign-in in the state file."""
+    sign_in = SignIn(base_url, AccessToken(value, expires_at=expires_at), "1001", refresh and Secret(refresh))
+    FileStore().save(sign_in)
+    return sign_in
+
+
+@pytest.fixture
+def in_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the keyring hold a sign-in."""
+    monkeypatch.setattr(KeyringStore, "load", lambda _self: SignIn(HERE, AccessToken("from-the-keyring")))
+
+
+def test_the_order(monkeypatch: pytest.MonkeyPatch, in_keyring: None) -> None:
+    """The keyring, before it the state file, before it the environment, before it the argument."""
+    assert (as_token(base_url=HERE).reveal(), find_token(base_url=HERE).source) == ("from-the-keyring", "the keyring")
+    keep("from-the-file")
+    found = find_token(base_url=HERE)
+    assert (found.token.reveal(), found.source) == ("from-the-file", FileStore().name)
+    monkeypatch.setenv("P2P_ACCESS_TOKEN", "from-the-environment\n")
+    assert as_token(base_url=HERE).reveal() == "from-the-environment"
+    assert as_token("given", base_url=HERE).reveal() == "given"
+
+
+def test_nothing_anywhere() -> None:
+    """The error is a NotSignedIn that says what to do in a notebook, in a terminal, and elsewhere."""
+    with pytest.raises(NotSignedIn, match=r"TokenForm.*p2p-analytics login.*P2P_ACCESS_TOKEN"):
+        as_token(base_url=HERE)
+
+
+@pytest.mark.parametrize("other", ["https://pay.example:8443/v1", "https://pay.example.evil/v1", "http://127.0.0.1/v1"])
+def test_a_token_of_another_service_is_not_taken(other: str) -> None:
+    """What is kept counts for its own service alone; the error names that one, and the sign-in stays."""
+    keep("CANARY", base_url=other)
+    with pytest.raises(NotSignedIn, match=f"is for {other}"):
+        as_token(base_url=HERE)
+    with pytest.raises(NotSignedIn):
+        as_token()
+    assert as_token(base_url=other).reveal() == "CANARY"
+
+
+def test_a_client_takes_it_for_its_own_service(scripted) -> None:
+    """The address is compared as the client spells it: ``/v1`` and a final slash make no difference."""
+    service = scripted(lambda _path, _parameters: {"data": {"balance": None, "user": {"id": "7"}}})
+    keep("kept", base_url=service.base_url)
+    with p2p.Client(base_url=service.base_url.removesuffix("v1"), cache_dir=False) as client:
+        client.me(lenient=True)
+    assert service.asked == [("/v1/me", {"access_token": "kept"})]
+
+
+def test_an_expired_one_is_deleted(in_keyring: None) -> None:
+    """It is never sent, the next source is asked, and where there is none the error says when it ended."""
+    keep("CANARY", expires_at=PAST)
+    assert as_token(base_url=HERE).reveal() == "from-the-keyring"
+    assert FileStore().load() is None
+
+
+def test_an_expired_one_is_told() -> None:
+    """The error says that it expired, when, and that it was deleted."""
+    keep("CANARY", expires_at=PAST)
+    with pytest.raises(NotSignedIn, match="expired at 2025-05-01 12:30 UTC and was deleted"):
+        as_token(base_url=HERE)
+    assert not (Path(os.environ["P2P_STATE_DIR"]) / "sign-in.json").exists()
+
+
+def test_an_expired_one_that_can_be_renewed_stays() -> None:
+    """A refresh token outlives its access token."""
+    keep("CANARY", expires_at=PAST, refresh="refresh")
+    found = find_token(base_url=HERE)
+    assert found.sign_in is not None
+    assert found.token.expires_at == PAST

@@ -1,0 +1,202 @@
+"""Bytes to a frame, a frame to a file, and the start of a process: speed and memory against named peers.
+
+Run with a file of pages, the viewer and a way to lay them out, it does that once and prints the CPU
+time in seconds and how far the process's resident memory rose meanwhile, in MiB.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import orjson
+import pandas as pd
+
+import p2p_analytics as p2p
+from p2p_analytics.frames.build import payments_frame
+from p2p_analytics.records import decode_payments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Told = Callable[[str, str, str], None]
+
+ROUNDS = 5
+PAGE = 50
+TOWNS = 100  # so many times as many people as the town has
+
+
+def measure(told: Told, server: p2p.sandbox.SandboxServer) -> None:
+    """Tell one row for each benchmark, with its target."""
+    items, viewer = history(server), server.people[0].user_id
+    with tempfile.TemporaryDirectory() as folder:
+        files = {number: Path(folder) / f"{number}" for number in (100_000, 200_000, 1_000_000)}
+        for number, file in files.items():
+            file.write_bytes(b"\n".join(pages_of(items, viewer, number)))
+        flattening(told, files[200_000], viewer)
+        growing(told, files, viewer)
+        pages = files[200_000].read_bytes().splitlines()
+        writing(told, laid_out(pages, viewer), Path(folder) / "payments.csv")
+    starting(told)
+
+
+def history(server: p2p.sandbox.SandboxServer) -> list[dict]:
+    """Return the payments of the town's first person as the service sends them."""
+    with p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=False) as client:
+        return [json.loads(payment.raw) for page in client.payment_pages() for payment in page.items]
+
+
+def pages_of(items: list[dict], viewer: str, number: int) -> Iterator[bytes]:
+    """Yield pages of so many payments, newest first: copies with ids, amounts and people of their own."""
+    copies = -(-number // len(items))
+
+    def moved(person: dict | None, town: int) -> dict | None:
+        if person is None or person["id"] == viewer:
+            return person
+        return person | {"id": f"{person['id']}{town}", "username": f"{person['username']}-{town}"}
+
+    rows = (
+        item
+        | {
+            "id": f"{item['id']}{copies - copy:04}",
+            "amount": round(item["amount"] * (1 + copy % 97 / 100), 2),
+            "actor": moved(item["actor"], copy % TOWNS),
+            "target": item["target"] | {"user": moved(item["target"]["user"], copy % TOWNS)},
+        }
+        for item in items
+        for copy in range(copies)
+    )
+    for start in range(0, number, PAGE):
+        size = min(PAGE, number - start)
+        yield orjson.dumps({"data": [next(rows) for _ in range(size)], "pagination": None})
+
+
+def laid_out(pages: list[bytes], viewer: str) -> pd.DataFrame:
+    """Turn pages of bytes into the PAYMENTS frame, as a load does."""
+    return payments_frame((payment for page in pages for payment in decode_payments(page).items), viewer)
+
+
+def normalized(pages: list[bytes], _viewer: str) -> pd.DataFrame:
+    """Flatten as the usual tutorial does, with all pages collected first."""
+    frame = pd.json_normalize([item for page in pages for item in json.loads(page)["data"]])
+    for name in ("date_created", "date_completed"):
+        frame[name] = pd.to_datetime(frame[name], format="ISO8601", utc=True)
+    return frame
+
+
+def parsed(pages: list[bytes], _viewer: str) -> None:
+    """Parse and throw away: the least that can be done with the same bytes."""
+    for page in pages:
+        orjson.loads(page)
+
+
+WAYS = {way.__name__: way for way in (laid_out, normalized, parsed)}
+
+
+def flattening(told: Told, file: Path, viewer: str) -> None:
+    """Compare ways to lay out the same pages."""
+    runs = [{way: alone(file, viewer, way) for way in WAYS} for _ in range(ROUNDS)]
+    quicker = [run["normalized"][0] / run["laid_out"][0] for run in runs]
+    dearer = [run["laid_out"][0] / run["parsed"][0] for run in runs]
+    smaller = [run["normalized"][1] / run["laid_out"][1] for run in runs]
+    told("flatten 200,000 payments", "pandas.json_normalize", f"{shown(quicker)}, wanted: 8x or more")
+    told("CPU time of that", "orjson.loads alone", f"{shown(dearer)}, wanted: 1.5x or less")
+    told("peak resident memory of that", "pandas.json_normalize", f"{shown(smaller)} less, wanted: 10x or more")
+
+
+def growing(told: Told, files: dict[int, Path], viewer: str) -> None:
+    """Compare the cost of a payment among many with that among few."""
+    runs = [
+        {number: alone(files[number], viewer, "laid_out") for number in (100_000, 1_000_000)} for _ in range(ROUNDS)
+    ]
+    for place, what in enumerate(("CPU time", "memory")):
+        each = [run[1_000_000][place] / run[100_000][place] / 10 for run in runs]
+        told(f"{what} a payment, 1,000,000", "100,000 payments", f"{shown(each)}, wanted: 1.3x or less")
+
+
+def writing(told: Told, frame: pd.DataFrame, csv: Path) -> None:
+    """Write the frame as CSV and read it back."""
+    wrote = ratios(lambda: frame.to_csv(csv), lambda: p2p.to_csv(frame, csv))  # ours last, to be read
+    told("write them as CSV", "DataFrame.to_csv", f"{shown(wrote)}, wanted: 8x or more")
+    pd.testing.assert_frame_equal(p2p.read_csv(csv), frame)
+    read = ratios(lambda: pd.read_csv(csv, low_memory=False), lambda: p2p.read_csv(csv))
+    told("read them back", "pandas.read_csv", shown(read))
+
+
+def starting(told: Told) -> None:
+    """Import the package, and ask the command line for help."""
+    for name, arguments, most in (
+        ("import p2p_analytics", ("-c", "import p2p_analytics"), 1.5),
+        ("p2p-analytics --help", ("-m", "p2p_analytics", "--help"), 3),
+    ):
+        found = [spent_by(*arguments) / spent_by("-c", "pass") for _ in range(3 * ROUNDS)]
+        told(name, "python -c pass", f"{shown(found)}, wanted: {most}x or less")
+
+
+def alone(file: Path, viewer: str, way: str) -> tuple[float, float]:
+    """Lay a file of pages out in a process of its own; return CPU seconds and MiB."""
+    command = [sys.executable, __file__, str(file), viewer, way]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - our own interpreter
+    seconds, memory = done.stdout.split()
+    return float(seconds), float(memory)
+
+
+def ratios(peer: Callable[[], object], ours: Callable[[], object]) -> list[float]:
+    """Return how many times the peer's CPU time ours takes less, in each of alternated rounds."""
+    found = []
+    for _ in range(ROUNDS):
+        seconds = []
+        for work in (peer, ours):
+            started = time.process_time()
+            work()
+            seconds.append(time.process_time() - started)
+        found.append(seconds[0] / seconds[1])
+    return found
+
+
+def spent_by(*arguments: str) -> float:
+    """Return the CPU time of a fresh interpreter."""
+    before = children()
+    subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - our own
+    return children() - before
+
+
+def children() -> float:
+    """Return the CPU time of all processes that were started and have ended."""
+    import resource  # not on every system
+
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def shown(found: list[float]) -> str:
+    """Return the median and the spread."""
+    return f"{statistics.median(found):.2f}x (from {min(found):.2f} to {max(found):.2f})"
+
+
+def resident(field: str) -> float:
+    """Return this process's resident memory (VmRSS) or its peak (VmHWM) in MiB."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field)) / 1024
+
+
+def once(file: str, viewer: str, way: str) -> None:
+    """Lay the pages out and print what it cost, without that of the first use of each library."""
+    pages = Path(file).read_bytes().splitlines()
+    WAYS[way](pages[:PAGE], viewer)
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak begins anew
+    before, started = resident("VmRSS"), time.process_time()
+    frame = WAYS[way](pages, viewer)
+    seconds = time.process_time() - started
+    print(seconds, max(resident("VmHWM") - before, 0.1))  # noqa: T201 - its purpose
+    del frame  # kept until here, for it counts
+
+
+if __name__ == "__main__":
+    once(*sys.argv[1:])

@@ -1,0 +1,217 @@
+"""The browser that the tests of this folder share, and a real JupyterLab for it.
+
+The browser serves the tests of one file, and is closed at its end and not at that of the session: while it
+runs, this thread counts as one that runs an event loop, and tests that start their own could not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import nbformat
+import pytest
+import requests
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, BrowserContext, Locator, Page
+
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+SETTINGS = {
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+    "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},
+    "@jupyter-widgets/jupyterlab-manager:plugin": {"saveState": True},  # the worst case for a secret in a widget
+}
+# The status bar says idle before there is a kernel; this does not.
+READY = """async () => {
+  const panel = window.jupyterapp.shell.currentWidget;
+  await panel.context.ready;
+  await panel.sessionContext.ready;
+  await panel.sessionContext.session.kernel.info;
+}"""
+COMMAND = """([name, args]) => Promise.race([
+  window.jupyterapp.commands.execute(name, args).then(() => null),
+  new Promise((_, fail) => setTimeout(() => fail(new Error(`${name} did not end`)), 30000)),
+])"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Start Debian's Chromium; without one there is nothing to test with."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: it drives the browser")
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        pytest.skip("There is no Chromium here: install it with apt-get install chromium.")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=program, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Lab:
+    """A running JupyterLab with folders of its own."""
+
+    root: Path
+    url: str
+    token: str
+    context: BrowserContext
+
+    def notebook(self, name: str, *cells: str) -> Notebook:
+        """Write a notebook of code cells and open it."""
+        document = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+        document.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        nbformat.write(document, self.root / f"{name}.ipynb")
+        page = self.context.new_page()
+        page.goto(f"{self.url}/lab/tree/{name}.ipynb?token={self.token}&reset")
+        page.locator(".jp-Notebook").wait_for()
+        page.wait_for_function("() => window.jupyterapp?.shell?.currentWidget?.sessionContext")
+        page.evaluate(READY)
+        return Notebook(page, self.root / f"{name}.ipynb")
+
+
+@dataclass
+class Notebook:
+    """A notebook that is open in the browser."""
+
+    page: Page
+    path: Path
+
+    def code(self, cell: int) -> Locator:
+        """Return a code cell."""
+        return self.page.locator(".jp-Notebook .jp-CodeCell").nth(cell)
+
+    def output(self, cell: int) -> Locator:
+        """Return all that a cell shows."""
+        return self.code(cell).locator(".jp-OutputArea")
+
+    def run(self, cell: int) -> None:
+        """Run a cell and wait for its end."""
+        self.code(cell).locator(".jp-InputArea-editor").click()
+        self.page.keyboard.press("Control+Enter")
+        self.done(cell)
+
+    def done(self, cell: int) -> None:
+        """Wait for the end of a cell's run."""
+        from playwright.sync_api import expect
+
+        expect(self.code(cell).locator(".jp-InputArea-prompt")).to_have_text(re.compile(r"^\[\d+\]:$"), timeout=60_000)
+
+    def command(self, name: str, **arguments: Any) -> None:
+        """Give JupyterLab one of its commands; an end that never comes fails, as nothing else waits for it."""
+        self.page.evaluate(COMMAND, [name, arguments])
+
+    def saved(self) -> str:
+        """Save, and return what is on the disk: the notebook with its widgets' state, and its checkpoint."""
+        self.command("docmanager:save")
+        checkpoint = self.path.parent / ".ipynb_checkpoints" / f"{self.path.stem}-checkpoint.ipynb"
+        texts = [self.path.read_text(encoding="utf-8"), checkpoint.read_text(encoding="utf-8")]
+        assert all(
+            "application/vnd.jupyter.widget-state+json" in json.loads(text)["metadata"]["widgets"] for text in texts
+        )
+        return "".join(texts)
+
+
+@pytest.fixture(scope="module")
+def lab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Lab]]:
+    """Return a function that starts JupyterLab, with further variables for its kernels; all end with the file."""
+    with contextlib.ExitStack() as stack:
+
+        def start(**variables: str) -> Lab:
+            home = tmp_path_factory.mktemp("lab")
+            root, token = home / "root", secrets.token_hex(16)
+            root.mkdir()
+            arguments = [
+                "jupyterlab", "--allow-root", f"--IdentityProvider.token={token}", f"--ServerApp.root_dir={root}",
+                "--ServerApp.terminals_enabled=False", "--LabApp.expose_app_in_browser=True",
+                "--LabApp.extension_manager=readonly",
+            ]  # fmt: skip
+            url = stack.enter_context(serving(home, arguments, f"/api/status?token={token}", variables))
+            context = browser.new_context(viewport={"width": 1200, "height": 1000})
+            context.set_default_timeout(30_000)
+            stack.callback(context.close)
+            return Lab(root, url, token, context)
+
+        yield start
+
+
+@contextlib.contextmanager
+def serving(home: Path, arguments: list[str], ready: str, variables: dict[str, str]) -> Iterator[str]:
+    """Run one of Jupyter's servers with folders of its own, from its first answer on; give its address."""
+    for plugin, values in SETTINGS.items():
+        package, name = plugin.rsplit(":", 1)
+        folder = home / "settings" / package
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.jupyterlab-settings").write_text(json.dumps(values))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    places = {
+        "HOME": "", "IPYTHONDIR": "ipython", "JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data",
+        "JUPYTER_RUNTIME_DIR": "run", "JUPYTERLAB_SETTINGS_DIR": "settings", "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
+    }  # fmt: skip
+    # Without bytecode every kernel would compile pandas anew.
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "PYTHONDONTWRITE"))}
+    own |= {name: str(home / place) for name, place in places.items()} | variables
+    command = [sys.executable, "-m", *arguments, "--no-browser", "--ip=127.0.0.1", f"--port={port}"]
+    command += ["--ServerApp.port_retries=0"]
+    with (
+        (home / "log").open("wb") as log,
+        subprocess.Popen(command, stdout=log, stderr=log, env=own, start_new_session=True) as process,  # noqa: S603 - ours
+    ):
+        try:
+            wait_for(f"http://127.0.0.1:{port}{ready}", process)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
+    """Wait until a server answers, whatever it answers."""
+    for _ in range(600):
+        assert process.poll() is None, "the server ended before it began"
+        with contextlib.suppress(requests.ConnectionError):
+            requests.get(url, timeout=5)
+            return
+        time.sleep(0.1)
+    raise AssertionError("the server did not answer within a minute")
+
+
+@pytest.fixture(scope="module")
+def voila(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], Page]]:
+    """Return a function that opens a notebook as a page without its code."""
+    pytest.importorskip("voila", reason="voila is not installed: it shows a notebook as a page")
+    with contextlib.ExitStack() as stack:
+
+        def show(notebook: Path) -> Page:
+            home = tmp_path_factory.mktemp("voila")
+            url = stack.enter_context(serving(home, ["voila", str(notebook)], "/nothing", {}))
+            context = browser.new_context(viewport={"width": 1000, "height": 1200})
+            stack.callback(context.close)
+            page = context.new_page()
+            page.goto(url)
+            return page
+
+        yield show

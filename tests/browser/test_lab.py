@@ -1,0 +1,185 @@
+"""The sign-in form and the explorer in a real JupyterLab, clicked and typed into as a person does.
+
+JupyterLab saves the state of all widgets here, as the setting "Save Widget State Automatically" makes it do.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from p2p_analytics.sandbox import SandboxServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+CANARY = "CANARYc0ffee"
+TOKEN_BYTES = 32
+FORM = "import p2p_analytics as p2p\nform = p2p.TokenForm()\nform"
+LOAD = """client = p2p.Client(form.token, cache_dir=False)
+history = p2p.load_history(client)
+print(len(history.payments), "payments of", history.me.user.display_name)"""
+EXPLORE = 'p2p.Explorer(history, as_of="2025-06-30", tz="America/New_York")'
+EXPIRE = "from datetime import timedelta\nform.token.expires_at -= timedelta(minutes=30)"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[SandboxServer]:
+    """Run a sandbox whose tokens begin with a canary; the nonce of the way back is shorter, and no secret to a file."""
+    plain = secrets.token_urlsafe
+    with pytest.MonkeyPatch.context() as patch, SandboxServer(seed=7) as running:
+        patch.setattr(secrets, "token_urlsafe", lambda size=None: (CANARY if size == TOKEN_BYTES else "") + plain(size))
+        yield running
+
+
+@pytest.fixture(scope="module")
+def jupyter(lab: Callable[..., Any], server: SandboxServer) -> Any:
+    """Run a JupyterLab whose notebooks know the sandbox."""
+    return lab(P2P_BASE_URL=server.base_url, P2P_CLIENT_ID=server.client_id)
+
+
+@pytest.fixture(scope="module")
+def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder for pictures."""
+    folder = Path(os.environ.get("P2P_SHOTS") or tmp_path_factory.mktemp("shots"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def go_through(notebook: Any, username: str | None, button: str = "Allow") -> None:
+    """Follow the form's link into a new tab, by keyboard, answer there, and come back."""
+    with notebook.page.context.expect_page() as opened:
+        notebook.output(0).locator("a.way").press("Enter")
+    tab = opened.value
+    if username is not None:
+        tab.get_by_label("Username").fill(username)
+        tab.get_by_role("button", name="Sign in").click()
+    tab.get_by_role("button", name=button).click()
+    tab.get_by_role("heading", name="You are").wait_for()
+    assert "access_token" not in tab.url
+    tab.close()
+
+
+def test_from_the_link_to_a_saved_plot(jupyter: Any, server: SandboxServer, shots: Path) -> None:
+    """Link, consent, back; load, explore, save; expired, one sign-in, the same cell again; no state holds a token."""
+    from playwright.sync_api import expect
+
+    notebook = jupyter.notebook("journey", FORM, LOAD, EXPLORE, EXPIRE)
+    notebook.run(0)
+    form = notebook.output(0)
+    assert "PasswordModel" in notebook.saved()
+    notebook.run(1)
+    expect(notebook.output(1)).to_contain_text(
+        "NotSignedIn: Nobody is signed in yet: sign in with the form, then run this cell again."
+    )
+    notebook.page.screenshot(path=shots / "form.png")
+    go_through(notebook, server.viewer)
+    expect(form.get_by_role("status")).to_contain_text("Signed in as Maya Lindqvist")
+    expect(form).to_contain_text("Good for 29 minutes")
+    assert CANARY not in notebook.saved()
+    notebook.run(1)
+    expect(notebook.output(1)).to_contain_text("536 payments of Maya Lindqvist")
+    notebook.run(2)
+    explorer = notebook.output(2)
+    explorer.get_by_role("table").wait_for()
+    notebook.page.screenshot(path=shots / "explorer.png")
+    notebook.command("apputils:change-theme", theme="JupyterLab Dark")
+    explorer.get_by_label("Show").press("Space")  # JupyterLab keeps the arrow keys of a closed list for itself
+    notebook.page.keyboard.press("ArrowDown")
+    notebook.page.keyboard.press("Enter")
+    expect(explorer.get_by_role("table")).to_contain_text("Month by month")
+    explorer.get_by_label("Person").press("N")
+    expect(explorer.get_by_role("table")).to_contain_text("48 rows")
+    explorer.get_by_label("From").press_sequentially("01012025")
+    expect(explorer.get_by_role("table")).to_contain_text("6 rows")
+    explorer.get_by_role("button", name="Save as CSV").click()
+    expect(explorer.get_by_role("status")).to_contain_text(".csv")
+    explorer.get_by_role("button", name="Save this plot").press("Enter")
+    expect(explorer.get_by_role("status")).to_contain_text(".png")
+    notebook.page.screenshot(path=shots / "explorer-dark.png")
+    written = sorted(path.suffix for path in notebook.path.parent.glob("monthly_flow-*"))
+    assert written == [".csv", ".png"]
+
+    notebook.run(3)
+    expect(form.get_by_role("alert")).to_contain_text("The token expired at")
+    assert CANARY not in notebook.saved()
+    notebook.run(1)
+    expect(notebook.output(1)).to_contain_text("UTC: sign in with the form, then run this cell again.")
+    form.scroll_into_view_if_needed()
+    notebook.page.screenshot(path=shots / "expired-dark.png")
+    go_through(notebook, None)
+    expect(form.get_by_role("status")).to_contain_text("Signed in as Maya Lindqvist")
+    notebook.run(1)
+    expect(notebook.output(1)).to_contain_text("536 payments")
+    notebook.page.screenshot(path=shots / "signed-in-dark.png")
+    assert CANARY not in notebook.saved()
+    notebook.page.close()
+
+
+def test_by_pasting_and_by_declining(jupyter: Any, server: SandboxServer, shots: Path) -> None:
+    """The box takes an address, and says what is wrong with another; no saved state holds what was typed into it."""
+    from playwright.sync_api import expect
+
+    notebook = jupyter.notebook("paste", FORM, LOAD)
+    notebook.run(0)
+    form = notebook.output(0)
+    box = form.get_by_label("Address or token")
+    go_through(notebook, None, "Deny")
+    expect(form.get_by_role("alert")).to_contain_text("(user denied access): sign in again and agree.")
+    notebook.page.screenshot(path=shots / "declined.png")
+    address = server.sign_in(form.locator("a.way").get_attribute("href"), server.viewer)
+    box.press_sequentially(address)
+    assert CANARY not in notebook.saved()
+    assert box.input_value() == address
+    box.fill("two words")
+    box.press("Enter")
+    expect(form.get_by_role("alert")).to_contain_text("That is no access token")
+    assert box.input_value() == ""
+    box.fill(address)
+    box.press("Enter")
+    expect(form.get_by_role("status")).to_contain_text("Signed in as Maya Lindqvist")
+    assert CANARY not in notebook.saved()
+    notebook.run(1)
+    expect(notebook.output(1)).to_contain_text("536 payments")
+    server.expire(address.partition("access_token=")[2])
+    notebook.run(1)
+    expect(notebook.output(1)).to_contain_text("AuthenticationError: The service does not accept the token")
+    form.get_by_role("button", name="Sign in again").click()
+    go_through(notebook, None)
+    expect(form.get_by_role("status")).to_contain_text("Signed in as Maya Lindqvist")
+    notebook.run(1)
+    expect(notebook.output(1)).to_contain_text("536 payments")
+    assert CANARY not in notebook.saved()
+    notebook.page.close()
+
+
+def test_a_prompt_survives_run_all(jupyter: Any, server: SandboxServer) -> None:
+    """With how="prompt" the cells below wait: one Run All asks, loads, and saves nothing of the token."""
+    from playwright.sync_api import expect
+
+    notebook = jupyter.notebook("prompt", FORM.replace("TokenForm()", 'TokenForm(how="prompt")'), LOAD)
+    notebook.page.get_by_role("menuitem", name="Run", exact=True).click()
+    notebook.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+    prompt = notebook.output(0).locator("input.jp-Stdin-input")
+    prompt.fill(server.sign_in(server.authorize_url("access_profile", "access_friends"), server.viewer))
+    prompt.press("Enter")
+    notebook.done(1)
+    expect(notebook.output(1)).to_contain_text("536 payments of Maya Lindqvist")
+    assert CANARY not in notebook.saved()
+    notebook.page.close()
+
+
+def test_the_dashboard_is_a_page(voila: Callable[[Path], Any], shots: Path) -> None:
+    """Voila runs the dashboard's notebook with nobody in front, and shows an explorer that works, without the code."""
+    from playwright.sync_api import expect
+
+    page = voila(Path(__file__).parents[2] / "notebooks" / "dashboard.ipynb")
+    expect(page.get_by_role("table")).to_contain_text("Noor Haddad", timeout=60_000)
+    page.get_by_label("Show").select_option("What became of it")
+    expect(page.get_by_role("table")).to_contain_text("What became of it")
+    page.screenshot(path=shots / "dashboard.png", full_page=True)
+    assert "SandboxServer" not in page.content()

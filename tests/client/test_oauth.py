@@ -1,0 +1,225 @@
+"""The server-side flow: codes and refresh tokens are redeemed once each, by the right application, and never shown."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import traceback
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics import errors
+from p2p_analytics.auth import AccessToken, Secret, SignIn, authorize_url, code_from_redirect
+from p2p_analytics.client import oauth
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SCOPES = ("access_profile", "access_friends")
+REDIRECT = "http://127.0.0.1:5/callback"
+CANARY = "CANARY-5a17"
+ANSWER = {"access_token": f"{CANARY}-new", "expires_in": 5184000, "token_type": "bearer", "user": None}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[p2p.sandbox.SandboxServer]:
+    """Start a sandbox."""
+    with p2p.sandbox.SandboxServer(seed=7, people=5, years=1) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def application(server):
+    """Register an application with a secret."""
+    return server.register_application(server.viewer, name="Ledger", redirect_url="http://127.0.0.1/callback")
+
+
+def new_code(server, application) -> Secret:
+    """Let the viewer agree, and return the code."""
+    address = authorize_url(server.base_url, application.client_id, SCOPES, redirect_uri=REDIRECT, response_type="code")
+    return code_from_redirect(server.sign_in(address, server.viewer))
+
+
+def exchange(server, application, code: Secret | str, **changed: str) -> SignIn:
+    """Redeem a code with the application's own settings, but for the changed ones."""
+    settings = {
+        "client_id": application.client_id,
+        "secret": application.client_secret,
+        "redirect_uri": REDIRECT,
+    } | changed
+    return oauth.exchange(code, base_url=server.base_url, scopes=SCOPES, **settings)
+
+
+def works(sign_in: SignIn) -> bool:
+    """Tell whether the service accepts the token."""
+    with p2p.Client(sign_in.token, base_url=sign_in.base_url, cache_dir=False) as client:
+        try:
+            client.me()
+        except errors.AuthenticationError:
+            return False
+    return True
+
+
+def test_a_code_becomes_a_token_of_60_days(server, application, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The token works, lasts 60 days and remembers its scopes; settings may come from the environment."""
+    monkeypatch.setenv("P2P_BASE_URL", server.base_url)
+    monkeypatch.setenv("P2P_CLIENT_ID", application.client_id)
+    monkeypatch.setenv("P2P_CLIENT_SECRET", application.client_secret)
+    before = datetime.now(UTC)
+    sign_in = oauth.exchange(new_code(server, application), redirect_uri=REDIRECT, scopes=SCOPES)
+    assert sign_in.token.expires_at is not None
+    assert before <= sign_in.token.expires_at - timedelta(days=60) <= datetime.now(UTC)
+    assert sign_in.token.scopes == set(SCOPES)
+    assert (sign_in.base_url, sign_in.client_id) == (server.base_url, application.client_id)
+    assert works(sign_in)
+
+
+def test_a_refresh_replaces_both_tokens(server, application) -> None:
+    """The new pair works, the old token is dead, the old refresh token is refused; the sign-in stays the same one."""
+    first = exchange(server, application, new_code(server, application))
+    second = oauth.refresh(first, secret=application.client_secret)
+    assert works(second)
+    assert not works(first)
+    assert second.ident == first.ident
+    assert second.token.scopes == set(SCOPES)
+    with pytest.raises(errors.AuthenticationError, match=r"refresh token.*sign in again") as caught:
+        oauth.refresh(first, secret=application.client_secret)
+    assert caught.value.code == "275"
+    assert works(oauth.refresh(second, secret=application.client_secret))
+
+
+def test_a_code_is_good_once(server, application) -> None:
+    """The second time the service refuses it."""
+    code = new_code(server, application)
+    exchange(server, application, code)
+    with pytest.raises(errors.AuthenticationError, match=r"The code was used before: sign in again\.") as caught:
+        exchange(server, application, code)
+    assert (caught.value.status_code, caught.value.code) == (400, "257")
+
+
+@pytest.mark.parametrize(
+    ("changed", "code", "sentence"),
+    [
+        ({"secret": "wrong"}, "247", "check P2P_CLIENT_SECRET"),
+        ({"client_id": "9999999999"}, "244", "check P2P_CLIENT_ID"),
+        ({"redirect_uri": "http://127.0.0.1:6/callback"}, "240", "sign in again"),
+    ],
+)
+def test_what_the_service_refuses(server, application, changed: dict[str, str], code: str, sentence: str) -> None:
+    """Each code of the exchange is a sentence that says what to do."""
+    with pytest.raises(errors.AuthenticationError, match=sentence) as caught:
+        exchange(server, application, new_code(server, application), **changed)
+    assert caught.value.code == code
+
+
+def test_a_code_that_nobody_gave(server, application) -> None:
+    """A made-up code is refused."""
+    with pytest.raises(errors.AuthenticationError, match="sign in again"):
+        exchange(server, application, "made-up")
+
+
+@pytest.mark.parametrize("code", ["256", 257, "275"])
+def test_codes_as_text_and_as_numbers(scripted, code: str | int) -> None:
+    """The observed dialect writes codes as numbers; the sentence is the same."""
+    service = scripted(lambda *_: (400, {}, {"error": {"message": CANARY, "code": code}}))
+    with pytest.raises(errors.AuthenticationError, match="sign in again") as caught:
+        oauth.exchange(CANARY, base_url=service.base_url, client_id="1", secret="s")
+    assert caught.value.code == str(code)
+    assert CANARY not in str(caught.value)
+
+
+def test_what_is_sent(scripted) -> None:
+    """One form with the parameters that public clients send, nothing in the address."""
+    service = scripted(lambda *_: ANSWER)
+    sign_in = oauth.exchange("c&d", base_url=service.base_url, client_id="1", secret="s=t", redirect_uri=REDIRECT)
+    assert sign_in.refresh_token is None
+    assert service.asked == [
+        (
+            "POST /v1/oauth/access_token",
+            {"client_id": "1", "redirect_uri": REDIRECT, "client_secret": "s=t", "code": "c&d"},
+        )
+    ]
+    old = SignIn(service.base_url, AccessToken("old"), "1", Secret("r"))
+    oauth.refresh(old, secret="s")
+    assert service.asked[1:] == [
+        ("POST /v1/oauth/access_token", {"client_id": "1", "client_secret": "s", "refresh_token": "r"})
+    ]
+
+
+def test_a_service_that_keeps_the_refresh_token(scripted) -> None:
+    """Where the answer brings no new refresh token, the one there is stays."""
+    service = scripted(lambda *_: ANSWER)
+    old = SignIn(service.base_url, AccessToken("old"), "1", Secret("r"))
+    refreshed = oauth.refresh(old, secret="s")
+    assert refreshed.refresh_token is not None
+    assert refreshed.refresh_token.reveal() == "r"
+
+
+def cut(connection: socket.socket) -> None:
+    """Break a connection off."""
+    connection.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda *_: cut,
+        lambda *_: (503, {}, {"error": {"message": f"{CANARY} client_secret={CANARY}", "code": "503"}}),
+        lambda *_: (302, {"Location": f"/x?code={CANARY}"}, b""),
+        lambda *_: (200, {}, b"<html>" + CANARY.encode()),
+        lambda *_: {"access_token": f"{CANARY} two words"},
+        lambda *_: {"data": ANSWER},
+        lambda *_: ANSWER | {"expires_in": 1e300},
+    ],
+)
+def test_it_is_sent_once_and_tells_nothing(scripted, caplog, answer) -> None:
+    """Whatever goes wrong: one request, one error of this package, and no secret in it, its frames or the log."""
+    caplog.set_level(logging.DEBUG)
+    service = scripted(answer)
+    with pytest.raises(errors.ServiceError) as caught:
+        oauth.exchange(Secret(CANARY), base_url=service.base_url, client_id="1", secret=Secret(CANARY))
+    assert len(service.asked) == 1
+    assert service.asked[0][1]["code"] == CANARY
+    told = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+    frames = [line for line in told.format() if "test_oauth.py" not in line]
+    texts = [*frames, repr(caught.value), repr(vars(caught.value)), repr(caught.value.__context__), caplog.text]
+    assert CANARY not in "".join(texts)
+    assert not caught.value.retryable
+
+
+def test_nobody_there() -> None:
+    """Where there is nobody to send it to, nothing is used up and it may be tried again."""
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        base_url = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        with pytest.raises(errors.TransportError, match="cannot be reached") as caught:
+            oauth.exchange(CANARY, base_url=base_url, client_id="1", secret="s")
+    assert caught.value.retryable
+    assert "used up" not in str(caught.value)
+
+
+def test_what_is_missing() -> None:
+    """Without a secret or a refresh token nothing is sent."""
+    sign_in = SignIn("https://pay.example/v1", AccessToken("a"), "1", Secret("r"))
+    with pytest.raises(errors.ConfigurationError, match="set P2P_CLIENT_SECRET"):
+        oauth.refresh(sign_in)
+    with pytest.raises(errors.ConfigurationError, match="without a refresh token"):
+        oauth.refresh(SignIn(sign_in.base_url, sign_in.token), secret="s")
+
+
+@pytest.mark.parametrize(
+    ("address", "sentence"),
+    [
+        ("https://app.example/cb?error=user+denied+access", "user denied access"),
+        ("https://app.example/cb?access_token=a", "holds no code"),
+        ("https://app.example/cb?code=a&code=b", "holds no code"),
+        ("https://app.example/cb?code=", "holds no code"),
+    ],
+)
+def test_an_address_without_one_code_reads_as_a_sentence(address: str, sentence: str) -> None:
+    """A denial, and an address that was not copied whole, say so."""
+    with pytest.raises(errors.TokenError, match=sentence):
+        code_from_redirect(address)

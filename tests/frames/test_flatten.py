@@ -1,0 +1,225 @@
+"""Bytes to records to the frame: pages decoded at once are what they are record by record, and rows what was sent."""
+
+from __future__ import annotations
+
+import json
+import weakref
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import p2p_analytics as p2p
+from p2p_analytics.frames import build
+from p2p_analytics.frames.build import payments_frame
+from p2p_analytics.frames.schema import PAYMENTS
+from p2p_analytics.records import decode_payments
+from p2p_analytics.records._decode import careful_page
+from p2p_analytics.records._plain import plain_page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from p2p_analytics.records import Payment
+
+VIEWER = "7"
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MAYBE = st.none() | st.text(st.characters(codec="utf-8"), max_size=8)
+
+
+def fields(**known: st.SearchStrategy[object]) -> st.SearchStrategy[dict[str, object]]:
+    """Return a strategy for objects with these fields."""
+    return st.fixed_dictionaries(known)
+
+
+def changes(names: list[str], *values: object) -> st.SearchStrategy[dict[str, object]]:
+    """Return a strategy that gives one or more of the fields one of the values."""
+    return st.dictionaries(st.sampled_from(names), st.sampled_from(values), min_size=1)
+
+
+MOMENTS = st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1))  # noqa: DTZ001 - written with Z or without a zone
+DATES = st.builds(
+    lambda moment, whole, zone: (moment.replace(microsecond=0) if whole else moment).isoformat() + zone,
+    MOMENTS,
+    st.booleans(),
+    st.sampled_from(["", "Z"]),
+)
+USERS = fields(
+    id=st.sampled_from(["7", "8", "9"]),
+    username=MAYBE,
+    display_name=MAYBE,
+    date_joined=st.none() | DATES,
+    about=MAYBE,
+    extra=st.booleans(),
+)
+TARGETS = st.one_of(
+    fields(type=st.just("user"), email=st.none(), phone=st.none(), user=USERS),
+    fields(type=st.sampled_from(["email", "phone"]), email=MAYBE, phone=MAYBE, user=st.none()),
+    fields(type=st.just("merchant"), merchant=fields(display_name=MAYBE)),
+)
+PLAIN = fields(
+    id=st.integers(1, 10**19).map(str),
+    status=st.sampled_from(["settled", "pending", "failed", "expired", "cancelled"]),
+    action=st.sampled_from(["pay", "charge"]),
+    amount=st.integers(-(10**8), 10**8).map(lambda cents: cents / 100),
+    note=MAYBE,
+    audience=MAYBE,
+    date_created=DATES,
+    date_completed=st.none() | DATES,
+    actor=USERS,
+    target=TARGETS,
+    fee=st.none() | fields(amount=st.sampled_from([0.25, "0.30"])),
+    refund=st.none() | fields(id=st.just("99"), amount=st.just(5)),
+    extra=st.lists(st.integers()),
+)
+STRANGE = st.one_of(
+    changes(["id", "status", "action", "note"], None, "", 5, "held", "a\ufffd", "\ud83c", "\udf55\ud83c", "\\ud83c"),
+    changes(["amount"], None, "9.90", 0.001, "1e400", 1e20, {}, [], "\uff15", ".5", "-.5", "5.", "+5", "-0", " 5"),
+    changes(
+        ["date_created", "date_completed"],
+        None, "", 5, "never", "2014-02-30T00:00:00", "2014-05-01T24:00:01Z", "2014-05-01 12:00:00",
+        "2014-W18-4T12:00:00Z",
+        "2014-05-01T12:00:00+05:30", "2014-05-01T12:00:00.1234567", "2014-05-01T12:00:00.5Z", "2014-05-01T12:00:00z",
+        "20140501T120000.123Z", "2014-05-01T12:00:00ZZ", "2014-05-01T12:00:00.12345ZZ", "0001-01-01T00:00:00+23:00",
+    ),
+    changes(["actor", "target"], None, 3, {}, {"id": 5}, {"user": {"id": 5}}, {"user": {"date_joined": "never"}}),
+    changes(["actor", "target"], {"date_joined": "2013-13-01T00:00:00"}, {"about": "\udf55", "id": "8"}, {"type": "x"}),
+    changes(["fee", "refund"], {}, 5, {"amount": "x"}, {"id": 5}, {"id": "6", "amount": None}),
+)  # fmt: skip
+SOON = settings(max_examples=60, deadline=None, derandomize=True)
+
+
+@SOON
+@given(items=st.lists(st.tuples(PLAIN, st.just({}) | STRANGE), max_size=4), ascii_only=st.booleans())
+def test_a_page_is_the_same_at_once_and_record_by_record(items: list[tuple[dict, dict]], ascii_only: bool) -> None:  # noqa: FBT001 - drawn
+    """Records, their bytes and what is told of them do not depend on the way they were decoded."""
+    page = {"data": [item | odd for item, odd in items], "pagination": {"next": "?more"}}
+    try:
+        body = json.dumps(page, ensure_ascii=ascii_only).encode()
+    except UnicodeEncodeError:  # half a pair can only be written as an escape
+        body = json.dumps(page).encode()
+    assert decode_payments(body) == careful_page(body)
+
+
+@SOON
+@given(items=st.lists(PLAIN, max_size=4))
+def test_what_is_not_strange_is_decoded_at_once(items: list[dict]) -> None:
+    """The quick way takes every page of documented records, and nothing is told of them."""
+    page = plain_page(json.dumps({"data": items}, ensure_ascii=False).encode())
+    assert page is not None
+    assert [json.loads(payment.raw) for payment in page.items] == items
+    assert page.problems == ()
+
+
+@settings(SOON, max_examples=30)
+@given(items=st.lists(PLAIN, max_size=6, unique_by=lambda item: item["id"]))
+def test_each_row_is_what_was_sent(items: list[dict]) -> None:
+    """Every cell, worked out here from the JSON alone, with the records laid out a few at a time."""
+    body = json.dumps({"data": items}).encode()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(build, "_ROWS_AT_ONCE", 3)
+        patched.setattr(build, "_ROWS_OF_A_PAGE", 2)
+        frame = payments_frame(decode_payments(body).items, VIEWER)
+    rows = sorted(map(row_of, items), key=lambda row: (row["created_us"], int(row["payment_id"])), reverse=True)
+    assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == dict(PAYMENTS)
+    assert frame.astype(object).where(frame.notna(), None).to_dict("records") == rows
+
+
+@pytest.mark.parametrize("dialect", ["documented", "observed"])
+def test_a_town_is_decoded_at_once_in_either_dialect(dialect: str) -> None:
+    """Answers as the document has them, and as real ones were seen, are no strange ones."""
+    with p2p.sandbox.SandboxServer(seed=7, dialect=dialect) as server:
+        client = p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=False)
+        raw = [payment.raw for payment in next(client.payment_pages()).items]
+        client.close()
+    body = b'{"data": [%b]}' % b",".join(raw)
+    assert plain_page(body) == careful_page(body)
+
+
+def test_pages_are_let_go_while_they_are_laid_out() -> None:
+    """Of five hundred answers only the latest are in memory at a time, though all show the same two people."""
+    user = {"id": "8", "username": "theo"}
+    item = {"status": "settled", "action": "pay", "amount": 5, "date_created": "2014-08-18T17:15:15", "actor": user,
+            "target": {"type": "user", "user": user}}  # fmt: skip
+    answers: list[weakref.ref[object]] = []
+
+    def rows() -> Iterator[Payment]:
+        for number in range(1, 501):
+            page = decode_payments(json.dumps({"data": [item | {"id": str(number)}]}).encode())
+            answers.append(weakref.ref(page.items[0].answer))
+            yield page.items[0]
+            most.append(sum(answer() is not None for answer in answers))
+
+    most: list[int] = []
+    assert len(payments_frame(rows(), VIEWER)) == 500
+    assert max(most) <= 2 * build._ROWS_OF_A_PAGE
+
+
+def row_of(item: dict) -> dict[str, object]:
+    """Return the row that a payment as sent makes for the viewer, by the rules of the columns."""
+    actor, target = item["actor"], item["target"]
+    size = abs(cents_of(item["amount"]))
+    own = actor["id"] == VIEWER
+    other = target.get("user") or {}
+    party = own or not other or other["id"] == VIEWER
+    pays = own == (item["action"] == "pay")
+    unregistered = {"email": "unregistered email", "phone": "unregistered phone"}.get(target["type"])
+    named = target.get("merchant", {}).get("display_name")
+    address = first(target.get("email"), target.get("phone"), named, unregistered)
+    created, completed = microseconds(item["date_created"]), microseconds(item["date_completed"])
+    row = {
+        "payment_id": item["id"],
+        "amount_cents": -size if item["action"] == "charge" else cents_of(item["amount"]),
+        "date_created": instant(item["date_created"]),
+        "date_completed": instant(item["date_completed"]),
+        "target_type": target["type"],
+        "target_email": target.get("email"),
+        "target_phone": target.get("phone"),
+        "fee_cents": item["fee"] and cents_of(item["fee"]["amount"]),
+        "refund_payment_id": item["refund"] and "99",
+        "refund_amount_cents": item["refund"] and 500,
+        "source": "api",
+        "direction": ("out" if pays else "in") if party else None,
+        "counterparty_id": first(other.get("id"), address) if own else actor["id"],
+        "counterparty_name": first(shown(other), address) if own else first(shown(actor), actor["id"]),
+        "flow_cents": (-size if pays else size) if party else None,
+        "created_us": created,
+        "completed_us": completed,
+        "settle_us": None if completed is None else completed - created,
+    }
+    for prefix, person in (("actor", actor), ("target_user", other)):
+        row |= {f"{prefix}_{name}": person.get(name) for name in ("id", "username", "display_name")}
+        row[f"{prefix}_about"] = "" if (person.get("about") or "").isspace() else person.get("about")
+        row[f"{prefix}_date_joined"] = instant(person.get("date_joined"))
+    return {name: row.get(name, item.get(name)) for name in PAYMENTS}
+
+
+def cents_of(amount: object) -> int:
+    """Return an amount of currency units as cents."""
+    return int(Decimal(str(amount)) * 100)
+
+
+def shown(person: dict) -> str | None:
+    """Return the name that a person goes by."""
+    name = person.get("display_name")
+    return person.get("username") if name is None or not name.strip() else name
+
+
+def first(*texts: str | None) -> str | None:
+    """Return the first text that there is."""
+    return next((text for text in texts if text is not None), None)
+
+
+def instant(text: str | None) -> pd.Timestamp | None:
+    """Return a datetime as sent."""
+    return None if text is None else pd.Timestamp(datetime.fromisoformat(text.removesuffix("Z")).replace(tzinfo=UTC))
+
+
+def microseconds(text: str | None) -> int | None:
+    """Return a datetime as sent in microseconds since 1970."""
+    moment = instant(text)
+    return None if moment is None else (moment.to_pydatetime() - EPOCH) // timedelta(microseconds=1)

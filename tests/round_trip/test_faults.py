@@ -1,0 +1,169 @@
+"""The real client and desk against a sandbox with faults: the exact history or one typed error, money moved once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics import errors
+from p2p_analytics.client.desk import PaymentDesk
+from p2p_analytics.sandbox import faults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from p2p_analytics.load import History
+
+MAYA, SAM = "maya-lindqvist", "sam-rivera"
+PASSING = ("429", "500", "502", "503", "504", "reset", "lost", "cut", "cut-reset", "html", "garbage", "empty", "drip")
+
+
+@pytest.fixture(scope="module")
+def town() -> Iterator[p2p.sandbox.SandboxServer]:
+    """Run a town whose books are right whatever failed."""
+    with p2p.sandbox.SandboxServer(people=6, years=1) as server:
+        yield server
+        assert server.audit() == []
+
+
+@pytest.fixture(autouse=True)
+def _quick_drops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(faults, "DRIP_SECONDS", 0.01)
+
+
+@pytest.fixture
+def load(town: p2p.sandbox.SandboxServer) -> Iterator[Callable[[str | None], History]]:
+    """Return a loader under faults; it waits without sleeping and gives up a single answer after half a second."""
+
+    def loaded(spec: str | None) -> History:
+        token = town.token(MAYA)
+        with p2p.Client(token, base_url=town.base_url, cache_dir=False, timeout=(3.0, 0.5)) as client:
+            client._transport._sleep = lambda _seconds: None
+            if spec is not None:  # what was set before goes on
+                town.faults = spec
+            town.requests.clear()
+            return p2p.load_history(client)
+
+    yield loaded
+    town.faults = ""
+
+
+@pytest.fixture(scope="module")
+def whole(town: p2p.sandbox.SandboxServer) -> History:
+    """Return the history as it is without faults."""
+    with p2p.Client(town.token(MAYA), base_url=town.base_url, cache_dir=False) as client:
+        return p2p.load_history(client)
+
+
+def same(one: History, other: History) -> None:
+    """Compare what two loads brought, to the last cell."""
+    pd.testing.assert_frame_equal(one.payments, other.payments)
+    pd.testing.assert_frame_equal(one.friends, other.friends)
+    assert one.me.balance_cents == other.me.balance_cents
+    assert len(one.problems) == len(other.problems)
+
+
+@pytest.mark.parametrize("kind", PASSING)
+def test_a_fault_that_passes_leaves_no_trace(
+    town: p2p.sandbox.SandboxServer, load: Callable[[str | None], History], whole: History, kind: str
+) -> None:
+    """Met by the first request, by one in the middle, and twice in a row, it costs repeats and no payment."""
+    same(load(f"{kind} ok {kind} ok {kind}*2"), whole)
+    assert len(town.requests) > len(set(town.requests))  # some were asked again
+
+
+@pytest.mark.parametrize("share", ["0.005", "0.015"])
+def test_many_faults_at_once(
+    town: p2p.sandbox.SandboxServer, load: Callable[[str | None], History], whole: History, share: str
+) -> None:
+    """With up to a fifth of all requests failing in every way there is, ten loads in a row are exact."""
+    town.faults = spec = ",".join(f"{kind}:{share}" for kind in PASSING)
+    for _ in range(10):
+        same(load(None), whole)
+    assert town.faults == spec
+
+
+@pytest.mark.parametrize(
+    ("spec", "error"),
+    [
+        ("429:1", errors.RateLimitedError),
+        ("500:1", errors.ServerError),
+        ("502:1", errors.ServiceError),
+        ("503:1", errors.ServiceError),
+        ("504:1", errors.ServiceError),
+        ("reset:1", errors.TransportError),
+        ("lost:1", errors.TransportError),
+        ("cut:1", errors.TransportError),
+        ("cut-reset:1", errors.TransportError),
+        ("drip:1", errors.TransportError),
+        ("html:1", errors.ProtocolError),
+        ("garbage:1", errors.ProtocolError),
+        ("empty:1", errors.ProtocolError),
+        ("next-host:1", errors.PaginationError),
+        ("next-user:1", errors.PaginationError),
+        ("next-slashes:1", errors.PaginationError),
+        ("next-path:1", errors.PaginationError),
+        ("next-repeats:1", errors.PaginationError),
+    ],
+)
+def test_a_fault_that_stays_is_one_typed_error(
+    town: p2p.sandbox.SandboxServer, load: Callable[[str | None], History], spec: str, error: type[Exception]
+) -> None:
+    """It ends in the error of its kind, after at most five tries of a request, and the error holds no token."""
+    with pytest.raises(error) as caught:
+        load(spec)
+    assert "access_token" not in str(caught.value)
+    assert max(town.requests.count(one) for one in set(town.requests)) <= 5
+
+
+@pytest.fixture
+def desk(town: p2p.sandbox.SandboxServer) -> Iterator[Any]:
+    """Return Maya's desk, with 20.00 on her balance; what it would wait is in `waits`."""
+    token = town.token(MAYA, "access_profile", "access_balance", "make_payments")
+    with p2p.Client(token, base_url=town.base_url, cache_dir=False) as client:
+        client._transport._sleep = lambda _seconds: None
+        town.deposit(MAYA, 2_000 - client.me().balance_cents)
+        waits: list[float] = []
+        made = PaymentDesk(client, sleep=waits.append)
+        made.charge(email="warm@example.net", amount="1", note="so that the desk knows whose it is")
+        made.waits, made.balance = waits, lambda: client.me().balance_cents
+        yield made
+        town.faults = ""
+
+
+def writes(town: p2p.sandbox.SandboxServer) -> int:
+    """Return how many payments were asked for."""
+    return town.requests.count(("POST", "/v1/payments"))
+
+
+@pytest.mark.parametrize("kind", ["lost", "cut", "cut-reset", "garbage", "empty"])
+def test_a_payment_whose_answer_is_lost_is_found(town: p2p.sandbox.SandboxServer, desk: Any, kind: str) -> None:
+    """Carried out and the answer lost in any way: asked for once, found at the first reading, paid once."""
+    before = writes(town)
+    town.faults = f"ok {kind}"  # the reading before the write, and the write
+    receipt = desk.pay(email="lost@example.net", amount="2.50", note=f"tea {kind}")
+    assert (receipt.reconciled, receipt.payment.amount_cents, receipt.payment.note) == (True, 250, f"tea {kind}")
+    assert (writes(town) - before, desk.waits, desk.balance()) == (1, [5.0], 1_750)
+
+
+@pytest.mark.parametrize("kind", ["reset", "500", "502", "503", "504", "html"])
+def test_a_payment_that_never_happened_is_not_sent_again(town: p2p.sandbox.SandboxServer, desk: Any, kind: str) -> None:
+    """Not carried out, but nobody can know: asked for once, looked for three times, and the outcome is unknown."""
+    before = writes(town)
+    town.faults = f"ok {kind}"
+    with pytest.raises(errors.OutcomeUnknownError) as caught:
+        desk.pay(email="never@example.net", amount="2.50", note=f"tea {kind}")
+    assert list(caught.value.candidates) == []
+    assert (writes(town) - before, desk.waits, desk.balance()) == (1, [5.0, 15.0, 45.0], 2_000)
+
+
+def test_a_payment_above_the_limit_is_refused(town: p2p.sandbox.SandboxServer, desk: Any) -> None:
+    """A 429 with the envelope says that nothing was done: one typed error, nothing looked for, nothing paid."""
+    town.faults = "ok 429"
+    with pytest.raises(errors.RateLimitedError) as caught:
+        desk.pay(email="busy@example.net", amount="2.50", note="tea")
+    assert (caught.value.code, caught.value.retry_after) == ("277", 1.0)
+    assert (desk.waits, desk.balance()) == ([], 2_000)

@@ -1,0 +1,215 @@
+"""Control routes: they steer the sandbox for whoever sends their header, which no web page can, and tell no secret."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import requests
+
+from p2p_analytics.sandbox import SandboxServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Asking = Callable[..., Any]
+
+HEADER = {"X-Sandbox-Control": "1"}
+GETS, POSTS = ("state", "requests"), ("advance", "deposit", "faults", "latency", "rate-limit", "reset")
+
+
+@pytest.fixture(scope="module")
+def own() -> Iterator[SandboxServer]:
+    """Run a sandbox that is steered over HTTP."""
+    with SandboxServer(people=3, years=1) as running:
+        yield running
+
+
+@pytest.fixture
+def control(own: SandboxServer) -> Callable[..., requests.Response]:
+    """Return a caller of control routes; what it is given as `fields` goes as JSON."""
+    origin = own.base_url.removesuffix("/v1")
+
+    def call(method: str, name: str, fields: Any = None, **more: Any) -> requests.Response:
+        options = {"headers": HEADER, "json": fields, **more}
+        return requests.request(method, f"{origin}/sandbox/{name}", timeout=10, allow_redirects=False, **options)
+
+    return call
+
+
+def test_state(own: SandboxServer, control: Callable[..., requests.Response]) -> None:
+    """The state tells town, clock, settings, counts and the audit; over HTTP what `state` returns in Python."""
+    own.reset()
+    state = control("GET", "state").json()
+    assert state == own.state()
+    assert state["town"] == {"seed": 7, "people": 3, "years": 1}
+    assert (state["viewer"], state["now"]) == ("maya-lindqvist", "2025-06-30T18:00:00+00:00")
+    assert (state["dialect"], state["latency"], state["faults"], state["rate_limit"]) == ("documented", 0, "", None)
+    assert state["audit"] == []
+    query = "SELECT (SELECT count(*) FROM users), (SELECT count(*) FROM payments), (SELECT count(*) FROM entries)"
+    counted = own.store.connection.execute(query).fetchone()
+    assert tuple(state["counts"][name] for name in ("users", "payments", "ledger_entries")) == counted
+    assert (state["counts"]["applications"], state["counts"]["tokens"], state["counts"]["requests"]) == (1, 0, 0)
+
+
+def test_the_state_tells_what_is_wrong(control: Callable[..., requests.Response], own: SandboxServer) -> None:
+    """Where somebody tampered with a balance, the audit's sentence is in the state."""
+    with own.store.writing() as connection:
+        connection.execute("UPDATE users SET balance_cents = balance_cents + 1 WHERE username = ?", (own.viewer,))
+    (sentence,) = control("GET", "state").json()["audit"]
+    assert "their entries sum to" in sentence
+    own.reset()
+
+
+def test_requests(ask: Asking, own: SandboxServer, control: Callable[..., requests.Response]) -> None:
+    """What the service was asked, in order and without tokens; control routes are not among it."""
+    own.reset()
+    me = ask(on=own)
+    me.ok("/payments", limit=1)
+    me.ok("/me")
+    listed = control("GET", "requests")
+    expected = [{"method": "GET", "path": "/v1/payments?limit=1"}, {"method": "GET", "path": "/v1/me"}]
+    assert listed.json() == {"requests": expected}
+    assert len(own.requests) == 2
+
+
+def test_advance(own: SandboxServer, control: Callable[..., requests.Response]) -> None:
+    """The clock goes on by days and hours, and the answer tells where it stands."""
+    before = own.now
+    state = control("POST", "advance", {"days": 1, "hours": 1.5}).json()
+    assert own.now == before + timedelta(days=1, minutes=90)
+    assert state["now"] == own.now.isoformat()
+
+
+def test_deposit(ask: Asking, own: SandboxServer, control: Callable[..., requests.Response]) -> None:
+    """Cents come to the balance of whoever is named."""
+    me = ask(own.viewer, "access_profile", "access_balance", on=own)
+    before = me.balance()
+    assert control("POST", "deposit", {"user": own.viewer, "cents": 1_234}).status_code == 200
+    assert int((me.balance() - before) * 100) == 1_234
+    assert own.audit() == []
+
+
+def test_settings(own: SandboxServer, control: Callable[..., requests.Response]) -> None:
+    """Faults, latency and rate limit are set and taken back, and neither is ever the control routes' own."""
+    for name, fields, state, none in (
+        ("faults", {"faults": "ok 503"}, {"faults": "ok 503", "faults_to_come": ["ok", "503"]}, {"faults": ""}),
+        ("faults", {"faults": "500:1"}, {"faults": "500:1", "faults_to_come": []}, {"faults": ""}),
+        ("latency", {"seconds": 60}, {"latency": 60}, {"seconds": 0}),
+        ("rate-limit", {"requests": 1, "seconds": 9}, {"rate_limit": {"requests": 1, "seconds": 9}}, {}),
+    ):
+        answer = control("POST", name, fields)
+        assert answer.status_code == 200, answer.text
+        assert {key: answer.json()[key] for key in state} == state
+        assert [control("GET", "state").status_code for _ in range(3)] == [200] * 3
+        assert control("POST", name, none).status_code == 200
+    assert (own.faults, own.latency, own.rate_limit) == ("", 0, None)
+
+
+def test_reset(ask: Asking, own: SandboxServer, control: Callable[..., requests.Response]) -> None:
+    """A new town, the same or of another seed; a body is not needed, and old tokens are refused."""
+    old = own.token(own.viewer)
+    assert control("POST", "reset", {"seed": 8}).json()["town"]["seed"] == own.seed == 8
+    assert ask(on=own, token=old).refused("/me") == (401, "261")
+    assert control("POST", "reset").json()["town"]["seed"] == 8
+    assert control("POST", "reset", {"seed": 7}).json()["town"]["seed"] == 7
+
+
+@pytest.mark.parametrize("name", GETS + POSTS)
+@pytest.mark.parametrize(
+    "headers",
+    [{}, {"X-Sandbox-Control": ""}, {"X-Sandbox-Control": "0"}, {"X-Requested-With": "1"},
+     {"Origin": "https://elsewhere.invalid"}],
+)  # fmt: skip
+def test_without_the_header_nothing_is_told_or_done(
+    own: SandboxServer, control: Callable[..., requests.Response], refusal: Any, name: str, headers: dict[str, str]
+) -> None:
+    """Any other request, a form that a page could send too, is 403 with the envelope, and nothing has changed."""
+    before = own.state()
+    if name in GETS:
+        answers = [control("GET", name, headers=headers)]
+    else:
+        form = {"data": {"seed": "8", "days": "1", "faults": "500:1"}}
+        answers = [control("POST", name, headers=headers, **body) for body in ({}, form, {"fields": {"days": 1}})]
+    assert [refusal(answer) for answer in answers] == [(403, "403")] * len(answers)
+    assert own.state() == before
+
+
+@pytest.mark.parametrize("name", GETS + POSTS)
+def test_no_page_of_another_origin_is_let_in(control: Callable[..., requests.Response], name: str) -> None:
+    """A browser that asks whether a page may send the header gets no yes, and no answer has a header that says so."""
+    asks = {
+        "Origin": "https://elsewhere.invalid",
+        "Access-Control-Request-Method": "GET" if name in GETS else "POST",
+        "Access-Control-Request-Headers": "x-sandbox-control, content-type",
+    }
+    for method in ("OPTIONS", asks["Access-Control-Request-Method"]):
+        answer = control(method, name, headers={**asks, **({} if method == "OPTIONS" else HEADER)})
+        assert not [header for header in answer.headers if header.lower().startswith("access-control")]
+        assert (answer.status_code == 405) == (method == "OPTIONS")
+
+
+def test_another_host_is_refused(control: Callable[..., requests.Response], refusal: Any) -> None:
+    """A name that was bent to this machine opens no control route, even with the header."""
+    assert refusal(control("GET", "state", headers={**HEADER, "Host": "elsewhere.invalid"})) == (400, "400")
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "status"),
+    [
+        ("advance", {"data": {"days": "1"}}, 415),
+        ("advance", {"data": b'{"days": 1}', "headers": {**HEADER, "Content-Type": "text/plain"}}, 415),
+        ("advance", {"data": b"{", "headers": {**HEADER, "Content-Type": "application/json"}}, 400),
+        ("advance", {"json": [1]}, 400),
+        ("advance", {"json": {"weeks": 1}}, 400),
+        ("advance", {"json": {"days": "1"}}, 400),
+        ("advance", {"json": {"days": True}}, 400),
+        ("advance", {"json": {"days": -1}}, 400),
+        ("advance", {"json": {"days": 1e300}}, 400),
+        ("deposit", {"json": {"user": "nobody-at-all", "cents": 1}}, 400),
+        ("deposit", {"json": {"user": "\ud800", "cents": 1}}, 400),
+        ("deposit", {"json": {"user": "maya-lindqvist"}}, 400),
+        ("deposit", {"json": {"user": "maya-lindqvist", "cents": 1.5}}, 400),
+        ("deposit", {"json": {"user": "maya-lindqvist", "cents": -(10**9)}}, 400),
+        ("faults", {"json": {"faults": "earthquake"}}, 400),
+        ("faults", {}, 400),
+        ("latency", {"json": {"seconds": 61}}, 400),
+        ("rate-limit", {"json": {"requests": 5}}, 400),
+        ("rate-limit", {"json": {"requests": 0, "seconds": 1}}, 400),
+        ("reset", {"json": {"seed": "8"}}, 400),
+        ("reset", {"data": b"x" * 70_000, "headers": HEADER}, 413),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    own: SandboxServer, control: Callable[..., requests.Response], name: str, sent: Any, status: int
+) -> None:
+    """What is not JSON, or not what the route takes, is refused with one sentence, and nothing has changed."""
+    before = own.state()
+    answer = control("POST", name, **sent)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, str(status))
+    assert answer.json()["error"]["message"].endswith(".")
+    assert own.state() == before
+
+
+def test_no_secret_is_told(own: SandboxServer, control: Callable[..., requests.Response]) -> None:
+    """After tokens, codes and secrets were given out, none of them is in any answer of a control route."""
+    app = own.register_application(own.viewer, name="Mine", redirect_url="http://127.0.0.1/callback")
+    address = own.authorize_url(client_id=app.client_id, response_type="code")
+    code = own.sign_in(address, own.viewer).partition("code=")[2]
+    form = {"client_id": app.client_id, "client_secret": app.client_secret, "code": code}
+    issued = requests.post(f"{own.base_url}/oauth/access_token", data=form, timeout=5).json()
+    secrets = [own.token(own.viewer), code, app.client_secret, issued["access_token"], issued["refresh_token"]]
+    for secret in secrets:
+        requests.get(f"{own.base_url}/me", params={"access_token": secret, "limit": secret}, timeout=5)
+    told = [control("GET", name).text for name in GETS]
+    told += [control("POST", "advance", {"days": 0}).text, control("POST", "faults", {"faults": secrets[0]}).text]
+    assert all(len(secret) >= 30 for secret in secrets)
+    assert [secret for secret in secrets if secret in "".join(told[:3])] == []
+    assert json.loads(told[3])["error"]["code"] == "400"
+
+
+def test_other_addresses_beside_them(control: Callable[..., requests.Response], refusal: Any) -> None:
+    """Below the same path what is no control route asks for no header: it is simply not found."""
+    assert refusal(control("GET", "nothing", headers={})) == (404, "283")

@@ -1,0 +1,160 @@
+"""Rate limits: off until they are asked for, then for each user and application, and true about the wait."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import requests
+
+from p2p_analytics.sandbox import SandboxServer, SettingError
+from p2p_analytics.sandbox.errors import RateLimitError
+from p2p_analytics.sandbox.limits import MOST_KEYS, Rate, RateLimit, read_rate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Asking = Callable[..., Any]
+
+REFUSED = (429, "277")
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        """Return the time."""
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """Return a clock at rest."""
+    return Clock()
+
+
+@pytest.fixture
+def own(clock: Clock) -> Iterator[SandboxServer]:
+    """Run a sandbox that serves two requests in ten seconds."""
+    with SandboxServer(people=3, years=1, rate_limit=(2, 10), monotonic=clock) as running:
+        yield running
+
+
+@pytest.mark.parametrize(
+    ("after", "wait"),
+    [(0.0, 10), (0.5, 10), (9.0, 1), (9.999, 1)],
+    ids=["at once", "rounded up", "exact", "at least 1"],
+)
+def test_the_wait_is_true(ask: Asking, own: SandboxServer, clock: Clock, after: float, wait: int) -> None:
+    """The third request in ten seconds is refused with a whole number of seconds, and after these it is served."""
+    me = ask(on=own)
+    assert [me.get("/me").status_code for _ in range(2)] == [200, 200]
+    clock.now += after
+    refused = me.get("/me")
+    assert (refused.status_code, refused.json()["error"]["code"]) == REFUSED
+    assert refused.headers["Retry-After"] == str(wait)
+    clock.now += wait - 1
+    early = me.get("/me").status_code
+    clock.now += 1
+    assert me.get("/me").status_code == 200
+    assert early == (429 if after + wait - 1 < 10 else 200)
+
+
+def test_whose_requests_are_counted_together(ask: Asking, own: SandboxServer) -> None:
+    """Another token of a user and application is no way around; another user or application has a count of its own."""
+    first, second = own.token(own.viewer), own.token(own.viewer)
+    assert [ask(on=own, token=token).get("/me").status_code for token in (first, second, first)] == [200, 200, 429]
+    assert ask(on=own, token=own.token(own.people[1].username)).get("/me").status_code == 200
+    through_demo = own.sign_in(own.authorize_url(), own.viewer).partition("access_token=")[2]
+    assert ask(on=own, token=through_demo).get("/me").status_code == 200
+
+
+def test_every_endpoint_counts_and_nothing_else(ask: Asking, own: SandboxServer, refusal: Callable[..., Any]) -> None:
+    """Lists and writes share one count; pages and control routes have none."""
+    other = own.people[1].user_id
+    me = ask(own.viewer, "access_profile", "make_payments", on=own)
+    me.made(user_id=other)
+    me.ok("/payments")
+    assert me.refused(f"/users/{other}") == REFUSED
+    assert refusal(me.post(user_id=other)) == REFUSED
+    for _ in range(5):
+        assert requests.get(own.authorize_url(), timeout=5).status_code == 200
+        state = own.base_url.removesuffix("/v1") + "/sandbox/state"
+        assert requests.get(state, headers={"X-Sandbox-Control": "1"}, timeout=5).status_code == 200
+
+
+def test_without_a_token_the_address_counts(ask: Asking, own: SandboxServer, refusal: Callable[..., Any]) -> None:
+    """Token exchanges and requests without a good token share the count of their address, and leave users alone."""
+    exchange = f"{own.base_url}/oauth/access_token"
+    assert refusal(requests.post(exchange, data={"client_id": "1"}, timeout=5)) == (400, "241")
+    assert ask(on=own, token="guess").refused("/me") == (401, "261")
+    assert refusal(requests.post(exchange, data={"client_id": "1"}, timeout=5)) == REFUSED
+    assert ask(on=own, token="guess").refused("/me") == REFUSED
+    assert ask(on=own).get("/me").status_code == 200
+
+
+def test_a_refused_write_is_not_carried_out(ask: Asking, own: SandboxServer) -> None:
+    """Above the limit no payment is made."""
+    me = ask(own.viewer, "make_payments", on=own)
+    before = own.state()["counts"]["payments"]
+    statuses = [me.post(user_id=own.people[1].user_id).status_code for _ in range(4)]
+    assert statuses == [200, 200, 429, 429]
+    assert own.state()["counts"]["payments"] == before + 2
+
+
+def test_the_observed_dialect_has_a_number(ask: Asking) -> None:
+    """In the observed dialect the code is the number 277."""
+    with SandboxServer(people=3, years=1, rate_limit=(1, 60), dialect="observed") as own:
+        me = ask(on=own)
+        assert me.get("/me").status_code == 200
+        assert me.get("/me").json()["error"]["code"] == 277
+
+
+def test_a_limit_changes_while_it_runs(ask: Asking, own: SandboxServer) -> None:
+    """A new limit holds from the next request on and counts anew; None takes it away."""
+    me = ask(on=own)
+    own.rate_limit = (1, 5)
+    assert [me.get("/me").status_code for _ in range(2)] == [200, 429]
+    own.rate_limit = None
+    assert own.rate_limit is None
+    assert [me.get("/me").status_code for _ in range(10)] == [200] * 10
+
+
+def test_memory_is_bounded(clock: Clock) -> None:
+    """However many different people ask, only so many counts are kept, and those that are over are forgotten."""
+    limit = RateLimit((1, 10), clock)
+    for key in range(3 * MOST_KEYS):
+        limit.take(key)
+    assert len(limit._windows) <= MOST_KEYS
+    with pytest.raises(RateLimitError):
+        limit.take(3 * MOST_KEYS - 1)
+    clock.now += 10
+    limit.take("somebody")
+    assert len(limit._windows) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("10/60", (10, 60.0)), (" 1/0.5 ", (1, 0.5)), ("1000000/86400", (1_000_000, 86_400.0))]
+)
+def test_rates_as_text(text: str, expected: tuple[int, float]) -> None:
+    """A rate is requests, a slash and seconds."""
+    assert read_rate(text) == Rate(*expected)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "10", "10/", "/5", "0/5", "5/0", "-1/5", "1.5/5", "5/1e3", "1000001/5", "1/86401"]
+)
+def test_texts_that_are_no_rate(text: str) -> None:
+    """Everything else is refused with one sentence."""
+    with pytest.raises(SettingError, match=r"^A rate limit is [^.]+(\.\d[^.]*)?\.$"):
+        read_rate(text)
+
+
+@pytest.mark.parametrize("rate", [(0, 5), (1.5, 5), (1, 0), (1, float("nan")), (1, float("inf")), (1,), "10/60", 3])
+def test_values_that_are_no_rate(rate: Any) -> None:
+    """What is no pair of a whole number and seconds is refused before anything starts."""
+    with pytest.raises(SettingError, match="A rate limit is"):
+        SandboxServer(rate_limit=rate)

@@ -1,0 +1,108 @@
+"""However a form is left, no token is in a notebook that was run and saved with the state of its widgets.
+
+``nbconvert --execute`` saves so: it keeps every widget that lives, shown or not. Each route below has tokens of its
+own, which begin with its number, so that a leak names its route.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import nbformat
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CANARY = "CANARYc0ffee"
+START = f"""
+import getpass, secrets, time, urllib.request
+import ipywidgets, p2p_analytics as p2p
+from datetime import timedelta
+server = p2p.sandbox.SandboxServer(people=4, years=1).start()
+plain, route = secrets.token_urlsafe, 0
+# The nonce of the way back is shorter than a token, and stands in the link.
+secrets.token_urlsafe = lambda size=None: (f"{CANARY}-{{route}}-" if size == 32 else "") + plain(size)
+def new(**options):
+    return p2p.TokenForm(server.base_url, server.client_id, **options)
+def address(form, allow=True):
+    return server.sign_in(form.link, server.viewer, allow=allow)
+def until(happened):
+    for _ in range(500):
+        if happened():
+            return
+        time.sleep(0.02)
+    raise TimeoutError
+def signed_in():
+    form = new()
+    form.take(address(form))
+    form.token
+    return form
+def client_of(form):
+    return p2p.Client(form.token, base_url=server.base_url, cache_dir=False)
+"""
+CONTROL = "box = ipywidgets.Password(value=server.token(server.viewer)); box"
+# What a cell does and shows, by the state in which it leaves the form.
+ROUTES = {
+    "not signed in": "form = new(); address(form); form",
+    "address pasted": "form = new(); form._box.value = address(form); form.token; form",
+    "token pasted": "form = new(); form._box.value = server.token(server.viewer); form.token; form",
+    "nonsense pasted": "form = new(); form._box.value = 'http://127.0.0.1/?x=' + server.token(server.viewer); form",
+    "browser came back": "form = new(); urllib.request.urlopen(address(form)); until(lambda: form._who); form",
+    "declined": "form = new(); urllib.request.urlopen(address(form, False)); until(lambda: form._problem); form",
+    "new link while signed in": "form = signed_in(); form._again.click(); form",
+    "expired": "form = signed_in(); form.token.expires_at -= timedelta(1); until(lambda: form._token is None); form",
+    "refused": "form = new(); t = server.token(server.viewer); server.expire(t); form.take(t); form",
+    "closed": "form = signed_in(); form.close(); form",
+    "never shown": "form = signed_in(); None",
+    "prompt": "getpass.getpass = lambda _: server.token(server.viewer); form = new(how='prompt'); form.token; form",
+    "all that it holds": "form = signed_in(); form.token, vars(form), form.widget, dir(form)",
+    "explorer": "p2p.Explorer(p2p.load_history(client_of(signed_in())))",
+    "verbose traceback": "get_ipython().run_line_magic('xmode', 'Verbose')\nform = signed_in(); form.take('x y')",
+    "traceback of a request": "client_of(signed_in()).payment('1')",
+}
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Run all routes in one notebook, and return what nbconvert keeps of it, as a notebook and as a page."""
+    folder = tmp_path_factory.mktemp("executed")
+    cells = [f"route = {number}\n{code}" for number, code in enumerate([CONTROL, *ROUTES.values()])]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in [START, *cells]])
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(notebook, folder / "routes.ipynb")
+    convert(folder, "--execute", "--allow-errors", "--to=notebook", "--output=run", "routes.ipynb")
+    convert(folder, "--to=html", "run.ipynb")
+    return {path.suffix: path.read_text(encoding="utf-8") for path in folder.glob("run.*")}
+
+
+def convert(folder: Path, *arguments: str) -> None:
+    """Call nbconvert."""
+    command = [sys.executable, "-m", "nbconvert", "--log-level=ERROR", *arguments]
+    own = os.environ | {"IPYTHONDIR": str(folder / "ipython")}
+    subprocess.run(command, cwd=folder, env=own, check=True, timeout=120, capture_output=True)  # noqa: S603 - our own
+
+
+def test_the_search_would_find_a_token(saved: dict[str, str]) -> None:
+    """A box that keeps its value leaks into both files, and every route did what it is named after."""
+    assert set(saved) == {".ipynb", ".html"}
+    assert all(f"{CANARY}-0-" in text for text in saved.values())
+    notebook = json.loads(saved[".ipynb"])
+    assert "PasswordModel" in json.dumps(notebook["metadata"]["widgets"])
+    outputs = [json.dumps(cell["outputs"]) for cell in notebook["cells"][2:]]
+    failed = {name for name, shown in zip(ROUTES, outputs, strict=True) if '"error"' in shown}
+    assert failed == {"verbose traceback", "traceback of a request"}
+    assert "TokenError" in outputs[list(ROUTES).index("verbose traceback")]
+    assert "NotFoundError" in outputs[list(ROUTES).index("traceback of a request")]
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("kind", [".ipynb", ".html"])
+def test_no_route_saves_a_token(saved: dict[str, str], route: str, kind: str) -> None:
+    """Outputs, tracebacks and the state of every widget."""
+    number = list(ROUTES).index(route) + 1
+    assert f"{CANARY}-{number}-" not in saved[kind]

@@ -1,0 +1,249 @@
+"""The explorer without a browser: its choices are set as a click sets them, and its table, plot and files are read."""
+
+from __future__ import annotations
+
+import base64
+import re
+import stat
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS
+from p2p_analytics.load import History
+from p2p_analytics.plots._picture import picture
+from p2p_analytics.records import Me, User
+from p2p_analytics.times import parse_instant, to_microseconds
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EVIL = '<img src=x onerror="alert(1)"> $x$ _\u202e'
+
+
+def frame(rows: list[dict[str, Any]], schema: Any) -> pd.DataFrame:
+    """Return a frame of literal rows."""
+    return pd.DataFrame(
+        {name: pd.Series([row.get(name) for row in rows], dtype=dtype) for name, dtype in schema.items()}
+    )
+
+
+def payment(number: int, created: str | None, who: str | None, name: str, cents: int, **more: Any) -> dict[str, Any]:
+    """Return a settled payment that moved so many cents; the row's settling is its creation."""
+    moved = None if created is None else to_microseconds(parse_instant(created))
+    instant = None if created is None else parse_instant(created)
+    moved = None if instant is None else to_microseconds(instant)
+    return {
+        "payment_id": str(number), "status": "settled", "action": "pay", "direction": "out" if cents < 0 else "in",
+        "counterparty_id": who, "counterparty_name": name, "flow_cents": cents, "amount_cents": abs(cents),
+        "date_created": instant, "created_us": moved, "settle_us": moved, **more,
+    }  # fmt: skip
+
+
+ROWS = [
+    payment(1, "2024-03-01T04:59:00Z", "2", "Ben", -1000),  # the last minute of February in New York
+    payment(2, "2024-03-01T05:00:00Z", "2", "Ben", -200),
+    payment(3, "2024-03-31T12:00:00Z", "2", "Ben B.", 50),
+    payment(4, "2024-04-01T03:59:59Z", "3", "Sam", -30),  # the last second of March in New York
+    payment(5, "2024-04-01T04:00:00Z", "41", "Sam", -4),
+    payment(6, "2024-05-01T00:00:00Z", None, "ann@example.com", -7, status="pending"),
+    payment(7, "2024-05-02T00:00:00Z", "5", EVIL, 9, status="pending"),
+    payment(8, None, "2", "Ben", -3),
+]
+
+
+def history(rows: list[dict[str, Any]], **user: str) -> History:
+    """Return Rosa's history of literal payments."""
+    return History(
+        me=Me(user=User(id="1", **{"display_name": "Rosa", "username": "rosa-vale", **user})),
+        payments=frame(rows, PAYMENTS),
+        friends=frame([{"user_id": "2"}], FRIENDS),
+        fetched_at=datetime(2024, 6, 1, tzinfo=UTC),
+        problems=frame([], PROBLEMS),
+    )
+
+
+@pytest.fixture
+def explorer(tmp_path: Path) -> p2p.Explorer:
+    """Return an explorer of the payments above."""
+    return p2p.Explorer(history(ROWS), tz="America/New_York", folder=tmp_path)
+
+
+def choose(explorer: p2p.Explorer, name: str, label: str) -> None:
+    """Choose what a person reads."""
+    getattr(explorer, name).value = dict(getattr(explorer, name).options)[label]
+
+
+def shown(explorer: p2p.Explorer) -> list[str]:
+    """Return the ids of the payments that it shows."""
+    return list(explorer.payments["payment_id"])
+
+
+def test_at_first_it_shows_all(explorer: p2p.Explorer) -> None:
+    """Everyone, every status, all time: where the money went, as the analysis of that name says."""
+    assert shown(explorer) == [str(number) for number in range(1, 9)]
+    pd.testing.assert_frame_equal(explorer.table, p2p.spend_by_friend(history(ROWS).payments, history(ROWS).friends))
+    assert repr(explorer) == "<Explorer of Rosa: Where it went, 8 payments>"
+    assert explorer.person.label == "everyone"
+    assert "application/vnd.jupyter.widget-view+json" in explorer._repr_mimebundle_()
+
+
+@pytest.mark.parametrize(
+    ("label", "ids"),
+    [
+        ("Ben B.", ["1", "2", "3", "8"]),  # one id with two names is one person, under the later name
+        ("Sam (…3)", ["4"]),  # two ids with one name are two
+        ("Sam (…41)", ["5"]),
+        ("ann@example.com", ["6"]),
+    ],
+)
+def test_a_person_is_an_id(explorer: p2p.Explorer, label: str, ids: list[str]) -> None:
+    """Or, where there is no id, an address."""
+    choose(explorer, "person", label)
+    assert shown(explorer) == ids
+
+
+@pytest.mark.parametrize(
+    ("zone", "first", "last", "ids"),
+    [
+        ("America/New_York", date(2024, 3, 1), date(2024, 3, 31), ["2", "3", "4"]),
+        ("UTC", date(2024, 3, 1), date(2024, 3, 31), ["1", "2", "3"]),
+        ("UTC", None, date(2024, 3, 1), ["1", "2"]),
+        ("UTC", date(2024, 5, 2), None, ["7"]),
+        ("UTC", date(1, 1, 1), date(9999, 12, 31), ["1", "2", "3", "4", "5", "6", "7"]),
+        ("Asia/Tokyo", date(1, 1, 1), None, ["1", "2", "3", "4", "5", "6", "7"]),
+    ],
+)
+def test_the_period_is_of_whole_days_of_the_zone(
+    explorer: p2p.Explorer, zone: str, first: date | None, last: date | None, ids: list[str]
+) -> None:
+    """Both days are included; a payment without a date is in no period."""
+    explorer.zone.value = zone
+    explorer.first_day.value = first
+    explorer.last_day.value = last
+    assert shown(explorer) == ids
+
+
+def test_status_and_analysis_change_table_and_plot(explorer: p2p.Explorer) -> None:
+    """Each choice computes and draws anew, and the table's own figures are those of the analysis."""
+    before = explorer._plot.value
+    choose(explorer, "status", "pending")
+    choose(explorer, "analysis", "Open requests")
+    assert list(explorer.table["counterparty_name"]) == ["ann@example.com", EVIL]
+    assert list(explorer.table["age_days"]) == [31, 30]  # counted to the load
+    assert explorer._plot.value != before
+    assert "Open requests: 2 rows" in explorer._table.value
+    assert "$0.07" in explorer._table.value
+
+
+@pytest.mark.parametrize("analysis", ["Where it went", "Month by month", "What became of it", "Still open, by age"])
+@pytest.mark.parametrize("rows", [[], ROWS], ids=["empty", "some"])
+def test_every_analysis_shows_something(tmp_path: Path, rows: list[dict[str, Any]], analysis: str) -> None:
+    """With no payments too; the picture is an SVG with words for who cannot see it."""
+    explorer = p2p.Explorer(history(rows), folder=tmp_path)
+    choose(explorer, "analysis", analysis)
+    drawn = re.fullmatch(
+        r'<figure><img src="data:image/svg\+xml;base64,([^"]+)" alt="([^"]+)"></figure>', explorer._plot.value
+    )
+    assert b"<svg" in base64.b64decode(drawn[1])
+    assert analysis in drawn[2]
+    assert f"<caption>{analysis}: {len(explorer.table)} row" in explorer._table.value
+    assert explorer._said.value == ""
+
+
+def test_what_people_wrote_is_text(explorer: p2p.Explorer) -> None:
+    """A name with HTML, dollars and a direction override shows as text, and turns nothing around it."""
+    choose(explorer, "analysis", "Open requests")
+    html = explorer._table.value
+    assert "&lt;img src=x onerror=&quot;alert(1)&quot;&gt; $x$ _</bdi>" in html
+    assert "<img" not in html
+    assert {widget._view_name for widget in (explorer._plot, explorer._table, explorer._said)} == {"HTMLView"}
+
+
+def test_files_tell_what_was_chosen(explorer: p2p.Explorer, tmp_path: Path) -> None:
+    """Safe names, private files, the whole path said; the same choice replaces its file and another does not."""
+    choose(explorer, "person", '<img src=x onerror="alert(1)"> $x$ _')
+    explorer.last_day.value = date(2024, 12, 31)
+    explorer.save_csv.click()
+    (written,) = tmp_path.iterdir()
+    assert re.fullmatch(
+        r"spend_by_friend-img-src-x-onerror-alert-1-x-_-[0-9a-f]{8}-to-2024-12-31-America-New_York\.csv", written.name
+    )
+    assert str(written) in explorer._said.value
+    assert stat.S_IMODE(written.stat().st_mode) == 0o600
+    pd.testing.assert_frame_equal(p2p.read_csv(written), explorer.table, check_dtype=False)
+    explorer.save_csv.click()
+    explorer.save_plot.click()
+    choose(explorer, "person", "everyone")
+    assert explorer._said.value == ""
+    explorer.save_plot.click()
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".png", ".png"]
+    assert all(path.read_bytes()[:4] == b"\x89PNG" for path in tmp_path.glob("*.png"))
+
+
+def test_two_people_of_one_name_have_two_files(explorer: p2p.Explorer, tmp_path: Path) -> None:
+    """Letters that a file name cannot keep do not make one person overwrite another."""
+    for label in ("Sam (…3)", "Sam (…41)"):
+        choose(explorer, "person", label)
+        explorer.save_csv.click()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_what_cannot_be_saved_is_said(tmp_path: Path) -> None:
+    """A folder that is not there is one sentence in the form, not a traceback that nobody sees."""
+    explorer = p2p.Explorer(history(ROWS), folder=tmp_path / "nowhere")
+    explorer.save_csv.click()
+    assert 'role="alert"' in explorer._said.value
+    assert "there is no such file or folder" in explorer._said.value
+
+
+def test_a_period_that_ends_first_is_said(explorer: p2p.Explorer) -> None:
+    """It shows nothing, and says why; with the period mended the sentence goes."""
+    explorer.first_day.value = date(2024, 5, 1)
+    explorer.last_day.value = date(2024, 4, 1)
+    assert shown(explorer) == []
+    assert "ends before it begins" in explorer._said.value
+    explorer.first_day.value = None
+    assert explorer._said.value == ""
+
+
+def test_unusable_settings_are_told(tmp_path: Path) -> None:
+    """A zone that is none, and a moment that is none."""
+    with pytest.raises(ConfigurationError, match="tz is a zone name"):
+        p2p.Explorer(history(ROWS), tz="Mars")
+    with pytest.raises(ConfigurationError, match="as_of is"):
+        p2p.Explorer(history(ROWS), as_of="soon")
+
+
+def test_a_long_table_shows_its_first_rows(tmp_path: Path) -> None:
+    """A hundred, and says of how many; the file has all."""
+    people = [payment(number, "2024-01-01T00:00:00Z", str(number), f"Person {number}", -1) for number in range(120)]
+    explorer = p2p.Explorer(history(people), folder=tmp_path)
+    assert explorer._table.value.count("<tr>") == 101
+    assert "the first 100 of 120 rows" in explorer._table.value
+    assert len(explorer.table) == 120
+
+
+def test_it_opens_no_figure(explorer: p2p.Explorer) -> None:
+    """Plots are drawn without pyplot, so that a hundred clicks leave no figure behind."""
+    import matplotlib.pyplot as plt
+
+    before = plt.get_fignums()
+    choose(explorer, "analysis", "Month by month")
+    explorer.save_plot.click()
+    assert plt.get_fignums() == before
+
+
+def test_privacy_mode_is_said(tmp_path: Path) -> None:
+    """A history under pseudonyms shows those alone, and its plot says that it is one."""
+    masked = history(ROWS, username="rosa").masked(key=b"k" * 32)
+    explorer = p2p.Explorer(masked, folder=tmp_path)
+    shown = repr(explorer) + explorer._table.value + str(explorer.person.options)
+    assert "ann@example.com" not in shown
+    assert "Rosa" not in shown
+    assert explorer._picture("svg") == picture("spend_by_friend", explorer.table, "svg", private=True)
+    assert explorer._picture("svg") != picture("spend_by_friend", explorer.table, "svg")
