@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import secrets
-import time
 from datetime import UTC, date, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
@@ -13,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from p2p_analytics.errors import ArchiveError
-from p2p_analytics.files import atomic_file
+from p2p_analytics.files import atomic_file, exclusive
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of, type_of_name
 from p2p_analytics.records import Me
@@ -33,7 +31,6 @@ SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
     "problems": schema.PROBLEMS,
 }
 LOCK_WAIT_SECONDS: Final = 10.0
-_LOCK_LOOK_SECONDS: Final = 0.05
 _FORMAT: Final = 1
 _MANIFEST: Final = "manifest.json"
 _LOCK: Final = "lock"
@@ -237,27 +234,17 @@ class Store:
         ArchiveError
             Another process held it for ``LOCK_WAIT_SECONDS``, or the folder cannot be written.
         """
-        import fcntl
-
-        try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self.folder.chmod(0o700)
-            descriptor = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        except OSError as error:
-            raise self._unusable(error) from None
-        with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(descriptor, 0o600)
-            deadline = time.monotonic() + LOCK_WAIT_SECONDS
-            while True:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if time.monotonic() >= deadline:
-                        raise ArchiveError(
-                            f"Another process is writing to {self.folder}: try again when it has ended."
-                        ) from None
-                    time.sleep(_LOCK_LOOK_SECONDS)
+        with contextlib.ExitStack() as stack:
+            try:
+                self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self.folder.chmod(0o700)
+                stack.enter_context(exclusive(self.folder / _LOCK, seconds=LOCK_WAIT_SECONDS))
+            except BlockingIOError:
+                raise ArchiveError(
+                    f"Another process is writing to {self.folder}: try again when it has ended."
+                ) from None
+            except OSError as error:
+                raise self._unusable(error) from None
             yield
 
     def _bytes(self, entry: Entry) -> bytes:
