@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.errors import ConfigurationError
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _SPARK_ZONE: Final = "spark.sql.session.timeZone"
+_SPARK_PATTERN: Final = re.compile(r"[\\*?\[\]{}]")  # what makes a path a pattern there
 
 
 def scan(paths: Sequence[str], columns: Sequence[str], engine: str) -> object:
@@ -43,12 +45,15 @@ def _spark(paths: list[str], columns: list[str]) -> Any:  # noqa: ANN401 - pyspa
 
     session = SparkSession.getActiveSession()
     if session is None:
-        session = SparkSession.builder.appName("p2p_analytics").config(_SPARK_ZONE, "UTC").getOrCreate()
+        builder = SparkSession.builder.master("local[*]").appName("p2p_analytics").config(_SPARK_ZONE, "UTC")
+        for setting in ("spark.driver.host", "spark.driver.bindAddress"):  # or others could reach it
+            builder = builder.config(setting, "127.0.0.1")
+        session = builder.config("spark.ui.enabled", "false").getOrCreate()
     if session.conf.get(_SPARK_ZONE) not in {"UTC", "Etc/UTC"}:
         raise ConfigurationError(
             f'The Spark session works in another zone, which moves months: spark.conf.set("{_SPARK_ZONE}", "UTC").'
         )
-    return session.read.parquet(*map(glob.escape, paths)).select(*columns)
+    return session.read.parquet(*(_SPARK_PATTERN.sub(r"\\\g<0>", path) for path in paths)).select(*columns)
 
 
 _ENGINES: Final[Mapping[str, Callable[[list[str], list[str]], object]]] = {

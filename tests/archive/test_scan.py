@@ -60,16 +60,17 @@ def test_duckdb(archive) -> None:
 
 
 def test_spark(archive) -> None:
-    """A DataFrame with the columns of PAYMENTS; needs pyspark and Java."""
-    pyspark = pytest.importorskip("pyspark")
+    """A DataFrame with the columns of PAYMENTS, whose session works in UTC; needs pyspark and Java."""
+    pytest.importorskip("pyspark")
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java")
-    builder = pyspark.sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-    session = builder.config("spark.driver.memory", "512m").config("spark.sql.session.timeZone", "UTC").getOrCreate()
+    scan = archive.scan("spark")
+    session = scan.sparkSession
     try:
-        scan = archive.scan("spark")
         assert scan.columns == list(PAYMENTS)
         assert sorted_rows(scan.toArrow().to_pandas()) == sorted_rows(archive.history().payments)
+        month = scan.filter("payment_id = '0'").selectExpr("month(date_created) AS month")
+        assert month.toArrow().to_pylist() == [{"month": 3}]
         session.conf.set("spark.sql.session.timeZone", "America/New_York")
         with pytest.raises(ConfigurationError, match="another zone"):
             archive.scan("spark")
