@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 FETCHED_AT: Final = "fetched_at"
 SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -120,17 +121,9 @@ class Store:
 
     def read(self, entry: Entry, *, columns: list[str] | None = None, compact: bool = False) -> pa.Table:
         """Return a file's rows, after a look at each byte; compact gives texts that repeat as dictionaries."""
-        import pyarrow.parquet
-
-        kind = entry.name.partition("-")[0]
+        kind = _kind(entry)
         repeated = [name for name, dtype in SCHEMAS[kind].items() if dtype == schema.TEXT and name not in _OWN_TEXTS]
-        try:
-            file = pyarrow.parquet.ParquetFile(
-                pyarrow.BufferReader(self._bytes(entry)), read_dictionary=repeated if compact else None
-            )
-            return file.read(columns=columns or list(SCHEMAS[kind]))
-        except pyarrow.ArrowInvalid:
-            raise BrokenFileError(self.folder / entry.name, "it is no table of an archive") from None
+        return self._opened(entry, repeated if compact else None).read(columns=columns or list(SCHEMAS[kind]))
 
     def frame(self, entry: Entry) -> pd.DataFrame:
         """Return a file's rows as a frame."""
@@ -142,9 +135,9 @@ class Store:
             raise self._another_account()
 
     def sound(self, entry: Entry) -> bool:
-        """Tell whether a file is there and is, to the byte, what was written."""
+        """Tell whether a file is there, is to the byte what was written, and has the columns of today."""
         try:
-            self._bytes(entry)
+            self._opened(entry)
         except BrokenFileError:
             return False
         return True
@@ -247,7 +240,9 @@ class Store:
                 raise self._unusable(error) from None
             yield
 
-    def _bytes(self, entry: Entry) -> bytes:
+    def _opened(self, entry: Entry, repeated: list[str] | None = None) -> pq.ParquetFile:
+        import pyarrow.parquet
+
         path = self.folder / entry.name
         try:
             body = path.read_bytes()
@@ -257,7 +252,10 @@ class Store:
             raise self._unusable(error) from None
         if sha256(body).hexdigest() != entry.sha256:
             raise BrokenFileError(path, "it is not what was written")
-        return body
+        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(body), read_dictionary=repeated)
+        if not set(file.schema_arrow.names) >= SCHEMAS[_kind(entry)].keys():
+            raise BrokenFileError(path, "an earlier version wrote it, with fewer columns")
+        return file
 
     def _another_account(self) -> ArchiveError:
         return ArchiveError(f"{self.folder} holds the history of another account: name another folder.")
@@ -271,6 +269,10 @@ class _Format(msgspec.Struct):
     """The part of a manifest that tells whether the rest can be read."""
 
     format: int
+
+
+def _kind(entry: Entry) -> str:
+    return entry.name.partition("-")[0]
 
 
 def pending_ids(payments: pa.Table) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import itertools
 import os
 import stat
 import subprocess
@@ -15,7 +17,8 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.archive import _merge, _store
-from p2p_analytics.errors import ArchiveError, SchemaError
+from p2p_analytics.errors import ArchiveError, ConfigurationError, SchemaError
+from p2p_analytics.frames.schema import PAYMENTS
 
 NOON = datetime(2024, 6, 1, 12, tzinfo=UTC)  # when `history_of` fetches, unless it is told
 HOUR = timedelta(hours=1)
@@ -161,7 +164,7 @@ def test_privacy_mode_masks_what_is_read(tmp_path, history_of, payment, monkeypa
     assert archive.history().me.user.display_name == "Ada"
     monkeypatch.setenv("P2P_PRIVACY", "1")
     assert archive.history().me.user.display_name != "Ada"
-    with pytest.raises(p2p.errors.ConfigurationError, match="privacy mode"):
+    with pytest.raises(ConfigurationError, match="privacy mode"):
         archive.scan("polars")
 
 
@@ -243,6 +246,40 @@ def test_one_flipped_bit_is_seen(tmp_path, history_of, payment) -> None:
     file.write_bytes(body)
     with pytest.raises(ArchiveError, match="not what was written"):
         archive.history()
+
+
+def test_a_file_with_fewer_columns_is_loaded_anew(tmp_path, history_of, payment, monkeypatch) -> None:
+    """What an earlier version wrote is no table with holes in it."""
+    columns = {kind: dict(names) for kind, names in _store.SCHEMAS.items()}
+    del columns["payments"]["settle_us"]
+    archive = p2p.open_archive(tmp_path)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(_store, "SCHEMAS", columns)
+        earlier.delitem(PAYMENTS, "settle_us")
+        archive.merge(history_of(payment(1)))
+    with pytest.raises(ArchiveError, match="fewer columns"):
+        archive.history()
+    assert not archive._store.sound(archive._store.manifest().payments[0])
+
+
+def test_a_full_disk_leaves_the_archive_as_it_was(tmp_path, history_of, payment, monkeypatch) -> None:
+    """Wherever that is before the manifest changes: one sentence, the old state, and the next merge goes through."""
+    archive = p2p.open_archive(tmp_path)
+    archive.merge(history_of(payment(1)))
+    before = archive.history()
+    for step in range(3):
+        calls = itertools.count()
+
+        def full(_descriptor: int, calls=calls, step=step) -> None:
+            if next(calls) >= step:
+                raise OSError(errno.ENOSPC, "No space left on device")
+
+        with monkeypatch.context() as disk:
+            disk.setattr(os, "fsync", full)
+            with pytest.raises(ConfigurationError, match="no space left on device"):
+                archive.merge(history_of(payment(2)))
+        assert_same(archive.history(), before)
+    assert archive.merge(history_of(payment(2))).added == 1
 
 
 def test_an_archive_of_a_later_version_is_left_alone(tmp_path, history_of, payment) -> None:
