@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
+
+from starlette.exceptions import HTTPException
 
 from p2p_analytics.sandbox import rules
 from p2p_analytics.sandbox.errors import RefusalError
 from p2p_analytics.sandbox.gate import header
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from starlette.requests import Request
 
     from p2p_analytics.sandbox.steering import Steering
@@ -25,14 +30,20 @@ class Entrance:
 
     def caller(self, request: Request, parameters: rules.Parameters, scope: Scope) -> Caller:
         """Return whose token a request carries, which must permit the scope."""
-        try:
+        with self.nobody_yet(request):
             caller = self._tokens.caller(rules.bearer(parameters, header(request.scope, b"authorization")))
-        except RefusalError:
-            self.count_address(request)
-            raise
         self._steering.limit.take((caller.user_id, caller.client_id))
         caller.needs(scope)
         return caller
+
+    @contextlib.contextmanager
+    def nobody_yet(self, request: Request) -> Iterator[None]:
+        """Count a request for its address where this block refuses it: whose it is will not be known."""
+        try:
+            yield
+        except (RefusalError, HTTPException):  # the framework's own, of a broken multipart body
+            self.count_address(request)
+            raise
 
     def count_address(self, request: Request) -> None:
         """Count a request for the address that it comes from."""

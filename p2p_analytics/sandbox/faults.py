@@ -100,7 +100,7 @@ def _script(spec: str) -> list[Kind]:
         match = _STEP.fullmatch(word)
         if match is None:
             raise SettingError(
-                f"{word[:40]!r} is no step of a fault script: write names such as ok*3 503 reset, with blanks between."
+                f"{word[:20]!r} is no step of a fault script: write names such as ok*3 503 reset, with blanks between."
             )
         steps += [_kind(match[1])] * min(int(match[2] or 1), LONGEST_SCRIPT + 1)
         if len(steps) > LONGEST_SCRIPT:
@@ -113,7 +113,7 @@ def _rates(spec: str) -> list[tuple[Kind, float]]:
     for part in spec.split(","):
         match = _RATE.fullmatch(part.strip())
         if match is None:
-            raise SettingError(f"{part.strip()[:40]!r} is no rate of a fault: write rates such as 503:0.1,reset:0.05.")
+            raise SettingError(f"{part.strip()[:20]!r} is no rate of a fault: write rates such as 503:0.1,reset:0.05.")
         kind = _kind(match[1])
         if kind in rates:
             raise SettingError(f"The fault {kind} has two rates; give it one.")
@@ -127,7 +127,7 @@ def _kind(name: str) -> Kind:
     try:
         return Kind(name)
     except ValueError:
-        raise SettingError(f"There is no fault {name[:40]!r}; there are {', '.join(Kind)}.") from None
+        raise SettingError(f"There is no fault {name[:20]!r}; there are {', '.join(Kind)}.") from None
 
 
 async def meet(  # noqa: PLR0913 - three of them are ASGI's

@@ -48,6 +48,12 @@ class Protocol(H11Protocol):
         super().data_received(data)
         self._watch()
 
+    def on_response_complete(self) -> None:
+        """Go on with what came meanwhile, which may be the first part of another request."""
+        super().on_response_complete()
+        if self.conn.their_state is h11.SEND_BODY:
+            self._watch()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
         self._unwatch()
@@ -73,8 +79,9 @@ def close(scope: Scope) -> None:
 def reset(scope: Scope) -> None:
     """End the connection of a request with an RST."""
     transport = _transport(scope)
-    transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
-    transport.abort()
+    if not transport.is_closing():  # the client may have gone first
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        transport.abort()
 
 
 def _transport(scope: Scope) -> asyncio.Transport:

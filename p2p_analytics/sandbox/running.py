@@ -52,6 +52,7 @@ def running(application: ASGIApp, listener: socket.socket) -> Iterator[asyncio.A
     config = uvicorn.Config(
         application,
         http=Protocol,  # on h11, which bounds the size of headers
+        proxy_headers=False,  # or whoever asks could name the address that they are counted by
         access_log=False,
         log_config=None,
         lifespan="off",

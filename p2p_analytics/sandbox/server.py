@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
-from p2p_analytics.sandbox import browser, ledger, registration, town
+from p2p_analytics.sandbox import browser, ledger, registration, rules, town
 from p2p_analytics.sandbox import people as known_people
 from p2p_analytics.sandbox.crafted import PaymentDraft, as_row
 from p2p_analytics.sandbox.errors import SettingError, UnknownPersonError
@@ -55,7 +55,7 @@ class SandboxServer(Steerable):
     Parameters
     ----------
     seed : int
-        The same seed gives the same town, to the byte.
+        The same seed gives the same town, to the byte; from 0 to 2**63 - 1.
     people, years : int, optional
         How many people, and how many years of history before `now`; 12 and 4 where not given.
     port : int
@@ -86,8 +86,8 @@ class SandboxServer(Steerable):
     base_url : str
         ``http://127.0.0.1:PORT/v1``, from `__enter__` on.
     requests : list of (method, path with query)
-        Each request but those of pages and control routes, the access token left out, and *** for whatever else
-        could be one; a long-running server forgets the oldest.
+        Each request but those of pages, token exchanges and control routes, the access token left out, and *** for
+        whatever else could be one; a long-running server forgets the oldest.
     store : Store
         The database, for tests that fill it themselves.
     test_user : Resident
@@ -377,9 +377,11 @@ class SandboxServer(Steerable):
         plan = self._plan()._replace(seed=seed)
         built = plan.build()
         with self._gate.turnstile.alone(self._loop):
-            plan.move_in(store, built, anew=True)
+            with store.writing():  # the town and the tables of its applications, or neither
+                plan.move_in(store, built, anew=True)
+                registry = _registry(store)
             self.seed = seed
-            self._tokens = Tokens(_registry(store), self._clock)
+            self._tokens = Tokens(registry, self._clock)
             self._gate.app = self._application().app  # anew, with whatever it keeps in memory
             self._steering.begin_anew(seed)
             self.requests.clear()
@@ -443,7 +445,7 @@ class SandboxServer(Steerable):
 
     def _user_id(self, user: str) -> int:
         person = self.store.person_named(user)
-        if person is None and user.isascii() and user.isdigit() and int(user) < 2**63:
+        if person is None and rules.ID.fullmatch(user):
             person = self.store.person(int(user))
         if person is None:
             raise self._unknown(user)
@@ -452,7 +454,7 @@ class SandboxServer(Steerable):
     def _unknown(self, user: str) -> UnknownPersonError:
         names = [one.username for one in self.people]
         some = ", ".join(names[:_NAMES_TOLD]) + (", ..." if len(names) > _NAMES_TOLD else "")
-        return UnknownPersonError(f"Nobody in this town has the username {user[:40]!r}; those who live here: {some}.")
+        return UnknownPersonError(f"Nobody in this town has the username {user[:20]!r}; those who live here: {some}.")
 
 
 _DEMO: Final = Registration(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 NOW: Final = datetime(2025, 6, 30, 18, tzinfo=UTC)
 SEED: Final = 7
+LARGEST_SEED: Final = 2**63 - 1
 PEOPLE: Final = 12
 YEARS: Final = 4
 FEWEST_PEOPLE, MOST_PEOPLE = 3, 2_000
@@ -49,6 +50,8 @@ def build(seed: int = SEED, *, people: int = PEOPLE, years: int = YEARS, now: da
     SettingError
         A number is out of its range, or `now` has no zone.
     """
+    if not 0 <= seed <= LARGEST_SEED:
+        raise SettingError(f"A town's seed is a whole number from 0 to {LARGEST_SEED}.")
     if not FEWEST_PEOPLE <= people <= MOST_PEOPLE:
         raise SettingError(f"A town has {FEWEST_PEOPLE} to {MOST_PEOPLE} people, not {people}.")
     if not 1 <= years <= MOST_YEARS:

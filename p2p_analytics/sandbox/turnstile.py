@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+from concurrent.futures import CancelledError, Future
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.sandbox.errors import SettingError
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
 _LONGEST_WAIT: Final = 30.0
+_BUSY: Final = "The sandbox is stopping or busy, so nothing was changed; try again."
 
 
 class Turnstile:
@@ -20,6 +22,7 @@ class Turnstile:
 
     def __init__(self) -> None:
         self._inside = 0
+        self._held = 0
         self._empty = asyncio.Event()
         self._open = asyncio.Event()
         self._empty.set()
@@ -50,17 +53,30 @@ class Turnstile:
             The loop stands still, or a request does not end.
         """
         with self._one_at_a_time:
-            cleared = asyncio.run_coroutine_threadsafe(self._clear(), loop)
+            if loop.is_closed():
+                raise SettingError(_BUSY)
+            empty: Future[None] = Future()
+            holding = asyncio.run_coroutine_threadsafe(self._hold(empty), loop)
             try:
-                cleared.result(_LONGEST_WAIT)
+                empty.result(_LONGEST_WAIT)
+            except (TimeoutError, CancelledError):
+                holding.cancel()
+                raise SettingError(_BUSY) from None
+            try:
                 yield
-            except TimeoutError:
-                cleared.cancel()
-                raise SettingError("The sandbox is stopping or busy, so nothing was changed; try again.") from None
             finally:
-                with contextlib.suppress(RuntimeError):  # the sandbox has stopped meanwhile
-                    loop.call_soon_threadsafe(self._open.set)
+                holding.cancel()
 
-    async def _clear(self) -> None:
+    async def _hold(self, empty: Future[None]) -> None:
+        """Let nobody in until this is cancelled, and tell when nobody is inside."""
+        self._held += 1  # who gave up while the loop stood still holds it too, for a moment
         self._open.clear()
-        await self._empty.wait()
+        try:
+            await self._empty.wait()
+            empty.set_result(None)
+            await asyncio.Event().wait()
+        finally:
+            empty.cancel()
+            self._held -= 1
+            if not self._held:
+                self._open.set()

@@ -52,7 +52,8 @@ class Writing:
         return _answer(wire.payment(done.payment, done.people, done.refund))
 
     async def _enter(self, request: Request) -> tuple[Caller, rules.Parameters]:
-        parameters = await bodies.parameters(request)
+        with self._entrance.nobody_yet(request):
+            parameters = await bodies.parameters(request)
         return self._entrance.caller(request, parameters, Scope.PAYMENTS), parameters
 
 
@@ -75,7 +76,10 @@ class Together:
             while mine.outcome is None:  # nobody has taken it along
                 batch = self._waiting[:_MOST_AT_ONCE]
                 del self._waiting[:_MOST_AT_ONCE]
-                await run_in_threadpool(self._carry_out, batch)
+                try:
+                    await run_in_threadpool(self._carry_out, batch)
+                finally:  # cancelled before it began, it would have lost the others' writes
+                    self._waiting[:0] = [one for one in batch if one.outcome is None and one is not mine]
         if isinstance(mine.outcome, Exception):
             raise mine.outcome
         return mine.outcome

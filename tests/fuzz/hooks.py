@@ -5,10 +5,13 @@ It is loaded by the program `schemathesis`, not by the tests.
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import schemathesis
+from jsonschema import Draft202012Validator
 from schemathesis.core.failures import AcceptedNegativeData
 from schemathesis.openapi.checks import RejectedPositiveData
 
@@ -29,6 +32,32 @@ def error_envelope(ctx: Any, response: Any, case: Any) -> None:
     assert isinstance(message, str), "The message is text."
     assert message.endswith("."), "The message is a sentence."
     assert type(code) in (str, int), "The code is text or a number."
+
+
+@schemathesis.check
+def accepted_query(ctx: Any, response: Any, case: Any) -> None:
+    """Each parameter in the query of what is accepted has at most one value, and that is as described.
+
+    The program's own check passes over a bad value beside a good one, and the token is a good one in every query.
+    """
+    if response.status_code >= 400:
+        return
+    sent = parse_qsl(urlsplit(response.request.url).query)
+    for parameter in case.operation.definition.raw.get("parameters", ()):
+        name, schema = parameter["name"], parameter["schema"]
+        values = [value.strip() for key, value in sent if key == name and value.strip()]
+        assert len(values) <= 1, f"{name} is given more than once and accepted."
+        for value in values:
+            assert Draft202012Validator(schema).is_valid(read(value, schema["type"])), f"{name} is bad and accepted."
+
+
+def read(text: str, kind: str) -> object:
+    """Return what the text of a query says to whoever expects this type."""
+    if kind == "array":
+        return [word.strip() for word in text.split(",") if word.strip()]
+    if kind == "integer":
+        return int(text) if re.fullmatch("[+-]?[0-9]+", text) else text
+    return text
 
 
 @schemathesis.hook

@@ -1,7 +1,7 @@
 """Requests that schemathesis makes up from the service's own description, sent to a sandbox over HTTP.
 
 Every case is judged by its checks (no 5xx; statuses, kinds, headers and schemas of answers as described; good requests
-taken, bad ones and those without a token refused; methods) and by `error_envelope` in `hooks.py`.
+taken, bad ones and those without a token refused; methods) and by `error_envelope` and `accepted_query` in `hooks.py`.
 """
 
 from __future__ import annotations
@@ -164,3 +164,12 @@ def test_mistakes_are_found(fuzz: Callable[..., Run], monkeypatch: pytest.Monkey
         assert found in report
     assert report.startswith("P2P_SEED=7 ")
     assert "access_token=%5BFiltered%5D" in report
+
+
+def test_a_bad_query_that_is_accepted_is_found(fuzz: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A parameter of which every value is taken is told, though each request has good ones beside it."""
+    monkeypatch.setattr(rules, "page_size", lambda _parameters: 20)
+    with SandboxServer(people=6, years=1) as server:
+        run = fuzz(server, 7, 1, EVERY, "--phases", "coverage", "--include-operation-id", "get_payments")
+    assert not run.succeeded
+    assert "limit is bad and accepted." in run.report()

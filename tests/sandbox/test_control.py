@@ -178,7 +178,10 @@ def test_another_host_is_refused(control: Callable[..., requests.Response], refu
         ("latency", {"json": {"seconds": 61}}, 400),
         ("rate-limit", {"json": {"requests": 5}}, 400),
         ("rate-limit", {"json": {"requests": 0, "seconds": 1}}, 400),
+        ("deposit", {"json": {"user": "9" * 5_000, "cents": 1}}, 400),
         ("reset", {"json": {"seed": "8"}}, 400),
+        ("reset", {"json": {"seed": -1}}, 400),
+        ("reset", {"json": {"seed": 2**63}}, 400),
         ("reset", {"data": b"x" * 70_000, "headers": HEADER}, 413),
     ],
 )
@@ -204,10 +207,13 @@ def test_no_secret_is_told(own: SandboxServer, control: Callable[..., requests.R
     for secret in secrets:
         requests.get(f"{own.base_url}/me", params={"access_token": secret, "limit": secret}, timeout=5)
     told = [control("GET", name).text for name in GETS]
-    told += [control("POST", "advance", {"days": 0}).text, control("POST", "faults", {"faults": secrets[0]}).text]
+    told.append(control("POST", "advance", {"days": 0}).text)
+    for secret in secrets:  # in the wrong place
+        told += [control("POST", "faults", {"faults": spec}).text for spec in (secret, f"{secret}:1")]
+        told.append(control("POST", "deposit", {"user": secret, "cents": 1}).text)
+    assert [json.loads(text)["error"]["code"] for text in told[3:]] == ["400"] * 15
     assert all(len(secret) >= 30 for secret in secrets)
-    assert [secret for secret in secrets if secret in "".join(told[:3])] == []
-    assert json.loads(told[3])["error"]["code"] == "400"
+    assert [secret for secret in secrets if secret[:25] in "".join(told)] == []
 
 
 def test_other_addresses_beside_them(control: Callable[..., requests.Response], refusal: Any) -> None:

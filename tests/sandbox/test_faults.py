@@ -5,6 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import struct
+import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
@@ -260,6 +262,25 @@ def test_no_fault_is_an_error_of_the_sandbox(
     for kind in Kind:
         own.faults = kind
         pay(own)
+    assert [record.getMessage() for record in caplog.records if record.name.startswith(("uvicorn", "asyncio"))] == []
+
+
+@pytest.mark.parametrize("kind", ["lost", "cut", "cut-reset", "drip"])
+def test_a_client_that_went_first(own: SandboxServer, caplog: pytest.LogCaptureFixture, kind: str) -> None:
+    """Where nobody is there any more to meet a fault, what was asked is done all the same, and nothing is logged."""
+    token, before = own.token(own.viewer, "make_payments"), own.state()["counts"]["payments"]
+    body = urlencode({"access_token": token, "email": "gone@example.net", "amount": "-1", "note": "x"})
+    own.faults = kind
+    connection = http.client.HTTPConnection(urlsplit(own.base_url).netloc, timeout=5)
+    with own.store.writing():
+        connection.request("POST", "/v1/payments", body, FORM)
+        while own._steering.faults.to_come:
+            time.sleep(0.01)
+        connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()
+        requests.get(f"{own.base_url}/account/sign-in", timeout=5)  # by then the server has seen the end
+    assert pay(own)[0] == 200  # behind the other in the queue of writes
+    assert own.state()["counts"]["payments"] == before + 2
     assert [record.getMessage() for record in caplog.records if record.name.startswith(("uvicorn", "asyncio"))] == []
 
 

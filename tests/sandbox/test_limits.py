@@ -96,6 +96,21 @@ def test_without_a_token_the_address_counts(ask: Asking, own: SandboxServer, ref
     assert ask(on=own).get("/me").status_code == 200
 
 
+def test_an_address_is_the_connections(own: SandboxServer) -> None:
+    """Whoever says in a header that they forward a request of another address is counted by their own."""
+    said = [{"X-Forwarded-For": f"192.0.2.{number}"} for number in range(3)]
+    assert [requests.get(f"{own.base_url}/me", headers=one, timeout=5).status_code for one in said] == [401, 401, 429]
+
+
+@pytest.mark.parametrize("kind", ["application/json", "multipart/form-data; boundary=x"])
+def test_a_body_that_cannot_be_read_counts(own: SandboxServer, refusal: Callable[..., Any], kind: str) -> None:
+    """A write whose parameters, the token among them, cannot be read is counted for its address."""
+    query, headers = {"access_token": own.token(own.viewer, "make_payments")}, {"Content-Type": kind}
+    address = f"{own.base_url}/payments"
+    answers = [requests.post(address, params=query, headers=headers, data=b"{", timeout=5) for _ in range(3)]
+    assert [refusal(one) for one in answers] == [(400, "400"), (400, "400"), REFUSED]
+
+
 def test_a_refused_write_is_not_carried_out(ask: Asking, own: SandboxServer) -> None:
     """Above the limit no payment is made."""
     me = ask(own.viewer, "make_payments", on=own)

@@ -46,6 +46,17 @@ def test_an_unfinished_request_ends(own: SandboxServer, begun: bytes) -> None:
             assert connection.recv(100) == b""
 
 
+def test_an_unfinished_request_behind_another_ends(own: SandboxServer) -> None:
+    """Half a request that came together with a whole one buys no time either: one answer, and then the end."""
+    with connect(own) as connection:
+        connection.sendall(b"GET /v1/me HTTP/1.1\r\nHost: localhost\r\n\r\n" + HEAD + b'{"note"')
+        received = b""
+        with contextlib.suppress(ConnectionResetError):
+            while part := connection.recv(1_000):
+                received += part
+        assert received.count(b"HTTP/1.1 ") == 1
+
+
 def test_drops_do_not_keep_a_connection(own: SandboxServer) -> None:
     """Each further byte buys no time: a head that trickles is cut off all the same, and so are fifty at once."""
     connections = [connect(own) for _ in range(50)]

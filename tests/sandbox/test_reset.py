@@ -16,7 +16,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import requests
 
-from p2p_analytics.sandbox import SandboxServer, SettingError
+from p2p_analytics.sandbox import SandboxServer, SettingError, town, turnstile
+from p2p_analytics.sandbox.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,13 +129,18 @@ def test_the_books_stay_append_only() -> None:
         assert own.audit() == []
 
 
-def test_a_town_that_cannot_be_leaves_the_old_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the new town cannot be made, the old one stays whole and is served."""
+@pytest.mark.parametrize("part", ["plan.town.build", "ledger.open_books", "server._registry"])
+def test_a_town_that_cannot_be_leaves_the_old_one(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
+    """Where the new town cannot be made, or not all of it be stored, the old one stays whole and is served."""
+
+    def impossible(*_: object, **__: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
     with SandboxServer(people=3, years=1) as own:
         use(own)
         before = content(own)
-        monkeypatch.setattr("p2p_analytics.sandbox.plan.Plan.build", lambda _plan: None)
-        with pytest.raises(AttributeError):
+        monkeypatch.setattr(f"p2p_analytics.sandbox.{part}", impossible)
+        with pytest.raises(sqlite3.OperationalError, match="full"):
             own.reset(8)
         assert content(own) == before
         assert own.seed == 7
@@ -142,6 +148,64 @@ def test_a_town_that_cannot_be_leaves_the_old_one(monkeypatch: pytest.MonkeyPatc
         assert requests.get(f"{own.base_url}/me", params={"access_token": token}, timeout=5).status_code == 200
     with pytest.raises(SettingError, match="not running"):
         own.reset()
+
+
+def test_a_reset_that_gives_up_lets_requests_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the event loop stands still, or a request does not end, it says so, and later all is as before."""
+    monkeypatch.setattr(turnstile, "_LONGEST_WAIT", 0.05)
+    with SandboxServer(people=3, years=1) as own:
+        moved = threading.Event()
+        own._loop.call_soon_threadsafe(moved.wait, 10)
+        for _ in range(2):
+            with pytest.raises(SettingError, match="busy"):
+                own.reset()
+        moved.set()
+        assert requests.get(f"{own.base_url}/me", timeout=5).status_code == 401
+        form = {"access_token": own.token(own.viewer, "make_payments"), "email": "a@example.net", "amount": "-1"}
+        statuses: list[int] = []
+        posting = threading.Thread(
+            target=lambda: statuses.append(
+                requests.post(f"{own.base_url}/payments", data={**form, "note": "x"}, timeout=5).status_code
+            )
+        )
+        with own.store.writing():
+            posting.start()
+            while not own._gate.turnstile._inside:
+                time.sleep(0.001)
+            with pytest.raises(SettingError, match="busy"):
+                own.reset()
+            assert requests.get(f"{own.base_url}/me", timeout=5).status_code == 401
+        posting.join(5)
+        assert statuses == [200]
+        monkeypatch.undo()
+        own.reset()
+        assert requests.get(f"{own.base_url}/me", timeout=5).status_code == 401
+
+
+def test_a_reset_that_comes_too_late_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the sandbox is stopped while the new town is planned, nothing is changed, in one sentence."""
+    built, stopped = threading.Event(), threading.Event()
+    caught: list[BaseException] = []
+
+    def build(plan: Plan) -> object:
+        built.set()
+        stopped.wait(10)
+        return town.build(plan.seed, people=3, years=1)
+
+    def reset() -> None:
+        try:
+            own.reset()
+        except SettingError as error:
+            caught.append(error)
+
+    with SandboxServer(people=3, years=1) as own:
+        monkeypatch.setattr(Plan, "build", build)
+        resetting = threading.Thread(target=reset)
+        resetting.start()
+        built.wait(10)
+    stopped.set()
+    resetting.join(10)
+    assert [str(error) for error in caught] == ["The sandbox is stopping or busy, so nothing was changed; try again."]
 
 
 def page_of(server: SandboxServer, token: str, session: requests.Session) -> tuple[int, Any]:
@@ -192,6 +256,21 @@ def test_a_request_sees_one_town_or_the_other() -> None:
         while_resetting(own, read)
     assert all(fits for fits, _ in found)
     assert {status for _, status in found} == {200, 401}
+
+
+def test_the_state_is_of_one_town_or_the_other() -> None:
+    """While resets go on, the state is told in Python and over HTTP, of a whole town each time."""
+    with SandboxServer(7, people=6, years=1) as own:
+        told: list[tuple[int, int]] = []
+
+        def look(session: requests.Session) -> None:
+            address, header = own.base_url.replace("/v1", "/sandbox/state"), {"X-Sandbox-Control": "1"}
+            for state in (own.state(), session.get(address, headers=header, timeout=10).json()):
+                told.append((state["counts"]["users"], state["counts"]["applications"]))
+                assert state["audit"] == []
+
+        while_resetting(own, look)
+    assert set(told) == {(7, 1)}
 
 
 def test_a_write_is_of_one_town_or_the_other() -> None:

@@ -96,6 +96,24 @@ def test_each_fails_by_itself(store: Store, commits: list[str]) -> None:
     assert ledger.audit(store.connection) == []
 
 
+def test_whoever_is_cancelled_takes_nobody_along(store: Store) -> None:
+    """Where a request is cancelled that was about to carry out the writes of others too, these are carried out."""
+
+    async def run() -> list[Any]:
+        together = Together(store)
+        first, second, third = (asyncio.create_task(together.write(pay(store, 100))) for _ in range(3))
+        await first
+        second.cancel()
+        async with asyncio.timeout(10):
+            return await asyncio.gather(second, third, return_exceptions=True)
+
+    second, third = asyncio.run(run())
+    assert isinstance(second, asyncio.CancelledError)
+    assert third.payment.status == "settled"
+    assert holds(store) == [800, 1_200]
+    assert ledger.audit(store.connection) == []
+
+
 def test_what_is_not_on_the_disk_is_not_answered(store: Store) -> None:
     """Where the commit itself fails, each of the writes has failed and none of them is stored."""
 
