@@ -186,7 +186,8 @@ def load_changes(
     """Load what may have changed: new payments, those that are pending, and those that were and are no more.
 
     Only a pending payment changes (document: "States and transitions"). One that was pending and is not in the
-    list of the pending ones is asked for by its id; where it cannot be found, ``problems`` tells it.
+    list of the pending ones is asked for by its id; where it cannot be found, ``problems`` tells it. A payment that
+    shows more than an hour later than it is dated is not looked for.
 
     Parameters
     ----------
