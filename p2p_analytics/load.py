@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from p2p_analytics import records, settings
-from p2p_analytics.errors import ConfigurationError, NotFoundError, RecordError
+from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.build import friends_frame, payments_frame, problems_frame
 from p2p_analytics.privacy import Mask
 from p2p_analytics.records import Page, Problem
-from p2p_analytics.vocabulary import Action, Status
+from p2p_analytics.vocabulary import Action
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 
     from p2p_analytics.client import Client
     from p2p_analytics.records import Me, Payment, User
-
-_LATE: Final = timedelta(hours=1)  # a payment may show this much later than it is dated
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,92 +147,11 @@ def load_history(  # noqa: PLR0913 - each is one wish of the caller
     mask = Mask() if settings.privacy(privacy) else None
     pages = client.payment_pages(after=after, before=before)
     me = client.me(lenient=True)
-    history = _gathered(me, pages, client.friend_pages(me.user.id), on_bad_record, mask=mask, progress=progress)
+    history = gathered(me, pages, client.friend_pages(me.user.id), on_bad_record, mask=mask, progress=progress)
     return history if mask is None else history._masked(mask)  # noqa: SLF001 - a method of this module's own class
 
 
-class Known(NamedTuple):
-    """What somebody who asks for changes has already.
-
-    Attributes
-    ----------
-    since : datetime or None
-        All payments up to this instant of their ``date_created`` are known; None: nothing is.
-    pending : frozenset of str
-        The ids of those that were pending.
-    missing : tuple of (datetime or None, datetime or None)
-        Stretches of time, each from and up to, that are to be loaded again.
-    friends : DataFrame or None
-        The friends, where they need not be asked for again.
-    """
-
-    since: datetime | None = None
-    pending: frozenset[str] = frozenset()
-    missing: tuple[tuple[datetime | None, datetime | None], ...] = ()
-    friends: pd.DataFrame | None = None
-
-
-def load_changes(
-    client: Client,
-    me: Me,
-    known: Known,
-    *,
-    on_bad_record: Literal["raise", "report"] = "raise",
-    progress: Callable[[int], object] | None = None,
-) -> History:
-    """Load what may have changed: new payments, those that are pending, and those that were and are no more.
-
-    Only a pending payment changes (document: "States and transitions"). One that was pending and is not in the
-    list of the pending ones is asked for by its id; where it cannot be found, ``problems`` tells it. A payment that
-    shows more than an hour later than it is dated is not looked for.
-
-    Parameters
-    ----------
-    client : Client
-        As for `load_history`.
-    me : Me
-        The token's owner.
-    known : Known
-        What need not be asked for.
-    on_bad_record, progress
-        As for `load_history`.
-
-    Returns
-    -------
-    History
-        Of the payments that were asked for; all of them, where nothing was known. Never in privacy mode.
-    """
-    if on_bad_record not in {"raise", "report"}:
-        raise ConfigurationError(f'on_bad_record can be "raise" or "report", not {on_bad_record!r}.')
-    friends = client.friend_pages(me.user.id) if known.friends is None else ()
-    mask = Mask() if settings.privacy() else None  # for the words of errors alone
-    pages = client.payment_pages() if known.since is None else _changed_pages(client, known.since, known)
-    history = _gathered(me, pages, friends, on_bad_record, mask=mask, progress=progress)
-    return history if known.friends is None else replace(history, friends=known.friends)
-
-
-def _changed_pages(client: Client, since: datetime, known: Known) -> Iterator[Page[Payment]]:
-    seen: set[str] = set()
-    for after, before in ((since - _LATE, None), *known.missing):
-        for page in client.payment_pages(after=after, before=before, fresh=True):
-            seen.update(item.id for item in page.items)
-            yield page
-    for page in client.payment_pages(status=Status.PENDING, fresh=True):
-        seen.update(item.id for item in page.items)
-        yield page
-    for payment_id in sorted(known.pending - seen):
-        try:
-            yield Page((client.payment(payment_id, fresh=True),))
-        except NotFoundError:
-            problem, unreadable = "was pending and cannot be found any more; it stays as it was", False
-        except RecordError:
-            problem, unreadable = "was pending and what it is now cannot be read; it stays as it was", True
-        else:
-            continue
-        yield Page((), problems=(Problem(payment_id, "status", Status.PENDING, problem, unreadable),))
-
-
-def _gathered(  # noqa: PLR0913 - what comes, and how it is taken
+def gathered(  # noqa: PLR0913 - what comes, and how it is taken
     me: Me,
     payment_pages: Iterable[Page[Payment]],
     friend_pages: Iterable[Page[User]],

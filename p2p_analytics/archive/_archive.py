@@ -10,11 +10,12 @@ from p2p_analytics import settings
 from p2p_analytics.archive._scan import scan
 from p2p_analytics.archive._store import BrokenFileError, Manifest, Store, starts_of
 from p2p_analytics.archive._writing import Changes, rows_of, written
+from p2p_analytics.changes import Known, load_changes
 from p2p_analytics.errors import ArchiveError, ConfigurationError
 from p2p_analytics.files import checked
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of
-from p2p_analytics.load import History, Known, load_changes
+from p2p_analytics.load import History
 
 if TYPE_CHECKING:
     import os

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from p2p_analytics.load import History, Known
+    from p2p_analytics.changes import Known
+    from p2p_analytics.load import History
 
 
 class Changes(NamedTuple):

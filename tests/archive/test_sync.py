@@ -238,3 +238,17 @@ def test_a_payment_dated_ahead_hides_no_later_one(scripted, tmp_path, payment) -
     with scripted_service(scripted, state) as client:
         archive.sync(client)
     assert archive._store.manifest().synced_to == archive.history().fetched_at
+
+
+def test_in_privacy_mode_an_error_quotes_nothing(scripted, tmp_path, payment, monkeypatch) -> None:
+    """Neither the id nor the value of a payment that was pending and cannot be read."""
+    state = {"payments": [payment(47114711, status="pending")]}
+    archive = p2p.open_archive(tmp_path)
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    with scripted_service(scripted, state) as client:
+        archive.sync(client)
+        state |= {"payments": [], "/v1/payments/47114711": {"data": {"id": "47114711", "amount": 0.123456}}}
+        with pytest.raises(RecordError) as caught:
+            archive.sync(client)
+    assert "47114711" not in str(caught.value)
+    assert "123456" not in str(caught.value)
