@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
-from datetime import timedelta
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from p2p_analytics import settings
 from p2p_analytics.errors import ConfigurationError, NotFoundError, RecordError
-from p2p_analytics.load import gathered
+from p2p_analytics.load import gathered, shown
 from p2p_analytics.privacy import Mask
 from p2p_analytics.records import Page, Problem
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
     from datetime import datetime
 
     import pandas as pd
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from p2p_analytics.client import Client
     from p2p_analytics.load import History
     from p2p_analytics.records import Me, Payment
-
-_LATE: Final = timedelta(hours=1)  # a payment may show this much later than it is dated
 
 
 class Known(NamedTuple):
@@ -53,7 +51,7 @@ def load_changes(
     known: Known,
     *,
     on_bad_record: Literal["raise", "report"] = "raise",
-    progress: Callable[[int], object] | None = None,
+    progress: Callable[[int], object] | Literal[False] | None = None,
 ) -> History:
     """Load what may have changed: new payments, those that are pending, and those that were and are no more.
 
@@ -79,19 +77,24 @@ def load_changes(
     """
     if on_bad_record not in {"raise", "report"}:
         raise ConfigurationError(f'on_bad_record can be "raise" or "report", not {on_bad_record!r}.')
-    friends = client.friend_pages(me.user.id) if known.friends is None else ()
+    friends = client.friend_pages(me.user.id, fresh=True) if known.friends is None else ()
     mask = Mask() if settings.privacy() else None  # for the words of errors alone
-    pages = client.payment_pages() if known.since is None else _changed_pages(client, known.since, known)
-    history = gathered(me, pages, friends, on_bad_record, mask=mask, progress=progress)
+    with shown(progress) as told:
+        pages = client.history_pages(progress=told) if known.since is None else _changed_pages(client, known, told)
+        history = gathered(me, pages, friends, on_bad_record, mask)
     return history if known.friends is None else replace(history, friends=known.friends)
 
 
-def _changed_pages(client: Client, since: datetime, known: Known) -> Iterator[Page[Payment]]:
+def _changed_pages(client: Client, known: Known, told: Callable[[int, int], object]) -> Generator[Page[Payment]]:
+    from p2p_analytics.client._windows import BEGINNING, GRACE  # who only reads an archive sends nothing
+
     seen: set[str] = set()
-    for after, before in ((since - _LATE, None), *known.missing):
-        for page in client.payment_pages(after=after, before=before, fresh=True):
-            seen.update(item.id for item in page.items)
-            yield page
+    newest = (known.since and max(known.since, BEGINNING + GRACE) - GRACE, None)
+    for after, before in (newest, *known.missing):
+        with contextlib.closing(client.history_pages(after=after, before=before, progress=told)) as pages:
+            for page in pages:
+                seen.update(item.id for item in page.items)
+                yield page
     for page in client.payment_pages(status=Status.PENDING, fresh=True):
         seen.update(item.id for item in page.items)
         yield page

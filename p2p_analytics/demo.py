@@ -124,16 +124,12 @@ def _load(
 @contextlib.contextmanager
 def _progress() -> Iterator[Callable[[int], object]]:
     """Show the number of payments so far: a living line in a terminal, one quiet line elsewhere."""
-    if not sys.stderr.isatty():
-        _say("Loading payments ...")
-        yield lambda _count: None
-        return
-    from tqdm import tqdm  # type: ignore[import-untyped]
+    from p2p_analytics.progress import is_watched, loading_bar
 
-    with tqdm(
-        bar_format="{desc}: {n_fmt} payments [{elapsed}]", desc="Loading", leave=False, mininterval=0.05, miniters=1
-    ) as bar:
-        yield lambda count: bar.update(count - bar.n)
+    if not is_watched():
+        _say("Loading payments ...")
+    with loading_bar(delay=0) as show:
+        yield lambda count: show(count, 0)
 
 
 def _say(line: str) -> None:

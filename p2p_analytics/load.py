@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -9,11 +10,12 @@ from p2p_analytics import records, settings
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.build import friends_frame, payments_frame, problems_frame
 from p2p_analytics.privacy import Mask
+from p2p_analytics.progress import loading_bar
 from p2p_analytics.records import Page, Problem
 from p2p_analytics.vocabulary import Action
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
     from datetime import date, datetime
 
     import pandas as pd
@@ -35,7 +37,7 @@ class History:
     friends : DataFrame
         FRIENDS: one row per friend.
     fetched_at : datetime
-        "Data as of": when the oldest answer that went into it was given, aware UTC.
+        "Data as of": when the oldest answer was given that could have changed since, aware UTC.
     problems : DataFrame
         One row per strange thing in a record: payment_id, field, value, problem.
     private : bool
@@ -108,10 +110,14 @@ def load_history(  # noqa: PLR0913 - each is one wish of the caller
     after: datetime | date | str | None = None,
     before: datetime | date | str | None = None,
     on_bad_record: Literal["raise", "report"] = "raise",
-    progress: Callable[[int], object] | None = None,
+    progress: Callable[[int], object] | Literal[False] | None = None,
+    refresh: bool = False,
     privacy: bool | None = None,
 ) -> History:
     """Load the token owner's payments and friends.
+
+    What can no longer change is kept in the account's cache: the next load asks for the rest, and so does one after
+    a load that stopped. What was pending is compared with what is pending now.
 
     Parameters
     ----------
@@ -122,8 +128,11 @@ def load_history(  # noqa: PLR0913 - each is one wish of the caller
     on_bad_record : {"raise", "report"}
         Whether a field that cannot be read stops the load, or is left empty and listed in
         ``problems``. Unknown words and missing values never stop it; they are listed.
-    progress : callable, optional
-        Called after each page with the number of payments so far.
+    progress : callable or False, optional
+        Called after each page with the number of payments so far, instead of the bar that a terminal or a
+        notebook shows when a load takes longer; False shows nothing.
+    refresh : bool
+        Ask for all of it anew, whatever is kept.
     privacy : bool, optional
         True gives the history as `History.masked` does, and no error quotes a value of a record.
         Without it, the environment variable ``P2P_PRIVACY`` counts.
@@ -140,25 +149,25 @@ def load_history(  # noqa: PLR0913 - each is one wish of the caller
     RecordError
         A record cannot be read, and ``on_bad_record`` is "raise".
     ServiceError
-        A page could not be had. Nothing partial is returned.
+        A page could not be had. Nothing partial is returned, and where asking again may help, the error tells how
+        much is kept for the next load.
     """
     if on_bad_record not in {"raise", "report"}:
         raise ConfigurationError(f'on_bad_record can be "raise" or "report", not {on_bad_record!r}.')
     mask = Mask() if settings.privacy(privacy) else None
-    pages = client.payment_pages(after=after, before=before)
-    me = client.me(lenient=True)
-    history = gathered(me, pages, client.friend_pages(me.user.id), on_bad_record, mask=mask, progress=progress)
+    with shown(progress) as told:
+        pages = client.history_pages(after=after, before=before, refresh=refresh, progress=told)
+        me = client.me(lenient=True)
+        history = gathered(me, pages, client.friend_pages(me.user.id, fresh=True), on_bad_record, mask)
     return history if mask is None else history._masked(mask)  # noqa: SLF001 - a method of this module's own class
 
 
-def gathered(  # noqa: PLR0913 - what comes, and how it is taken
+def gathered(
     me: Me,
-    payment_pages: Iterable[Page[Payment]],
+    payment_pages: Generator[Page[Payment]],
     friend_pages: Iterable[Page[User]],
     on_bad_record: str,
-    *,
     mask: Mask | None,
-    progress: Callable[[int], object] | None,
 ) -> History:
     """Return the history of some pages; the mask is for the words of errors alone."""
     friends: list[User] = []
@@ -172,18 +181,14 @@ def gathered(  # noqa: PLR0913 - what comes, and how it is taken
         problems.extend(page.problems)
         answered.append(page.fetched_at)
 
-    take(Page((), problems=me.problems))
-
     def rows() -> Iterator[Payment]:
-        number = 0
         for page in payment_pages:
             take(page)
-            number += len(page.items)
-            if progress is not None:
-                progress(number)
             yield from page.items
 
-    frame = payments_frame(rows(), str(me.user.id))  # page by page, so that no more than its columns are kept
+    take(Page((), problems=me.problems))
+    with contextlib.closing(payment_pages):  # page by page, so that no more than the frame's columns are kept
+        frame = payments_frame(rows(), str(me.user.id))
     for friend_page in friend_pages:
         take(friend_page)
         friends.extend(friend_page.items)
@@ -195,6 +200,16 @@ def gathered(  # noqa: PLR0913 - what comes, and how it is taken
         fetched_at=min(moment for moment in answered if moment is not None),
         problems=problems_frame(dict.fromkeys(problems)),  # an overlap tells some of them twice,
     )
+
+
+@contextlib.contextmanager
+def shown(progress: Callable[[int], object] | Literal[False] | None) -> Iterator[Callable[[int, int], object]]:
+    """Give what is told how far a load is."""
+    if progress is None:
+        with loading_bar() as show:
+            yield show
+    else:
+        yield lambda payments, _expected: progress(payments) if progress else None
 
 
 def _foreign(payments: pd.DataFrame) -> Iterator[Problem]:

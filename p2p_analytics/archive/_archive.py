@@ -123,7 +123,7 @@ class Archive:
         client: Client,
         *,
         on_bad_record: Literal["raise", "report"] = "raise",
-        progress: Callable[[int], object] | None = None,
+        progress: Callable[[int], object] | Literal[False] | None = None,
     ) -> Changes:
         """Load what may have changed since the last sync, and add it. The first sync loads all.
 

@@ -2,8 +2,8 @@
 
 requests-cache leaves the token out of its keys, so by default one user's ``/me`` answers another.
 Here each account has a file of its own and stands in every key besides; the file is the user's
-alone (0600), holds JSON (the default, pickle, runs code from a tampered file) and no token, for
-the token is added below the session. A cache that fails is a cache that misses: it never fails
+alone (0600), holds packed JSON (the default, pickle, runs code from a tampered file) and no token,
+for the token is added below the session. A cache that fails is a cache that misses: it never fails
 the request, and never waits longer than a second for another process.
 """
 
@@ -15,12 +15,19 @@ import os
 import sqlite3
 import threading
 import time
+import zlib
+from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from requests_cache import CachedSession, create_key
+from requests_cache import CachedSession
 from requests_cache.backends.base import BaseCache, BaseStorage
+from requests_cache.models.request import CachedRequest
+from requests_cache.models.response import CachedResponse
+
+from p2p_analytics.client._windows import Window
+from p2p_analytics.times import from_microseconds, to_microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,14 +38,23 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CACHE_SECONDS: Final = 300
+LASTING_SECONDS: Final = 30 * 86_400
 _LOCK_WAIT_SECONDS: Final = 1.0
-_TABLE: Final = """
-CREATE TABLE IF NOT EXISTS responses (key TEXT PRIMARY KEY, value TEXT NOT NULL, kept REAL NOT NULL) WITHOUT ROWID
+_LARGEST_BODY: Final = 8 * 2**20  # no more is unpacked, whatever an entry claims to be
+_TABLES: Final = """
+CREATE TABLE IF NOT EXISTS answers (
+    key TEXT PRIMARY KEY, given REAL NOT NULL, expires REAL NOT NULL, body BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS windows (
+    end_us INTEGER PRIMARY KEY, start_us INTEGER NOT NULL
+);
 """
+_LASTING: Final = "lasting"
+_BRIEF: Final = "brief"
 
 
-def cached_session(folder: Path, base_url: str, account_id: str) -> CachedSession:
-    """Return a session that keeps one account's answers for ``CACHE_SECONDS``.
+class AccountCache:
+    """The answers that one account was given.
 
     Parameters
     ----------
@@ -47,28 +63,38 @@ def cached_session(folder: Path, base_url: str, account_id: str) -> CachedSessio
     base_url, account_id : str
         Name the account. The id comes from an uncached GET /me with the current token.
     """
-    _tidy(folder)
-    account = _digest(base_url, account_id)
 
-    def key(request: PreparedRequest, **kwargs: Any) -> str:  # noqa: ANN401 - requests-cache's own
-        return _digest(account, create_key(request, **kwargs))
+    def __init__(self, folder: Path, base_url: str, account_id: str) -> None:
+        _tidy(folder)
+        self._account = _digest(base_url, account_id)
+        self.store = ResponseStore(folder / f"{self._account[:32]}.sqlite")
 
-    backend = BaseCache()
-    backend.responses = ResponseStore(folder / f"{account[:32]}.sqlite")
-    return CachedSession(
-        backend=backend,
-        expire_after=CACHE_SECONDS,
-        allowable_codes=(200,),
-        allowable_methods=("GET",),
-        filter_fn=is_envelope,
-        key_fn=key,
-        stale_if_error=False,
-    )
+    def session(self, *, lasting: bool) -> CachedSession:
+        """Return a session that keeps answers for ``LASTING_SECONDS``, else for ``CACHE_SECONDS``.
+
+        One kind is never given the answers of the other.
+        """
+        kind = _LASTING if lasting else _BRIEF
+
+        def key(request: PreparedRequest, **_: Any) -> str:  # noqa: ANN401 - requests-cache's own
+            return f"{kind} {_digest(self._account, str(request.method), str(request.url))}"
+
+        backend = BaseCache()
+        backend.responses = self.store
+        return CachedSession(
+            backend=backend,
+            expire_after=LASTING_SECONDS if lasting else CACHE_SECONDS,
+            allowable_codes=(200,),
+            allowable_methods=("GET",),
+            filter_fn=is_envelope,
+            key_fn=key,
+            stale_if_error=False,
+        )
 
 
 def _tidy(folder: Path) -> None:
     """Remove caches that hold expired answers alone: private data should not lie about for nothing."""
-    expired = time.time() - CACHE_SECONDS
+    expired = time.time() - LASTING_SECONDS
     for file in folder.glob("*.sqlite"):
         family = [file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-shm")]
         with contextlib.suppress(OSError):  # another process was quicker
@@ -87,40 +113,68 @@ def is_envelope(response: Response) -> bool:
 
 
 class ResponseStore(BaseStorage):  # type: ignore[type-arg]
-    """The cached answers of one account in one SQLite file; each failure is a miss.
+    """The cached answers of one account in one SQLite file, for several threads; each failure is a miss.
 
     requests-cache's own SQLite storage waits for ever for a locked file or a full disk.
     """
 
     def __init__(self, path: Path) -> None:
-        super().__init__(serializer="json", decode_content=False)
+        super().__init__()
         self.path = path
         self._guard = threading.RLock()
         self._connection: sqlite3.Connection | None = None
-        self._off = False
+        self.off = False  # not tried again: each page would wait for the same lock anew
 
-    def __getitem__(self, key: str) -> Any:  # noqa: ANN401 - a cached response
-        rows = self._run("SELECT value FROM responses WHERE key = ?", key)
-        response = self._read(key, rows[0][0]) if rows else None
+    def __getitem__(self, key: str) -> CachedResponse:
+        rows = self._run("SELECT given, expires, body FROM answers WHERE key = ?", key)
+        response = self._read(*rows[0]) if rows else None
         if response is None:
             raise KeyError(key)
         return response
 
-    def __setitem__(self, key: str, value: Any) -> None:  # noqa: ANN401 - a cached response
-        self._run("INSERT OR REPLACE INTO responses VALUES (?, ?, ?)", key, self.serialize(value), time.time())
+    def __setitem__(self, key: str, value: CachedResponse) -> None:
+        given, expires = (moment.timestamp() if moment else 0.0 for moment in (value.created_at, value.expires))
+        body = zlib.compress(value.content)
+        self._run("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", key, given, expires, body)
 
     def __delitem__(self, key: str) -> None:
-        self._run("DELETE FROM responses WHERE key = ?", key)
+        self._run("DELETE FROM answers WHERE key = ?", key)
 
     def __iter__(self) -> Iterator[str]:
-        return iter([key for (key,) in self._run("SELECT key FROM responses")])
+        return iter([key for (key,) in self._run("SELECT key FROM answers")])
 
     def __len__(self) -> int:
         return len(list(iter(self)))
 
     def clear(self) -> None:
         """Forget every answer."""
-        self._run("DELETE FROM responses")
+        self._run("DELETE FROM answers")
+        self._run("DELETE FROM windows")
+
+    def forget_brief(self) -> bool:
+        """Forget what a write may have changed, and tell whether that could be done.
+
+        Closed windows stay: a write makes a payment in the open one, or changes one that is pending, and what was
+        pending is compared at each load.
+        """
+        self._run("DELETE FROM answers WHERE key >= ? AND key < ?", _BRIEF, f"{_BRIEF}~")
+        return not self.off
+
+    def windows(self) -> list[Window]:
+        """Return the closed windows whose answers came whole."""
+        rows = self._run("SELECT start_us, end_us FROM windows")
+        try:
+            return [Window(from_microseconds(start), from_microseconds(end)) for start, end in rows if start < end]
+        except (TypeError, OverflowError):  # a tampered file
+            return []
+
+    def add_window(self, window: Window) -> None:
+        """Write down that the answers of a closed window came whole; of those with one end the longest counts."""
+        self._run(
+            "INSERT INTO windows (start_us, end_us) VALUES (?, ?) "
+            "ON CONFLICT DO UPDATE SET start_us = min(start_us, excluded.start_us)",
+            *map(to_microseconds, window),
+        )
 
     def close(self) -> None:
         """Close the file."""
@@ -129,25 +183,31 @@ class ResponseStore(BaseStorage):  # type: ignore[type-arg]
                 self._connection.close()
                 self._connection = None
 
-    def _read(self, key: str, value: str) -> Any:  # noqa: ANN401 - a cached response
+    def _read(self, given: float, expires: float, body: bytes) -> CachedResponse | None:
         try:
-            response = self.deserialize(key, value)
-            if isinstance(response.content, bytes) and is_envelope(response):
+            response = CachedResponse(
+                status_code=200,
+                content=zlib.decompressobj().decompress(body, _LARGEST_BODY),
+                created_at=datetime.fromtimestamp(given, UTC),
+                expires=datetime.fromtimestamp(expires, UTC),
+                request=CachedRequest(method="GET", url=""),
+                url="",
+            )
+            if is_envelope(response):
                 return response
-        except Exception:  # a tampered entry may fail in any way; it is a miss
+        except (zlib.error, TypeError, ValueError, OverflowError, OSError):  # a tampered entry is a miss
             log.debug("A cache entry failed to decode.", exc_info=True)
         log.warning("An entry of the response cache %s cannot be read and is asked for anew.", self.path.name)
         return None
 
-    def _run(self, statement: str, *values: str | float) -> list[tuple[Any, ...]]:
+    def _run(self, statement: str, *values: str | float | bytes) -> list[tuple[Any, ...]]:
         with self._guard:
-            if self._off:
+            if self.off:
                 return []
             try:
                 return self._open().execute(statement, values).fetchall()
             except (sqlite3.OperationalError, OSError) as error:  # locked, full, read-only, not ours
-                # Not tried again: each page would wait for the same lock anew.
-                self._off = True
+                self.off = True
                 log.warning("The response cache %s cannot be used (%s); going on without it.", self.path.name, error)
             except sqlite3.DatabaseError as error:
                 log.warning("The response cache %s is damaged (%s) and is set aside.", self.path.name, error)
@@ -168,8 +228,9 @@ class ResponseStore(BaseStorage):  # type: ignore[type-arg]
             try:
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = OFF")  # a lost entry is only asked for again
-                connection.execute(_TABLE)
-                connection.execute("DELETE FROM responses WHERE kept < ?", (time.time() - CACHE_SECONDS,))
+                for table in _TABLES.split(";"):
+                    connection.execute(table)
+                connection.execute("DELETE FROM answers WHERE expires < ?", (time.time(),))
             except sqlite3.Error:
                 connection.close()
                 raise

@@ -11,19 +11,31 @@ import msgspec
 
 from p2p_analytics import records, settings, vocabulary
 from p2p_analytics.auth import AccessToken, find_token
+from p2p_analytics.client._history import history
 from p2p_analytics.client._links import next_parameters
 from p2p_analytics.client._renewal import Renewal
-from p2p_analytics.client._transport import Answer, Transport
-from p2p_analytics.client._windows import walk
-from p2p_analytics.errors import ConfigurationError, PaginationError, ScopeError
+from p2p_analytics.client._source import PaymentSource
+from p2p_analytics.client._transport import Answer, Keep, Transport
+from p2p_analytics.client._walk import Query, walk
+from p2p_analytics.client._windows import BEGINNING, END
+from p2p_analytics.errors import (
+    AuthenticationError,
+    ConfigurationError,
+    PaginationError,
+    ProtocolError,
+    ScopeError,
+    ServiceError,
+    TokenError,
+)
 from p2p_analytics.times import as_instant, format_instant
 from p2p_analytics.vocabulary import PAGE_SIZE_MAXIMUM, Action, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
     from datetime import date, datetime
     from os import PathLike
 
+    from p2p_analytics.client._cache import ResponseStore
     from p2p_analytics.records import Me, Page, Payment, User
 
 _BARREN_PAGES = 2  # so many pages on end without anything new are no way to the end of a list
@@ -45,7 +57,7 @@ class Client:
     timeout : tuple of float
         Seconds to connect, and seconds for a whole answer.
     concurrency : int
-        Most connections at once. A load uses one, page after page.
+        Most connections at once, for :meth:`history_pages` and so for a load.
 
     Raises
     ------
@@ -57,7 +69,8 @@ class Client:
     Notes
     -----
     Making a client sends nothing. The first cached request asks ``/me`` whose token it is, because
-    each account's answers are kept apart. Answers other than ``/me`` are kept for five minutes.
+    each account's answers are kept apart. Answers other than ``/me`` are kept for five minutes, those of windows
+    in which nothing new can appear any more for thirty days.
     """
 
     def __init__(
@@ -79,6 +92,7 @@ class Client:
         found = find_token(token, base_url=self.base_url)
         self._transport = Transport(self.base_url, found.token, timeout=timeout, renewal=Renewal.of(found, timeout))
         self._account_known = False
+        self._joined: datetime | None = None  # a history is not likely to begin before
         self._asking = threading.Lock()
 
     def me(self, *, lenient: bool = False) -> Me:
@@ -86,10 +100,11 @@ class Client:
 
         A field that cannot be read raises a RecordError; leniently, it is empty and told in ``problems``.
         """
-        answer = self._transport.get(vocabulary.ME.path, {}, cached=False)
+        answer = self._transport.get(vocabulary.ME.path, {})
         me = records.decode_me(answer.body)
         if not lenient:
             records.raise_unreadable(me.problems)
+        self._joined = me.user.date_joined
         if self._cache_dir is not None and not self._account_known:
             self._transport.use_cache(self._cache_dir, str(me.user.id))
         self._account_known = True
@@ -100,14 +115,15 @@ class Client:
 
         What it shows depends on the token's scopes, and two tokens of one account share a cache.
         """
-        return records.decode_user(self._transport.get(_at(vocabulary.USER, user_id), {}, cached=False).body)
+        return records.decode_user(self._transport.get(_at(vocabulary.USER, user_id), {}).body)
 
     def payment(self, payment_id: str, *, fresh: bool = False) -> Payment:
         """Return one payment with all its fields (document: "GET /payments/:payment").
 
         ``fresh`` asks the service even where an answer is cached.
         """
-        return records.decode_payment(self._asked(_at(vocabulary.PAYMENT, payment_id), {}, fresh=fresh).body)
+        path = _at(vocabulary.PAYMENT, payment_id)
+        return records.decode_payment(self._asked(path, {}, keep=_briefly_unless(fresh=fresh)).body)
 
     def payments(
         self,
@@ -168,25 +184,41 @@ class Client:
         What is strange in a record stands in the page's ``problems`` and is not raised.
         ``page_size`` is 1 to 50 (document: "Limits"). ``fresh`` asks the service even where a page is cached.
         """
-        filters = {
-            "action": _words("action", None if action is None else [action], Action),
-            "actor": _words("actor", actor),
-            "status": _words("status", status, Status),
-            "after": _instant("after", after),
-        }
-        end = None if before is None else _instant_argument("before", before)
-        size = _page_size(page_size)
+        query = Query(
+            limit=_page_size(page_size),
+            action=_words("action", None if action is None else [action], Action),
+            actor=_words("actor", actor),
+            status=_words("status", status, Status),
+        )
+        first, last = _bounds(after, before)
+        keep = _briefly_unless(fresh=fresh)
+        return walk(lambda query: self._page(query, keep, after=first)[0], query, after=first, before=last)
 
-        def fetch(cursor: datetime | None, limit: int) -> Page[Payment]:
-            sent = {**filters, "before": "" if cursor is None else _spelled(cursor), "limit": str(limit)}
-            path = vocabulary.PAYMENTS.path
-            answer = self._asked(path, {name: word for name, word in sent.items() if word}, fresh=fresh)
-            page = records.decode_payments(answer.body)
-            if page.next is not None:  # only its presence counts, but a foreign one is no answer to trust
-                next_parameters(page.next, f"{self.base_url}{path}")
-            return msgspec.structs.replace(page, fetched_at=answer.fetched_at)
+    def history_pages(
+        self,
+        *,
+        after: datetime | date | str | None = None,
+        before: datetime | date | str | None = None,
+        refresh: bool = False,
+        progress: Callable[[int, int], object] = lambda _payments, _expected: None,
+    ) -> Generator[Page[Payment]]:
+        """Return an iterator over the pages of all payments, asked for by calendar windows, several at once.
 
-        return walk(fetch, before=end, page_size=size)
+        Newest first, each payment once. Windows in which nothing new can appear any more are kept in the account's
+        cache, and a load that was interrupted goes on from there. What is pending in them is compared with
+        ``status=pending`` of now. The answers of the open window are never kept.
+
+        Parameters
+        ----------
+        after, before : datetime, date or str, optional
+            As for :meth:`payments`.
+        refresh : bool
+            Ask for all of it anew.
+        progress : callable, optional
+            Called after each page with the number of payments so far, and about how many it will be.
+        """
+        first, last = _bounds(after, before)
+        return self._history(first, last, PaymentSource(self._page, self._store, refresh=refresh), progress)
 
     def friends(self, user_id: str | None = None) -> list[User]:
         """Return a user's friends, the token owner's by default (document: "GET /users/:user_id/friends").
@@ -204,10 +236,15 @@ class Client:
             found |= {friend.id: friend for friend in page.items}
         return list(found.values())
 
-    def friend_pages(self, user_id: str | None = None, *, page_size: int = PAGE_SIZE_MAXIMUM) -> Iterator[Page[User]]:
-        """Return an iterator over the pages of :meth:`friends`, following the next links."""
+    def friend_pages(
+        self, user_id: str | None = None, *, page_size: int = PAGE_SIZE_MAXIMUM, fresh: bool = False
+    ) -> Iterator[Page[User]]:
+        """Return an iterator over the pages of :meth:`friends`, following the next links.
+
+        ``fresh`` asks the service even where a page is cached.
+        """
         parameters = {"limit": str(_page_size(page_size))}
-        return self._friend_pages(user_id, parameters)
+        return self._friend_pages(user_id, parameters, fresh=fresh)
 
     def close(self) -> None:
         """Close the connections and the cache."""
@@ -225,14 +262,30 @@ class Client:
         """Show which service is asked; the token is not shown."""
         return f"<Client of {self.base_url}>"
 
-    def _friend_pages(self, user_id: str | None, parameters: dict[str, str]) -> Iterator[Page[User]]:
+    def _history(
+        self, first: datetime, last: datetime, source: PaymentSource, progress: Callable[[int, int], object]
+    ) -> Generator[Page[Payment]]:
+        """Go through the windows, and let what stops a load tell how much is kept for the next one."""
+        try:
+            yield from history(
+                source, after=first, before=last, since=self._joined, concurrency=self.concurrency, told=progress
+            )
+        except (ServiceError, TokenError) as error:
+            if getattr(error, "retryable", False) or isinstance(error, AuthenticationError | TokenError):
+                error.args = (f"{error}{source.outlook()}",)
+            raise
+        except KeyboardInterrupt as interrupt:
+            interrupt.add_note(source.outlook().strip())
+            raise
+
+    def _friend_pages(self, user_id: str | None, parameters: dict[str, str], *, fresh: bool) -> Iterator[Page[User]]:
         path = _at(vocabulary.FRIENDS, user_id or str(self.me(lenient=True).user.id))
         seen: set[str | None] = set()
         asked: list[dict[str, str]] = []
         barren = 0
         while parameters not in asked and barren < _BARREN_PAGES:
             asked.append(parameters)
-            answer = self._asked(path, parameters)
+            answer = self._asked(path, parameters, keep=_briefly_unless(fresh=fresh))
             page = records.decode_friends(answer.body)
             yield msgspec.structs.replace(page, fetched_at=answer.fetched_at)
             if page.next is None:
@@ -242,15 +295,52 @@ class Client:
             seen.update(friend.id for friend in page.items)
         raise PaginationError("The service's next links lead to no end of the list; nothing is returned.")
 
-    def _asked(self, path: str, parameters: dict[str, str], *, fresh: bool = False) -> Answer:
-        """Ask through the account's cache, after asking once whose account it is; past it, if fresh."""
+    def _page(self, query: Query, keep: Keep, *, after: datetime = BEGINNING) -> tuple[Page[Payment], bool]:
+        """Ask for one page of payments, and tell whether it is one that was kept."""
+        sent = {
+            "action": query.action,
+            "actor": query.actor,
+            "status": query.status,
+            "after": "" if after == BEGINNING else _spelled(after),
+            "before": "" if query.before is None else _spelled(query.before),
+            "limit": str(query.limit),
+        }
+        parameters = {name: word for name, word in sent.items() if word}
+        answer = self._asked(vocabulary.PAYMENTS.path, parameters, keep=keep)
+        if answer.kept:
+            with contextlib.suppress(ProtocolError):
+                page = self._read(answer)
+                if not any(problem.unreadable for problem in page.problems):
+                    return page, True
+            # What could not be read when it came must not be kept for a month.
+            anew = Keep.LASTING_ANEW if keep is Keep.LASTING else Keep.NOT
+            answer = self._asked(vocabulary.PAYMENTS.path, parameters, keep=anew)
+        return self._read(answer), False
+
+    def _read(self, answer: Answer) -> Page[Payment]:
+        page = records.decode_payments(answer.body)
+        if page.next is not None:  # only its presence counts, but a foreign one is no answer to trust
+            next_parameters(page.next, f"{self.base_url}{vocabulary.PAYMENTS.path}")
+        return msgspec.structs.replace(page, fetched_at=answer.fetched_at)
+
+    def _store(self) -> ResponseStore | None:
+        """Return the account's cache, after asking once whose account it is; None where nothing is kept."""
         with self._asking:  # once, however many threads begin together
-            if not fresh and self._cache_dir is not None and not self._account_known:
+            if self._cache_dir is not None and not self._account_known:
                 try:
                     self.me(lenient=True)
                 except ScopeError:  # a token that may not ask /me reads without a cache
                     self._account_known = True
-        return self._transport.get(path, parameters, cached=not fresh)
+        return None if self._transport.cache is None else self._transport.cache.store
+
+    def _asked(self, path: str, parameters: dict[str, str], *, keep: Keep = Keep.BRIEFLY) -> Answer:
+        if keep is not Keep.NOT:
+            self._store()
+        return self._transport.get(path, parameters, keep=keep)
+
+
+def _briefly_unless(*, fresh: bool) -> Keep:
+    return Keep.NOT if fresh else Keep.BRIEFLY
 
 
 def _at(endpoint: vocabulary.Endpoint, identifier: str) -> str:
@@ -274,8 +364,9 @@ def _words(name: str, value: str | Iterable[str] | None, allowed: type[Action | 
     return ",".join(str(word) for word in words)
 
 
-def _instant(name: str, value: datetime | date | str | None) -> str:
-    return "" if value is None else _spelled(_instant_argument(name, value))
+def _bounds(after: datetime | date | str | None, before: datetime | date | str | None) -> tuple[datetime, datetime]:
+    first = BEGINNING if after is None else _instant_argument("after", after)
+    return first, END if before is None else _instant_argument("before", before)
 
 
 def _instant_argument(name: str, value: datetime | date | str) -> datetime:

@@ -8,10 +8,12 @@ carries the text of the library below, which may quote the address.
 
 from __future__ import annotations
 
+import contextlib
 import random
 import threading
 import time
 from datetime import UTC, datetime
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
@@ -20,15 +22,16 @@ import urllib3
 
 from p2p_analytics import errors
 from p2p_analytics.client._adapter import NotSent, prepared
-from p2p_analytics.client._cache import cached_session, is_envelope
+from p2p_analytics.client._cache import AccountCache, is_envelope
 from p2p_analytics.client._failures import is_refusal, no_answer, outcome_unknown, refusal
+from p2p_analytics.client._gate import Gate
+from p2p_analytics.client._watchdog import sleep as sleep_unless_stopped
+from p2p_analytics.client._watchdog import stopped
 from p2p_analytics.vocabulary import TOKEN_PARAMETER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
-
-    from requests_cache import CachedSession
 
     from p2p_analytics.auth import AccessToken, Secret
     from p2p_analytics.client._renewal import Renewal
@@ -37,11 +40,46 @@ TRIES: Final = 5
 LONGEST_WAIT: Final = 60.0  # a longer Retry-After is told to the caller instead of slept
 
 
+class Keep(Enum):
+    """Whether an answer may come from the account's cache, and is kept there, and for how long."""
+
+    NOT = auto()
+    BRIEFLY = auto()  # minutes: it may change at any time
+    LASTING = auto()  # a closed window's, which changes only in ways that are looked for
+    LASTING_ANEW = auto()  # the same, asked for even where it is kept
+
+
 class Answer(msgspec.Struct, frozen=True):
-    """The body of a good answer, and when the service gave it (earlier, for a cached one)."""
+    """The body of a good answer, when the service gave it (earlier, for a kept one), and whether it was kept."""
 
     body: bytes
     fetched_at: datetime
+    kept: bool = False
+
+
+class _Sessions:
+    """Sessions of one kind, which take turns: `requests` does not promise that threads can share one."""
+
+    def __init__(self, make: Callable[[], requests.Session]) -> None:
+        self._make = make
+        self._idle: list[requests.Session] = []
+
+    @contextlib.contextmanager
+    def one(self) -> Iterator[requests.Session]:
+        """Take a session that nobody else uses, and give it back."""
+        try:
+            session = self._idle.pop()
+        except IndexError:
+            session = self._make()
+        try:
+            yield session
+        finally:
+            self._idle.append(session)
+
+    def close(self) -> None:
+        """Close their connections."""
+        while self._idle:
+            requests.Session.close(self._idle.pop())  # a cached one's own would close the cache that they share
 
 
 class Transport:
@@ -71,7 +109,7 @@ class Transport:
         timeout: tuple[float, float],
         deadline: float = 120.0,
         renewal: Renewal | None = None,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] = sleep_unless_stopped,
         monotonic: Callable[[], float] = time.monotonic,
         jitter: Callable[[], float] = random.random,
     ) -> None:
@@ -81,18 +119,29 @@ class Transport:
         self._timeout = timeout
         self._deadline = deadline
         self._sleep, self._monotonic, self._jitter = sleep, monotonic, jitter
-        self._plain = prepared(requests.Session(), self.base_url, self._secrets)
-        self._cached: CachedSession | None = None
+        self._gate = Gate(monotonic)
+        self._plain = _Sessions(lambda: self._prepared(requests.Session()))
+        self._kept: dict[Keep, _Sessions] = {}
+        self.cache: AccountCache | None = None
         self.turn = threading.Lock()  # held by a write until its outcome is known
 
     def use_cache(self, folder: Path, account_id: str) -> None:
         """Keep answers in the private cache of the account that the token belongs to."""
-        cached = cached_session(folder, self.base_url, account_id)
-        prepared(cached, self.base_url, self._secrets)
-        self._cached = cached
+        self.cache = cache = AccountCache(folder, self.base_url, account_id)
 
-    def get(self, path: str, parameters: Mapping[str, str], *, cached: bool) -> Answer:
-        """Return the service's answer to a GET request.
+        def renewing() -> requests.Session:
+            session = self._prepared(cache.session(lasting=True))
+            session.headers["Cache-Control"] = "no-cache"
+            return session
+
+        self._kept = {
+            Keep.BRIEFLY: _Sessions(lambda: self._prepared(cache.session(lasting=False))),
+            Keep.LASTING: _Sessions(lambda: self._prepared(cache.session(lasting=True))),
+            Keep.LASTING_ANEW: _Sessions(renewing),
+        }
+
+    def get(self, path: str, parameters: Mapping[str, str], *, keep: Keep = Keep.NOT) -> Answer:
+        """Return the service's answer to a GET request, or one that was kept.
 
         Raises
         ------
@@ -101,8 +150,8 @@ class Transport:
         TransportError, ApiError, ProtocolError
             What went wrong in the end, after the retries that made sense.
         """
-        session = self._cached if cached and self._cached is not None else self._plain
-        return self._send(session, "GET", path, parameters)
+        with self._kept.get(keep, self._plain).one() as session:
+            return self._send(session, "GET", path, parameters)
 
     def write(self, method: Literal["POST", "PUT"], path: str, fields: Mapping[str, str]) -> Answer:
         """Send form fields once, and return the service's answer; it is never cached.
@@ -129,39 +178,49 @@ class Transport:
 
     def close(self) -> None:
         """Close the connections and the cache file."""
-        for session in (self._plain, self._cached):
-            if session is not None:
-                session.close()
+        for sessions in (self._plain, *self._kept.values()):
+            sessions.close()
+        if self.cache is not None:
+            self.cache.store.close()
 
     def _send(self, session: requests.Session, method: str, path: str, parameters: Mapping[str, str]) -> Answer:
-        give_up_at = self._monotonic() + self._deadline
-        for attempt in range(TRIES):
-            if self._renewal is not None:
-                self._token = self._renewal.token()
-            used = self._token
-            used.require_unexpired(datetime.now(UTC))
-            seconds_left = give_up_at - self._monotonic()
-            outcome = self._try(session, method, path, parameters, seconds_left)
-            if isinstance(outcome, Answer):
-                return outcome
-            if method == "GET" and isinstance(outcome, errors.AuthenticationError) and self._is_replaced(used):
-                continue
-            # Of a write's outcomes only the TransportError says that nothing was sent.
-            passing = outcome.retryable and (method == "GET" or isinstance(outcome, errors.TransportError))
-            wait = self._wait(attempt, outcome)
-            seconds_left = give_up_at - self._monotonic()
-            if not passing or wait is None or attempt == TRIES - 1 or wait > seconds_left:
-                raise outcome
-            self._sleep(wait)
+        with contextlib.ExitStack() as turn:
+            alone = self._gate.enter(turn)
+            give_up_at = self._monotonic() + self._deadline
+            for attempt in range(TRIES):
+                if self._renewal is not None:
+                    self._token = self._renewal.token()
+                used = self._token
+                used.require_unexpired(datetime.now(UTC))
+                seconds_left = give_up_at - self._monotonic()
+                outcome = self._try(session, method, path, parameters, seconds_left)
+                if isinstance(outcome, Answer):
+                    return outcome
+                if method == "GET" and isinstance(outcome, errors.AuthenticationError) and self._is_replaced(used):
+                    continue
+                # Of a write's outcomes only the TransportError says that nothing was sent.
+                passing = outcome.retryable and (method == "GET" or isinstance(outcome, errors.TransportError))
+                pause = self._wait(attempt, outcome)
+                seconds_left = give_up_at - self._monotonic()
+                if not passing or pause is None or attempt == TRIES - 1 or pause > seconds_left or stopped():
+                    raise outcome
+                if outcome.retry_after is not None and not alone:
+                    self._gate.slow_down()
+                    since = self._monotonic()
+                    alone = self._gate.enter(turn)
+                    behind_others = self._monotonic() - since
+                    give_up_at, pause = give_up_at + behind_others, max(0.0, pause - behind_others)
+                self._sleep(pause)
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
     def _forget_answers(self) -> None:
-        if self._cached is not None:
-            forgetful: requests.Session = self._cached
-            self._cached.cache.responses.clear()
-            if len(self._cached.cache.responses):  # held by another process: no cache is better than a stale one
-                self._cached = None
-                forgetful.close()
+        if self.cache is not None and not self.cache.store.forget_brief():
+            # Held by another process: no cache is better than a stale one.
+            self.cache.store.close()
+            self.cache, self._kept = None, {}
+
+    def _prepared(self, session: requests.Session) -> requests.Session:
+        return prepared(session, self.base_url, self._secrets)
 
     def _secrets(self) -> dict[str, Secret]:
         return {TOKEN_PARAMETER: self._token}
@@ -209,7 +268,8 @@ class Transport:
             failure = errors.ProtocolError(shown, status_code=response.status_code)
             failure.retryable = True  # a proxy's page or a cut answer may be whole the next time
             return failure
-        return Answer(response.content, getattr(response, "created_at", None) or datetime.now(UTC))
+        given = getattr(response, "created_at", None) or datetime.now(UTC)
+        return Answer(response.content, given, kept=getattr(response, "from_cache", False))
 
     def _wait(self, attempt: int, failure: errors.ServiceError) -> float | None:
         """Seconds before the next try: what the service asks, else growing ones; None where too long."""

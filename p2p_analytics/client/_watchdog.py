@@ -1,6 +1,7 @@
 """Time limits that hold: a service that drips bytes resets every timeout of a socket, for ever.
 
-While a request is under way a timer stands ready to shut its connection.
+While a request is under way a timer stands ready to shut its connection. And a way to end what several
+threads are doing, at once.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 import requests
@@ -35,15 +37,67 @@ class _Watch:
 _underway = threading.local()
 
 
+class Stop:
+    """Called, it ends the requests and the waits of the threads that hold it, and what they would begin later."""
+
+    def __init__(self) -> None:
+        self._called = threading.Event()
+        self._watches: set[_Watch] = set()
+
+    def hold(self) -> None:
+        """Let this thread be stopped."""
+        _underway.stop = self
+
+    def __call__(self) -> None:
+        """Stop the threads."""
+        self._called.set()
+        for watch in self._watches.copy():
+            watch.bark()
+
+    @contextlib.contextmanager
+    def over(self, watch: _Watch) -> Iterator[None]:
+        """Let a request be ended."""
+        self._watches.add(watch)
+        try:
+            if self._called.is_set():
+                watch.bark()
+            yield
+        finally:
+            self._watches.discard(watch)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait, or less where all is to end."""
+        self._called.wait(seconds)
+
+    @property
+    def called(self) -> bool:
+        """Whether all is to end."""
+        return self._called.is_set()
+
+
+def stopped() -> bool:
+    """Tell whether this thread is to end what it does."""
+    stop: Stop | None = getattr(_underway, "stop", None)
+    return stop is not None and stop.called
+
+
+def sleep(seconds: float) -> None:
+    """Wait, unless this thread is to end what it does."""
+    stop: Stop | None = getattr(_underway, "stop", None)
+    (time.sleep if stop is None else stop.sleep)(seconds)
+
+
 @contextlib.contextmanager
 def watchdog(seconds: float) -> Iterator[None]:
     """Bound everything within the block: headers, framing and body."""
     _underway.watch = watch = _Watch()
+    stop: Stop | None = getattr(_underway, "stop", None)
     timer = threading.Timer(seconds, watch.bark)
     timer.daemon = True
     timer.start()
     try:
-        yield
+        with contextlib.nullcontext() if stop is None else stop.over(watch):
+            yield
     except (requests.RequestException, urllib3.exceptions.HTTPError, OSError):
         if not watch.barked:
             raise
@@ -67,7 +121,11 @@ class _Watched:
             raise TimeoutError
 
     def request(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - urllib3's own
-        _underway.watch.connection = self
+        watch = _underway.watch
+        watch.connection = self
+        if watch.barked:
+            self.close()  # type: ignore[attr-defined]
+            raise TimeoutError
         super().request(*args, **kwargs)  # type: ignore[misc]
 
 

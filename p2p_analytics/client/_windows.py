@@ -1,83 +1,115 @@
-"""How the list of payments is walked without losing one.
+"""Which calendar windows a history is asked by. Nothing here asks: it plans.
 
-A next link with ``before=<second>`` skips the payments that share the last one's second. So only
-its presence counts: the next request asks again for the last second, and what came already is
-left out by its id.
+A window ends at a calendar start where that is possible, so it is asked for in the same words ever
+after, and what came is kept. All times are aware UTC; a window holds its start and not its end.
 """
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
-from typing import TYPE_CHECKING
-
-import msgspec
-
-from p2p_analytics.errors import PaginationError
-from p2p_analytics.vocabulary import PAGE_SIZE_MAXIMUM
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable
 
-    from p2p_analytics.records import Page, Payment
+BEGINNING: Final = datetime.min.replace(tzinfo=UTC)
+END: Final = datetime.max.replace(tzinfo=UTC)
+GRACE: Final = timedelta(hours=1)  # a payment may show this much later than it is dated
+_NEARLY: Final = 0.75  # of a unit is near enough to be cut into such units
 
-_SECOND = timedelta(seconds=1)
-_LAST_SECOND = datetime.max.replace(microsecond=0, tzinfo=UTC)
+
+class Window(NamedTuple):
+    """A stretch of time from its start up to, and without, its end."""
+
+    start: datetime
+    end: datetime
 
 
-def walk(
-    fetch: Callable[[datetime | None, int], Page[Payment]], *, before: datetime | None, page_size: int
-) -> Iterator[Page[Payment]]:
-    """Yield the pages of one window of time, newest first, each payment once.
+class _Unit(NamedTuple):
+    """A calendar unit: how long it is about, its running number at a moment, and its start by that number."""
+
+    days: float
+    number: Callable[[datetime], int]
+    start: Callable[[int], datetime]
+
+
+def _month(number: int) -> datetime:
+    return datetime(number // 12, number % 12 + 1, 1, tzinfo=UTC)
+
+
+def _day(number: int) -> datetime:
+    return BEGINNING + timedelta(days=number - 1)
+
+
+_UNITS: Final = (
+    _Unit(365.25, lambda moment: moment.year, lambda number: _month(12 * number)),
+    _Unit(91.3, lambda moment: 4 * moment.year + (moment.month - 1) // 3, lambda number: _month(3 * number)),
+    _Unit(30.4, lambda moment: 12 * moment.year + moment.month - 1, _month),
+    _Unit(7, lambda moment: (moment.toordinal() - 1) // 7, lambda number: _day(7 * number + 1)),  # from Monday on
+    _Unit(1, lambda moment: moment.toordinal(), _day),
+)
+YEAR: Final = _UNITS[0]
+
+
+def floor(moment: datetime, unit: _Unit = YEAR) -> datetime:
+    """Return the start of the calendar unit that a moment lies in."""
+    return unit.start(unit.number(moment))
+
+
+def opening(newest: datetime, oldest: datetime, now: datetime) -> datetime:
+    """Return where the open window begins: before it nothing new can appear any more.
 
     Parameters
     ----------
-    fetch : callable
-        Takes a ``before`` instant (None: no bound) and a page size, and returns that page.
-    before : datetime or None
-        The end of the window.
-    page_size : int
-        Payments a page, at most 50 (document: "Limits").
+    newest, oldest : datetime
+        The first and the last payment of the newest page. The next payment will be no older than the
+        newest is now, by the service's own clock.
+    now : datetime
+        This machine's clock, for where a payment is dated in the future.
 
-    Raises
-    ------
-    PaginationError
-        The list cannot be walked to its end without a loss.
+    Returns
+    -------
+    datetime
+        The coarsest calendar start that the page reaches, so that no more is to be asked for the open
+        window; where it reaches none, the start of the day.
     """
-    seen: set[str] = set()
-    cursor, size = before, page_size
-    while True:
-        page = fetch(cursor, size)
-        _require_newest_first(page.items)
-        yield msgspec.structs.replace(page, items=tuple(item for item in page.items if item.id not in seen))
-        if page.next is None:
-            return
-        seen.update(item.id for item in page.items)
-        further = _overlapping(page.items, cursor)
-        if further != cursor:
-            cursor, size = further, page_size
-        elif size < PAGE_SIZE_MAXIMUM:
-            size = PAGE_SIZE_MAXIMUM  # a whole page within one second: ask for the largest one
-        else:
-            raise PaginationError(
-                f"More than {PAGE_SIZE_MAXIMUM} payments, so more than a page, share the second before "
-                f"{cursor:%Y-%m-%d %H:%M:%S} UTC, or the service ignores that bound: narrow it by action or status."
-            )
+    settled = max(min(newest, now), BEGINNING + GRACE) - GRACE
+    starts = [floor(settled, unit) for unit in _UNITS]
+    return next((start for start in starts if start > oldest), starts[-1])
 
 
-def _overlapping(items: Sequence[Payment], cursor: datetime | None) -> datetime:
-    """Return the end of the last item's second, no later than the cursor it was found with."""
-    dates = [item.date_created for item in items if item.date_created is not None]
-    if not dates:
-        raise PaginationError("A page of payments holds no readable date, so the next page cannot be asked for.")
-    second = min(dates).replace(microsecond=0)
-    end = second + _SECOND if second < _LAST_SECOND else datetime.max.replace(tzinfo=UTC)
-    return end if cursor is None else min(end, cursor)
+def cut(window: Window, parts: float) -> list[Window]:
+    """Cut a window at calendar starts into about so many windows of like length, newest first.
+
+    They join without gap or overlap. A window that is shorter than a day stays whole.
+    """
+    length = (window.end - window.start) / timedelta(days=1) / parts
+    unit = next((unit for unit in _UNITS if length >= _NEARLY * unit.days), _UNITS[-1])
+    step = max(1, round(length / unit.days))
+    first = math.floor(unit.number(window.start) / step) + 1
+    last = math.ceil(unit.number(window.end) / step)
+    inner = [unit.start(number * step) for number in range(first, last + 1)]
+    edges = [window.start, *(edge for edge in inner if window.start < edge < window.end), window.end]
+    return [Window(*pair) for pair in zip(reversed(edges[:-1]), reversed(edges[1:]), strict=True)]
 
 
-def _require_newest_first(items: Sequence[Payment]) -> None:
-    dates = [item.date_created for item in items if item.date_created is not None]
-    if any(later < earlier for later, earlier in pairwise(dates)):
-        raise PaginationError(
-            "The service's list of payments is not sorted newest first, so it cannot be paged without loss."
-        )
+def arranged(whole: Window, known: Iterable[Window]) -> list[tuple[Window, bool]]:
+    """Return windows that cover a whole one, newest first and without overlap, and whether each is known already.
+
+    A known window comes as it is, also where it reaches beyond the whole one; of two that overlap, the one with the
+    older end, or else the shorter one, is left out.
+    """
+    plan: list[tuple[Window, bool]] = []
+    edge = whole.end
+    longest_first = sorted(known)
+    for window in sorted(longest_first, key=lambda window: window.end, reverse=True):
+        if window.start >= edge or window.end <= whole.start or (plan and window.end > edge):
+            continue
+        if window.end < edge:
+            plan.append((Window(window.end, edge), False))
+        plan.append((window, True))
+        edge = window.start
+    if whole.start < edge:
+        plan.append((Window(whole.start, edge), False))
+    return plan

@@ -11,6 +11,7 @@ import sys
 
 import archive  # beside this file
 import frames
+import paging
 import service
 
 import p2p_analytics as p2p
@@ -22,6 +23,7 @@ def main() -> int:
         requests(server)
         frames.measure(told, server)
         archive.measure(told, server)
+    paging.measure(told)
     return 1 if service.measure(told) else 0
 
 

@@ -7,13 +7,14 @@ import os
 import sqlite3
 import stat
 import time
+import zlib
 from typing import TYPE_CHECKING
 
 import pytest
 import requests
 
 from p2p_analytics.client import Client
-from p2p_analytics.client._cache import cached_session
+from p2p_analytics.client._cache import LASTING_SECONDS, AccountCache
 from p2p_analytics.errors import AuthenticationError, ServerError
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def test_a_cache_of_expired_answers_alone_is_removed(scripted, tmp_path) -> None
     ids(service, "TOKEN-A", tmp_path)
     (old,) = tmp_path.glob("*.sqlite")
     ids(service, "TOKEN-B", tmp_path)
-    past = time.time() - 301
+    past = time.time() - LASTING_SECONDS - 1
     os.utime(old, (past, past))
     ids(service, "TOKEN-B", tmp_path)
     assert not old.exists()
@@ -119,12 +120,14 @@ def test_a_damaged_file_is_set_aside_and_the_answer_comes_all_the_same(scripted,
     assert [path for path, _ in service.asked] == ["/v1/me"]
 
 
-@pytest.mark.parametrize("entry", ["", "nonsense", "[]", "{}", '{"status_code": 200}', "[" * 5000, "null"])
-def test_a_tampered_entry_is_asked_for_anew(scripted, tmp_path, entry: str) -> None:
+@pytest.mark.parametrize(
+    "entry", ["", b"nonsense", b"[]", 5, b"\x78\x9c", zlib.compress(b"[" * 5000), zlib.compress(b"null")]
+)
+def test_a_tampered_entry_is_asked_for_anew(scripted, tmp_path, entry: object) -> None:
     """Whatever stands in an entry, it is at worst a miss."""
     service = scripted(answer)
     with sqlite3.connect(_cache_file(service, tmp_path)) as database:
-        database.execute("UPDATE responses SET value = ?", (entry,))
+        database.execute("UPDATE answers SET body = ?", (entry,))
     database.close()
     assert ids(service, "TOKEN-A", tmp_path) == ["1001"]
 
@@ -135,7 +138,7 @@ def test_a_pickle_in_the_cache_is_never_run(scripted, tmp_path) -> None:
     marker = tmp_path / "ran"
     attack = b"cos\nsystem\n(S'touch %b'\ntR." % bytes(marker)
     with sqlite3.connect(_cache_file(service, tmp_path / "cache")) as database:
-        database.execute("UPDATE responses SET value = ?", (attack,))
+        database.execute("UPDATE answers SET body = ?", (attack,))
     database.close()
     assert ids(service, "TOKEN-A", tmp_path / "cache") == ["1001"]
     assert not marker.exists()
@@ -146,7 +149,7 @@ def test_a_locked_file_does_not_hold_up_the_load(scripted, tmp_path) -> None:
     service = scripted(answer)
     file = _cache_file(service, tmp_path)
     holder = sqlite3.connect(file, isolation_level=None)
-    holder.execute("DELETE FROM responses")
+    holder.execute("DELETE FROM answers")
     holder.execute("BEGIN IMMEDIATE")
     try:
         assert ids(service, "TOKEN-A", tmp_path) == ["1001"]
@@ -173,11 +176,11 @@ def test_expired_answers_do_not_stay_on_the_disk(scripted, tmp_path) -> None:
     """What is older than answers are kept goes when the file is opened again."""
     service = scripted(answer)
     with sqlite3.connect(_cache_file(service, tmp_path)) as database:
-        database.execute("UPDATE responses SET kept = kept - 301")
+        database.execute("UPDATE answers SET expires = expires - 301")
     database.close()
     with Client("TOKEN-A", base_url=service.base_url, cache_dir=tmp_path) as client:
         client.friends("5")
-        store = client._transport._cached.cache.responses
+        store = client._transport.cache.store
         assert len(store) == 1
 
 
@@ -185,7 +188,7 @@ def test_a_lock_is_waited_for_once_and_told_once(scripted, tmp_path, caplog) -> 
     """Not again for each page: the load goes on without the cache."""
     service = scripted(answer)
     holder = sqlite3.connect(_cache_file(service, tmp_path), isolation_level=None)
-    holder.execute("DELETE FROM responses")
+    holder.execute("DELETE FROM answers")
     holder.execute("BEGIN IMMEDIATE")
     started = time.monotonic()
     with Client("TOKEN-A", base_url=service.base_url, cache_dir=tmp_path) as client:
@@ -224,10 +227,11 @@ def test_two_services_share_a_folder_and_nothing_else(scripted, tmp_path) -> Non
 
 
 def test_the_account_is_in_the_key_and_not_only_in_the_name(tmp_path) -> None:
-    """Two accounts never share a key, even if their answers came into one file."""
+    """Two accounts never share a key, even if their answers came into one file; nor do the two kinds of answers."""
     request = requests.Request("GET", "https://pay.example/v1/payments").prepare()
-    keys = {cached_session(tmp_path, "https://pay.example/v1", account).cache.create_key(request) for account in "12"}
-    assert len(keys) == 2
+    caches = [AccountCache(tmp_path, "https://pay.example/v1", account) for account in "12"]
+    keys = {cache.session(lasting=lasting).cache.create_key(request) for cache in caches for lasting in (True, False)}
+    assert len(keys) == 4
 
 
 def test_a_broken_answer_is_not_kept(scripted, tmp_path) -> None:

@@ -201,6 +201,7 @@ CREATED = [
 ]
 
 
+@pytest.mark.fault("write")
 @pytest.mark.parametrize(("fault", "kind", "waited"), [row[1:] for row in CREATED], ids=[row[0] for row in CREATED])
 @pytest.mark.parametrize("action", ["pay", "charge"])
 def test_a_create_is_sent_once_and_its_outcome_is_true(  # noqa: PLR0913, PLR0917 - a table of cases
@@ -237,6 +238,7 @@ def test_a_create_is_sent_once_and_its_outcome_is_true(  # noqa: PLR0913, PLR091
     assert CANARY not in caplog.text
 
 
+@pytest.mark.fault("write")
 def test_a_reset_before_the_form_was_read_is_an_unknown_outcome(at_desk) -> None:
     """What left this machine may have arrived, so it is looked for and not sent again."""
     desk, _book, service, waits = at_desk(not_done(None))
@@ -269,6 +271,7 @@ def no_connection_for(monkeypatch: pytest.MonkeyPatch, book: Book, times: int, e
     return failed
 
 
+@pytest.mark.fault("write")
 @pytest.mark.parametrize("error", [ConnectionRefusedError("refused"), TimeoutError("connect timed out")])
 def test_without_a_connection_a_write_is_tried_again(at_desk, monkeypatch: pytest.MonkeyPatch, error) -> None:
     """Refused or timed out before anything was sent: the third connection carries it, and it arrives once."""
@@ -278,6 +281,7 @@ def test_without_a_connection_a_write_is_tried_again(at_desk, monkeypatch: pytes
     assert (len(failed), writes(service), waits) == (2, ["POST /v1/payments"], [])
 
 
+@pytest.mark.fault("write")
 @pytest.mark.parametrize("error", [ConnectionRefusedError("refused"), TimeoutError("connect timed out")])
 def test_where_no_connection_can_be_made_nothing_was_sent(at_desk, monkeypatch: pytest.MonkeyPatch, error) -> None:
     """Five tries, then a TransportError, which of a write says that nothing was sent; nothing is looked for."""
@@ -289,6 +293,7 @@ def test_where_no_connection_can_be_made_nothing_was_sent(at_desk, monkeypatch: 
     assert CANARY not in everything_said(caught.value)
 
 
+@pytest.mark.fault("write")
 def test_an_error_before_the_form_is_read_is_final_and_not_in_doubt(at_desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the headers cannot even be sent, nothing can have been carried out; it is no connect error, so no retry."""
     desk, _book, service, waits = at_desk(lambda book, fields: book.carry_out(fields))
@@ -331,6 +336,7 @@ def test_a_failed_handshake_is_final_and_not_in_doubt() -> None:
     assert CANARY not in everything_said(caught.value)
 
 
+@pytest.mark.fault("write")
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_is_not_followed(at_desk, status: int) -> None:
     """A 307 would send the form and its token to another host: not one connection is made there."""
@@ -345,6 +351,7 @@ def test_a_redirect_is_not_followed(at_desk, status: int) -> None:
     assert writes(service) == ["POST /v1/payments"]
 
 
+@pytest.mark.fault("write")
 def test_where_reading_fails_too_nobody_knows(at_desk) -> None:
     """Each of the three readings is tried, and the error says that there was nothing to be read."""
 
@@ -359,6 +366,7 @@ def test_where_reading_fails_too_nobody_knows(at_desk) -> None:
     assert (writes(service), waits, caught.value.candidates) == (["POST /v1/payments"], [5, 15, 45], [])
 
 
+@pytest.mark.fault("write")
 def test_a_reading_that_fails_once_does_not_end_the_search(at_desk) -> None:
     """The second reading finds what the first could not."""
 
@@ -379,6 +387,7 @@ def test_a_reading_that_fails_once_does_not_end_the_search(at_desk) -> None:
     assert waits == [5, 15]
 
 
+@pytest.mark.fault("write")
 def test_an_answer_about_another_payment_is_none(at_desk) -> None:
     """An old answer, given again by something in between, is not taken for this payment's."""
     desk, book, service, _waits = at_desk(lambda book, _fields: {"data": {"balance": 1, "payment": book.items[0]}})
@@ -444,6 +453,7 @@ RESOLVED = [
 ]
 
 
+@pytest.mark.fault("write")
 @pytest.mark.parametrize(("fault", "kind", "waited"), [row[1:] for row in RESOLVED], ids=[row[0] for row in RESOLVED])
 @pytest.mark.parametrize(("action", "status"), [("approve", "settled"), ("deny", "cancelled"), ("cancel", "cancelled")])
 def test_a_resolution_is_sent_once_and_its_outcome_is_true(  # noqa: PLR0913, PLR0917 - a table of cases
@@ -467,6 +477,7 @@ def test_a_resolution_is_sent_once_and_its_outcome_is_true(  # noqa: PLR0913, PL
     assert waits == waited
 
 
+@pytest.mark.fault("write")
 def test_an_approval_that_was_cancelled_is_told(at_desk) -> None:
     """The answer is lost, and the other side's cancel has won: that is known, so it is no unknown outcome."""
     desk, book, _service, _waits = at_desk(lambda book, _fields: (book.resolve("cancelled"), hang_up)[1])

@@ -1,97 +1,105 @@
-"""Paging loses nothing at ties, against a model service whose next link would lose some."""
+"""Windows cover what is asked for exactly, and begin where the calendar does."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
-import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from p2p_analytics.client._windows import walk
-from p2p_analytics.errors import PaginationError
-from p2p_analytics.records import Page, Payment
+from p2p_analytics.client._windows import BEGINNING, GRACE, Window, arranged, cut, floor, opening
 
-START = datetime(2024, 5, 1, tzinfo=UTC)
-
-
-class Model:
-    """A list in memory with the documented rules: newest first, before is exclusive, at most 50 a page."""
-
-    def __init__(self, microseconds: list[int]) -> None:
-        dates = [START + timedelta(microseconds=at) for at in microseconds]
-        made = [Payment(id=str(number), date_created=date) for number, date in enumerate(dates)]
-        self.rows = sorted(made, key=lambda row: (row.date_created, int(row.id)), reverse=True)
-        self.requests = 0
-
-    def fetch(self, before: datetime | None, limit: int) -> Page[Payment]:
-        """Return one page."""
-        self.requests += 1
-        rows = [row for row in self.rows if before is None or row.date_created < before]
-        return Page(tuple(rows[: min(limit, 50)]), "?more" if len(rows) > limit else None)
+EPOCH = datetime(2010, 1, 1, tzinfo=UTC)
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+moments = st.integers(0, 15 * 365 * 86_400).map(lambda second: EPOCH + timedelta(seconds=second))
+windows = st.tuples(moments, moments).filter(lambda pair: pair[0] != pair[1]).map(lambda pair: Window(*sorted(pair)))
 
 
-def walked(model: Model, page_size: int, before: datetime | None = None) -> list[str]:
-    """Return the ids of a walk, in order."""
-    return [row.id for page in walk(model.fetch, before=before, page_size=page_size) for row in page.items]
+@given(windows, st.integers(1, 40))
+def test_the_parts_of_a_window_join_into_it(window: Window, parts: int) -> None:
+    """Newest first, without gap or overlap, each with an end of the day's first moment but for the window's own."""
+    found = cut(window, parts)
+    assert (found[-1].start, found[0].end) == window
+    assert all(newer.start == older.end for newer, older in pairwise(found))
+    assert all(part.start < part.end for part in found)
+    assert all(part.start.time() == datetime.min.time() for part in found[:-1])
+    assert len(found) <= 2 * parts + 2
 
 
-@settings(max_examples=150, deadline=None)
-@given(
-    st.lists(st.integers(0, 40).map(lambda tenth: tenth * 100_000), max_size=60).filter(
-        lambda times: max((sum(t // 1_000_000 == s for t in times) for s in range(5)), default=0) < 50
-    ),
-    st.sampled_from([1, 2, 7, 20, 50]),
-)
-def test_every_payment_comes_once_and_in_order(times: list[int], page_size: int) -> None:
-    """Whatever shares a second, and however small the page, nothing is lost or doubled."""
-    model = Model(times)
-    assert walked(model, page_size) == [row.id for row in model.rows]
+def test_the_parts_are_calendar_units_of_about_the_right_length() -> None:
+    """Ten years in ten are years, a year in four is quarters, a quarter in three months, four weeks in four weeks."""
+    decade = Window(datetime(2010, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, tzinfo=UTC))
+    assert [part.start.year for part in cut(decade, 10)] == list(range(2019, 2009, -1))
+    year = Window(datetime(2024, 1, 1, tzinfo=UTC), datetime(2025, 1, 1, tzinfo=UTC))
+    assert [part.start.month for part in cut(year, 4)] == [10, 7, 4, 1]
+    quarter = Window(datetime(2024, 4, 1, tzinfo=UTC), datetime(2024, 7, 1, tzinfo=UTC))
+    assert [part.start.month for part in cut(quarter, 3)] == [6, 5, 4]
+    weeks = Window(datetime(2024, 4, 1, tzinfo=UTC), datetime(2024, 4, 29, tzinfo=UTC))  # from a Monday
+    assert [part.start.day for part in cut(weeks, 4)] == [22, 15, 8, 1]
+    days = Window(datetime(2024, 4, 1, 5, tzinfo=UTC), datetime(2024, 4, 3, 5, tzinfo=UTC))
+    assert [part.start.hour for part in cut(days, 2)] == [0, 0, 5]
+    assert cut(Window(days.start, days.start + timedelta(hours=3)), 8) == [
+        (days.start, days.start + timedelta(hours=3))
+    ]
 
 
-def test_the_overlap_costs_few_requests() -> None:
-    """10,000 payments without ties and pages of 50 take at most 5 % more than the fewest possible."""
-    model = Model([second * 1_000_000 for second in range(10_000)])
-    assert len(walked(model, 50)) == 10_000
-    assert model.requests <= 10_000 / 50 * 1.05
+def test_units_of_several_months_begin_at_the_same_months_whatever_is_cut() -> None:
+    """Half years begin in January and July, so that windows asked for in another year meet them."""
+    for start, end in ((2011, 2016), (2012, 2017)):
+        window = Window(datetime(start, 2, 3, tzinfo=UTC), datetime(end, 11, 5, tzinfo=UTC))
+        assert {part.start.month for part in cut(window, 11)[:-1]} == {1, 7}
 
 
-def test_a_bound_within_a_second_is_kept() -> None:
-    """A window that ends at .5 of a second holds what came before it, once."""
-    model = Model([0, 400_000, 500_000, 900_000])
-    assert walked(model, 1, before=START + timedelta(microseconds=500_000)) == ["1", "0"]
+@given(windows, st.lists(windows, max_size=8))
+def test_known_windows_and_the_rest_cover_the_whole(whole: Window, known: list[Window]) -> None:
+    """Newest first, joined, only known ones reach out of it, and what is said to be known is."""
+    plan = arranged(whole, known)
+    found = [window for window, _ in plan]
+    assert all(newer.start == older.end for newer, older in pairwise(found))
+    assert found[0].end >= whole.end
+    assert found[-1].start <= whole.start
+    assert all(window in known for window, is_known in plan if is_known)
+    assert all(whole.start <= window.start and window.end <= whole.end for window, is_known in plan if not is_known)
 
 
-def test_more_in_one_second_than_the_largest_page_holds_raises() -> None:
-    """Fifty-one payments within one second cannot all be asked for: an error, never a part."""
-    with pytest.raises(PaginationError, match="share the second"):
-        walked(Model([7] * 51), 50)
-    assert len(walked(Model([7] * 50), 1)) == 50
+def test_of_windows_that_do_not_overlap_all_are_used() -> None:
+    """The rest is only what lies between, before and after them."""
+    day = [EPOCH + timedelta(days=number) for number in range(8)]
+    plan = arranged(Window(day[0], day[7]), [Window(day[1], day[2]), Window(day[4], day[6])])
+    assert plan == [
+        ((day[6], day[7]), False), ((day[4], day[6]), True), ((day[2], day[4]), False),
+        ((day[1], day[2]), True), ((day[0], day[1]), False),
+    ]  # fmt: skip
 
 
-def test_an_empty_page_that_goes_on_raises() -> None:
-    """A next link after nothing leaves no way to ask on, and the end is not guessed."""
-    with pytest.raises(PaginationError, match="no readable date"):
-        list(walk(lambda _before, _limit: Page((), "?more"), before=None, page_size=50))
+@given(moments, st.integers(0, 3000))
+def test_the_open_window_holds_what_is_not_settled(newest: datetime, days: int) -> None:
+    """It begins at a day's first moment, an hour or more before the newest payment, and where it can on the page."""
+    oldest = newest - timedelta(days=days)
+    start = opening(newest, oldest, NOW)
+    assert start <= newest - GRACE
+    assert start.time() == datetime.min.time()
+    assert start > oldest or start == (newest - GRACE).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def test_the_last_second_of_all_has_no_next_one() -> None:
-    """A payment dated at the end of the year 9999 overflows nothing."""
-    last = Payment(id="1", date_created=datetime(9999, 12, 31, 23, 59, 59, 5, tzinfo=UTC))
-    pages = iter([Page((last,), "?more"), Page((last, Payment(id="0", date_created=START)), None)])
-    found = walk(lambda _before, _limit: next(pages), before=None, page_size=50)
-    assert [item.id for page in found for item in page.items] == ["1", "0"]
+def test_the_open_window_begins_at_the_coarsest_calendar_start_on_the_page() -> None:
+    """A year's for who pays once a month, a day's for who pays all the time."""
+    newest = datetime(2025, 6, 20, 12, tzinfo=UTC)  # a Friday
+    starts = {days: opening(newest, newest - timedelta(days=days), NOW) for days in (400, 150, 30, 10, 3, 0)}
+    assert [(start.month, start.day) for start in starts.values()] == [
+        (1, 1),
+        (4, 1),
+        (6, 1),
+        (6, 16),
+        (6, 20),
+        (6, 20),
+    ]
 
 
-def test_a_list_in_another_order_raises() -> None:
-    """The cursor is only right where the list is newest first."""
-    model = Model([1_000_000, 2_000_000])
-    model.rows.reverse()
-    with pytest.raises(PaginationError, match="newest first"):
-        walked(model, 50)
-
-
-def test_a_page_without_dates_but_with_a_next_link_raises() -> None:
-    """Without one date the next page cannot be asked for."""
-    with pytest.raises(PaginationError, match="no readable date"):
-        list(walk(lambda _before, _limit: Page((Payment(id="1"),), "?more"), before=None, page_size=50))
+def test_a_payment_dated_in_the_future_does_not_close_the_present() -> None:
+    """The machine's own clock bounds what is taken for settled."""
+    far = datetime(2090, 1, 1, tzinfo=UTC)
+    assert opening(far, far, NOW) == datetime(2029, 12, 31, tzinfo=UTC)
+    assert opening(BEGINNING, BEGINNING, NOW) == BEGINNING
+    assert floor(far) == far

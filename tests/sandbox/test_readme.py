@@ -14,7 +14,7 @@ def test_each_decision_names_tests_that_exist() -> None:
     """Every row of the table of decisions names its test, and every named test exists."""
     tests = [
         path
-        for place in ("sandbox", "client", "auth", "sign_in", "contract", "fuzz")
+        for place in ("sandbox", "client", "auth", "sign_in", "contract", "fuzz", "round_trip")
         for path in (Path(__file__).parents[1] / place).glob("test_*.py")
     ]
     defined = {path.stem for path in tests}

@@ -1,0 +1,264 @@
+"""A history by windows against a model service: all of it, in order, in few requests, and nothing stale."""
+
+from __future__ import annotations
+
+import bisect
+import random
+import threading
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from p2p_analytics.client._history import history
+from p2p_analytics.client._windows import BEGINNING, END, Window
+from p2p_analytics.errors import PaginationError, TransportError
+from p2p_analytics.records import Page, Payment, User
+
+if TYPE_CHECKING:
+    from p2p_analytics.client._walk import Query
+
+START = datetime(2019, 3, 1, tzinfo=UTC)
+YEAR = 365 * 86_400
+
+
+class Model:
+    """A list in memory, newest first; ``inclusive`` is whether a bound is part of what it asks for."""
+
+    def __init__(self, rows: list[Payment], *, inclusive: bool = False) -> None:
+        self.rows = sorted(rows, key=lambda row: (row.date_created, int(row.id)), reverse=True)
+        self.inclusive = inclusive
+        self.asked: list[Query] = []
+        self.windows: list[Window] = []
+        self.at_once = self.most_at_once = 0
+        self._guard = threading.Lock()
+
+    def fresh(self, query: Query) -> Page[Payment]:
+        """Return one page."""
+        with self._guard:
+            self.asked.append(query)
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+        start = self._start(query)
+        filtered = query.action or query.status or query.actor
+        rows = [row for row in self.rows[start:] if self._holds(query, row)] if filtered else self.rows[start:][:51]
+        with self._guard:
+            self.at_once -= 1
+        return Page(tuple(rows[: query.limit]), "?more" if len(rows) > query.limit else None)
+
+    def _start(self, query: Query) -> int:
+        """Return where the payments before the bound begin."""
+        side = bisect.bisect_left if self.inclusive else bisect.bisect_right
+        return 0 if query.before is None else side(self.rows, -query.before.timestamp(), key=_age)
+
+    def _holds(self, query: Query, row: Payment) -> bool:
+        filters = {"action": row.action, "status": row.status, "actor": row.actor and row.actor.id}
+        return all(
+            not getattr(query, name) or value in getattr(query, name).split(",") for name, value in filters.items()
+        )
+
+    def lasting(self, query: Query) -> Page[Payment]:
+        """Return one page, as if nothing were kept."""
+        return self.fresh(query)
+
+    def whole(self) -> list[Window]:
+        """Return what was written down."""
+        return self.windows
+
+    def keep(self, window: Window) -> None:
+        """Write it down."""
+        self.windows.append(window)
+
+
+def _age(row: Payment) -> float:
+    return -row.date_created.timestamp()
+
+
+def rows(seconds: list[int]) -> list[Payment]:
+    """Return payments at these seconds."""
+    dates = [START + timedelta(seconds=second) for second in seconds]
+    return [Payment(id=str(number), date_created=date) for number, date in enumerate(dates)]
+
+
+def loaded(model: Model, *, concurrency: int = 4, since: datetime | None = None, **bounds: datetime) -> list[str]:
+    """Return the ids of a load."""
+    asked = {"after": BEGINNING, "before": END} | bounds
+    pages = history(model, since=since, concurrency=concurrency, told=lambda *_: None, **asked)
+    return [row.id for page in pages for row in page.items]
+
+
+def uneven(count: int, years: int, seed: int = 1) -> list[Payment]:
+    """Return payments in months of very different size, each twentieth in the second of another."""
+    chance = random.Random(seed)  # noqa: S311 - the same data each time
+    weights = [chance.lognormvariate(0, 0.7) for _ in range(12 * years)]
+    months = chance.choices(range(12 * years), weights, k=count)
+    seconds = [month * YEAR // 12 + chance.randrange(YEAR // 12) for month in months]
+    for _ in range(count // 20):
+        seconds[chance.randrange(count)] = seconds[chance.randrange(count)]
+    return rows(seconds)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.integers(0, 6 * YEAR // 1000).map(lambda number: number * 1000), max_size=400, unique=True),
+    st.booleans(),
+    st.integers(1, 8),
+    st.sampled_from([None, START, START - timedelta(days=900), START + timedelta(days=900)]),
+)
+def test_every_payment_comes_once_and_in_order(seconds: list[int], inclusive: bool, width: int, since) -> None:  # noqa: FBT001
+    """Whatever the density, wherever it was thought to begin, and whichever way the service reads its bounds."""
+    model = Model(rows([*seconds, *seconds[::7]]), inclusive=inclusive)
+    assert loaded(model, concurrency=width, since=since) == [row.id for row in model.rows]
+
+
+@pytest.mark.parametrize("since", [None, START - timedelta(days=20)])
+@pytest.mark.parametrize("concurrency", [1, 4, 8])
+def test_twenty_thousand_uneven_payments_take_few_requests(concurrency: int, since) -> None:
+    """At most a tenth more than the fewest possible, and no more at once than were allowed."""
+    model = Model(uneven(20_000, 6))
+    assert loaded(model, concurrency=concurrency, since=since) == [row.id for row in model.rows]
+    assert len(model.asked) <= 1.10 * 20_000 / 50
+    assert model.most_at_once <= concurrency
+
+
+@pytest.mark.parametrize(("count", "requests"), [(0, 1), (1, 1), (50, 1), (60, 2), (75, 2), (100, 4)])
+def test_a_short_history_takes_few_requests(count: int, requests: int) -> None:
+    """A hundred payments over ten years are four requests at most, fifty are one."""
+    model = Model(rows([number * 10 * YEAR // 100 // 2 for number in range(count)]))
+    assert len(loaded(model)) == count
+    assert len(model.asked) <= requests
+
+
+def test_a_second_load_asks_for_the_open_window_alone() -> None:
+    """Closed windows are asked for in the words of before; only the newest page is new, with a new payment on it."""
+    model = Model(uneven(5_000, 6))
+    loaded(model)
+    before = Counter(query.before for query in model.asked)
+    model.rows.insert(0, Payment(id="9999999", date_created=START + timedelta(days=6 * 365, seconds=1)))
+    model.asked.clear()
+    assert loaded(model) == [row.id for row in model.rows]
+    assert [query for query in model.asked if query.before not in before] == []
+
+
+def test_months_of_daily_loads_asks_for_little_anew() -> None:
+    """A payment each eighth hour: each load asks for the newest page, and for what has closed since: three at most."""
+    every = rows([number * 8 * 3600 for number in range(3 * 500)])
+    model = Model(every[:300])
+    known: set[datetime | None] = {None}
+    for day in range(120):
+        model.rows = sorted(every[: 300 + 3 * day], key=lambda row: row.date_created, reverse=True)
+        model.asked.clear()
+        assert len(loaded(model)) == len(model.rows)
+        anew = {query.before for query in model.asked} - known if day else set()
+        assert len(anew) <= 2, day
+        known |= {query.before for query in model.asked}
+
+
+def test_bounds_are_left_out_themselves() -> None:
+    """A load between two payments' instants holds what lies between, also within windows that are known."""
+    model = Model(rows([number * 40_000 for number in range(3_000)]), inclusive=True)
+    loaded(model)
+    ordered = list(reversed(model.rows))
+    for low, high in ((10, 20), (100, 2_900), (0, 2_999), (2_950, 2_999)):
+        after, before = ordered[low].date_created, ordered[high].date_created
+        assert loaded(model, after=after, before=before) == [row.id for row in reversed(ordered[low + 1 : high])]
+
+
+def crowd(count: int, **kinds: list[str]) -> list[Payment]:
+    """Return payments of one second, of these actions, statuses and actors in turn, and some before and after."""
+    words = {"action": ["pay"], "status": ["settled"], "actor": ["7"]} | kinds
+    made = [
+        Payment(
+            id=str(number),
+            date_created=START,
+            action=words["action"][number % len(words["action"])],
+            status=words["status"][number // 2 % len(words["status"])],
+            actor=User(id=words["actor"][number // 3 % len(words["actor"])]),
+        )
+        for number in range(count)
+    ]
+    around = [msgspec.structs.replace(row, id=str(10**6 + n)) for n, row in enumerate(rows([-9, -8, -1, 1, 2, 80_000]))]
+    return made + [msgspec.structs.replace(row, action="pay", status="settled", actor=User(id="7")) for row in around]
+
+
+@pytest.mark.parametrize("inclusive", [False, True])
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        {"action": ["pay", "charge"], "status": ["settled", "pending", "failed"]},
+        {"action": ["pay", "charge"], "actor": ["7", "8", "9", "10"]},
+        {"actor": ["7", "8", "9", "10"]},
+    ],
+    ids=["action and status", "action and actor", "actor"],
+)
+def test_more_in_one_second_than_a_page_holds_come_by_the_filters(kinds: dict, inclusive: bool) -> None:  # noqa: FBT001
+    """A hundred and thirty in one second, with others around: all of them, once, in order."""
+    model = Model(crowd(130, **kinds), inclusive=inclusive)
+    assert loaded(model) == [row.id for row in model.rows]
+
+
+def test_more_in_one_second_come_by_their_microseconds() -> None:
+    """Where they differ and the service understands them, no filter is needed."""
+    made = [Payment(id=str(number), date_created=START + timedelta(microseconds=number)) for number in range(130)]
+    model = Model([*made, *crowd(0)])
+    assert loaded(model) == [row.id for row in model.rows]
+    assert not any(query.action for query in model.asked)
+
+
+def test_what_no_filter_tells_apart_raises() -> None:
+    """Fifty-one of one second, kind and actor cannot all be had: an error, never a part."""
+    with pytest.raises(PaginationError, match="share the second"):
+        loaded(Model(crowd(51)))
+    with pytest.raises(PaginationError, match="found by no filter"):
+        loaded(Model(crowd(60, action=["pay", "charge", "gift"], status=["settled"])))
+
+
+def test_other_actors_of_a_crowded_second_are_told_as_a_problem() -> None:
+    """Who acted is only known of what was seen, so it is said that others could not be asked for."""
+    model = Model(crowd(130, actor=["7", "8", "9", "10"]))
+    pages = history(model, after=BEGINNING, before=END, since=None, concurrency=2, told=lambda *_: None)
+    (problem,) = {problem for page in pages for problem in page.problems}
+    assert problem.problem == "more payments than a page holds; those of 4 actors were asked for, others cannot be"
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_a_fault_ends_the_load_and_its_threads(concurrency: int) -> None:
+    """The error comes out as it is, and no thread is left."""
+    model = Model(uneven(3_000, 3))
+    model.lasting = lambda query: fail(TransportError("gone")) if len(model.asked) > 12 else model.fresh(query)
+    with pytest.raises(TransportError, match="gone"):
+        loaded(model, concurrency=concurrency)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("p2p-load")]
+
+
+def fail(error: Exception) -> Page[Payment]:
+    """Raise."""
+    raise error
+
+
+def test_who_stops_listening_ends_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A generator that is closed before its end leaves nothing running."""
+    model = Model(uneven(3_000, 3))
+    pages = history(model, after=BEGINNING, before=END, since=None, concurrency=4, told=lambda *_: None)
+    next(pages)
+    next(pages)
+    pages.close()
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("p2p-load")]
+
+
+def test_progress_is_told_with_a_fair_estimate() -> None:
+    """It never goes back, ends at the number of payments, and halfway the estimate is within a third."""
+    model = Model(uneven(20_000, 6))
+    told: list[tuple[int, int]] = []
+    pages = history(
+        model, after=BEGINNING, before=END, since=START, concurrency=4, told=lambda *progress: told.append(progress)
+    )
+    assert sum(len(page.items) for page in pages) == 20_000
+    assert told == sorted(told, key=lambda progress: progress[0])
+    assert told[-1] == (20_000, 20_000)
+    expected = next(expected for payments, expected in told if payments > 10_000)
+    assert 2 / 3 <= expected / 20_000 <= 4 / 3

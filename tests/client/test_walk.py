@@ -1,0 +1,98 @@
+"""Paging loses nothing at ties, against a model service whose next link would lose some."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from p2p_analytics.client._walk import Query, walk
+from p2p_analytics.client._windows import END
+from p2p_analytics.errors import PaginationError
+from p2p_analytics.records import Page, Payment
+
+START = datetime(2024, 5, 1, tzinfo=UTC)
+
+
+class Model:
+    """A list in memory with the documented rules: newest first, before is exclusive, at most 50 a page."""
+
+    def __init__(self, microseconds: list[int]) -> None:
+        dates = [START + timedelta(microseconds=at) for at in microseconds]
+        made = [Payment(id=str(number), date_created=date) for number, date in enumerate(dates)]
+        self.rows = sorted(made, key=lambda row: (row.date_created, int(row.id)), reverse=True)
+        self.requests = 0
+
+    def fetch(self, query: Query) -> Page[Payment]:
+        """Return one page."""
+        self.requests += 1
+        rows = [row for row in self.rows if query.before is None or row.date_created < query.before]
+        return Page(tuple(rows[: min(query.limit, 50)]), "?more" if len(rows) > query.limit else None)
+
+
+def walked(model: Model, page_size: int, before: datetime = END) -> list[str]:
+    """Return the ids of a walk, in order."""
+    return [row.id for page in walk(model.fetch, Query(limit=page_size), before=before) for row in page.items]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.integers(0, 40).map(lambda tenth: tenth * 100_000), max_size=60).filter(
+        lambda times: max((sum(t // 1_000_000 == s for t in times) for s in range(5)), default=0) < 50
+    ),
+    st.sampled_from([1, 2, 7, 20, 50]),
+)
+def test_every_payment_comes_once_and_in_order(times: list[int], page_size: int) -> None:
+    """Whatever shares a second, and however small the page, nothing is lost or doubled."""
+    model = Model(times)
+    assert walked(model, page_size) == [row.id for row in model.rows]
+
+
+def test_the_overlap_costs_few_requests() -> None:
+    """10,000 payments without ties and pages of 50 take at most 5 % more than the fewest possible."""
+    model = Model([second * 1_000_000 for second in range(10_000)])
+    assert len(walked(model, 50)) == 10_000
+    assert model.requests <= 10_000 / 50 * 1.05
+
+
+def test_a_bound_within_a_second_is_kept() -> None:
+    """A window that ends at .5 of a second holds what came before it, once."""
+    model = Model([0, 400_000, 500_000, 900_000])
+    assert walked(model, 1, before=START + timedelta(microseconds=500_000)) == ["1", "0"]
+
+
+def test_more_in_one_second_than_the_largest_page_holds_raises() -> None:
+    """Fifty-one payments within one second cannot all be asked for: an error, never a part."""
+    with pytest.raises(PaginationError, match="share the second"):
+        walked(Model([7] * 51), 50)
+    assert len(walked(Model([7] * 50), 1)) == 50
+
+
+def test_an_empty_page_that_goes_on_raises() -> None:
+    """A next link after nothing leaves no way to ask on, and the end is not guessed."""
+    with pytest.raises(PaginationError, match="no readable date"):
+        list(walk(lambda _query: Page((), "?more"), Query()))
+
+
+def test_the_last_second_of_all_has_no_next_one() -> None:
+    """A payment dated at the end of the year 9999 overflows nothing."""
+    last = Payment(id="1", date_created=datetime(9999, 12, 31, 23, 59, 59, 5, tzinfo=UTC))
+    pages = iter([Page((last,), "?more"), Page((last, Payment(id="0", date_created=START)), None)])
+    found = walk(lambda _query: next(pages), Query())
+    assert [item.id for page in found for item in page.items] == ["1", "0"]
+
+
+def test_a_list_in_another_order_raises() -> None:
+    """The cursor is only right where the list is newest first."""
+    model = Model([1_000_000, 2_000_000])
+    model.rows.reverse()
+    with pytest.raises(PaginationError, match="newest first"):
+        walked(model, 50)
+
+
+def test_a_page_without_dates_but_with_a_next_link_raises() -> None:
+    """Without one date the next page cannot be asked for."""
+    with pytest.raises(PaginationError, match="no readable date"):
+        list(walk(lambda _query: Page((Payment(id="1"),), "?more"), Query()))

@@ -1,0 +1,56 @@
+"""A bar where somebody is looking, and nothing where nobody is."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+from p2p_analytics.progress import is_watched, loading_bar
+
+
+class Terminal(io.StringIO):
+    """Text that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        """Say so."""
+        return True
+
+
+def test_a_terminal_is_shown_payments_and_an_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many of about so many, on one line that is gone afterwards."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    assert is_watched()
+    with loading_bar(delay=0) as show:
+        show(50, 400)
+        show(300, 380)
+    assert "300/380" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r")
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), None], ids=["a file", "none"])
+def test_what_is_no_terminal_is_shown_nothing(monkeypatch: pytest.MonkeyPatch, stream) -> None:
+    """A log holds no bar."""
+    monkeypatch.setattr(sys, "stderr", stream)
+    with loading_bar(delay=0) as show:
+        show(300, 380)
+    assert stream is None or stream.getvalue() == ""
+
+
+def test_a_short_load_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bar that would be gone before it is read is not drawn."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with loading_bar(delay=60) as show:
+        show(300, 300)
+    assert "300" not in terminal.getvalue()
+
+
+def test_a_notebook_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its errors go to no terminal, and yet somebody looks."""
+    IPython = pytest.importorskip("IPython")  # noqa: N806 - a module
+    monkeypatch.setitem(sys.modules, "ipykernel", IPython)
+    monkeypatch.setattr(IPython, "get_ipython", lambda: IPython)
+    assert is_watched()
