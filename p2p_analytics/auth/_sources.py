@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from p2p_analytics import settings
 from p2p_analytics.auth._store import FileStore, KeyringStore, KeyringUnavailableError, SignIn, Store, locked
 from p2p_analytics.auth._token import AccessToken, Secret
 from p2p_analytics.errors import NotSignedIn, TokenError
@@ -92,6 +93,12 @@ def kept() -> Iterator[tuple[Store, SignIn]]:
         with contextlib.suppress(KeyringUnavailableError):
             if (sign_in := store.load()) is not None:
                 yield store, sign_in
+
+
+def service_url(value: str | None = None) -> str:
+    """Return the service's address: the argument, else ``P2P_BASE_URL``, else that of the last sign-in."""
+    kept_for = next((sign_in.base_url for _, sign_in in kept()), None)
+    return settings.base_url(value or os.environ.get(settings.BASE_URL_VARIABLE) or kept_for)
 
 
 def client_secret() -> Secret | None:

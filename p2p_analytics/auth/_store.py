@@ -8,7 +8,6 @@ import logging
 import os
 import secrets
 import stat
-import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from p2p_analytics import settings
 from p2p_analytics.auth._token import AccessToken, Secret
 from p2p_analytics.errors import ConfigurationError, P2PAnalyticsError, TokenError
+from p2p_analytics.files import exclusive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -195,26 +195,17 @@ def locked() -> Iterator[None]:
     ConfigurationError
         The folder cannot be written.
     """
-    import fcntl
-
     folder = settings.state_dir()
-    try:
-        settings.make_private(folder)
-        descriptor = os.open(folder / "sign-in.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    except OSError as error:
-        raise ConfigurationError(
-            f"Cannot write into {folder} ({_reason(error)}): set {settings.STATE_DIR_VARIABLE} to another folder."
-        ) from None
-    give_up_at = time.monotonic() + _LOCK_SECONDS
-    with os.fdopen(descriptor, "rb"):
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > give_up_at:
-                    raise TokenError("Another process is busy with the sign-in and does not end: stop it.") from None
-                time.sleep(0.05)
+    with contextlib.ExitStack() as stack:
+        try:
+            settings.make_private(folder)
+            stack.enter_context(exclusive(folder / "sign-in.lock", seconds=_LOCK_SECONDS))
+        except BlockingIOError:
+            raise TokenError("Another process is busy with the sign-in and does not end: stop it.") from None
+        except OSError as error:
+            raise ConfigurationError(
+                f"Cannot write into {folder} ({_reason(error)}): set {settings.STATE_DIR_VARIABLE} to another folder."
+            ) from None
         yield
 
 

@@ -67,10 +67,9 @@ def _agreed(options: argparse.Namespace, base_url: str) -> SignIn:
 
 def whoami(options: argparse.Namespace) -> None:
     """Say whose the token is that a client would take."""
-    from p2p_analytics import auth, settings
+    from p2p_analytics import auth
 
-    kept_for = next((sign_in.base_url for _, sign_in in auth.kept()), None)
-    base_url = settings.base_url(options.base_url or os.environ.get(settings.BASE_URL_VARIABLE) or kept_for)
+    base_url = auth.service_url(options.base_url)
     who = _owner(None, base_url)  # which may renew the token, so that it is looked for again
     found = auth.find_token(base_url=base_url)
     renewed = found.sign_in is not None and found.sign_in.refresh_token is not None

@@ -1,15 +1,16 @@
 """Measure speed and memory, each against a named peer on the same data in the same run: ``make bench``.
 
 Ratios are medians of CPU time over alternated rounds, because other work on the machine hardly moves
-those. Frames, files and the start of a process are in ``frames``, with what is wanted of each; the sandbox under load
-is in ``service``.
+those. Frames, files and the start of a process are in ``frames``, with what is wanted of each; an archive of
+a million payments is in ``archive``, the sandbox under load in ``service``.
 """
 
 from __future__ import annotations
 
 import sys
 
-import frames  # beside this file
+import archive  # beside this file
+import frames
 import paging
 import service
 
@@ -21,6 +22,7 @@ def main() -> int:
     with p2p.sandbox.SandboxServer(seed=7) as server:
         requests(server)
         frames.measure(told, server)
+        archive.measure(told, server)
     paging.measure(told)
     return 1 if service.measure(told) else 0
 
