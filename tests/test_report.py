@@ -194,8 +194,9 @@ def test_no_figure_is_left_open() -> None:
     """The report leaves nothing behind in pyplot."""
     import matplotlib.pyplot as plt
 
+    before = plt.get_fignums()
     render_report(_history(PAYMENT_ROWS), as_of=AS_OF)
-    assert plt.get_fignums() == []
+    assert plt.get_fignums() == before
 
 
 def test_an_empty_history() -> None:

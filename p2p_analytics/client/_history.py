@@ -30,6 +30,8 @@ _MOST_PARTS: Final = 8
 _MOST_PAGES: Final = 64  # no window that promises more stays whole
 _FRESH_ITEMS: Final = PAGE_SIZE_MAXIMUM - 1  # of a full page, after one that is asked for again
 _WAITING: Final = 1  # request that is handed out beforehand, so that no connection waits for the next one
+# Where event loops have had their way with signals, and on Windows, a wait without an end does not hear Ctrl-C.
+_LISTENING_SECONDS: Final = 0.2
 _SECOND: Final = timedelta(seconds=1)
 _SHORT: Final = 2  # pages after the newest one: a history that may end with the next page is not worth a plan
 _GUESS: Final = timedelta(days=4 * 365)  # how far a history goes back, where nothing tells
@@ -207,7 +209,9 @@ def _fetched(
                 running[pool.submit(step, task.fetch, task.query)] = task
             if not running:
                 return
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
+            while not (done := wait(running, _LISTENING_SECONDS, FIRST_COMPLETED).done):
+                pass
+            for future in done:
                 task = running.pop(future)
                 task.take(future.result(), since)
                 came.update(item.id for item in task.pages[-1].items)

@@ -96,8 +96,11 @@ def payments_that(scripted, then, days_apart: int) -> Client:
     ids=["while answers are awaited", "while waiting to ask again"],
 )
 @pytest.mark.parametrize("days_apart", [1, 60], ids=["by windows", "a short history"])
-def test_ctrl_c_ends_a_load_at_once(scripted, then, days_apart: int) -> None:
+@pytest.mark.parametrize("interrupts", [True, False], ids=["as it is", "as event loops leave it"])
+def test_ctrl_c_ends_a_load_at_once(scripted, then, days_apart: int, request, *, interrupts: bool) -> None:
     """Nothing waits for the answers and pauses that are under way, and no thread is left."""
+    signal.siginterrupt(signal.SIGINT, interrupts)  # whether a signal ends what the thread waits for
+    request.addfinalizer(lambda: signal.siginterrupt(signal.SIGINT, True))
     client = payments_that(scripted, then, days_apart)
     main = threading.main_thread().ident
     timer = threading.Timer(0.4, lambda: signal.pthread_kill(main, signal.SIGINT))
