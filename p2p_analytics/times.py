@@ -40,17 +40,17 @@ def parse_instant(text: str) -> datetime:
         raise ValueError(f"{text!r} is not an instant that exists.") from None
 
 
-# The usual spellings with their Z: their lengths, and every third character from the fifth to the twentieth.
-_USUAL_LENGTHS: Final = frozenset(map(len, ("2024-05-31T18:30:00Z", "2024-05-31T18:30:00.123456Z")))
-_USUAL_MARKS: Final = frozenset({"--T::Z", "--T::."})
+_DIGITS_AS_ZEROS: Final = bytes.maketrans(b"123456789", b"000000000")
+_USUAL: Final = frozenset(b"0000-00-00T00:00:00" + ending for ending in (b"", b"Z", b".000000", b".000000Z"))
 
 
 def parse_instants(texts: Sequence[str]) -> list[datetime]:
     """Return what `parse_instant` returns for each text; quickly where all have the usual spellings."""
-    spelled = [text if text[-1:] == "Z" else text + "Z" for text in texts]
-    if _USUAL_LENGTHS.issuperset(map(len, spelled)) and _USUAL_MARKS.issuperset([text[4:20:3] for text in spelled]):
+    line = " ".join(texts)  # over one text, each step is quick
+    shapes = line.encode(errors="replace").translate(_DIGITS_AS_ZEROS).split(b" ")
+    if len(shapes) == len(texts) and _USUAL.issuperset(shapes):
         with suppress(ValueError):
-            return list(map(datetime.fromisoformat, spelled))
+            return list(map(datetime.fromisoformat, (line.replace("Z", "").replace(" ", "Z ") + "Z").split(" ")))
     return list(map(parse_instant, texts))
 
 

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from p2p_analytics.times import as_instant, format_instant, from_microseconds, parse_instant, to_microseconds
+from p2p_analytics.times import (
+    as_instant,
+    format_instant,
+    from_microseconds,
+    parse_instant,
+    parse_instants,
+    to_microseconds,
+)
 
 MAY = datetime(2024, 5, 31, 18, 30, tzinfo=UTC)
 INSTANTS = st.datetimes(timezones=st.just(UTC))
@@ -50,6 +57,42 @@ def test_what_is_no_instant(text: str) -> None:
     """Other shapes, days that do not exist and instants beyond the calendar are refused with the text named."""
     with pytest.raises(ValueError, match=r"\."):
         parse_instant(text)
+
+
+@pytest.mark.parametrize(
+    ("texts", "instants"),
+    [
+        ([], []),
+        (["2024-05-31T18:30:00Z", "2024-05-31T18:30:00", "2024-05-31T18:30:00.000007Z"], [0, 0, 7]),
+        (["2024-05-31T18:30:00.000007", "2024-05-31 18:30:00"], [7, 0]),
+        (["2024-05-31T20:30:00+02:00", "2024-05-31T18:30:00.0000079Z", "2024-05-31T18:30:00"], [0, 7, 0]),
+    ],
+)
+def test_many_are_read_as_each_alone(texts: list[str], instants: list[int]) -> None:
+    """Whatever spellings come together, each is one aware UTC instant, in order."""
+    parsed = parse_instants(texts)
+    assert parsed == [MAY.replace(microsecond=micros) for micros in instants]
+    assert all(instant.tzinfo is UTC for instant in parsed)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["2024-05-31T18:30:00Z", "2024-02-30T00:00:00Z"],
+        ["2024-05-31T18:30:00ZZ"],
+        ["2024-05-31T18:30:00 2024-05-31T18:30:00"],
+        ["2024-05-31T18:30:00Z 2024-05-31T18:30:00Z", ""],
+        ["20240531T183000.123Z"],
+        ["2024-W18-4T12:00:00Z"],
+        [""],
+        ["2024-05-31T18:30:0\uff10"],
+        ["\ud83c"],
+    ],
+)
+def test_one_of_many_that_is_no_instant(texts: list[str]) -> None:
+    """One text that is no instant is refused, though it were two of them, and others beside it are good."""
+    with pytest.raises(ValueError, match=r"\."):
+        parse_instants(texts)
 
 
 @pytest.mark.parametrize(

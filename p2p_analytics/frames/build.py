@@ -85,12 +85,14 @@ class _Kinds:
         """Return the number of each payment's kind."""
         kinds = [(row.action, row.actor, row.target) for row in rows]
         keys = [(action, id(actor), id(target)) for action, actor, target in kinds]
-        if not self._numbers.keys() >= set(keys):
+        try:
+            return [self._numbers[key] for key in keys]
+        except KeyError:
             for key, kind in zip(keys, kinds, strict=True):
                 if key not in self._numbers:
                     self._numbers[key] = len(self._kinds)
                     self._kinds.append(kind)
-        return [self._numbers[key] for key in keys]
+            return [self._numbers[key] for key in keys]
 
     def table(self, viewer_id: str) -> pa.Table:
         """Return the PAYMENTS columns that a kind decides; ``flow_cents`` is that of a payment of one cent."""

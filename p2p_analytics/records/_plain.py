@@ -118,17 +118,15 @@ _PAGE: Final = msgspec.json.Decoder(_WirePlainPage)
 class _Known(dict[bytes, T]):
     """Values under the bytes they were read from; what cannot be read, or is strange, raises a ValueError."""
 
-    def __init__(self, read: Callable[[bytes], T]) -> None:
+    def __init__(self, read: Callable[[bytes], T], most: int) -> None:
         self._read = read
+        self._most = most
 
     def __missing__(self, raw: bytes) -> T:
-        if len(self) >= _MOST:
+        if len(self) >= self._most:
             self.clear()
         self[raw] = value = self._read(raw)
         return value
-
-
-_MOST: Final = 2**13
 
 
 def _read_cents(raw: bytes) -> int:
@@ -153,6 +151,6 @@ def _unless_strange(problems: Problems, value: T) -> T:
     return value
 
 
-_cents: Final = _Known(_read_cents)
-_actors: Final = _Known(_read_actor)
-_targets: Final = _Known(_read_target)
+_cents: Final = _Known(_read_cents, 2**15)
+_actors: Final = _Known(_read_actor, 2**13)
+_targets: Final = _Known(_read_target, 2**13)
