@@ -38,6 +38,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+def how_to_install(extra: str) -> str:
+    """Return how to get what an extra of this package brings: no package index has it, so from its folder."""
+    return f'run make install in the project\'s folder, or pip install ".[{extra}]" there with a pip of your own'
+
+
 class P2PAnalyticsError(Exception):
     """The root of all errors of this package."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
+from p2p_analytics.errors import how_to_install
 from p2p_analytics.sandbox import browser, ledger, registration, rules, town
 from p2p_analytics.sandbox import people as known_people
 from p2p_analytics.sandbox.crafted import PaymentDraft, as_row
@@ -428,9 +429,7 @@ class SandboxServer(Steerable):
             from p2p_analytics.sandbox.app import create_app
             from p2p_analytics.sandbox.dialects import dialect_named
         except ModuleNotFoundError as error:
-            raise SettingError(
-                f"The sandbox needs {error.name}; install it with: pip install 'p2p_analytics[sandbox]'."
-            ) from None
+            raise SettingError(f"The sandbox needs {error.name}: {how_to_install('sandbox')}.") from None
         spoken = dialect_named(self._dialect, application=_DEMO.name)
         return create_app(
             self.store,

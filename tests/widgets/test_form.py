@@ -348,5 +348,5 @@ def test_without_ipywidgets_there_is_one_sentence(monkeypatch: pytest.MonkeyPatc
     """The forms need the notebook extra, and say so where it is missing."""
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
     monkeypatch.delitem(sys.modules, "p2p_analytics.widgets")
-    with pytest.raises(ConfigurationError, match=r"install it with pip install .p2p_analytics\[notebook\]"):
+    with pytest.raises(ConfigurationError, match=r'make install .* pip install "\.\[notebook\]"'):
         importlib.import_module("p2p_analytics.widgets")
