@@ -105,7 +105,7 @@ class AuthenticationError(ApiError):
 
 
 class ScopeError(ApiError):
-    """The token lacks the scope that the request needs (403)."""
+    """The token lacks the scope that the request needs (code 260)."""
 
 
 class NotFoundError(ApiError):
@@ -113,7 +113,7 @@ class NotFoundError(ApiError):
 
 
 class InvalidRequestError(ApiError):
-    """The service refused a parameter, or the record's state forbids the request (other 4xx)."""
+    """The service refused a parameter, or the record's state or whose it is forbids the request (other 4xx)."""
 
 
 class RateLimitedError(ApiError):
