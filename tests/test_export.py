@@ -9,6 +9,7 @@ import os
 import re
 import stat
 import time
+import types
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -297,6 +298,7 @@ def test_parquet_of_another_engine_is_read(tmp_path: Path) -> None:
         (pd.DataFrame({1: ["a"]}), "names"),
         (pd.DataFrame([["a", "b"]], columns=["x", "x"]), "names"),
         (pd.DataFrame(index=[1]), "names"),
+        (types.SimpleNamespace(payments=pd.DataFrame()), "a frame, such as history.payments, not of SimpleNamespace"),
     ],
 )
 def test_what_files_cannot_hold_is_refused_by_name(tmp_path: Path, frame: pd.DataFrame, named: str) -> None:

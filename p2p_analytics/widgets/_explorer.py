@@ -17,6 +17,7 @@ from p2p_analytics.analyses._calendar import zone as zone_of
 from p2p_analytics.display import counted
 from p2p_analytics.errors import P2PAnalyticsError
 from p2p_analytics.export import atomic_file, to_csv
+from p2p_analytics.load import require_history
 from p2p_analytics.plots._picture import picture
 from p2p_analytics.times import to_microseconds
 from p2p_analytics.widgets._look import Shown, box, told
@@ -72,7 +73,7 @@ class Explorer(Shown):
     Raises
     ------
     ConfigurationError
-        ``as_of`` is no instant, or there is no such zone.
+        ``history`` is none, ``as_of`` is no instant, or there is no such zone.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Explorer(Shown):
         tz: str = "UTC",
         folder: str | os.PathLike[str] = ".",
     ) -> None:
+        require_history(history, what="Explorer")
         self._history = history
         self._as_of = history.fetched_at if as_of is None else as_of
         self._folder = Path(folder)

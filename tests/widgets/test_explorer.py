@@ -212,7 +212,9 @@ def test_a_period_that_ends_first_is_said(explorer: p2p.Explorer) -> None:
 
 
 def test_unusable_settings_are_told(tmp_path: Path) -> None:
-    """A zone that is none, and a moment that is none."""
+    """A zone that is none, a moment that is none, and a frame in place of a history."""
+    with pytest.raises(ConfigurationError, match=r"^Explorer needs a History, .* not DataFrame\.$"):
+        p2p.Explorer(history(ROWS).payments)
     with pytest.raises(ConfigurationError, match="tz is a zone name"):
         p2p.Explorer(history(ROWS), tz="Mars")
     with pytest.raises(ConfigurationError, match="as_of is"):
