@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.auth._store import FileStore, KeyringStore, KeyringUnavailableError, SignIn, Store, locked
 from p2p_analytics.auth._token import AccessToken, Secret
-from p2p_analytics.errors import NotSignedIn
+from p2p_analytics.errors import NotSignedIn, TokenError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +62,7 @@ def find_token(value: AccessToken | str | None = None, *, base_url: str | None =
     """
     if isinstance(value, AccessToken):
         return Found(value, "the argument")
-    text = value if value is not None else os.environ.get(TOKEN_VARIABLE)
+    text = value if value is not None else _environment_token()
     if text is not None:
         source = "the argument" if value is not None else f"the environment variable {TOKEN_VARIABLE}"
         return Found(AccessToken(text.strip() if isinstance(text, str) else text), source)
@@ -87,6 +87,16 @@ def kept() -> Iterator[tuple[Store, SignIn]]:
         with contextlib.suppress(KeyringUnavailableError):
             if (sign_in := store.load()) is not None:
                 yield store, sign_in
+
+
+def _environment_token() -> str | None:
+    """Return the token of the environment, None where it is not set or empty."""
+    text = os.environ.get(TOKEN_VARIABLE, "").strip() or None
+    try:
+        return text and AccessToken(text).reveal()
+    except TokenError:
+        text = None  # a traceback may show what variables hold
+    raise TokenError(f"What {TOKEN_VARIABLE} holds is no access token, which is one word: unset it, or set it to one.")
 
 
 def client_secret() -> Secret | None:

@@ -90,7 +90,7 @@ def logout() -> None:
     _say(
         f"Signed out: deleted from {' and '.join(deleted)}." if deleted else "Nothing was kept, so nothing is deleted."
     )
-    if auth.TOKEN_VARIABLE in os.environ:
+    if os.environ.get(auth.TOKEN_VARIABLE):
         _say(f"The environment variable {auth.TOKEN_VARIABLE} is still set.")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import traceback
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.auth import AccessToken, FileStore, KeyringStore, Secret, SignIn, as_token, find_token
-from p2p_analytics.errors import NotSignedIn
+from p2p_analytics.errors import NotSignedIn, TokenError
 
 HERE = "https://pay.example/v1"
 SOON = datetime.now(UTC) + timedelta(minutes=20)
@@ -45,6 +46,27 @@ def test_nothing_anywhere() -> None:
     """The error is a NotSignedIn that says what to do in a notebook, in a terminal, and elsewhere."""
     with pytest.raises(NotSignedIn, match=r"TokenForm.*p2p-analytics login.*P2P_ACCESS_TOKEN"):
         as_token(base_url=HERE)
+
+
+@pytest.mark.parametrize("empty", ["", " \n"])
+def test_an_empty_variable_is_none(monkeypatch: pytest.MonkeyPatch, empty: str) -> None:
+    """A variable that holds nothing counts as one that is not set."""
+    keep("from-the-file")
+    monkeypatch.setenv("P2P_ACCESS_TOKEN", empty)
+    assert as_token(base_url=HERE).reveal() == "from-the-file"
+
+
+@pytest.mark.parametrize("text", ["CANARY two", "https://app.example/?access_token=CANARY", "CANARYé"])
+def test_a_variable_that_holds_no_token_is_named(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """The error names the variable and not what is in it, nor does its traceback with the values of variables."""
+    monkeypatch.setenv("P2P_ACCESS_TOKEN", text)
+    with pytest.raises(TokenError, match=r"^What P2P_ACCESS_TOKEN holds is no access token.*unset it") as caught:
+        as_token(base_url=HERE)
+    frames = traceback.TracebackException.from_exception(caught.value, capture_locals=True, lookup_lines=False)
+    shown = [frame for frame in frames.stack if frame.filename.endswith("p2p_analytics/auth/_sources.py")]
+    assert len(shown) == 3
+    assert caught.value.__context__ is None
+    assert "CANARY" not in str(caught.value) + repr([frame.locals for frame in shown])
 
 
 @pytest.mark.parametrize("other", ["https://pay.example:8443/v1", "https://pay.example.evil/v1", "http://127.0.0.1/v1"])
