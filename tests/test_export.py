@@ -321,6 +321,20 @@ def test_what_is_no_table_is_refused(tmp_path: Path, content: bytes) -> None:
         read_parquet(tmp_path / "p.csv")
 
 
+def test_what_is_no_text_is_not_quoted(tmp_path: Path) -> None:
+    """The sentence about a picture, or about a row without an end, is short and can be printed."""
+    picture = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x03\\,\0\0\x05d\x08\x03\xff\n"
+    for content in (picture, b"amount_cents\n\x1b[31m" + b"x" * 5000 + b"\n"):
+        (tmp_path / "p.csv").write_bytes(content)
+        with pytest.raises(SchemaError) as caught:
+            read_csv(tmp_path / "p.csv")
+        sentence = str(caught.value).removeprefix(str(tmp_path))
+        assert sentence.startswith("/p.csv cannot be read as a table: ")
+        assert sentence.isprintable()
+        assert "\ufffd" not in sentence
+        assert len(sentence) < 250
+
+
 @pytest.mark.parametrize("write", [to_csv, to_parquet])
 def test_files_are_private_whole_and_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[..., None]
