@@ -186,6 +186,10 @@ class SandboxServer(Steerable):
         """The town's clock: it stands still but for `advance`, and for the second that each write takes."""
         return self._now if self._store is None else town.instant(self._store.now_us())
 
+    def __repr__(self) -> str:
+        """Show which town it is, and where it answers; nothing of tokens."""
+        return f"<SandboxServer of seed {self.seed}: {'not running' if self._store is None else self.base_url}>"
+
     @property
     def viewer(self) -> str:
         """The username of the person whose history shows most; a good one to sign in as."""
