@@ -328,6 +328,14 @@ def test_close_forgets_and_stops(server: Any, form: p2p.TokenForm) -> None:
     assert form._repr_mimebundle_() == {"text/plain": "<TokenForm: nobody signed in>"}
 
 
+def test_where_no_kernel_runs_it_is_a_sentence(server: Any, form: p2p.TokenForm) -> None:
+    """What is saved beside the widget says what it is, and neither who nor by which token."""
+    form.take(server.token(server.viewer))
+    assert form._repr_mimebundle_()["text/html"] == (
+        "<p>A form to sign in with: run the cells of this notebook to use it.</p>"
+    )
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
