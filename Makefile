@@ -1,6 +1,7 @@
 # Works on a machine with Python 3.11 or newer (with pip) and make; everything else goes into .tools and .venv.
 #
 #   make demo       a sandbox, a load, a report in out/: nothing to configure
+#   make install    everything that there is into .venv
 #   make test       lint, types, import contracts, tests and notebooks
 #   make help       the other targets
 
@@ -33,11 +34,12 @@ export UV_NO_PROGRESS := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo sandbox lab test lint types contracts tests notebooks bench soak format clean
+.PHONY: help demo sandbox lab install test lint types contracts tests notebooks bench soak format clean
 
 help:
 	@echo "make demo        run the sandbox, load its payments, write $(OUT)/report.html, CSV files and plots"
 	@echo "make test        lint, types, import contracts, tests and notebooks"
+	@echo "make install     put everything into .venv: notebooks, keyring, the tools of make test"
 	@echo "make sandbox     serve the sandbox until Ctrl-C"
 	@echo "make lab         open JupyterLab on the notebooks"
 	@echo "make notebooks   run the notebooks again and keep their outputs"
@@ -50,6 +52,8 @@ demo: .venv/.sandbox
 
 sandbox: .venv/.sandbox
 	@$(RUN)/python -m p2p_analytics sandbox
+
+install: .venv/.all
 
 test: lint types contracts tests
 

@@ -1,10 +1,11 @@
-"""Run every notebook in place and keep its outputs: ``python notebooks/regenerate.py``.
+"""Run every notebook, or those named, in place and keep the outputs: ``python notebooks/regenerate.py [NOTEBOOK ...]``.
 
 Widget state is not stored, because it may hold what somebody typed; neither are times of execution.
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import nbformat
@@ -36,5 +37,5 @@ def regenerate(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    for each in sorted(HERE.glob("*.ipynb")):
+    for each in map(Path, sys.argv[1:] or sorted(HERE.glob("*.ipynb"))):
         regenerate(each)

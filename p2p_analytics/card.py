@@ -27,7 +27,7 @@ _CARD: Final = (
     "color:var(--jp-content-font-color1,inherit);line-height:1.45;overflow-wrap:anywhere"
 )
 _FIGURES: Final = (
-    "display:grid;grid-template-columns:repeat(auto-fit,minmax(8em,1fr));gap:.6em 1em;margin:.7em 0;"
+    "display:grid;grid-template-columns:repeat(auto-fit,minmax(max(8em,28%),1fr));gap:.6em 1em;margin:.7em 0;"
     f"padding:.6em 0;border-top:1px solid {_LINE};border-bottom:1px solid {_LINE}"
 )
 _AMOUNT: Final = "font-size:1.2em;font-weight:600;font-variant-numeric:tabular-nums;white-space:nowrap"

@@ -99,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     demo.add_argument("--out", metavar="DIR", type=_folder, default="out", help="where the files go (out)")
-    demo.add_argument("--person", metavar="NAME", help="whose history: a username of the town")
+    demo.add_argument("--person", metavar="USERNAME", help="whose history: a username of the town")
     demo.add_argument(
         "--privacy",
         action="store_const",

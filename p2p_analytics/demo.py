@@ -7,6 +7,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, Final
 
+from p2p_analytics import settings
 from p2p_analytics.display import PRIVATE
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.vocabulary import Scope
@@ -43,7 +44,7 @@ def run(  # noqa: PLR0913 - each is one option of the command
     people, years, seed : int, optional
         The size of the town, how long it has been paying, and which of all such towns.
     person : str, optional
-        A username of the town; its chief person by default.
+        A username of the town, with or without an ``@`` before it; its chief person by default.
     privacy : bool, optional
         As for `p2p_analytics.load_history`.
     interrupted : callable, optional
@@ -53,10 +54,11 @@ def run(  # noqa: PLR0913 - each is one option of the command
     Raises
     ------
     ConfigurationError
-        The folder cannot be written to, which is found before the work begins.
+        The folder cannot be written to, or ``P2P_PRIVACY`` is neither yes nor no; both before the work begins.
     UnknownPersonError
         Nobody in the town has that username.
     """
+    privacy = settings.privacy(privacy)
     made = not out.exists()
     _make_writable(out)
     from p2p_analytics.sandbox import SandboxServer
@@ -68,7 +70,7 @@ def run(  # noqa: PLR0913 - each is one option of the command
     try:
         _say("Building a town of invented people and starting its sandbox ...")
         with SandboxServer(seed, people=people, years=years) as server:
-            person = server.viewer if person is None else person
+            person = server.viewer if person is None else person.removeprefix("@")
             history = _load(
                 server.base_url, server.client_id, lambda url: server.sign_in(url, person), go_on, privacy=privacy
             )

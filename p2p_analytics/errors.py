@@ -38,6 +38,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+def how_to_install(extra: str) -> str:
+    """Return how to get what an extra of this package brings: no package index has it, so from its folder."""
+    return f'run make install in the project\'s folder, or pip install ".[{extra}]" there with a pip of your own'
+
+
 class P2PAnalyticsError(Exception):
     """The root of all errors of this package."""
 
@@ -113,7 +118,7 @@ class AuthenticationError(ApiError):
 
 
 class ScopeError(ApiError):
-    """The token lacks the scope that the request needs (403)."""
+    """The token lacks the scope that the request needs (code 260)."""
 
 
 class NotFoundError(ApiError):
@@ -121,7 +126,7 @@ class NotFoundError(ApiError):
 
 
 class InvalidRequestError(ApiError):
-    """The service refused a parameter, or the record's state forbids the request (other 4xx)."""
+    """The service refused a parameter, or the record's state or whose it is forbids the request (other 4xx)."""
 
 
 class RateLimitedError(ApiError):

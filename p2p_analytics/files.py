@@ -13,7 +13,9 @@ from p2p_analytics.errors import ConfigurationError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import IO
+    from typing import IO, Final
+
+_LONGEST_REASON: Final = 200
 
 _LOOK_SECONDS: Final = 0.05
 
@@ -101,10 +103,16 @@ def readable(path: Path, *, private: bool) -> Iterator[None]:
     try:
         yield
     except pa.ArrowInvalid as error:
-        reason = "what it says is not shown in privacy mode" if private else str(error).splitlines()[0].rstrip(".")
+        reason = "what it says is not shown in privacy mode" if private else _plain(str(error))
         raise SchemaError(f"{path} cannot be read as a table: {reason}.") from None
     except OSError as error:
         raise ConfigurationError(f"Cannot read {path}: {_reason(error)}.") from None
+
+
+def _plain(said: str) -> str:
+    """Return the first line of what a library said, short and without the bytes of some file that is no text."""
+    kept = "".join(char for char in said.splitlines()[0] if char.isprintable() and char != "\ufffd")
+    return (kept if len(kept) <= _LONGEST_REASON else f"{kept[:_LONGEST_REASON]}…").rstrip(".")
 
 
 def _reason(error: OSError) -> str:

@@ -104,6 +104,12 @@ class History:
         )
 
 
+def require_history(value: object, *, what: str) -> None:
+    """Raise a ConfigurationError unless the value is a `History`."""
+    if not isinstance(value, History):
+        raise ConfigurationError(f"{what} needs a History, as load_history gives it, not {type(value).__name__}.")
+
+
 @hushed
 def load_history(  # noqa: PLR0913 - each is one wish of the caller
     client: Client,
@@ -147,7 +153,7 @@ def load_history(  # noqa: PLR0913 - each is one wish of the caller
     Raises
     ------
     ConfigurationError
-        ``on_bad_record``, ``privacy`` or a bound cannot be used; nothing was sent.
+        ``client``, ``on_bad_record``, ``privacy`` or a bound cannot be used; nothing was sent.
     RecordError
         A record cannot be read, and ``on_bad_record`` is "raise".
     ServiceError
@@ -156,6 +162,8 @@ def load_history(  # noqa: PLR0913 - each is one wish of the caller
     """
     if on_bad_record not in {"raise", "report"}:
         raise ConfigurationError(f'on_bad_record can be "raise" or "report", not {on_bad_record!r}.')
+    if not hasattr(client, "history_pages"):
+        raise ConfigurationError(f"load_history needs a Client, such as Client(token), not {type(client).__name__}.")
     mask = Mask() if settings.privacy(privacy) else None
     with shown(progress) as told:
         pages = client.history_pages(after=after, before=before, refresh=refresh, progress=told)

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from p2p_analytics import display, plots
 from p2p_analytics.analyses import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
 from p2p_analytics.analyses._calendar import END_US, FIRST_US
+from p2p_analytics.load import require_history
 from p2p_analytics.plots._style import MOST_MONTHS
 from p2p_analytics.plots._text import tails
 from p2p_analytics.times import as_instant, from_microseconds
@@ -50,12 +51,13 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str = "
     Raises
     ------
     ConfigurationError
-        ``as_of`` is no instant, or there is no such zone.
+        ``history`` is none, ``as_of`` is no instant, or there is no such zone.
     SchemaError
         A frame of the history lacks a column.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
+    require_history(history, what="render_report")
     payments = history.payments
     people = spend_by_friend(payments, history.friends)
     flow = monthly_flow(payments, tz=tz)

@@ -23,7 +23,7 @@ STATE_DIR_VARIABLE: Final = "P2P_STATE_DIR"
 PRIVACY_VARIABLE: Final = "P2P_PRIVACY"
 
 
-def base_url(value: str | None = None) -> str:
+def base_url(value: str | None = None, *, give: str = "pass base_url=...") -> str:
     """Return the service's base address, ending in the version path (document: "Versioning").
 
     Parameters
@@ -31,6 +31,8 @@ def base_url(value: str | None = None) -> str:
     value : str, optional
         An ``https`` address; plain ``http`` is for this machine's loopback only. ``/v1`` is added
         where it is missing. Without it, the environment variable ``P2P_BASE_URL`` counts.
+    give : str
+        What the sentence for a missing address advises.
 
     Raises
     ------
@@ -39,7 +41,7 @@ def base_url(value: str | None = None) -> str:
     """
     text = (value or os.environ.get(BASE_URL_VARIABLE, "")).strip()
     if not text:
-        raise ConfigurationError(f"No base URL: pass base_url=... or set {BASE_URL_VARIABLE}.")
+        raise ConfigurationError(f"No base URL: {give} or set {BASE_URL_VARIABLE}.")
     try:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port
@@ -68,11 +70,11 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def client_id(value: str | None = None) -> str:
-    """Return the application's client id, from the argument or ``P2P_CLIENT_ID``."""
+def client_id(value: str | None = None, *, give: str = "pass client_id=...") -> str:
+    """Return the application's client id, from the argument or ``P2P_CLIENT_ID``; ``give`` is that of `base_url`."""
     text = (value or os.environ.get(CLIENT_ID_VARIABLE, "")).strip()
     if not text:
-        raise ConfigurationError(f"No client id: pass client_id=... or set {CLIENT_ID_VARIABLE}.")
+        raise ConfigurationError(f"No client id: {give} or set {CLIENT_ID_VARIABLE}.")
     return text
 
 

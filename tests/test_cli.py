@@ -164,11 +164,13 @@ def test_ctrl_c_stops_the_demo(tmp_path: Path, started: list[subprocess.Popen[st
 
 
 def test_the_sandbox_serves_until_ctrl_c(started: list[subprocess.Popen[str]]) -> None:
-    """`sandbox` prints where it is, answers there, and ends with 0 on Ctrl-C, which is how it is meant to end."""
+    """`sandbox` prints where it is and how to sign in, answers there, and ends with 0 on Ctrl-C, as it is meant to."""
     process = start("sandbox", "--port", "0", "--years", "1")
     started.append(process)
     assert process.stdout is not None
-    address = next(match[0] for line in process.stdout if (match := re.search(r"http://127\.0\.0\.1:\d+/v1", line)))
+    login = next(words for line in process.stdout if (words := line.partition("p2p-analytics ")[2].split()))
+    address = cli._parser().parse_args(login).base_url
+    assert login == ["login", "--base-url", address, "--client-id", "1001"]
     request = urllib.request.Request(f"{address}/oauth/authorize?client_id=1001&scope=access_profile")  # noqa: S310 - loopback
     with urllib.request.urlopen(request, timeout=20) as answer:  # noqa: S310 - loopback
         assert answer.status == 200

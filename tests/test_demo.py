@@ -189,10 +189,10 @@ def test_the_same_town_gives_the_same_data(demo: Outcome, tmp_path: Path) -> Non
 
 
 def test_another_person(tmp_path: Path) -> None:
-    """Any person of the town can be the one who signs in, and sees their own payments."""
+    """Any person of the town can be the one who signs in, with an @ before the name or not, and sees what is theirs."""
     with SandboxServer(7, years=1) as server:
         other = server.people[1]
-    assert cli.main(["demo", "--out", str(tmp_path), "--years", "1", "--person", other.username]) == 0
+    assert cli.main(["demo", "--out", str(tmp_path), "--years", "1", "--person", f"@{other.username}"]) == 0
     payments = read_csv(tmp_path / "payments.csv")
     assert len(payments) > 0
     assert ((payments["actor_id"] == other.user_id) | (payments["target_user_id"] == other.user_id)).all()
@@ -209,6 +209,18 @@ def test_an_interrupt_that_python_swallowed_still_ends_the_demo(tmp_path: Path) 
     with pytest.raises(KeyboardInterrupt):
         demonstration.run(tmp_path / "out", people=3, years=1, interrupted=interrupted)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_privacy_mode_that_is_neither_on_nor_off_is_refused_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """P2P_PRIVACY=maybe is one sentence before any town is built, and leaves no folder."""
+    monkeypatch.setenv("P2P_PRIVACY", "maybe")
+    assert cli.main(["demo", "--out", str(tmp_path / "out")]) == 1
+    assert capsys.readouterr() == (
+        "", "p2p-analytics: P2P_PRIVACY is 1 for privacy mode, or 0, and nothing else.\n",
+    )  # fmt: skip
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_failure_leaves_no_empty_folder(tmp_path: Path) -> None:

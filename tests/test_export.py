@@ -9,6 +9,7 @@ import os
 import re
 import stat
 import time
+import types
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -297,6 +298,7 @@ def test_parquet_of_another_engine_is_read(tmp_path: Path) -> None:
         (pd.DataFrame({1: ["a"]}), "names"),
         (pd.DataFrame([["a", "b"]], columns=["x", "x"]), "names"),
         (pd.DataFrame(index=[1]), "names"),
+        (types.SimpleNamespace(payments=pd.DataFrame()), "a frame, such as history.payments, not of SimpleNamespace"),
     ],
 )
 def test_what_files_cannot_hold_is_refused_by_name(tmp_path: Path, frame: pd.DataFrame, named: str) -> None:
@@ -317,6 +319,20 @@ def test_what_is_no_table_is_refused(tmp_path: Path, content: bytes) -> None:
         read_csv(tmp_path / "p.csv")
     with pytest.raises(SchemaError, match=r"p\.csv"):
         read_parquet(tmp_path / "p.csv")
+
+
+def test_what_is_no_text_is_not_quoted(tmp_path: Path) -> None:
+    """The sentence about a picture, or about a row without an end, is short and can be printed."""
+    picture = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x03\\,\0\0\x05d\x08\x03\xff\n"
+    for content in (picture, b"amount_cents\n\x1b[31m" + b"x" * 5000 + b"\n"):
+        (tmp_path / "p.csv").write_bytes(content)
+        with pytest.raises(SchemaError) as caught:
+            read_csv(tmp_path / "p.csv")
+        sentence = str(caught.value).removeprefix(str(tmp_path))
+        assert sentence.startswith("/p.csv cannot be read as a table: ")
+        assert sentence.isprintable()
+        assert "\ufffd" not in sentence
+        assert len(sentence) < 250
 
 
 @pytest.mark.parametrize("write", [to_csv, to_parquet])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -60,6 +61,13 @@ def test_another_word_for_on_bad_record_is_refused(scripted) -> None:
     with pytest.raises(ConfigurationError, match='"raise" or "report"'):
         load_history(client_of(service), on_bad_record="ignore")  # type: ignore[arg-type]
     assert service.asked == []
+
+
+@pytest.mark.parametrize(("client", "kind"), [("abc", "str"), (None, "NoneType")])
+def test_what_is_no_client_is_refused(client: Any, kind: str) -> None:
+    """A token, or nothing, in place of a client is one sentence."""
+    with pytest.raises(ConfigurationError, match=rf"^load_history needs a Client, .* not {kind}\.$"):
+        load_history(client)
 
 
 def test_a_lost_page_raises_and_nothing_partial_is_returned(scripted) -> None:

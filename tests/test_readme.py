@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,3 +84,14 @@ def test_every_make_target_and_link_in_the_readme_exists() -> None:
     proofs = re.findall(r"`(tests/[\w./]+)`", README)
     assert len(proofs) > 5
     assert [proof for proof in proofs if not (ROOT / proof).exists()] == []
+
+
+def test_ways_to_install_name_extras_that_there_are() -> None:
+    """Every extra that a text tells to install is declared, and no text takes the package from an index."""
+    extras = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
+    sources = [*ROOT.glob("*.md"), *(ROOT / "p2p_analytics").rglob("*.md"), *(ROOT / "p2p_analytics").rglob("*.py")]
+    texts = "\n".join(source.read_text(encoding="utf-8") for source in sources)
+    told = set(re.findall(r"pip install (?:-e )?[\"']\.\[(\w+)\]|how_to_install\([\"'](\w+)", texts))
+    named = {extra for either in told for extra in either if extra}
+    assert {"keyring", "notebook", "sandbox"} <= named <= extras
+    assert "pip install p2p" not in texts.replace('"', "").replace("'", "")

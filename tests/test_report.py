@@ -297,7 +297,9 @@ def test_every_column_is_there_on_a_phone_and_on_paper(html: str, page: _Page) -
 
 
 def test_bad_settings() -> None:
-    """A zone or moment that does not exist is refused in one sentence."""
+    """A zone or moment that does not exist, and a frame in place of a history, are refused in one sentence."""
+    with pytest.raises(ConfigurationError, match=r"^render_report needs a History, .* not DataFrame\.$"):
+        render_report(_history([]).payments, as_of=AS_OF)
     with pytest.raises(ConfigurationError, match="tz is a zone name"):
         render_report(_history([]), as_of=AS_OF, tz="Mars/Olympus")
     with pytest.raises(ConfigurationError, match="as_of is a datetime"):

@@ -63,7 +63,7 @@ def find_token(value: AccessToken | str | None = None, *, base_url: str | None =
     """
     if isinstance(value, AccessToken):
         return Found(value, "the argument")
-    text = value if value is not None else os.environ.get(TOKEN_VARIABLE)
+    text = value if value is not None else _environment_token()
     if text is not None:
         source = "the argument" if value is not None else f"the environment variable {TOKEN_VARIABLE}"
         try:
@@ -96,9 +96,30 @@ def kept() -> Iterator[tuple[Store, SignIn]]:
 
 
 def service_url(value: str | None = None) -> str:
-    """Return the service's address: the argument, else ``P2P_BASE_URL``, else that of the last sign-in."""
+    """Return the service's address for a command: its option, else ``P2P_BASE_URL``, else that of the last sign-in.
+
+    Raises
+    ------
+    NotSignedIn
+        There is none of these, and no token either.
+    ConfigurationError
+        It cannot be used, or there is a token alone.
+    """
     kept_for = next((sign_in.base_url for _, sign_in in kept()), None)
-    return settings.base_url(value or os.environ.get(settings.BASE_URL_VARIABLE) or kept_for)
+    given = value or os.environ.get(settings.BASE_URL_VARIABLE) or kept_for
+    if not given and not os.environ.get(TOKEN_VARIABLE):
+        raise NotSignedIn("Nobody is signed in: run p2p-analytics login.")
+    return settings.base_url(given, give="give --base-url")
+
+
+def _environment_token() -> str | None:
+    """Return the token of the environment, None where it is not set or empty."""
+    text = os.environ.get(TOKEN_VARIABLE, "").strip() or None
+    try:
+        return text and AccessToken(text).reveal()
+    except TokenError:
+        text = None  # a traceback may show what variables hold
+    raise TokenError(f"What {TOKEN_VARIABLE} holds is no access token, which is one word: unset it, or set it to one.")
 
 
 def client_secret() -> Secret | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from p2p_analytics import settings
 from p2p_analytics.auth._token import AccessToken, Secret
-from p2p_analytics.errors import ConfigurationError, P2PAnalyticsError, TokenError
+from p2p_analytics.errors import ConfigurationError, P2PAnalyticsError, TokenError, how_to_install
 from p2p_analytics.files import exclusive
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def _ask_keyring(name: str, *sign_ins: SignIn) -> str | None:
     try:
         import keyring
     except ImportError:
-        raise KeyringUnavailableError('No keyring: install it with pip install "p2p_analytics[keyring]".') from None
+        raise KeyringUnavailableError(f"No keyring is installed: {how_to_install('keyring')}.") from None
     try:
         found: str | None = getattr(keyring, name)(*_KEYRING_ENTRY, *(_encoded(one).decode() for one in sign_ins))
     except Exception as error:  # noqa: BLE001 - backends raise what the libraries below them do

@@ -146,9 +146,15 @@ def _kind(status: int, code: str | None) -> tuple[type[errors.ServiceError], str
 
 
 _NONE: Final[frozenset[str]] = frozenset()
+_NO_STATUS: Final[frozenset[int]] = frozenset()  # a 403 may also say whose a payment is, which no scope changes
 _KINDS: Final = (
     (errors.AuthenticationError, {401}, _TOKEN_CODES, "The service does not accept the token{said}: sign in again."),
-    (errors.ScopeError, {403}, _SCOPE_CODES, "The token does not permit this{said}: sign in again with that scope."),
+    (
+        errors.ScopeError,
+        _NO_STATUS,
+        _SCOPE_CODES,
+        "The token does not permit this{said}: sign in again with that scope.",
+    ),
     (
         errors.NotFoundError,
         {404},

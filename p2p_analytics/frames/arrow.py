@@ -34,6 +34,8 @@ def table_of(frame: pd.DataFrame) -> pa.Table:
     """
     import pyarrow as pa
 
+    if not hasattr(frame, "columns"):
+        raise SchemaError(f"A file is made of a frame, such as history.payments, not of {type(frame).__name__}.")
     names = list(frame.columns)
     if not names or not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
         raise SchemaError("To be written, a frame needs columns with different names of text; reset_index() may help.")

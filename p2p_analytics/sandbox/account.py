@@ -6,9 +6,11 @@ Document: "Application registration". Every page needs somebody who is signed in
 from __future__ import annotations
 
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations of its routes
 from starlette.responses import Response  # noqa: TC002 - FastAPI reads the annotations of its routes
 
@@ -55,7 +57,7 @@ class _Page:
 
 
 class Account:
-    """The pages below /account."""
+    """The pages below /account, and the way to them from the origin's root."""
 
     def __init__(self, store: Store, tokens: Tokens, sessions: Sessions, prefix: str) -> None:
         self._store = store
@@ -63,6 +65,12 @@ class Account:
         self._registry = tokens.registry
         self._sessions = sessions
         self._path = f"{prefix}/account"
+
+    async def front(self, request: Request) -> Response:
+        """GET / of the origin: somebody who looks what is there; for a program it stays nothing."""
+        if not forms.is_browser(request):
+            raise HTTPException(HTTPStatus.NOT_FOUND)
+        return forms.to(self._path)
 
     async def home(self, _request: Request) -> Response:
         """GET /account."""

@@ -88,6 +88,7 @@ def _add_pages(app: FastAPI, store: Store, tokens: Tokens, base_url: str, *, str
     sessions = Sessions(address.port, address.path)
     authorization = Authorization(store, tokens, sessions, address.path, strict_redirect=strict_redirect)
     account = Account(store, tokens, sessions, address.path)
+    app.add_api_route("/", account.front, methods=_READING)
     for method, path, endpoint in (
         ("GET", "/oauth/authorize", authorization.start),
         ("POST", "/oauth/sign-in", authorization.sign_in),

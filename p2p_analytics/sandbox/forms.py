@@ -39,6 +39,9 @@ def to(address: str) -> Response:
 
 def refused(request: Request, refusal: RefusalError) -> Response:
     """Return a page for a browser, the error envelope for everything else."""
-    if "text/html" not in request.headers.get("accept", ""):
-        return answer(refusal)
-    return page(pages.problem(refusal.message), refusal.status)
+    return page(pages.problem(refusal.message), refusal.status) if is_browser(request) else answer(refusal)
+
+
+def is_browser(request: Request) -> bool:
+    """Tell whether a person is to read the answer."""
+    return "text/html" in request.headers.get("accept", "")

@@ -32,7 +32,7 @@ def listen(port: int) -> Iterator[socket.socket]:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((HOST, port))
-        except (OSError, OverflowError) as error:
+        except (OSError, OverflowError, TypeError) as error:
             reason = getattr(error, "strerror", None) or "there is no such port"
             raise SettingError(
                 f"Port {port} cannot be used ({reason.lower()}); choose another, or 0 for any free one."

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
+from p2p_analytics.errors import how_to_install
 from p2p_analytics.sandbox import browser, ledger, registration, rules, town
 from p2p_analytics.sandbox import people as known_people
 from p2p_analytics.sandbox.crafted import PaymentDraft, as_row
@@ -184,6 +185,10 @@ class SandboxServer(Steerable):
     def now(self) -> datetime:
         """The town's clock: it stands still but for `advance`, and for the second that each write takes."""
         return self._now if self._store is None else town.instant(self._store.now_us())
+
+    def __repr__(self) -> str:
+        """Show which town it is, and where it answers; nothing of tokens."""
+        return f"<SandboxServer of seed {self.seed}: {'not running' if self._store is None else self.base_url}>"
 
     @property
     def viewer(self) -> str:
@@ -428,9 +433,7 @@ class SandboxServer(Steerable):
             from p2p_analytics.sandbox.app import create_app
             from p2p_analytics.sandbox.dialects import dialect_named
         except ModuleNotFoundError as error:
-            raise SettingError(
-                f"The sandbox needs {error.name}; install it with: pip install 'p2p_analytics[sandbox]'."
-            ) from None
+            raise SettingError(f"The sandbox needs {error.name}: {how_to_install('sandbox')}.") from None
         spoken = dialect_named(self._dialect, application=_DEMO.name)
         return create_app(
             self.store,

@@ -31,7 +31,8 @@ def serve(  # noqa: PLR0913 - each is one option of the command
 ) -> None:
     """Run a sandbox in the foreground until Ctrl-C or SIGTERM.
 
-    Prints the base URL, a few usernames, the client id and the address that hands out a token.
+    Prints the base URL, a few usernames, the client id, the address that hands out a token, and the command that
+    signs in.
     """
     sandbox = SandboxServer(
         seed,
@@ -58,6 +59,7 @@ def _welcome(server: SandboxServer) -> str:
         f"Client id    {server.client_id}\n"
         f"For a token  open {server.authorize_url()}\n"
         "             and read access_token in the address you are sent to; nothing needs to answer there\n"
+        f"To sign in   p2p-analytics login --base-url {server.base_url} --client-id {server.client_id}\n"
         f"Your own app open {server.base_url}/account/developer to register it\n"
         "Stop with Ctrl-C."
     )

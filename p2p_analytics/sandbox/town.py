@@ -50,12 +50,12 @@ def build(seed: int = SEED, *, people: int = PEOPLE, years: int = YEARS, now: da
     SettingError
         A number is out of its range, or `now` has no zone.
     """
-    if not 0 <= seed <= LARGEST_SEED:
+    if not _is_within(seed, 0, LARGEST_SEED):
         raise SettingError(f"A town's seed is a whole number from 0 to {LARGEST_SEED}.")
-    if not FEWEST_PEOPLE <= people <= MOST_PEOPLE:
-        raise SettingError(f"A town has {FEWEST_PEOPLE} to {MOST_PEOPLE} people, not {people}.")
-    if not 1 <= years <= MOST_YEARS:
-        raise SettingError(f"A town's history has 1 to {MOST_YEARS} years, not {years}.")
+    if not _is_within(people, FEWEST_PEOPLE, MOST_PEOPLE):
+        raise SettingError(f"A town has {FEWEST_PEOPLE} to {MOST_PEOPLE} people, not {people!r}.")
+    if not _is_within(years, 1, MOST_YEARS):
+        raise SettingError(f"A town's history has 1 to {MOST_YEARS} whole years, not {years!r}.")
     if now.tzinfo is None:
         raise SettingError("The town's now needs a zone; give an aware datetime.")
     now_us, start_us = microseconds(now), microseconds(now - timedelta(days=365 * years))
@@ -66,6 +66,10 @@ def build(seed: int = SEED, *, people: int = PEOPLE, years: int = YEARS, now: da
     closing = balances(opening, payments)
     everybody = [person._replace(balance_cents=closing[person.user_id]) for person in everybody]
     return Town(now, everybody, friendships, payments, opening)
+
+
+def _is_within(number: object, low: int, high: int) -> bool:
+    return isinstance(number, int) and low <= number <= high
 
 
 def trusts(town: Town) -> list[tuple[int, int]]:

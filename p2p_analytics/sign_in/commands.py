@@ -8,20 +8,20 @@ import sys
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from p2p_analytics.errors import ConfigurationError, ScopeError
+from p2p_analytics.errors import ConfigurationError, NotSignedIn, ScopeError
 from p2p_analytics.sign_in import waiting
 
 if TYPE_CHECKING:
     import argparse
 
-    from p2p_analytics.auth import AccessToken, SignIn
+    from p2p_analytics.auth import AccessToken, Secret, SignIn
 
 
 def login(options: argparse.Namespace) -> None:
     """Sign in, and keep the token."""
     from p2p_analytics import auth, settings
 
-    base_url = settings.base_url(options.base_url)
+    base_url = settings.base_url(options.base_url, give="give --base-url")
     chosen, other = (auth.KeyringStore(), auth.FileStore())[:: 1 if options.keyring else -1]
     chosen.load()  # a store that cannot be used is found before anybody signs in
     sign_in = _given(options, base_url) if options.token_stdin else _agreed(options, base_url)
@@ -50,19 +50,28 @@ def _agreed(options: argparse.Namespace, base_url: str) -> SignIn:
     from p2p_analytics.client import oauth
     from p2p_analytics.vocabulary import Scope
 
-    client_id, scopes = settings.client_id(options.client_id), options.scope or [Scope.PROFILE, Scope.FRIENDS]
+    client_id = settings.client_id(options.client_id, give="give --client-id")
+    scopes = options.scope or [Scope.PROFILE, Scope.FRIENDS]
     wait = partial(waiting.redirected, listens=not options.paste, opens=not options.no_browser)
     address = partial(auth.authorize_url, base_url, client_id, scopes)
     if not options.server_flow:
         caught, pasted = (partial(read, scopes=scopes) for read in (auth.token_from_redirect, auth.token_from_text))
         token, _ = wait(address, caught, pasted)
         return auth.SignIn(base_url, token, client_id)
-    secret = auth.client_secret() or auth.Secret(waiting.hidden_line("The application's secret: "))
+    secret = auth.client_secret() or _secret()
     read = auth.code_from_redirect
     code, redirect_uri = wait(partial(address, response_type="code"), read, read)
     return oauth.exchange(
         code, base_url=base_url, client_id=client_id, secret=secret, redirect_uri=redirect_uri, scopes=scopes
     )
+
+
+def _secret() -> Secret:
+    from p2p_analytics import auth
+
+    with contextlib.suppress(NotSignedIn):  # which speaks of a token
+        return auth.Secret(waiting.hidden_line("The application's secret: ").strip())
+    raise NotSignedIn(f"No secret of the application: set {auth.CLIENT_SECRET_VARIABLE}, or give it on standard input.")
 
 
 def whoami(options: argparse.Namespace) -> None:
@@ -89,7 +98,7 @@ def logout() -> None:
     _say(
         f"Signed out: deleted from {' and '.join(deleted)}." if deleted else "Nothing was kept, so nothing is deleted."
     )
-    if auth.TOKEN_VARIABLE in os.environ:
+    if os.environ.get(auth.TOKEN_VARIABLE):
         _say(f"The environment variable {auth.TOKEN_VARIABLE} is still set.")
 
 

@@ -111,7 +111,8 @@ def _first(mailbox: _Mailbox, pasted: Callable[[str], Any], *, listens: bool) ->
 
     terminal = sys.stdin.fileno() if _is_terminal() else None
     if terminal is not None:
-        _say("Or paste the address that the browser ended at, even of a page that did not load (it is not shown):")
+        invitation = "Or paste" if listens else "Paste"
+        _say(f"{invitation} the address that the browser ended at, even of a page that did not load (it is not shown):")
     with _unechoed(terminal):
         while True:
             watched = ([mailbox.reading] if listens else []) + ([] if terminal is None else [terminal])

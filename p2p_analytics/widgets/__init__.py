@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.errors import ConfigurationError, how_to_install
 
 try:
     import ipywidgets  # noqa: F401 - asked for here, so that its absence is one sentence
 except ModuleNotFoundError:
-    raise ConfigurationError('Forms need ipywidgets: install it with pip install "p2p_analytics[notebook]".') from None
+    raise ConfigurationError(f"Forms need ipywidgets: {how_to_install('notebook')}.") from None
 
 from p2p_analytics.widgets._explorer import Explorer
 from p2p_analytics.widgets._form import TokenForm

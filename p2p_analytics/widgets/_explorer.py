@@ -17,9 +17,10 @@ from p2p_analytics.analyses._calendar import zone as zone_of
 from p2p_analytics.display import counted
 from p2p_analytics.errors import P2PAnalyticsError
 from p2p_analytics.export import atomic_file, to_csv
+from p2p_analytics.load import require_history
 from p2p_analytics.plots._picture import picture
 from p2p_analytics.times import to_microseconds
-from p2p_analytics.widgets._look import Shown, box, told
+from p2p_analytics.widgets._look import STYLE, Shown, box, told
 from p2p_analytics.widgets._table import as_html, names
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ _TITLES: Final = {
 class Explorer(Shown):
     """Shows a history's payments by person, period and status, as a table and a plot, in a notebook.
 
-    It computes in the kernel and shows by itself: as the last line of a cell, or with ``display``.
+    It computes in the kernel and shows by itself: as the last line of a cell, or with ``display``. What it shows
+    at first is saved with the notebook, for viewers without a kernel.
 
     Parameters
     ----------
@@ -72,7 +74,7 @@ class Explorer(Shown):
     Raises
     ------
     ConfigurationError
-        ``as_of`` is no instant, or there is no such zone.
+        ``history`` is none, ``as_of`` is no instant, or there is no such zone.
     """
 
     def __init__(
@@ -83,6 +85,7 @@ class Explorer(Shown):
         tz: str = "UTC",
         folder: str | os.PathLike[str] = ".",
     ) -> None:
+        require_history(history, what="Explorer")
         self._history = history
         self._as_of = history.fetched_at if as_of is None else as_of
         self._folder = Path(folder)
@@ -95,7 +98,7 @@ class Explorer(Shown):
         self.status = _choice("Status", [(_ANY_STATUS, ""), *((word, word) for word in words)])
         self.first_day = _day("From", "The first day on which a payment was made; empty for the first there is")
         self.last_day = _day("To", "The last day on which a payment was made; empty for the last there is")
-        self.zone = _choice("Zone", sorted({*available_timezones(), tz}), tz)
+        self.zone = _choice("Zone", list(dict.fromkeys(["UTC", tz, *sorted(available_timezones())])), tz)
         self._choices = [self.analysis, self.person, self.first_day, self.last_day, self.status, self.zone]
         self._plot, self._table, self._said = ipywidgets.HTML(), ipywidgets.HTML(), ipywidgets.HTML()
         self.save_csv = _button("Save as CSV", "download", lambda: self._save("csv"))
@@ -103,8 +106,10 @@ class Explorer(Shown):
         for choice in self._choices:
             choice.observe(self._update, names="value")
         rows = {"flex_flow": "row wrap"}
+        period = ipywidgets.HBox([self.first_day, self.last_day])  # one beside the other, however narrow the page is
+        period.add_class("period")
         self.widget = box(
-            ipywidgets.HBox(self._choices, layout=rows),
+            ipywidgets.HBox([self.analysis, self.person, period, self.status, self.zone], layout=rows),
             self._plot,
             self._table,
             ipywidgets.HBox([self.save_csv, self.save_plot], layout=rows),
@@ -117,6 +122,9 @@ class Explorer(Shown):
         who = self._history.me.user.display_name
         payments = counted(len(self.payments), "payment", "payments")
         return f"<Explorer of {who}: {_TITLES[self.analysis.value]}, {payments}>"
+
+    def _still(self) -> str:
+        return f'<div class="p2p">{STYLE}{self._plot.value}{self._table.value}</div>'
 
     def _update(self, _change: object = None) -> None:
         """Choose, compute and draw anew."""

@@ -174,6 +174,9 @@ class TokenForm(Shown):
             return "<TokenForm: nobody signed in>"
         return f"<TokenForm: signed in{f' as {self._who}' if self._who else ''}>"
 
+    def _still(self) -> str:
+        return "<p>A form to sign in with: run the cells of this notebook to use it.</p>"
+
     # ---- ways in
 
     def _listen(self) -> None:

@@ -22,6 +22,10 @@ STYLE: Final = """<style>
 .p2p .told { border-left: 4px solid #767676; padding: .15em .7em; margin: .2em 0; }
 .p2p .told.good { border-color: #009e73; }
 .p2p .told.bad { border-color: #d55e00; }
+.p2p .period { flex: 0 1 608px; }
+.p2p .period .widget-datepicker { flex: 1 1 0; width: auto; min-width: 0; }
+.p2p .period .widget-label { flex: 0 9 80px; width: auto; min-width: max-content; }
+.p2p .period input { min-width: 0; }
 .p2p figure { margin: .5em 0; padding: 8px; background: #fff; border-radius: 6px; max-width: 680px; }
 .p2p figure img { display: block; width: 100%; height: auto; }
 .p2p .scroll { margin-bottom: .5em; overflow: auto; max-height: 26em; }
@@ -47,7 +51,12 @@ class Shown:
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         shown = self.widget._repr_mimebundle_
-        return {**(shown() if shown else {}), "text/plain": repr(self)}
+        live = {**shown(), "text/html": self._still()} if shown else {}
+        return {**live, "text/plain": repr(self)}
+
+    def _still(self) -> str:
+        """Return HTML for where no kernel runs, such as a saved notebook or a page made of one."""
+        raise NotImplementedError
 
 
 def box(*children: Any) -> Any:  # noqa: ANN401 - ipywidgets has no types

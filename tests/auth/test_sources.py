@@ -58,6 +58,27 @@ def test_nothing_anywhere() -> None:
         as_token(base_url=HERE)
 
 
+@pytest.mark.parametrize("empty", ["", " \n"])
+def test_an_empty_variable_is_none(monkeypatch: pytest.MonkeyPatch, empty: str) -> None:
+    """A variable that holds nothing counts as one that is not set."""
+    keep("from-the-file")
+    monkeypatch.setenv("P2P_ACCESS_TOKEN", empty)
+    assert as_token(base_url=HERE).reveal() == "from-the-file"
+
+
+@pytest.mark.parametrize("text", ["CANARY two", "https://app.example/?access_token=CANARY", "CANARYé"])
+def test_a_variable_that_holds_no_token_is_named(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """The error names the variable and not what is in it, nor does its traceback with the values of variables."""
+    monkeypatch.setenv("P2P_ACCESS_TOKEN", text)
+    with pytest.raises(TokenError, match=r"^What P2P_ACCESS_TOKEN holds is no access token.*unset it") as caught:
+        as_token(base_url=HERE)
+    frames = traceback.TracebackException.from_exception(caught.value, capture_locals=True, lookup_lines=False)
+    shown = [frame for frame in frames.stack if frame.filename.endswith("p2p_analytics/auth/_sources.py")]
+    assert len(shown) == 3
+    assert caught.value.__context__ is None
+    assert "CANARY" not in str(caught.value) + repr([frame.locals for frame in shown])
+
+
 @pytest.mark.parametrize("other", ["https://pay.example:8443/v1", "https://pay.example.evil/v1", "http://127.0.0.1/v1"])
 def test_a_token_of_another_service_is_not_taken(other: str) -> None:
     """What is kept counts for its own service alone; the error names that one, and the sign-in stays."""

@@ -102,7 +102,7 @@ def test_without_a_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
         KeyringStore().save(FULL)
     assert caught.value.__context__ is None
     monkeypatch.setitem(__import__("sys").modules, "keyring", None)
-    with pytest.raises(KeyringUnavailableError, match="pip install"):
+    with pytest.raises(KeyringUnavailableError, match=r'make install .* pip install "\.\[keyring\]"'):
         KeyringStore().load()
 
 

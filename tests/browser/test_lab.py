@@ -223,4 +223,10 @@ def test_the_dashboard_is_a_page(voila: Callable[[Path], Any], shots: Path) -> N
     page.get_by_label("Show").select_option("What became of it")
     expect(page.get_by_role("table")).to_contain_text("What became of it")
     page.screenshot(path=shots / "dashboard.png", full_page=True)
+    for width in (340, 700, 1000, 1400):  # the period stays together, and within the page
+        page.set_viewport_size({"width": width, "height": 1200})
+        first, last = page.locator(".period input").evaluate_all("all => all.map(one => one.getBoundingClientRect())")
+        assert first["top"] == last["top"]
+        assert first["right"] < last["left"] < last["right"] <= width
+        page.screenshot(path=shots / f"dashboard-{width}.png")
     assert "SandboxServer" not in page.content()

@@ -100,7 +100,7 @@ def payments_that(scripted, then, days_apart: int) -> Client:
 def test_ctrl_c_ends_a_load_at_once(scripted, then, days_apart: int, request, *, interrupts: bool) -> None:
     """Nothing waits for the answers and pauses that are under way, and no thread is left."""
     signal.siginterrupt(signal.SIGINT, interrupts)  # whether a signal ends what the thread waits for
-    request.addfinalizer(lambda: signal.siginterrupt(signal.SIGINT, True))
+    request.addfinalizer(lambda: signal.siginterrupt(signal.SIGINT, True))  # noqa: FBT003 - the library's own
     client = payments_that(scripted, then, days_apart)
     main = threading.main_thread().ident
     timer = threading.Timer(0.4, lambda: signal.pthread_kill(main, signal.SIGINT))

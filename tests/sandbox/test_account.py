@@ -334,6 +334,16 @@ def test_the_list_shows_who_can_reach_the_account() -> None:
         assert names() == ["Long"]
 
 
+def test_a_browser_at_the_root_finds_the_account(own: SandboxServer) -> None:
+    """Who opens the bare address is led to the account; a program finds nothing there, as before."""
+    root = own.base_url.removesuffix("v1")
+    led = requests.get(root, headers={"Accept": "text/html,*/*;q=0.8"}, allow_redirects=False, timeout=10)
+    assert (led.status_code, led.headers["Location"], led.headers["Cache-Control"]) == (303, "/v1/account", "no-store")
+    for accept in ("*/*", "application/json"):
+        answer = requests.get(root, headers={"Accept": accept}, allow_redirects=False, timeout=10)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "283")
+
+
 def test_every_account_page_carries_its_security_headers(tab: Any) -> None:
     """No script, frame, referrer or cache on any page of the account, and its forms go nowhere else."""
     page = register(tab)

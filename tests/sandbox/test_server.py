@@ -193,10 +193,12 @@ def test_a_file_that_is_no_sandbox(tmp_path: Path, content: bytes) -> None:
 
 
 def test_settings_that_cannot_be(tmp_path: Path, server: SandboxServer) -> None:
-    """A taken port, a folder that is not there, and odd numbers: one sentence each, and nothing keeps running."""
+    """A taken port, a folder that is not there, odd numbers and none: one sentence each, and nothing keeps running."""
     threads = running_servers()
     taken = urlsplit(server.base_url).port
-    for settings in ({"port": taken}, {"port": 70_000}, {"db": tmp_path / "no" / "db"}, {"latency": -1}, {"people": 1}):
+    odd = [{"port": 70_000}, {"latency": -1}, {"people": 1}]
+    none = [{"seed": "a"}, {"seed": 1.5}, {"people": "3"}, {"years": 1.5}, {"port": "x"}]
+    for settings in ({"port": taken}, {"db": tmp_path / "no" / "db"}, *odd, *none):
         with pytest.raises(SettingError, match=r"\.$"), SandboxServer(**settings):
             pass
     assert running_servers() == threads
@@ -274,6 +276,19 @@ def test_a_second_start_is_refused(ask: Asking) -> None:
         server.stop()
     with taken:
         assert taken.viewer == "maya-lindqvist"
+
+
+def test_its_repr() -> None:
+    """Which town, and where it answers while it does; no token."""
+    server = SandboxServer(8, people=3, years=1)
+    assert repr(server) == "<SandboxServer of seed 8: not running>"
+    with server:
+        token = server.token(server.viewer)
+        assert repr(server) == f"<SandboxServer of seed 8: {server.base_url}>"
+        server.reset(seed=9)
+        assert repr(server).startswith("<SandboxServer of seed 9: http://127.0.0.1:")
+        assert token not in repr(server)
+    assert repr(server) == "<SandboxServer of seed 9: not running>"
 
 
 def test_before_the_start_and_after_the_end() -> None:
@@ -444,7 +459,8 @@ def test_a_missing_framework_is_one_sentence() -> None:
         "try:\n    SandboxServer(people=3, years=1).__enter__()\nexcept SettingError as error:\n    print(error)\n"
     )
     printed = run(code)
-    assert printed.strip().endswith("install it with: pip install 'p2p_analytics[sandbox]'.")
+    assert printed.startswith("The sandbox needs fastapi: run make install")
+    assert 'pip install ".[sandbox]"' in printed
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

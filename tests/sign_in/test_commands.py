@@ -148,6 +148,19 @@ def test_privacy_mode_names_nobody(server, browser: list[str], run, monkeypatch:
         assert server.viewer not in out + err
 
 
+def test_what_is_missing_is_named_by_its_option(run, server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command line speaks of options and variables, not of arguments in Python; whoami of the sign-in first."""
+    for name in ("P2P_BASE_URL", "P2P_CLIENT_ID"):
+        monkeypatch.delenv(name)
+    no_url = (1, "", "p2p-analytics: No base URL: give --base-url or set P2P_BASE_URL.\n")
+    assert run("login") == no_url
+    no_id = (1, "", "p2p-analytics: No client id: give --client-id or set P2P_CLIENT_ID.\n")
+    assert run("login", "--base-url", server.base_url) == no_id
+    assert run("whoami") == (1, "", "p2p-analytics: Nobody is signed in: run p2p-analytics login.\n")
+    monkeypatch.setenv("P2P_ACCESS_TOKEN", "CANARY")
+    assert run("whoami") == no_url
+
+
 def test_who_declines(server, run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A declined consent is one sentence and exit code 1, and nothing is kept."""
 
@@ -276,12 +289,22 @@ def test_the_server_flow(server, browser: list[str], run, monkeypatch: pytest.Mo
     assert kept().token.reveal() != first.token.reveal()
 
 
-def test_the_server_flow_without_its_secret(run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the secret is neither set nor given, nobody is sent to sign in."""
-    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+def test_the_secret_from_standard_input(server, browser: list[str], run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A secret that is piped in ends with its line."""
+    application = server.register_application(server.viewer, name="Pipe", redirect_url="http://127.0.0.1/callback")
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{application.client_secret}\n"))
+    assert run("login", "--server-flow", "--client-id", application.client_id)[0] == 0
+    assert kept().refresh_token is not None
+
+
+@pytest.mark.parametrize("given", ["", "\n"])
+def test_the_server_flow_without_its_secret(run, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    """Where the secret is neither set nor given, the sentence names it, and nobody is sent to sign in."""
+    monkeypatch.setattr("sys.stdin", io.StringIO(given))
     status, _, err = run("login", "--server-flow")
     assert status == 1
     assert "oauth/authorize" not in err
+    assert err.startswith("p2p-analytics: No secret of the application: set P2P_CLIENT_SECRET")
 
 
 def test_a_variable_that_stays(run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,6 +324,7 @@ class Terminal:
 
     def __init__(self, *arguments: str) -> None:
         self.screen, self.slave = pty.openpty()
+        self.said: list[str] = []
         self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and words
             [sys.executable, "-u", "-c", PROGRAM, *arguments],
             stdin=self.slave,
@@ -311,17 +335,16 @@ class Terminal:
 
     def address(self) -> str:
         """Wait for the invitation to paste, and return the address before it."""
-        lines = []
         assert self.process.stderr is not None
         for line in self.process.stderr:
-            lines.append(line)
-            if "paste the address" in line:
+            self.said.append(line)
+            if "paste the address" in line.lower():
                 for _ in range(2000):  # hiding what is typed is the next thing that the command does
                     if not self.echoes():
                         break
                     time.sleep(0.005)
-                return re.search(r"http\S+/oauth/authorize\S+", "".join(lines))[0]  # type: ignore[index]
-        raise AssertionError(lines)
+                return re.search(r"http\S+/oauth/authorize\S+", "".join(self.said))[0]  # type: ignore[index]
+        raise AssertionError(self.said)
 
     def echoes(self) -> bool:
         """Tell whether the terminal shows what is typed."""
@@ -375,6 +398,14 @@ def test_pasting_while_listening(server, terminal) -> None:
     assert redirect.endswith(token)
     assert token not in out + err + login.shown()
     assert login.echoes()
+
+
+def test_pasting_alone(server, terminal) -> None:
+    """Where nothing listens, to paste is no alternative."""
+    login = terminal("login", "--no-browser", "--paste")
+    login.type(server.sign_in(login.address(), server.viewer))
+    assert login.said[-1].startswith("Paste the address that the browser ended at")
+    assert login.process.wait(timeout=30) == 0
 
 
 def test_the_redirect_while_a_terminal_waits(server, terminal) -> None:

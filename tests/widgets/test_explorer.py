@@ -92,6 +92,21 @@ def test_at_first_it_shows_all(explorer: p2p.Explorer) -> None:
     assert "application/vnd.jupyter.widget-view+json" in explorer._repr_mimebundle_()
 
 
+def test_where_no_kernel_runs_the_plot_and_the_table_are_there(explorer: p2p.Explorer) -> None:
+    """A saved notebook holds beside the widget what it showed at first, which viewers without a kernel show."""
+    still = explorer._repr_mimebundle_()["text/html"]
+    assert '<img src="data:image/svg+xml;base64,' in still
+    assert re.search(r"<caption>Where it went: \d+ rows</caption>", still)
+    assert "<script" not in still
+
+
+def test_the_zones_begin_with_the_likely_ones(explorer: p2p.Explorer, tmp_path: Path) -> None:
+    """UTC and the zone that was asked for come before all the others, each zone once."""
+    zones = p2p.Explorer(history(ROWS), tz="America/New_York", folder=tmp_path).zone.options
+    assert zones[:4] == ("UTC", "America/New_York", "Africa/Abidjan", "Africa/Accra")
+    assert len(set(zones)) == len(zones) == len(explorer.zone.options)
+
+
 @pytest.mark.parametrize(
     ("label", "ids"),
     [
@@ -212,7 +227,9 @@ def test_a_period_that_ends_first_is_said(explorer: p2p.Explorer) -> None:
 
 
 def test_unusable_settings_are_told(tmp_path: Path) -> None:
-    """A zone that is none, and a moment that is none."""
+    """A zone that is none, a moment that is none, and a frame in place of a history."""
+    with pytest.raises(ConfigurationError, match=r"^Explorer needs a History, .* not DataFrame\.$"):
+        p2p.Explorer(history(ROWS).payments)
     with pytest.raises(ConfigurationError, match="tz is a zone name"):
         p2p.Explorer(history(ROWS), tz="Mars")
     with pytest.raises(ConfigurationError, match="as_of is"):

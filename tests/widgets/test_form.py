@@ -424,6 +424,14 @@ def test_a_load_that_outlives_its_token(server: Any, form: p2p.TokenForm) -> Non
     assert cell() == whole
 
 
+def test_where_no_kernel_runs_it_is_a_sentence(server: Any, form: p2p.TokenForm) -> None:
+    """What is saved beside the widget says what it is, and neither who nor by which token."""
+    form.take(server.token(server.viewer))
+    assert form._repr_mimebundle_()["text/html"] == (
+        "<p>A form to sign in with: run the cells of this notebook to use it.</p>"
+    )
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -444,5 +452,5 @@ def test_without_ipywidgets_there_is_one_sentence(monkeypatch: pytest.MonkeyPatc
     """The forms need the notebook extra, and say so where it is missing."""
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
     monkeypatch.delitem(sys.modules, "p2p_analytics.widgets")
-    with pytest.raises(ConfigurationError, match=r"install it with pip install .p2p_analytics\[notebook\]"):
+    with pytest.raises(ConfigurationError, match=r'make install .* pip install "\.\[notebook\]"'):
         importlib.import_module("p2p_analytics.widgets")
