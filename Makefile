@@ -17,6 +17,11 @@ SANITIZE := $(wildcard tests/notebooks/sanitize.cfg)
 NBVAL := $(if $(NOTEBOOKS),--nbval --nbval-current-env --nbval-cell-timeout 120 \
 	$(if $(SANITIZE),--nbval-sanitize-with $(SANITIZE)))
 
+# Files of tests run side by side, one process for each core up to four, in their order: the long ones are not at the end.
+SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# Folders with last lines of their own are named beside their parent: else only the processes below know of them.
+TELLING := $(sort $(patsubst %/conftest.py,%,$(wildcard tests/*/conftest.py)))
+
 # Bytecode is kept: without it every process compiles pandas anew, which takes seconds each time.
 unexport PYTHONDONTWRITEBYTECODE
 # The environment is ours alone: an activated one, or a path set for other work, stays outside.
@@ -60,7 +65,7 @@ contracts: .venv/.all
 	$(RUN)/lint-imports --no-logo
 
 tests: .venv/.all .venv/.peers .venv/.peers-node
-	$(RUN)/python -m pytest -m "not soak" tests $(NOTEBOOKS) $(NBVAL)
+	$(RUN)/python -m pytest -m "not soak" $(SIDE_BY_SIDE) tests $(TELLING) $(NOTEBOOKS) $(NBVAL)
 
 lab: .venv/.all
 	$(RUN)/python -m jupyterlab notebooks

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         spend_by_friend,
         status_mix,
     )
+    from p2p_analytics.archive import Archive, open_archive
     from p2p_analytics.auth import AccessToken, authorize_url, token_from_redirect
     from p2p_analytics.client import Client
     from p2p_analytics.errors import P2PAnalyticsError
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AccessToken",
+    "Archive",
     "Client",
     "Explorer",
     "History",
@@ -43,6 +45,7 @@ __all__ = [
     "errors",
     "load_history",
     "monthly_flow",
+    "open_archive",
     "pending_ageing",
     "pending_requests",
     "plots",
@@ -59,6 +62,7 @@ __all__ = [
 
 _HOMES = {
     "AccessToken": "auth",
+    "Archive": "archive",
     "Client": "client",
     "Explorer": "widgets",
     "History": "load",
@@ -67,6 +71,7 @@ _HOMES = {
     "authorize_url": "auth",
     "load_history": "load",
     "monthly_flow": "analyses",
+    "open_archive": "archive",
     "pending_ageing": "analyses",
     "pending_requests": "analyses",
     "read_csv": "export",

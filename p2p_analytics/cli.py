@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 
-from p2p_analytics import sign_in
+from p2p_analytics import archive_commands, sign_in
 from p2p_analytics.errors import P2PAnalyticsError
 
 TYPE_CHECKING = False  # as in the root, for a light start
@@ -150,6 +150,7 @@ def _parser() -> argparse.ArgumentParser:
     sandbox.set_defaults(command=_sandbox)
 
     sign_in.add_commands(commands.add_parser)
+    archive_commands.add_commands(commands.add_parser)
     return parser
 
 

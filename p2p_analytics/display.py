@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
 PRIVATE: Final = "Privacy mode: names and amounts are invented"
+HIDDEN: Final = "somebody whose name privacy mode hides"
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 

@@ -67,9 +67,12 @@ class ServiceError(P2PAnalyticsError):
         Whether asking again later may succeed.
     retry_after : float or None
         Seconds the service asked to wait.
+    said : str
+        The service's own words, which stand in brackets in the message too.
     """
 
     retryable = False
+    said = ""
 
     def __init__(
         self,
@@ -83,6 +86,16 @@ class ServiceError(P2PAnalyticsError):
         self.status_code = status_code
         self.code = code
         self.retry_after = retry_after
+
+    def without_words(self) -> ServiceError:
+        """Return the error without the service's own words and, where it is no number, its code."""
+        import copy
+
+        quiet = copy.copy(self)
+        quiet.args = (str(self).replace(f" ({self.said})", ""),)
+        quiet.said = ""
+        quiet.code = self.code if self.code and self.code.isdecimal() else None
+        return quiet
 
 
 class TransportError(ServiceError):

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from p2p_analytics import records, settings
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.build import friends_frame, payments_frame, problems_frame
-from p2p_analytics.privacy import Mask
+from p2p_analytics.privacy import Mask, hushed
 from p2p_analytics.progress import loading_bar
 from p2p_analytics.records import Page, Problem
 from p2p_analytics.vocabulary import Action
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
     from datetime import date, datetime
 
     import pandas as pd
@@ -104,6 +104,7 @@ class History:
         )
 
 
+@hushed
 def load_history(  # noqa: PLR0913 - each is one wish of the caller
     client: Client,
     *,
@@ -134,7 +135,8 @@ def load_history(  # noqa: PLR0913 - each is one wish of the caller
     refresh : bool
         Ask for all of it anew, whatever is kept.
     privacy : bool, optional
-        True gives the history as `History.masked` does, and no error quotes a value of a record.
+        True gives the history as `History.masked` does, and no error quotes a value of a record or
+        what the service says.
         Without it, the environment variable ``P2P_PRIVACY`` counts.
 
     Returns
@@ -155,6 +157,21 @@ def load_history(  # noqa: PLR0913 - each is one wish of the caller
     if on_bad_record not in {"raise", "report"}:
         raise ConfigurationError(f'on_bad_record can be "raise" or "report", not {on_bad_record!r}.')
     mask = Mask() if settings.privacy(privacy) else None
+    with shown(progress) as told:
+        pages = client.history_pages(after=after, before=before, refresh=refresh, progress=told)
+        me = client.me(lenient=True)
+        history = gathered(me, pages, client.friend_pages(me.user.id, fresh=True), on_bad_record, mask)
+    return history if mask is None else history._masked(mask)  # noqa: SLF001 - a method of this module's own class
+
+
+def gathered(
+    me: Me,
+    payment_pages: Generator[Page[Payment]],
+    friend_pages: Iterable[Page[User]],
+    on_bad_record: str,
+    mask: Mask | None,
+) -> History:
+    """Return the history of some pages; the mask is for the words of errors alone."""
     friends: list[User] = []
     problems: list[Problem] = []
     answered: list[datetime | None] = []
@@ -166,33 +183,29 @@ def load_history(  # noqa: PLR0913 - each is one wish of the caller
         problems.extend(page.problems)
         answered.append(page.fetched_at)
 
-    def rows(pages: Iterator[Page[Payment]]) -> Iterator[Payment]:
-        for page in pages:
+    def rows() -> Iterator[Payment]:
+        for page in payment_pages:
             take(page)
             yield from page.items
 
-    with _shown(progress) as shown:
-        pages = client.history_pages(after=after, before=before, refresh=refresh, progress=shown)
-        me = client.me(lenient=True)
-        take(Page((), problems=me.problems))
-        with contextlib.closing(pages):  # page by page, so that no more than the frame's columns are kept
-            frame = payments_frame(rows(pages), str(me.user.id))
-    for friend_page in client.friend_pages(me.user.id, fresh=True):
+    take(Page((), problems=me.problems))
+    with contextlib.closing(payment_pages):  # page by page, so that no more than the frame's columns are kept
+        frame = payments_frame(rows(), str(me.user.id))
+    for friend_page in friend_pages:
         take(friend_page)
         friends.extend(friend_page.items)
     problems.extend(_foreign(frame))
-    history = History(
+    return History(
         me=me,
         payments=frame,
         friends=friends_frame(friends),
         fetched_at=min(moment for moment in answered if moment is not None),
         problems=problems_frame(dict.fromkeys(problems)),  # an overlap tells some of them twice,
     )
-    return history if mask is None else history._masked(mask)  # noqa: SLF001 - a method of this module's own class
 
 
 @contextlib.contextmanager
-def _shown(progress: Callable[[int], object] | Literal[False] | None) -> Iterator[Callable[[int, int], object]]:
+def shown(progress: Callable[[int], object] | Literal[False] | None) -> Iterator[Callable[[int, int], object]]:
     """Give what is told how far a load is."""
     if progress is None:
         with loading_bar() as show:

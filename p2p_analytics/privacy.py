@@ -1,24 +1,42 @@
 """Privacy mode: people, notes, ids and amounts replaced where data comes in, so that all made from it can be shown.
 
-What stays: dates and numbers of payments, statuses and other words of the service, and who is who.
+What stays: dates and numbers of payments, statuses and other documented words, and who is who.
 What it is for: a screenshot or a talk. It does not hold against somebody who knows some of the real
 payments: dates are real, and one amount tells the factor of all.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
+from p2p_analytics import settings
+from p2p_analytics.errors import ServiceError
+from p2p_analytics.frames.build import SOURCE_API
 from p2p_analytics.frames.perspective import UNREGISTERED
+from p2p_analytics.frames.schema import PROBLEMS
 from p2p_analytics.pseudonyms import Pseudonyms
 from p2p_analytics.records import Me, Problem, User
+from p2p_analytics.vocabulary import (
+    PAYMENT_FIELDS,
+    TARGET_FIELDS,
+    USER_FIELDS,
+    Action,
+    Audience,
+    Medium,
+    Status,
+    TargetType,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     import pandas as pd
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _HIDDEN: Final = "hidden"
 _NOT_TOLD: Final = "not shown in privacy mode"
@@ -29,13 +47,43 @@ _PEOPLE: Final = {"actor_": "actor_id", "target_user_": "target_user_id", "": "u
 _NAMES: Final = ("display_name", "username", "first_name", "last_name")
 _COUNTERPARTY: Final = ("counterparty_id", "counterparty_name")
 _DROPPED: Final = ("about", "profile_picture_url", "date_joined")
+# Columns of words, and which words are nobody's own: real answers may have the name of an application as their medium.
+_FIELDS: Final = "|".join(sorted({*USER_FIELDS, *TARGET_FIELDS, *PAYMENT_FIELDS, "balance", "friend", "text"}))
 _WORDS: Final = {
-    "status", "action", "audience", "medium", "target_type", "source", "direction", "field", "band", "month",
-}  # fmt: skip
+    "status": "|".join(Status),
+    "action": "|".join(Action),
+    "audience": "|".join(Audience),
+    "medium": "|".join(Medium),
+    "target_type": "|".join([*TargetType, "merchant"]),
+    "source": SOURCE_API,
+    "direction": "in|out",
+    "field": rf"({_FIELDS})(\.({_FIELDS}))*",
+    "band": r"under \d+ days?|\d+ to \d+ days|\d+ days? or more|no date",
+    "month": r"\d{4}-\d\d",
+}
 _NUMBERS: Final = {
     "created_us", "completed_us", "settle_us", "payments", "share", "share_of_amount", "share_of_sent", "age_days",
     "oldest_days",
 }  # fmt: skip
+
+
+def hushed(load: Callable[P, T]) -> Callable[P, T]:
+    """Let what a load raises in privacy mode, by its ``privacy=``, quote no words of the service: they may name people.
+
+    Without that argument, the environment variable ``P2P_PRIVACY`` counts.
+    """
+
+    @functools.wraps(load)
+    def quiet(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return load(*args, **kwargs)
+        except ServiceError as error:
+            if not error.said or not settings.privacy(kwargs.get("privacy")):  # type: ignore[arg-type]
+                raise
+            failure = error.without_words()
+        raise failure  # here, so that the one with the words does not hang on it
+
+    return quiet
 
 
 class Mask:
@@ -76,8 +124,9 @@ class Mask:
         """Return a frame's rows under pseudonyms, with the same columns, dtypes and order.
 
         Made for PAYMENTS, FRIENDS, problems and the tables of the analyses. A column of another name is
-        taken for a note where it holds text, and for amounts where it holds numbers; dates and truth
-        values stay, and so do the names of columns. ``about``, pictures and ``date_joined`` are null.
+        taken for a note where it holds text, and for amounts where it holds numbers; a word that neither
+        the document nor this package knows is taken for a note. Dates and truth values stay, and so do
+        the names of columns. ``about``, pictures and ``date_joined`` are null.
         """
         import pandas as pd
 
@@ -86,9 +135,12 @@ class Mask:
         masked: dict[str, pd.Series[Any]] = self._counterparties(plain)
         for prefix, id_name in _PEOPLE.items():
             masked |= self._people(plain, prefix, id_name)
+        forms = self._endings()
+        if not set(PROBLEMS) <= set(plain.columns):
+            del forms["problem"]  # it is somebody's own, not a sentence of ours
         for name in plain.columns:
             if name not in masked:
-                masked[name] = self._column(name, plain[name])
+                masked[name] = self._column(name, plain[name], forms)
         return pd.DataFrame({name: _like(masked[name], plain[name]) for name in plain.columns})
 
     def _user(self, user: User) -> User:
@@ -163,10 +215,10 @@ class Mask:
             return text
         return self._forms.get(text, self._pseudonyms.shown)(text)
 
-    def _column(self, name: str, column: pd.Series[Any]) -> pd.Series[Any]:
+    def _column(self, name: str, column: pd.Series[Any], forms: dict[str, Callable[[str], str]]) -> pd.Series[Any]:
         from pandas.api import types
 
-        if name in _WORDS | _NUMBERS:
+        if name in _NUMBERS and types.is_numeric_dtype(column.dtype):
             return column
         if name.endswith(_DROPPED):
             return column.where(column.isna())
@@ -176,8 +228,11 @@ class Mask:
             return _changed(column, self._pseudonyms.cents)
         if types.is_float_dtype(column.dtype):
             return _changed(column, self._units)
-        form = next((form for end, form in self._endings().items() if name.endswith(end)), self._pseudonyms.note)
-        return _changed(_text(column), lambda text: _replaced(text, form))
+        known = _WORDS.get(name)
+        form = next((form for end, form in forms.items() if name.endswith(end)), self._pseudonyms.note)
+        return _changed(
+            _text(column), lambda text: text if known and re.fullmatch(known, text) else _replaced(text, form)
+        )
 
     def _endings(self) -> dict[str, Callable[[str], str]]:
         return {

@@ -42,10 +42,12 @@ def own_key() -> bytes:
     Raises
     ------
     ConfigurationError
-        The file cannot be made or read, or holds something else.
+        The file cannot be made or read, holds something else, or is where others could put theirs.
     """
     path = settings.private_state_dir() / _KEY_FILE
     try:
+        if not settings.is_private(path.parent):
+            raise PermissionError(None, "others can write there")
         if not path.exists():
             _make(path)
         if stat.S_IMODE(path.stat().st_mode) & 0o077:

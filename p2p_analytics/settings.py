@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import stat
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
@@ -128,7 +129,7 @@ def private_state_dir() -> Path:
 def _private_folder(chosen: str | os.PathLike[str], what: str, instead: str) -> Path:
     folder = Path(chosen).expanduser()
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(folder)
     except OSError as error:
         reason = error.strerror
     else:
@@ -136,6 +137,19 @@ def _private_folder(chosen: str | os.PathLike[str], what: str, instead: str) -> 
             return folder
         reason = "it cannot be written"
     raise ConfigurationError(f"The {what} folder {folder} cannot be used ({reason}): {instead}.")
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder and those above it that are missing, all of them the user's alone whatever the umask."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    for path in reversed(missing):
+        path.mkdir(mode=0o700, exist_ok=True)
+
+
+def is_private(folder: Path) -> bool:
+    """Tell whether nobody but the user, and the machine's administrator, can put files into a folder."""
+    about = folder.stat()
+    return about.st_uid in {os.geteuid(), 0} and not about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def privacy(value: bool | None = None) -> bool:  # noqa: FBT001 - passed on from callers' privacy=

@@ -13,6 +13,7 @@ import json
 import pickle
 import subprocess
 import sys
+import traceback
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, quote_plus
@@ -20,11 +21,12 @@ from urllib.parse import quote, quote_plus
 import matplotlib as mpl
 import pandas as pd
 import pytest
+from ipywidgets.embed import dependency_state
 from matplotlib.text import Text
 
 import p2p_analytics as p2p
 from p2p_analytics import plots
-from p2p_analytics.errors import ConfigurationError, RecordError, SchemaError
+from p2p_analytics.errors import ApiError, ConfigurationError, RecordError, SchemaError
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS, empty
 from p2p_analytics.privacy import Mask
 from p2p_analytics.pseudonyms import Pseudonyms
@@ -182,6 +184,22 @@ def drawn(name: str, table: pd.DataFrame) -> dict[str, bytes]:
     return pictures
 
 
+def explored(history: p2p.History, folder: Path) -> dict[str, bytes]:
+    """Return what an explorer shows, and a notebook saves of its widgets, for each analysis and then for a person."""
+    made = {}
+    explorer = p2p.Explorer(history, as_of=AS_OF, folder=folder)
+    analyses = [name for _, name in explorer.analysis.options]
+    someone = next(person for label, person in explorer.person.options if "@" in label)
+    for analysis, person in [*((name, ()) for name in analyses), ("pending_requests", someone)]:
+        explorer.analysis.value, explorer.person.value = analysis, person
+        explorer.save_csv.click()
+        explorer.save_plot.click()
+        state = json.dumps(dependency_state(explorer.widget), ensure_ascii=False)
+        made[f"explorer {analysis} {len(person)}"] = (state + repr(explorer)).encode()
+    explorer.widget.close()
+    return made
+
+
 def artefacts_of(history: p2p.History, folder: Path) -> dict[str, bytes]:
     """Return everything that can be made of a history."""
     made = {
@@ -198,6 +216,7 @@ def artefacts_of(history: p2p.History, folder: Path) -> dict[str, bytes]:
         made[f"{name} unpacked"] = shown(p2p.read_parquet(folder / f"{name}.parquet"))
         if name in plots.__all__:
             made |= drawn(name, table)
+    made |= explored(history, folder)
     return made | {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -218,8 +237,8 @@ def test_nothing_private_is_in_anything(service, tmp_path: Path) -> None:
     assert len(history.payments) == 15
     assert len(history.problems) == 5
     made = artefacts_of(history, tmp_path)
-    assert len(made) > 50
-    assert found_in(made, [*SECRETS, *STRANGE_SECRETS]) == []
+    assert len(made) > 60
+    assert found_in(made, [*SECRETS, *STRANGE_SECRETS, str(tmp_path)]) == []
 
 
 def test_the_search_would_find_each_secret(service, tmp_path: Path) -> None:
@@ -228,11 +247,12 @@ def test_the_search_would_find_each_secret(service, tmp_path: Path) -> None:
     made = artefacts_of(load(service, on_bad_record="report"), tmp_path)
     found = found_in(made, [*SECRETS, *STRANGE_SECRETS])
     assert {secret for _, secret in found} == {*SECRETS, *STRANGE_SECRETS}
+    assert found_in({"explorer": made["explorer status_mix 0"]}, [str(tmp_path)])
     assert {name for name, _ in found} >= {
         "repr", "me", "attributes", "card", "report", "payments", "friends", "problems", "payments.csv",
         "friends.csv", "spend_by_friend", "spend_by_friend.csv", "spend_by_friend.parquet", "spend_by_friend unpacked",
         "pending_requests", "spend_by_friend texts", "spend_by_friend svg none", "spend_by_friend svg path",
-        "pending_requests svg none", "monthly_flow",
+        "pending_requests svg none", "monthly_flow", "explorer spend_by_friend 0", "explorer pending_requests 2",
     }  # fmt: skip
 
 
@@ -263,6 +283,43 @@ def test_an_error_of_a_load_quotes_nothing(service, strange: dict[str, Any]) -> 
     assert found_in({"error": texts[0]}, [*SECRETS, *STRANGE_SECRETS]) == []
     assert len(found_in({"error": texts[1]}, STRANGE_SECRETS)) > 0
     assert b"cannot be read" in texts[0]
+
+
+@pytest.mark.parametrize("at", ["/v1/me", "/v1/payments", f"/v1/users/{ME['id']}/friends"])
+@pytest.mark.parametrize("status", [400, 401, 403, 500])
+def test_an_error_of_a_load_quotes_no_words_of_the_service(service, at: str, status: int, monkeypatch) -> None:
+    """What the service says may name people; without privacy mode it is quoted."""
+    refusal = (status, {}, {"error": {"message": "Wilhelmax owes Volodya.", "code": "Quuxmart"}})
+    service[1][at] = refusal
+    monkeypatch.setattr("p2p_analytics.client._transport.TRIES", 1)
+    texts = []
+    for privacy in (True, False):
+        with pytest.raises(ApiError) as caught:
+            load(service, privacy=privacy)
+        told = "".join(traceback.format_exception(caught.value))
+        texts.append(f"{told}{caught.value!r}{caught.value.args}{vars(caught.value)}".encode())
+        assert caught.value.status_code == status
+    assert found_in({"error": texts[0]}, SECRETS) == []
+    assert {secret for _, secret in found_in({"error": texts[1]}, SECRETS)} == {"wilhelmax", "Volodya", "Quuxmart"}
+
+
+def test_words_that_nobody_knows_are_masked(service) -> None:
+    """An application's name as the medium, and other words of nobody's list; equal ones stay equal, known ones stay."""
+    strange = dict.fromkeys(["status", "action", "audience", "medium"], "Quuxmart Ledger")
+    service[1]["/v1/payments"]["data"] = [payment(2, **strange), payment(1)]
+    history = load(service, privacy=True)
+    for name in strange:
+        assert history.payments[name][0] not in {"Quuxmart Ledger", history.payments[name][1]}
+    assert len(set(history.payments.loc[0, list(strange)])) == 1
+    assert history.payments.loc[1, list(strange)].tolist() == ["settled", "pay", "private", "api"]
+    assert found_in({name: shown(table) for name, table in tables_of(history).items()}, ["Quuxmart"]) == []
+
+
+def test_a_table_of_ones_own_may_use_our_names() -> None:
+    """A column that is called as one of ours is masked all the same where it does not hold what ours do."""
+    names = ["source", "problem", "field", "month", "band", "direction", "target_type", "payments", "share", "age_days"]
+    own = pd.DataFrame({name: ["Volodya gave this"] for name in names})
+    assert found_in({"own": shown(Mask(KEY).frame(own))}, ["Volodya"]) == []
 
 
 def test_proportions_stay(service) -> None:

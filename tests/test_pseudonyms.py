@@ -93,7 +93,7 @@ def test_an_amount_stays_one_that_a_frame_can_hold() -> None:
 
 
 def test_the_key_is_made_once_and_for_its_owner_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """32 random bytes in a file of mode 0600 in a folder of mode 0700, whatever the umask; the same ever after."""
+    """32 random bytes in a file of mode 0600, each folder made 0700, whatever the umask; the same ever after."""
     monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path / "new" / "state"))
     umask = os.umask(0)
     try:
@@ -102,7 +102,7 @@ def test_the_key_is_made_once_and_for_its_owner_alone(monkeypatch: pytest.Monkey
         os.umask(umask)
     (file,) = (tmp_path / "new" / "state").iterdir()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in (file.parent, file.parent.parent)] == [0o700, 0o700]
     assert len(key) == 32
     assert own_key() == key
     assert Pseudonyms().name("7") == Pseudonyms(key).name("7")
@@ -124,6 +124,16 @@ def test_a_key_that_others_could_read_is_closed() -> None:
     file.chmod(0o644)
     assert own_key() == key
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_key_that_others_could_plant_is_not_taken() -> None:
+    """Whoever knows the key can undo the amounts: in a folder that others can write into there is none."""
+    folder = Path(os.environ["P2P_STATE_DIR"])
+    folder.mkdir()
+    (folder / "privacy.key").write_bytes(b"k" * 32)
+    folder.chmod(0o777)
+    with pytest.raises(ConfigurationError, match=r"others can write there.*P2P_STATE_DIR"):
+        own_key()
 
 
 def test_a_damaged_key_is_named() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 
 import pytest
@@ -82,9 +83,13 @@ def test_the_environment_variable_counts_where_no_address_is_given(monkeypatch: 
 
 
 def test_the_cache_folder_is_private(tmp_path) -> None:
-    """A folder made for caches can be entered by its owner alone."""
-    made = settings.cache_dir(tmp_path / "a" / "b")
-    assert stat.S_IMODE(made.stat().st_mode) == 0o700
+    """A folder made for caches, and those above it, can be entered by its owner alone, whatever the umask."""
+    before = os.umask(0)
+    try:
+        made = settings.cache_dir(tmp_path / "a" / "b")
+    finally:
+        os.umask(before)
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in (made, made.parent)] == [0o700, 0o700]
 
 
 @pytest.mark.parametrize("wrong", [True, 5])

@@ -22,6 +22,7 @@ from p2p_analytics.auth._sources import (
     client_secret,
     find_token,
     kept,
+    service_url,
 )
 from p2p_analytics.auth._store import FileStore, KeyringStore, KeyringUnavailableError, SignIn, Store, locked
 from p2p_analytics.auth._token import AccessToken, Secret
@@ -46,6 +47,7 @@ __all__ = [
     "find_token",
     "kept",
     "locked",
+    "service_url",
     "token_from_redirect",
     "token_from_text",
 ]

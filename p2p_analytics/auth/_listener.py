@@ -47,8 +47,8 @@ class Listener:
     ----------
     on_redirect : callable
         Called at most once, from a thread of the listener, with the AccessToken, or with a
-        TokenError that says why there is none: the user declined, or nobody came in time. Not
-        called after `close`.
+        TokenError that says why there is none: the user declined, or nobody came in time. What
+        comes after `close` is not told.
     scopes : iterable of str, optional
         The scopes that are asked for, remembered with the token.
     timeout : float

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from p2p_analytics import settings
 from p2p_analytics.auth._store import FileStore, KeyringStore, KeyringUnavailableError, SignIn, Store, locked
 from p2p_analytics.auth._token import AccessToken, Secret
-from p2p_analytics.errors import NotSignedIn
+from p2p_analytics.errors import NotSignedIn, TokenError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +66,12 @@ def find_token(value: AccessToken | str | None = None, *, base_url: str | None =
     text = value if value is not None else os.environ.get(TOKEN_VARIABLE)
     if text is not None:
         source = "the argument" if value is not None else f"the environment variable {TOKEN_VARIABLE}"
-        return Found(AccessToken(text.strip() if isinstance(text, str) else text), source)
+        try:
+            return Found(AccessToken(text.strip() if isinstance(text, str) else text), source)
+        except TokenError as error:
+            malformed = str(error)
+        value = text = None  # a traceback may show what the variables of its frames hold
+        raise TokenError(malformed)
     passed_over = []
     for store, sign_in in kept() if base_url is not None else ():
         if sign_in.base_url != base_url:
@@ -87,6 +93,12 @@ def kept() -> Iterator[tuple[Store, SignIn]]:
         with contextlib.suppress(KeyringUnavailableError):
             if (sign_in := store.load()) is not None:
                 yield store, sign_in
+
+
+def service_url(value: str | None = None) -> str:
+    """Return the service's address: the argument, else ``P2P_BASE_URL``, else that of the last sign-in."""
+    kept_for = next((sign_in.base_url for _, sign_in in kept()), None)
+    return settings.base_url(value or os.environ.get(settings.BASE_URL_VARIABLE) or kept_for)
 
 
 def client_secret() -> Secret | None:

@@ -8,7 +8,6 @@ import logging
 import os
 import secrets
 import stat
-import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
@@ -16,17 +15,16 @@ from typing import TYPE_CHECKING, Final, Protocol
 from p2p_analytics import settings
 from p2p_analytics.auth._token import AccessToken, Secret
 from p2p_analytics.errors import ConfigurationError, P2PAnalyticsError, TokenError
+from p2p_analytics.files import exclusive
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 log = logging.getLogger(__name__)
 
 _FILE: Final = "sign-in.json"
 _KEYRING_ENTRY: Final = "p2p_analytics", "sign-in"
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
-_OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 _LOCK_SECONDS: Final = 60.0
 _LARGEST_FILE: Final = 2**16
 
@@ -89,11 +87,14 @@ class FileStore:
             The file is not the user's own, or the folder is one that others can write into.
         """
         try:
-            descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            return self._load()
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
             raise TokenError(f"Cannot read {self.name} ({_reason(error)}): delete it and sign in again.") from None
+
+    def _load(self) -> SignIn | None:
+        descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as file:
             self._require_private_folder()
             about = os.fstat(descriptor)
@@ -119,7 +120,7 @@ class FileStore:
         """
         temporary = self._folder / f".{_FILE}.{secrets.token_hex(8)}"
         try:
-            _make_private(self._folder)
+            settings.make_private(self._folder)
             self._require_private_folder()
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
             try:
@@ -150,8 +151,7 @@ class FileStore:
         return found
 
     def _require_private_folder(self) -> None:
-        about = self._folder.stat()
-        if about.st_uid not in {os.geteuid(), 0} or about.st_mode & _OTHERS_WRITE:
+        if not settings.is_private(self._folder):
             raise TokenError(
                 f"Others can write into {self._folder}, so no token is kept there: "
                 f"take that right away, or set {settings.STATE_DIR_VARIABLE} to another folder."
@@ -195,26 +195,17 @@ def locked() -> Iterator[None]:
     ConfigurationError
         The folder cannot be written.
     """
-    import fcntl
-
     folder = settings.state_dir()
-    try:
-        _make_private(folder)
-        descriptor = os.open(folder / "sign-in.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    except OSError as error:
-        raise ConfigurationError(
-            f"Cannot write into {folder} ({_reason(error)}): set {settings.STATE_DIR_VARIABLE} to another folder."
-        ) from None
-    give_up_at = time.monotonic() + _LOCK_SECONDS
-    with os.fdopen(descriptor, "rb"):
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > give_up_at:
-                    raise TokenError("Another process is busy with the sign-in and does not end: stop it.") from None
-                time.sleep(0.05)
+    with contextlib.ExitStack() as stack:
+        try:
+            settings.make_private(folder)
+            stack.enter_context(exclusive(folder / "sign-in.lock", seconds=_LOCK_SECONDS))
+        except BlockingIOError:
+            raise TokenError("Another process is busy with the sign-in and does not end: stop it.") from None
+        except OSError as error:
+            raise ConfigurationError(
+                f"Cannot write into {folder} ({_reason(error)}): set {settings.STATE_DIR_VARIABLE} to another folder."
+            ) from None
         yield
 
 
@@ -232,13 +223,6 @@ def _ask_keyring(name: str, *sign_ins: SignIn) -> str | None:
         return found
     # Raised here, so that nothing of what was to be kept hangs on the error.
     raise KeyringUnavailableError(f"The keyring cannot be used ({reason}): leave it out, or unlock or set it up.")
-
-
-def _make_private(folder: Path) -> None:
-    """Make a folder and those above it that are missing, all of them the user's alone whatever the umask."""
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    for path in reversed(missing):
-        path.mkdir(mode=0o700, exist_ok=True)
 
 
 def _encoded(sign_in: SignIn) -> bytes:
@@ -260,7 +244,7 @@ def _encoded(sign_in: SignIn) -> bytes:
 def _decoded(content: bytes) -> SignIn | None:
     try:
         kept = json.loads(content)
-        expires_at = kept["expires_at"] and datetime.fromisoformat(kept["expires_at"])
+        expires_at = None if kept["expires_at"] is None else datetime.fromisoformat(kept["expires_at"])
         texts = [kept["base_url"], kept["ident"], *kept["scopes"]]
         optional = [kept["client_id"], kept["refresh_token"]]
         if any(not isinstance(text, str) for text in texts + [text for text in optional if text is not None]):

@@ -81,12 +81,14 @@ def refusal(response: requests.Response, *secrets: Secret) -> errors.ServiceErro
     code = None if envelope.code is None else _plain(str(envelope.code), *secrets)
     said = _plain(envelope.message or "", *secrets).rstrip(".")
     kind, sentence = _kind(status, code)
-    return kind(
+    failure = kind(
         sentence.format(said=f" ({said})" if said else "", status=status),
         status_code=status,
         code=code,
         retry_after=_retry_after(response.headers),
     )
+    failure.said = said
+    return failure
 
 
 def _plain(text: str, *secrets: Secret) -> str:

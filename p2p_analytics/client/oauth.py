@@ -159,7 +159,7 @@ class _Service:
             answer = msgspec.json.decode(content, type=_Answer, strict=False)
             expires_at = asked_at + timedelta(seconds=answer.expires_in)
             token = AccessToken(answer.access_token, scopes=scopes, expires_at=expires_at)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OverflowError, errors.TokenError):
+        except (msgspec.MsgspecError, ValueError, RecursionError, OverflowError, errors.TokenError):
             return None
         refresh_token = Secret(answer.refresh_token) if answer.refresh_token else None
         return SignIn(self.base_url, token, self.client_id, refresh_token)

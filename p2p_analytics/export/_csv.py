@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from p2p_analytics import settings
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.export._defuse import armed, defused
-from p2p_analytics.export._files import atomic_file, checked, readable
-from p2p_analytics.export._types import frame_of, table_of, type_of_name
+from p2p_analytics.files import atomic_file, checked, readable
+from p2p_analytics.frames.arrow import frame_of, table_of, type_of_name
 from p2p_analytics.privacy import Mask
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from p2p_analytics import settings
-from p2p_analytics.export._files import atomic_file, checked, readable
-from p2p_analytics.export._types import frame_of, plain, table_of
+from p2p_analytics.files import atomic_file, checked, readable
+from p2p_analytics.frames.arrow import frame_of, plain, table_of
 from p2p_analytics.privacy import Mask
 
 if TYPE_CHECKING:

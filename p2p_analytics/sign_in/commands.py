@@ -67,10 +67,9 @@ def _agreed(options: argparse.Namespace, base_url: str) -> SignIn:
 
 def whoami(options: argparse.Namespace) -> None:
     """Say whose the token is that a client would take."""
-    from p2p_analytics import auth, settings
+    from p2p_analytics import auth
 
-    kept_for = next((sign_in.base_url for _, sign_in in auth.kept()), None)
-    base_url = settings.base_url(options.base_url or os.environ.get(settings.BASE_URL_VARIABLE) or kept_for)
+    base_url = auth.service_url(options.base_url)
     who = _owner(None, base_url)  # which may renew the token, so that it is looked for again
     found = auth.find_token(base_url=base_url)
     renewed = found.sign_in is not None and found.sign_in.refresh_token is not None
@@ -96,13 +95,17 @@ def logout() -> None:
 
 def _owner(token: AccessToken | None, base_url: str) -> str:
     """Ask the service whose token it is, which also proves that it is good."""
+    from p2p_analytics import display, settings
     from p2p_analytics.client import Client
+    from p2p_analytics.privacy import hushed
 
     with Client(token, base_url=base_url, cache_dir=False) as client:
         try:
-            user = client.me(lenient=True).user
+            user = hushed(client.me)(lenient=True).user
         except ScopeError:
             return "Signed in"  # without access_profile nobody says as whom
+    if settings.privacy():
+        return f"Signed in as {display.HIDDEN}"
     handle = f" (@{user.username})" if user.username else ""
     name = f"{user.display_name or user.id}{handle}"
     return "Signed in as " + "".join(char for char in name if char.isprintable())

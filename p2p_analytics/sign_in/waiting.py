@@ -69,7 +69,7 @@ def hidden_line(prompt: str) -> str:
         return _line()
     import getpass
 
-    return getpass.getpass(prompt)
+    return _given(lambda: getpass.getpass(prompt))
 
 
 class _Mailbox:
@@ -176,9 +176,22 @@ def _is_terminal() -> bool:
 
 
 def _line() -> str:
-    text = "" if sys.stdin is None else sys.stdin.readline(_LARGEST_INPUT)
+    return _given(lambda: "" if sys.stdin is None else sys.stdin.readline(_LARGEST_INPUT))
+
+
+def _given(read: Callable[[], str]) -> str:
+    """Return a line that is read; none, and one that is no text, are each a sentence."""
+    text: str | None = ""
+    try:
+        text = read()
+    except EOFError:  # Ctrl-D at a prompt
+        pass
+    except UnicodeDecodeError:
+        text = None
+    if text is None:  # raised here, so that nothing of what was read hangs on the error
+        raise TokenError("What was given is no text, so nobody is signed in: start again and give what is asked for.")
     if not text.strip():
-        raise NotSignedIn("Standard input is empty, so nobody is signed in: give the token or the address there.")
+        raise NotSignedIn("Nothing was given, so nobody is signed in: start again and give what is asked for.")
     return text
 
 

@@ -177,7 +177,8 @@ class Explorer(Shown):
         except P2PAnalyticsError as error:
             self._said.value = told(str(error), "bad", role="alert")
         else:
-            self._said.value = told(f"Saved {path.resolve()}", "good")
+            # The folders above may bear somebody's name.
+            self._said.value = told(f"Saved {path.name if self._history.private else path.resolve()}", "good")
 
     def _file_name(self) -> str:
         """Return what was chosen as letters, digits and dashes, whatever people are called."""

@@ -15,6 +15,7 @@ import ipywidgets
 from p2p_analytics import settings
 from p2p_analytics.auth import AccessToken, Listener, authorize_url, token_from_text
 from p2p_analytics.client import Client
+from p2p_analytics.display import HIDDEN
 from p2p_analytics.errors import (
     AuthenticationError,
     ConfigurationError,
@@ -22,18 +23,21 @@ from p2p_analytics.errors import (
     P2PAnalyticsError,
     TokenError,
 )
+from p2p_analytics.privacy import hushed
 from p2p_analytics.vocabulary import Scope
+from p2p_analytics.widgets._cells import follow_cells
 from p2p_analytics.widgets._look import Shown, box, told
 from p2p_analytics.widgets._table import printable
 from p2p_analytics.widgets._words import expired, granted_scopes, left, permits, way_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 
 _PATIENCE: Final = 3600.0  # seconds that a link works: a notebook stays open for long, and the nonce cannot be guessed
 _TICK: Final = 1.0
-_HIDDEN: Final = "somebody whose name privacy mode hides"
+_PASTE: Final = "paste it here and press Enter"
+_WAIT: Final = "wait until no cell runs, then paste it here"
 _NOBODY: Final = "Nobody is signed in yet"
 
 
@@ -69,8 +73,8 @@ class TokenForm(Shown):
 
     Notes
     -----
-    What is pasted leaves the box at once, so no saved notebook holds it. While a cell runs the kernel cannot clear the
-    box: paste when it is idle.
+    What is pasted leaves the box at once, so no saved notebook holds it. While a cell runs the kernel could not clear
+    the box, which is closed for that time.
     """
 
     def __init__(
@@ -95,11 +99,12 @@ class TokenForm(Shown):
         self._reason = _NOBODY
         self._who = self._permits = self._problem = self._trouble = ""
         self._open = True  # whether link and box are shown
+        self._follow_no_cells: Callable[[], None] = lambda: None
         self._how = how
         self._way, self._said, self._left = ipywidgets.HTML(), ipywidgets.HTML(), ipywidgets.HTML()
         self._box = ipywidgets.Password(
             description="Address or token",
-            placeholder="paste it here and press Enter",
+            placeholder=_PASTE,
             continuous_update=False,  # what is typed and not yet entered stays out of the widget's state
             style={"description_width": "initial"},
             layout={"width": "auto", "max_width": "680px"},
@@ -109,6 +114,7 @@ class TokenForm(Shown):
         self._again.on_click(self._renew)
         if how == "form":
             self.widget = box(self._way, self._box, self._said, self._left, self._again)
+            self._follow_no_cells = follow_cells(self._busy)
             self._listen()
         else:
             self.widget = box(self._said, self._left)
@@ -133,7 +139,7 @@ class TokenForm(Shown):
             else:
                 return token
         again = "sign in with the form, then run this cell again"
-        if self._how == "prompt":
+        if self._how == "prompt" or self._closed.is_set():
             again = "run the cell of the form again, then this one"
         raise NotSignedIn(f"{self._reason}: {again}.")
 
@@ -150,14 +156,16 @@ class TokenForm(Shown):
         except TokenError as error:
             self._fail(str(error))
             raise
+        text = ""  # Ctrl-C while it waits has a traceback, which may show what variables hold
         self._accept(token).wait()
 
     def close(self) -> None:
-        """Forget the token, stop listening and take the form away."""
+        """Forget the token, stop listening and take the form away; from then on it takes none."""
         self._closed.set()
+        self._follow_no_cells()
         self._stop_listening()
         with self._lock:
-            self._token = None
+            self._token, self._reason = None, "This form is closed"
             self.widget.close()
 
     def __repr__(self) -> str:
@@ -211,6 +219,10 @@ class TokenForm(Shown):
             except TokenError as error:
                 self._fail(str(error))
 
+    def _busy(self, runs: bool) -> None:  # noqa: FBT001 - called with the answer
+        """Close the box while a cell runs: what is pasted then would stay in it until the end, and may be saved."""
+        self._box.disabled, self._box.placeholder = runs, _WAIT if runs else _PASTE
+
     def _ask(self) -> None:
         sys.stdout.write(f"Sign in and agree here:\n{self.link}\n")
         try:
@@ -234,11 +246,14 @@ class TokenForm(Shown):
     def _accept(self, token: AccessToken) -> threading.Event:
         """Hold a token, and have it followed; return the event that the service has been asked whose it is."""
         self._stop_listening()
+        asked = threading.Event()
         with self._lock:
+            if self._closed.is_set():  # the browser came back just then, or somebody still pastes
+                asked.set()
+                return asked
             self._token, self._reason, self._open = token, _NOBODY, False
             self._who = self._permits = self._problem = ""
             self._show()
-        asked = threading.Event()
         threading.Thread(target=self._follow, args=(token, asked), name="p2p-token", daemon=True).start()
         return asked
 
@@ -257,9 +272,9 @@ class TokenForm(Shown):
     def _look_up(self, token: AccessToken) -> None:
         try:
             with Client(token, base_url=self.base_url, cache_dir=False) as client:
-                me = client.me(lenient=True)
-                granted = granted_scopes(client, me, token)
-            name = _HIDDEN if settings.privacy() else printable(me.user.display_name or me.user.username)
+                me = hushed(client.me)(lenient=True)
+                granted = hushed(granted_scopes)(client, me, token)
+            name = HIDDEN if settings.privacy() else printable(me.user.display_name or me.user.username)
         except (TokenError, AuthenticationError) as error:
             self._forget(token, "The service did not accept the token", str(error))
         except P2PAnalyticsError as error:  # the token may be good all the same

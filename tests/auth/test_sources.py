@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import traceback
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.auth import AccessToken, FileStore, KeyringStore, Secret, SignIn, as_token, find_token
-from p2p_analytics.errors import NotSignedIn
+from p2p_analytics.errors import NotSignedIn, TokenError
 
 HERE = "https://pay.example/v1"
 SOON = datetime.now(UTC) + timedelta(minutes=20)
@@ -39,6 +40,16 @@ def test_the_order(monkeypatch: pytest.MonkeyPatch, in_keyring: None) -> None:
     monkeypatch.setenv("P2P_ACCESS_TOKEN", "from-the-environment\n")
     assert as_token(base_url=HERE).reveal() == "from-the-environment"
     assert as_token("given", base_url=HERE).reveal() == "given"
+
+
+def test_a_malformed_one_is_in_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable that holds more than the token: neither the error nor the variables of our frames show it."""
+    monkeypatch.setenv("P2P_ACCESS_TOKEN", "CANARY-and more")
+    with pytest.raises(TokenError, match="no access token") as caught:
+        p2p.Client(base_url=HERE, cache_dir=False)
+    told = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+    assert "CANARY" not in "".join(line for line in told.format() if "test_sources.py" not in line)
+    assert caught.value.__context__ is None
 
 
 def test_nothing_anywhere() -> None:

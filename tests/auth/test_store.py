@@ -180,6 +180,7 @@ GOOD = json.loads(
         b"", b"\xff\xfe", b"[]", b"{}", b"CANARY", b"[" * 60_000,
         *(json.dumps(GOOD | change).encode() for change in (
             {"access_token": "CANARY two"}, {"access_token": None}, {"expires_at": "CANARY"}, {"expires_at": 5},
+            {"expires_at": ""}, {"expires_at": 0}, {"expires_at": False}, {"expires_at": []},
             {"expires_at": "2025-05-01T12:30:00"}, {"scopes": 5}, {"scopes": [5]}, {"refresh_token": 5},
             {"base_url": None}, {"ident": None},
         )),
@@ -198,6 +199,22 @@ def test_a_broken_file_is_set_aside(content: bytes, caplog: pytest.LogCaptureFix
     assert told(FileStore().load()) == told(FULL)
     assert FileStore().delete()
     assert list(state_file().parent.iterdir()) == []
+
+
+@pytest.mark.parametrize(("call", "mode_of_file"), [("replace", 0o600), ("fchmod", 0o644)])
+def test_a_folder_that_lets_nothing_be_mended(monkeypatch: pytest.MonkeyPatch, call: str, mode_of_file: int) -> None:
+    """Where a broken file cannot be set aside, or an open one not closed, that is one sentence."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    state_file().parent.mkdir(mode=0o700)
+    state_file().write_bytes(b"CANARY")
+    state_file().chmod(mode_of_file)
+    monkeypatch.setattr(*((Path, call) if call == "replace" else (os, call)), refuse)
+    with pytest.raises(TokenError, match=r"Cannot read .*read-only file system.*delete it") as caught:
+        FileStore().load()
+    assert "CANARY" not in str(caught.value)
 
 
 def test_a_file_that_is_whole_is_read() -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import frames  # beside this file
+import archive  # beside this file
+import frames
 import loading
 import paging
 import service
@@ -57,6 +58,7 @@ def requests(told: Told, server: p2p.sandbox.SandboxServer) -> None:
 PARTS = {
     "requests": in_town(requests),
     "frames": in_town(frames.measure),
+    "archive": in_town(archive.measure),
     "paging": paging.measure,
     "loading": loading.measure,
     "service": service.measure,

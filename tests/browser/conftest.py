@@ -102,10 +102,14 @@ class Notebook:
         """Return all that a cell shows."""
         return self.code(cell).locator(".jp-OutputArea")
 
-    def run(self, cell: int) -> None:
-        """Run a cell and wait for its end."""
+    def start(self, cell: int) -> None:
+        """Begin to run a cell."""
         self.code(cell).locator(".jp-InputArea-editor").click()
         self.page.keyboard.press("Control+Enter")
+
+    def run(self, cell: int) -> None:
+        """Run a cell and wait for its end."""
+        self.start(cell)
         self.done(cell)
 
     def done(self, cell: int) -> None:

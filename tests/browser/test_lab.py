@@ -157,6 +157,28 @@ def test_by_pasting_and_by_declining(jupyter: Any, server: SandboxServer, shots:
     notebook.page.close()
 
 
+def test_a_busy_kernel_closes_the_box(jupyter: Any, server: SandboxServer) -> None:
+    """While a cell runs, the one that shows the form too, nothing can be pasted, so no saved state can hold it."""
+    from playwright.sync_api import expect
+
+    busy = "import p2p_analytics as p2p, time, pathlib\nform = p2p.TokenForm()\ndisplay(form)\n"
+    wait = "while not pathlib.Path('go').exists(): time.sleep(0.05)\npathlib.Path('go').unlink()"
+    notebook = jupyter.notebook("busy", busy + wait, wait)
+    go, box = notebook.path.parent / "go", notebook.output(0).get_by_label("Address or token")
+    for cell in (0, 1):
+        notebook.start(cell)
+        expect(box).to_be_disabled()
+        expect(box).to_have_attribute("placeholder", "wait until no cell runs, then paste it here")
+        go.touch()
+        notebook.done(cell)
+        expect(box).to_be_enabled()
+    box.fill(server.sign_in(server.authorize_url("access_profile", "access_friends"), server.viewer))
+    box.press("Enter")
+    expect(notebook.output(0).get_by_role("status")).to_contain_text("Signed in as Maya Lindqvist")
+    assert CANARY not in notebook.saved()
+    notebook.page.close()
+
+
 def test_a_prompt_survives_run_all(jupyter: Any, server: SandboxServer) -> None:
     """With how="prompt" the cells below wait: one Run All asks, loads, and saves nothing of the token."""
     from playwright.sync_api import expect
@@ -171,6 +193,25 @@ def test_a_prompt_survives_run_all(jupyter: Any, server: SandboxServer) -> None:
     expect(notebook.output(1)).to_contain_text("536 payments of Maya Lindqvist")
     assert CANARY not in notebook.saved()
     notebook.page.close()
+
+
+def test_what_jupyter_keeps_holds_no_token(jupyter: Any, server: SandboxServer) -> None:
+    """Its log, its workspaces and the history of cells, after a sign-in by pasting: what was typed is in none."""
+    from playwright.sync_api import expect
+
+    notebook = jupyter.notebook("kept", FORM)
+    notebook.run(0)
+    box = notebook.output(0).get_by_label("Address or token")
+    box.fill(server.sign_in(server.authorize_url("access_profile", "access_friends"), server.viewer))
+    box.press("Enter")
+    expect(notebook.output(0).get_by_role("status")).to_contain_text("Signed in as Maya Lindqvist")
+    notebook.saved()
+    notebook.page.close()
+    files = {path: path.read_bytes() for path in jupyter.root.parent.rglob("*") if path.is_file()}
+    history = b"".join(content for path, content in files.items() if path.name.startswith("history.sqlite"))
+    assert b"p2p.TokenForm()" in history
+    assert {"log", "kept.ipynb", "kept-checkpoint.ipynb"} <= {path.name for path in files}
+    assert [path for path, content in files.items() if CANARY.encode() in content] == []
 
 
 def test_the_dashboard_is_a_page(voila: Callable[[Path], Any], shots: Path) -> None:

@@ -173,6 +173,7 @@ def cut(connection: socket.socket) -> None:
         lambda *_: {"access_token": f"{CANARY} two words"},
         lambda *_: {"data": ANSWER},
         lambda *_: ANSWER | {"expires_in": 1e300},
+        lambda *_: ANSWER | {"expires_in": "nan"},
     ],
 )
 def test_it_is_sent_once_and_tells_nothing(scripted, caplog, answer) -> None:

@@ -6,6 +6,7 @@ import gzip
 import inspect
 import itertools
 import logging
+import pickle
 import socket
 import threading
 import time
@@ -281,23 +282,26 @@ def test_every_error_of_the_library_below_is_mapped(monkeypatch: pytest.MonkeyPa
     for kind in classes:
         transport, _ = transport_to("https://pay.example/v1")
         raised = kind.__new__(kind)
+        raised.args = (f"Max retries exceeded with url: /v1/me?access_token={CANARY}",)
         monkeypatch.setattr(requests.Session, "send", fail)
         with pytest.raises(errors.ServiceError) as caught:
             transport.get("/me", {})
         assert (caught.value.__cause__, caught.value.__context__) == (None, None), kind
+        assert CANARY not in repr(caught.value) + str(caught.value), kind
 
 
 def test_the_token_is_on_the_wire_and_nowhere_above(scripted, caplog: pytest.LogCaptureFixture) -> None:
-    """The service gets it as a query parameter; the answer, its request and the log do not hold it."""
+    """The service gets it as a query parameter; answer, request, session and log do not hold it, pickled or not."""
     caplog.set_level(logging.DEBUG)
     service = scripted(lambda _path, _parameters: (200, {"Location": f"/x?access_token={CANARY}"}, GOOD))
     transport, _ = transport_to(service.base_url)
     with transport._plain.one() as session:
         response = session.get(f"{service.base_url}/me", timeout=(1, 1), allow_redirects=False)
+        pickled = [pickle.dumps(response), pickle.dumps(session)]
     assert service.asked == [("/v1/me", {"access_token": CANARY})]
     assert "urllib3" in {record.name.partition(".")[0] for record in caplog.records}
     held = [response.url, response.request.url, response.headers, response.raw.headers, response.cookies, caplog.text]
-    assert CANARY not in repr(held)
+    assert CANARY not in repr([*held, response.history, *pickled])
 
 
 def test_an_expired_token_is_not_sent(scripted) -> None:

@@ -138,6 +138,16 @@ def test_the_options(server, browser: list[str], run, monkeypatch: pytest.Monkey
     assert run("whoami", "--base-url", "https://other.example")[0] == 1
 
 
+def test_privacy_mode_names_nobody(server, browser: list[str], run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal that others see shows neither name nor handle where ``P2P_PRIVACY`` is set."""
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    for command in ("login", "whoami"):
+        status, out, err = run(command)
+        assert status == 0
+        assert out.startswith("Signed in as somebody whose name privacy mode hides until ")
+        assert server.viewer not in out + err
+
+
 def test_who_declines(server, run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A declined consent is one sentence and exit code 1, and nothing is kept."""
 
@@ -317,9 +327,9 @@ class Terminal:
         """Tell whether the terminal shows what is typed."""
         return bool(termios.tcgetattr(self.slave)[3] & termios.ECHO)
 
-    def type(self, text: str) -> None:
-        """Type a line."""
-        os.write(self.screen, f"{text}\n".encode())
+    def type(self, text: str | bytes) -> None:
+        """Type a line, or the bytes of keys."""
+        os.write(self.screen, text if isinstance(text, bytes) else f"{text}\n".encode())
 
     def shown(self) -> str:
         """Return what the terminal has shown of what was typed."""
@@ -379,6 +389,33 @@ def test_the_redirect_while_a_terminal_waits(server, terminal) -> None:
     out, _ = login.process.communicate(timeout=30)
     assert out.startswith("Signed in as ")
     assert login.echoes()
+
+
+@pytest.mark.parametrize(
+    ("keys", "sentence"), [(b"\x04", "Nothing was given"), (b"\xff\xfe\n", "What was given is no text")]
+)
+def test_a_prompt_that_gets_no_text(terminal, monkeypatch: pytest.MonkeyPatch, keys: bytes, sentence: str) -> None:
+    """Ctrl-D at a hidden prompt, and bytes that are no text, are one sentence each, and no traceback."""
+    monkeypatch.setenv("PYTHONIOENCODING", "utf-8:strict")
+    login = terminal("login", "--token-stdin")
+    for _ in range(2000):  # hiding what is typed is what the prompt does before it waits
+        if not login.echoes():
+            break
+        time.sleep(0.005)
+    login.type(keys)
+    out, err = login.process.communicate(timeout=30)
+    assert (login.process.returncode, out) == (1, "")
+    assert f"p2p-analytics: {sentence}, so nobody is signed in: " in err
+    assert "Traceback" not in err
+    assert login.echoes()
+
+
+def test_bytes_that_are_no_text_through_a_pipe(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sentence is the same, and what was read does not hang on the error."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe\n"), encoding="utf-8"))
+    status, out, err = run("login", "--token-stdin")
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    assert err.startswith("p2p-analytics: What was given is no text, so nobody is signed in: ")
 
 
 def test_ctrl_c(terminal) -> None:

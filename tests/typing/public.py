@@ -7,10 +7,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import assert_type
 
+import duckdb
 import pandas as pd
+import polars as pl
 from matplotlib.axes import Axes
 
 import p2p_analytics as p2p
+from p2p_analytics.archive import Changes
 from p2p_analytics.client.desk import PaymentDesk
 from p2p_analytics.errors import OutcomeUnknownError
 from p2p_analytics.records import Me, Payment, Receipt, User
@@ -35,7 +38,15 @@ with p2p.Client(token, base_url="https://pay.example", cache_dir=False) as clien
     assert_type(OutcomeUnknownError("Lost.").retry_after, float | None)
     history = p2p.load_history(client, on_bad_record="report", progress=print, privacy=True)
 
+    assert_type(p2p.open_archive("payments").sync(client), Changes)
+
 assert_type(history, p2p.History)
+archive = p2p.open_archive(Path("payments"))
+assert_type(archive, p2p.Archive)
+assert_type(archive.merge(history).added, int)
+assert_type(archive.history(privacy=False), p2p.History)
+assert_type(archive.scan("polars"), pl.LazyFrame)
+assert_type(archive.scan("duckdb"), duckdb.DuckDBPyRelation)
 assert_type(history.payments, pd.DataFrame)
 assert_type(history.fetched_at, datetime)
 assert_type(history.masked().private, bool)

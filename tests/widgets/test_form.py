@@ -9,15 +9,18 @@ import re
 import sys
 import threading
 import time
+import traceback
 import types
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import requests
+from IPython.core.events import EventManager
 
 import p2p_analytics as p2p
-from p2p_analytics.errors import ConfigurationError, NotSignedIn, TokenError
+from p2p_analytics.auth import _listener
+from p2p_analytics.errors import AuthenticationError, ConfigurationError, NotSignedIn, TokenError
 from p2p_analytics.widgets import _form
 
 if TYPE_CHECKING:
@@ -315,6 +318,19 @@ def test_privacy_mode_hides_who_it_is(server: Any, form: p2p.TokenForm, monkeypa
     assert "Maya" not in said(form) + repr(form)
 
 
+def test_privacy_mode_quotes_no_words_of_the_service(
+    scripted: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the service says may name people."""
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    service = scripted(lambda *_: (400, {}, {"error": {"message": "Maya is blocked", "code": 1}}))
+    form = p2p.TokenForm(service.base_url, "1")
+    form.take("abc")
+    assert "The service refused the request with status 400." in said(form)
+    assert "Maya" not in said(form)
+    form.close()
+
+
 def test_close_forgets_and_stops(server: Any, form: p2p.TokenForm) -> None:
     """After close nobody listens, no token is held, and the form still has a repr."""
     form.take(server.token(server.viewer))
@@ -326,6 +342,86 @@ def test_close_forgets_and_stops(server: Any, form: p2p.TokenForm) -> None:
     with pytest.raises(NotSignedIn):
         _ = form.token
     assert form._repr_mimebundle_() == {"text/plain": "<TokenForm: nobody signed in>"}
+
+
+def test_the_box_is_closed_while_a_cell_runs(
+    make_form: Callable[..., p2p.TokenForm], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A busy kernel cannot empty the box; a form that is made by a running cell begins closed; close ends it all."""
+    request = {"header": {"msg_type": "execute_request"}}
+    events = EventManager(None, ["pre_run_cell", "post_run_cell"])
+    kernel = types.SimpleNamespace(get_parent=lambda _channel: request)
+    shell = types.SimpleNamespace(events=events, kernel=kernel)
+    monkeypatch.setattr("p2p_analytics.widgets._cells.get_ipython", lambda: shell)
+    form = make_form()
+    assert form._box.disabled
+    for name, closed in (("post_run_cell", False), ("pre_run_cell", True), ("post_run_cell", False)):
+        events.trigger(name, None)
+        assert form._box.disabled is closed
+    request["header"] = {"msg_type": "comm_msg"}
+    assert not make_form()._box.disabled
+    form.close()
+    events.trigger("pre_run_cell", None)
+    assert not form._box.disabled
+
+
+def test_a_closed_form_takes_nobody(server: Any, form: p2p.TokenForm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever comes back, or pastes, after close leaves no token behind; the sentence says what to do."""
+    answering, closed = threading.Event(), threading.Event()
+    send = _listener._send
+
+    def hold(*answer: Any) -> None:
+        send(*answer)
+        answering.set()
+        closed.wait(10)
+
+    monkeypatch.setattr(_listener, "_send", hold)
+    address = server.sign_in(form.link, server.viewer)
+    browser = threading.Thread(target=requests.get, args=[address], kwargs={"allow_redirects": False, "timeout": 10})
+    browser.start()
+    answering.wait(10)
+    form.close()
+    closed.set()
+    browser.join()
+    until(lambda: not [thread for thread in threading.enumerate() if "process_request_thread" in thread.name])
+    form.take(server.token(server.viewer))
+    form._box.value = server.token(server.viewer)
+    assert form._token is None
+    with pytest.raises(NotSignedIn, match=r"^This form is closed: run the cell of the form again, then this one"):
+        _ = form.token
+
+
+def test_an_interrupted_prompt_does_not_show_what_was_pasted(
+    make_form: Callable[..., p2p.TokenForm], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while the service is asked: no frame of the traceback holds the address, as "%xmode Verbose" shows it."""
+
+    def interrupt(_event: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(getpass, "getpass", lambda _prompt: "http://127.0.0.1/?access_token=CANARY")
+    monkeypatch.setattr(p2p.TokenForm, "_accept", lambda *_: types.SimpleNamespace(wait=lambda: interrupt(None)))
+    with pytest.raises(KeyboardInterrupt) as caught:
+        make_form(how="prompt")
+    told = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+    assert "CANARY" not in "".join(line for line in told.format() if "test_form.py" not in line)
+
+
+def test_a_load_that_outlives_its_token(server: Any, form: p2p.TokenForm) -> None:
+    """A token that ends between two pages: one sentence; after one sign-in the very same cell works."""
+    form.take(server.sign_in(form.link, server.viewer))
+
+    def cell(progress: Callable[[int], object] | None = None) -> int:
+        with p2p.Client(form.token, base_url=form.base_url, cache_dir=False) as client:
+            return len(p2p.load_history(client, progress=progress).payments)
+
+    whole = cell()
+    with pytest.raises(AuthenticationError, match=r"^The service does not accept the token.*: sign in again\.$"):
+        cell(lambda _so_far: server.expire(form.token.reveal()))
+    form._again.click()
+    come_back(server, form)
+    until(lambda: "Signed in as Maya Lindqvist" in said(form))
+    assert cell() == whole
 
 
 @pytest.mark.parametrize(

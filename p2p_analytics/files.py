@@ -1,18 +1,21 @@
-"""Files that appear whole or not at all, and one clear sentence where a file cannot be used."""
+"""Files that appear whole or not at all, locks, and one clear sentence where a file cannot be used."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import tempfile
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.errors import ConfigurationError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import IO
+
+_LOOK_SECONDS: Final = 0.05
 
 
 @contextlib.contextmanager
@@ -33,16 +36,54 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         # only within one file system.
         descriptor, temporary = tempfile.mkstemp(prefix=".p2p-", suffix=".part", dir=path.parent)
         with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(descriptor, 0o600)  # whatever the umask takes away
             yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)  # noqa: PTH105 - Path.replace would do the same with one object more
         temporary = None
+        synced(path.parent)
     except OSError as error:
         raise ConfigurationError(f"Cannot write {path}: {_reason(error)}.") from None
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+
+
+def synced(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk: after a crash a rename counts only then."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def exclusive(path: Path, *, seconds: float) -> Iterator[None]:
+    """Hold a lock file for the time of the block; a process that ends in any way lets it go.
+
+    Raises
+    ------
+    BlockingIOError
+        Somebody else has held it for so many seconds.
+    OSError
+        The file cannot be made.
+    """
+    import fcntl
+
+    give_up_at = time.monotonic() + seconds
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "rb") as file:
+        os.fchmod(file.fileno(), 0o600)
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= give_up_at:
+                    raise
+                time.sleep(_LOOK_SECONDS)
+        yield
 
 
 def checked(path: str | os.PathLike[str]) -> Path:

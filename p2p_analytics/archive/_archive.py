@@ -1,0 +1,242 @@
+"""An archive as its user sees it: open, history, merge, sync, scan."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any, Final, Literal, overload
+
+from p2p_analytics import settings
+from p2p_analytics.archive._scan import scan
+from p2p_analytics.archive._store import BrokenFileError, Manifest, Store, starts_of
+from p2p_analytics.archive._writing import Changes, rows_of, written
+from p2p_analytics.changes import Known, load_changes
+from p2p_analytics.errors import ArchiveError, ConfigurationError
+from p2p_analytics.files import checked
+from p2p_analytics.frames import schema
+from p2p_analytics.frames.arrow import frame_of
+from p2p_analytics.load import History
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Sequence
+    from datetime import date
+    from pathlib import Path
+
+    import duckdb
+    import polars as pl
+
+    from p2p_analytics.client import Client
+    from p2p_analytics.records import Me
+
+log = logging.getLogger(__name__)
+
+_FRIENDS_STAY: Final = timedelta(days=1)
+_SECOND: Final = timedelta(seconds=1)  # bounds of a list leave out their own instant
+
+
+def open_archive(path: str | os.PathLike[str]) -> Archive:
+    """Return the archive in a folder, which is made by the first merge or sync.
+
+    Raises
+    ------
+    ArchiveError
+        The path is a file, or a folder of other things.
+    """
+    return Archive(path)
+
+
+class Archive:
+    """One person's history in a folder of Parquet files, which only its owner can read.
+
+    Payments are told apart by id. Where two states of one meet, that counts which was fetched later; of two
+    fetched at the same time, the one that is not pending. A null in ``medium``, ``fee_cents`` or a refund, which
+    lists of the service do not show, replaces nothing. Writers wait for each other ten seconds; readers
+    never wait.
+
+    Attributes
+    ----------
+    path : Path
+        The folder.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path: Path = checked(path).expanduser().absolute()
+        self._store = Store(self.path)
+
+    def __repr__(self) -> str:
+        """Show where it is, not what it holds."""
+        return f"<Archive {self.path}>"
+
+    def history(self, *, privacy: bool | None = None) -> History:
+        """Return what the archive holds, without a token or a network.
+
+        Texts that repeat are categoricals; rows and columns are those of `load_history`, and "data as of" is
+        the last sync. ``privacy`` is that of `load_history`.
+
+        Raises
+        ------
+        ArchiveError
+            The folder holds nothing yet, or a file of it is broken, which the error names.
+        """
+        import pyarrow as pa
+
+        private = settings.privacy(privacy)
+        manifest = self._needed()
+        try:
+            tables = [self._store.read(entry, columns=list(schema.PAYMENTS), compact=True)
+                      for entry in reversed(manifest.payments)]  # fmt: skip
+            friends, problems = (self._store.frame(entry) for entry in (manifest.friends, manifest.problems))
+        except BrokenFileError:
+            if self._store.manifest() != manifest:  # somebody wrote meanwhile, twice
+                return self.history(privacy=privacy)
+            raise
+        history = History(
+            me=manifest.me,
+            payments=frame_of(pa.concat_tables(tables).unify_dictionaries()),
+            friends=friends,
+            fetched_at=manifest.fetched_at,
+            problems=problems,
+        )
+        return history.masked() if private else history
+
+    def merge(self, history: History) -> Changes:
+        """Add a history's payments; friends and balance are those of whichever was fetched later.
+
+        "Data as of" stays at the older of the two, for nobody knows whether the history is all there is.
+
+        Raises
+        ------
+        ArchiveError
+            It is another account's or in privacy mode, a file is broken, or another process is writing.
+        SchemaError
+            The payments lack columns.
+        """
+        if history.private:
+            raise ArchiveError("A history in privacy mode holds invented names and amounts: merge the one it is of.")
+        rows = rows_of(history)
+        with self._store.locked():
+            return written(self._store, history, rows, self._store.manifest(), synced_to=None)
+
+    def sync(
+        self,
+        client: Client,
+        *,
+        on_bad_record: Literal["raise", "report"] = "raise",
+        progress: Callable[[int], object] | Literal[False] | None = None,
+    ) -> Changes:
+        """Load what may have changed since the last sync, and add it. The first sync loads all.
+
+        Asked for are payments made since, all that are pending, by its id each one that was and is no more, the
+        friends if their number changed or they are a day old, and the time of files that are broken: these are
+        set aside under another name.
+
+        Parameters
+        ----------
+        client : Client
+            With a token of the archive's account.
+        on_bad_record, progress
+            As for `load_history`.
+
+        Raises
+        ------
+        ArchiveError
+            The token is another account's, or another process is writing.
+        ServiceError
+            The service could not be asked. The archive is as it was.
+        """
+        manifest, broken = self._checked()
+        me = client.me(lenient=True)
+        if manifest is not None:
+            self._store.same_account(manifest, me)
+        known = self._known(manifest, broken, me)
+        history = load_changes(client, me, known, on_bad_record=on_bad_record, progress=progress)
+        rows = rows_of(history)
+        latest = history.payments["date_created"].max()
+        synced_to = None if latest != latest else min(latest.to_pydatetime(), history.fetched_at)  # noqa: PLR0124 - NaT
+        with self._store.locked():
+            for name in broken:
+                log.warning("The file %s of the archive %s was broken and is set aside.", name, self.path)
+                self._store.set_aside(name)
+            try:
+                current = self._store.manifest()
+            except BrokenFileError as error:
+                log.warning("%s", error)
+                current = None
+                broken.append(self._store.set_manifest_aside())
+            changes = written(self._store, history, rows, current, synced_to=synced_to, without=broken, known=known)
+        return changes._replace(set_aside=tuple(broken))
+
+    @overload
+    def scan(self, engine: Literal["polars"]) -> pl.LazyFrame: ...
+
+    @overload
+    def scan(self, engine: Literal["duckdb"]) -> duckdb.DuckDBPyRelation: ...
+
+    @overload
+    def scan(self, engine: Literal["spark"]) -> Any: ...  # noqa: ANN401 - pyspark need not be there
+
+    def scan(self, engine: str) -> object:
+        """Return the payments for another engine, which reads of the files only what a question needs.
+
+        Its rows are in no order. After a sync, scan again: the files of a scan are there until the sync after
+        the next one.
+
+        Parameters
+        ----------
+        engine : {"polars", "duckdb", "spark"}
+            Gives a Polars LazyFrame, a DuckDB relation or a Spark DataFrame, the last two with UTC as their zone.
+
+        Raises
+        ------
+        ArchiveError
+            The folder holds nothing yet, or a file is missing.
+        ConfigurationError
+            The engine is unknown or not installed, or privacy mode is on: files hold what is real.
+        """
+        if settings.privacy():
+            raise ConfigurationError("An archive's files hold what is real: in privacy mode, use history() instead.")
+        return scan(self._store.paths(self._needed()), list(schema.PAYMENTS), engine)
+
+    def _needed(self) -> Manifest:
+        manifest = self._store.manifest()
+        if manifest is None:
+            raise ArchiveError(f"There is no archive in {self.path} yet: sync it, or merge a history into it.")
+        return manifest
+
+    def _checked(self) -> tuple[Manifest | None, list[str]]:
+        """Return what counts, and the names of the files that are broken."""
+        try:
+            manifest = self._store.manifest()
+        except BrokenFileError:
+            return None, []
+        if manifest is None:
+            return None, []
+        return manifest, [entry.name for entry in manifest.entries if not self._store.sound(entry)]
+
+    def _known(self, manifest: Manifest | None, broken: Sequence[str], me: Me) -> Known:
+        if (
+            manifest is None
+            or manifest.synced_to is None
+            or {manifest.friends.name, manifest.problems.name} & {*broken}
+        ):
+            return Known()
+        stay = (
+            timedelta(0) <= datetime.now(UTC) - manifest.friends_at < _FRIENDS_STAY
+            and manifest.friends.rows == me.user.friends_count
+        )
+        starts = [*starts_of(manifest.payments), None]
+        return Known(
+            since=manifest.synced_to,
+            pending=frozenset(name for entry in manifest.payments for name in entry.pending),
+            missing=tuple(
+                (_midnight(starts[place], -_SECOND), _midnight(starts[place + 1]))
+                for place, entry in enumerate(manifest.payments)
+                if entry.name in broken
+            ),
+            friends=self._store.frame(manifest.friends) if stay else None,
+        )
+
+
+def _midnight(day: date | None, shift: timedelta = timedelta(0)) -> datetime | None:
+    return None if day is None else datetime.combine(day, time(), UTC) + shift

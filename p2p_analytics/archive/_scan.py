@@ -1,0 +1,61 @@
+"""The archive's files for engines that read them themselves. None is imported before it is asked for."""
+
+from __future__ import annotations
+
+import glob
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from p2p_analytics.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_SPARK_ZONE: Final = "spark.sql.session.timeZone"
+_SPARK_PATTERN: Final = re.compile(r"[\\*?\[\]{}]")  # what makes a path a pattern there
+
+
+def scan(paths: Sequence[str], columns: Sequence[str], engine: str) -> object:
+    """Return these columns of Parquet files as a lazy frame of an engine."""
+    if engine not in _ENGINES:
+        raise ConfigurationError(f"engine can be {', '.join(_ENGINES)}, not {engine!r}.")
+    try:
+        return _ENGINES[engine](list(paths), list(columns))
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(f"{error.name} is not installed: pip install {error.name} brings it.") from None
+
+
+def _polars(paths: list[str], columns: list[str]) -> object:
+    import polars as pl
+
+    return pl.scan_parquet(paths, glob=False).select(columns)
+
+
+def _duckdb(paths: list[str], columns: list[str]) -> object:
+    import duckdb
+
+    # A connection of its own: months of an instant are those of the connection's zone.
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection.read_parquet([glob.escape(path) for path in paths]).select(*columns)
+
+
+def _spark(paths: list[str], columns: list[str]) -> Any:  # noqa: ANN401 - pyspark need not be there
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.getActiveSession()
+    if session is None:
+        builder = SparkSession.builder.master("local[*]").appName("p2p_analytics").config(_SPARK_ZONE, "UTC")
+        for setting in ("spark.driver.host", "spark.driver.bindAddress"):  # or others could reach it
+            builder = builder.config(setting, "127.0.0.1")
+        session = builder.config("spark.ui.enabled", "false").getOrCreate()
+    if session.conf.get(_SPARK_ZONE) not in {"UTC", "Etc/UTC"}:
+        raise ConfigurationError(
+            f'The Spark session works in another zone, which moves months: spark.conf.set("{_SPARK_ZONE}", "UTC").'
+        )
+    return session.read.parquet(*(_SPARK_PATTERN.sub(r"\\\g<0>", path) for path in paths)).select(*columns)
+
+
+_ENGINES: Final[Mapping[str, Callable[[list[str], list[str]], object]]] = {
+    "polars": _polars, "duckdb": _duckdb, "spark": _spark,
+}  # fmt: skip

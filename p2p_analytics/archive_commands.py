@@ -1,0 +1,133 @@
+"""The commands that work with an archive: sync it, export from it, report on it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+TYPE_CHECKING = False  # as in the root, for a light start
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Final
+
+    import pandas as pd
+
+    from p2p_analytics.load import History
+
+_PLAIN: Final = ("payments", "friends", "problems")
+_ANALYSES: Final = ("spend_by_friend", "monthly_flow", "status_mix", "pending_ageing", "pending_requests")
+_ENDINGS: Final = (".csv", ".parquet")
+
+
+def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add ``sync``, ``export`` and ``report`` to a command line."""
+    sync = _command(
+        add_parser,
+        "sync",
+        "load what is new into an archive",
+        "Load what may have changed since the last time into an archive, a folder that is made where there is none. "
+        "Needs a token: see login.",
+    )
+    sync.add_argument("--base-url", metavar="URL", help="the service (P2P_BASE_URL, or that of the last login)")
+    sync.set_defaults(command=_sync)
+
+    export = _command(
+        add_parser,
+        "export",
+        "write a table of an archive as a CSV or Parquet file",
+        "Write the payments of an archive, or another table, as a CSV or Parquet file. Needs no token.",
+    )
+    export.add_argument("out", metavar="OUT", type=_table_file, help="the file, which ends in .csv or .parquet")
+    export.add_argument("--table", choices=_PLAIN + _ANALYSES, default="payments", help="which table (payments)")
+    _add_view(export)
+    export.set_defaults(command=_export)
+
+    report = _command(
+        add_parser,
+        "report",
+        "write the report of an archive as an HTML file",
+        "Write the report of an archive as one HTML file. Needs no token.",
+    )
+    report.add_argument("--out", metavar="FILE", default="report.html", help="the file (report.html)")
+    _add_view(report)
+    report.set_defaults(command=_report)
+
+
+def _command(
+    add_parser: Callable[..., argparse.ArgumentParser], name: str, summary: str, description: str
+) -> argparse.ArgumentParser:
+    parser = add_parser(name, help=summary, description=description, allow_abbrev=False)
+    parser.add_argument("archive", metavar="ARCHIVE", help="the archive's folder")
+    return parser
+
+
+def _add_view(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--tz", metavar="ZONE", default="UTC", help="the zone of months and dates (UTC)")
+    parser.add_argument("--as-of", metavar="DATE", help="the moment to which ages are counted (the last sync)")
+    parser.add_argument(
+        "--privacy",
+        action="store_const",
+        const=True,
+        help="invent names and amounts, as P2P_PRIVACY=1 does",
+    )
+
+
+def _table_file(text: str) -> str:
+    if not text.endswith(_ENDINGS):
+        raise argparse.ArgumentTypeError(f"{text} ends neither in .csv nor in .parquet")
+    return text
+
+
+def _sync(options: argparse.Namespace) -> None:
+    from p2p_analytics.archive import open_archive
+    from p2p_analytics.auth import service_url
+    from p2p_analytics.client import Client
+
+    archive = open_archive(options.archive)
+    with Client(base_url=service_url(options.base_url)) as client:
+        changes = archive.sync(client)
+    for name in changes.set_aside:
+        sys.stderr.write(f"{name} was broken: it is set aside, and what it held is loaded anew.\n")
+    sys.stdout.write(f"{changes.added:,} new payments, {changes.changed:,} with another status, in {archive.path}\n")
+
+
+def _export(options: argparse.Namespace) -> None:
+    from p2p_analytics.export import to_csv, to_parquet
+
+    table = _table(_history(options), options)
+    (to_csv if options.out.endswith(".csv") else to_parquet)(table, options.out)
+
+
+def _report(options: argparse.Namespace) -> None:
+    from p2p_analytics.files import atomic_file
+    from p2p_analytics.report import render_report
+
+    history = _history(options)
+    page = render_report(history, as_of=options.as_of or history.fetched_at, tz=options.tz).encode()
+    with atomic_file(options.out) as file:
+        file.write(page)
+
+
+def _history(options: argparse.Namespace) -> History:
+    from p2p_analytics.archive import open_archive
+
+    return open_archive(options.archive).history(privacy=options.privacy)
+
+
+def _table(history: History, options: argparse.Namespace) -> pd.DataFrame:
+    """Return a part of a history, or what an analysis makes of it."""
+    from p2p_analytics import analyses
+
+    if options.table in _PLAIN:
+        frame: pd.DataFrame = getattr(history, options.table)
+        return frame
+    payments, as_of = history.payments, options.as_of or history.fetched_at
+    if options.table == "spend_by_friend":
+        return analyses.spend_by_friend(payments, history.friends)
+    if options.table == "monthly_flow":
+        return analyses.monthly_flow(payments, tz=options.tz)
+    if options.table == "status_mix":
+        return analyses.status_mix(payments)
+    if options.table == "pending_ageing":
+        return analyses.pending_ageing(payments, as_of=as_of)
+    return analyses.pending_requests(payments, as_of=as_of)

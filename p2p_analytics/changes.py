@@ -1,0 +1,111 @@
+"""What may have changed since a history was loaded, for who keeps one."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from p2p_analytics import settings
+from p2p_analytics.errors import ConfigurationError, NotFoundError, RecordError
+from p2p_analytics.load import gathered, shown
+from p2p_analytics.privacy import Mask, hushed
+from p2p_analytics.records import Page, Problem
+from p2p_analytics.vocabulary import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from datetime import datetime
+
+    import pandas as pd
+
+    from p2p_analytics.client import Client
+    from p2p_analytics.load import History
+    from p2p_analytics.records import Me, Payment
+
+
+class Known(NamedTuple):
+    """What somebody who asks for changes has already.
+
+    Attributes
+    ----------
+    since : datetime or None
+        All payments up to this instant of their ``date_created`` are known; None: nothing is.
+    pending : frozenset of str
+        The ids of those that were pending.
+    missing : tuple of (datetime or None, datetime or None)
+        Stretches of time, each from and up to, that are to be loaded again.
+    friends : DataFrame or None
+        The friends, where they need not be asked for again.
+    """
+
+    since: datetime | None = None
+    pending: frozenset[str] = frozenset()
+    missing: tuple[tuple[datetime | None, datetime | None], ...] = ()
+    friends: pd.DataFrame | None = None
+
+
+@hushed
+def load_changes(
+    client: Client,
+    me: Me,
+    known: Known,
+    *,
+    on_bad_record: Literal["raise", "report"] = "raise",
+    progress: Callable[[int], object] | Literal[False] | None = None,
+) -> History:
+    """Load what may have changed: new payments, those that are pending, and those that were and are no more.
+
+    Only a pending payment changes (document: "States and transitions"). One that was pending and is not in the
+    list of the pending ones is asked for by its id; where it cannot be found, ``problems`` tells it. A payment that
+    shows more than an hour later than it is dated is not looked for.
+
+    Parameters
+    ----------
+    client : Client
+        As for `p2p_analytics.load_history`.
+    me : Me
+        The token's owner.
+    known : Known
+        What need not be asked for.
+    on_bad_record, progress
+        As for `p2p_analytics.load_history`.
+
+    Returns
+    -------
+    History
+        Of the payments that were asked for; all of them, where nothing was known. Never in privacy mode.
+    """
+    if on_bad_record not in {"raise", "report"}:
+        raise ConfigurationError(f'on_bad_record can be "raise" or "report", not {on_bad_record!r}.')
+    friends = client.friend_pages(me.user.id, fresh=True) if known.friends is None else ()
+    mask = Mask() if settings.privacy() else None  # for the words of errors alone
+    with shown(progress) as told:
+        pages = client.history_pages(progress=told) if known.since is None else _changed_pages(client, known, told)
+        history = gathered(me, pages, friends, on_bad_record, mask)
+    return history if known.friends is None else replace(history, friends=known.friends)
+
+
+def _changed_pages(client: Client, known: Known, told: Callable[[int, int], object]) -> Generator[Page[Payment]]:
+    from p2p_analytics.client._windows import BEGINNING, GRACE  # who only reads an archive sends nothing
+
+    seen: set[str] = set()
+    newest = (known.since and max(known.since, BEGINNING + GRACE) - GRACE, None)
+    for after, before in (newest, *known.missing):
+        with contextlib.closing(client.history_pages(after=after, before=before, progress=told)) as pages:
+            for page in pages:
+                seen.update(item.id for item in page.items)
+                yield page
+    for page in client.payment_pages(status=Status.PENDING, fresh=True):
+        seen.update(item.id for item in page.items)
+        yield page
+    for payment_id in sorted(known.pending - seen):
+        try:
+            yield Page((client.payment(payment_id, fresh=True),))
+        except NotFoundError:
+            problem, unreadable = "was pending and cannot be found any more; it stays as it was", False
+        except RecordError:
+            problem, unreadable = "was pending and what it is now cannot be read; it stays as it was", True
+        else:
+            continue
+        yield Page((), problems=(Problem(payment_id, "status", Status.PENDING, problem, unreadable),))

@@ -1,0 +1,72 @@
+"""Changes archives in processes that are killed: one line of JSON in for each, how the process ended out.
+
+It loads the libraries once and forks for each line, which takes no time. Run by test_crash.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import tempfile
+import threading
+
+import pandas as pd  # noqa: F401 - loaded before the forks, not in each
+import pyarrow.compute
+import pyarrow.parquet  # noqa: F401 - likewise
+
+import p2p_analytics as p2p
+
+STEPS = ((os, "fsync"), (os, "replace"), (os, "rename"), (os, "unlink"), (os, "mkdir"), (tempfile, "mkstemp"))
+
+
+def die() -> None:
+    """End as by ``kill -9``: nothing is cleaned up."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_before(number: int) -> None:
+    """Die in place of the call with this number, of those that change a folder or wait for the disk."""
+    left = number
+
+    def counted(call):
+        def counting(*args, **keywords):
+            nonlocal left
+            if left == 0:
+                die()
+            left -= 1
+            return call(*args, **keywords)
+
+        return counting
+
+    for module, name in STEPS:
+        setattr(module, name, counted(getattr(module, name)))
+
+
+def work(order: dict[str, str | float]) -> None:
+    """Merge one archive into another, or sync it, unless death comes first."""
+    if "step" in order:
+        die_before(order["step"])
+    else:
+        threading.Timer(order["seconds"], die).start()
+    archive = p2p.open_archive(order["archive"])
+    if "other" in order:
+        archive.merge(p2p.open_archive(order["other"]).history())
+    else:
+        with p2p.Client(order["token"], base_url=order["base_url"], cache_dir=False) as client:
+            archive.sync(client)
+
+
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        try:
+            work(json.loads(line))
+        except BaseException as error:  # noqa: BLE001 - a fork must never go on as its parent
+            sys.stderr.write(f"{error!r}\n")
+            os._exit(1)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
+    sys.stdout.flush()

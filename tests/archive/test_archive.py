@@ -1,0 +1,336 @@
+"""What goes into an archive comes out of it, once, in its newest state, for its owner alone."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import stat
+import subprocess
+import sys
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.archive import _merge, _store
+from p2p_analytics.errors import ArchiveError, ConfigurationError, SchemaError
+from p2p_analytics.frames.schema import PAYMENTS
+
+NOON = datetime(2024, 6, 1, 12, tzinfo=UTC)  # when `history_of` fetches, unless it is told
+HOUR = timedelta(hours=1)
+
+
+def assert_same(found: p2p.History, expected: p2p.History) -> None:
+    """Compare two histories, texts that repeat being categoricals in the first."""
+    pd.testing.assert_frame_equal(found.payments.astype(expected.payments.dtypes), expected.payments)
+    pd.testing.assert_frame_equal(found.friends, expected.friends)
+    pd.testing.assert_frame_equal(found.problems, expected.problems)
+    assert found.me == expected.me
+    assert found.fetched_at == expected.fetched_at
+
+
+def test_a_history_comes_back_as_it_was(tmp_path, history_of, payment) -> None:
+    """Rows, order, nulls, notes of any kind, friends, problems, the owner and "data as of"."""
+    history = history_of(
+        payment(1),
+        payment(2, note='a "quoted"\nnote, \N{SLICE OF PIZZA}', date_created="2019-12-31T23:59:59.000001"),
+        payment(3, note=None, status="novel", amount=None),
+        payment(4, date_created=None),
+        friends=3,
+    )
+    assert len(history.problems) == 3
+    assert p2p.open_archive(tmp_path / "a").merge(history) == (4, 0, ())
+    assert_same(p2p.open_archive(tmp_path / "a").history(), history)
+
+
+def test_an_archive_of_no_payments_is_one(tmp_path, history_of) -> None:
+    """Empty frames have the columns they always have."""
+    history = history_of(friends=0)
+    p2p.open_archive(tmp_path).merge(history)
+    assert_same(p2p.open_archive(tmp_path).history(), history)
+
+
+def test_a_history_needs_no_network(tmp_path, history_of, payment) -> None:
+    """A fresh interpreter reads an archive without loading anything that sends."""
+    p2p.open_archive(tmp_path).merge(history_of(payment(1)))
+    code = (
+        f"import sys, p2p_analytics as p2p; print(len(p2p.open_archive({str(tmp_path)!r}).history().payments)); "
+        "sys.exit(bool({'requests', 'urllib3'} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)  # noqa: S603 - our own words
+    assert done.stdout == "1\n"
+
+
+@pytest.mark.parametrize(
+    ("states", "status"),
+    [
+        ((("pending", NOON), ("settled", NOON + HOUR)), "settled"),
+        ((("settled", NOON + HOUR), ("pending", NOON)), "settled"),
+        ((("pending", NOON), ("settled", NOON)), "settled"),
+        ((("cancelled", NOON), ("pending", NOON)), "cancelled"),
+        ((("novel", NOON), ("pending", NOON)), "novel"),
+        ((("settled", NOON), ("failed", NOON)), "failed"),
+    ],
+)
+def test_the_newer_state_counts(tmp_path, history_of, payment, states, status) -> None:
+    """Fetched later wins; at the same time what is not pending; else what was merged last."""
+    archive = p2p.open_archive(tmp_path)
+    for word, at in states:
+        archive.merge(history_of(payment(1, status=word), at=at))
+    assert archive.history().payments["status"].tolist() == [status]
+
+
+def test_what_lists_do_not_show_is_kept(tmp_path, history_of, payment) -> None:
+    """A fee, refund and medium that came once stay when a list comes without them; a new value replaces them."""
+    archive = p2p.open_archive(tmp_path)
+    whole = {"medium": "web", "fee": {"amount": 0.25}, "refund": {"id": "99", "amount": 5}}
+    archive.merge(history_of(payment(1, **whole)))
+    archive.merge(history_of(payment(1, note="new"), at=NOON + HOUR))
+    columns = ["note", "medium", "fee_cents", "refund_payment_id", "refund_amount_cents"]
+    assert archive.history().payments[columns].to_numpy().tolist() == [["new", "web", 25, "99", 500]]
+    archive.merge(history_of(payment(1, medium="api"), at=NOON + 2 * HOUR))
+    assert archive.history().payments["medium"].tolist() == ["api"]
+
+
+def test_a_payment_whose_date_changed_is_there_once(tmp_path, history_of, payment, monkeypatch) -> None:
+    """The archive goes by ids, in whichever file the payment was before."""
+    monkeypatch.setattr(_merge, "MOST_ROWS", 2)
+    monkeypatch.setattr(_merge, "_USUAL_ROWS", 2)
+    archive = p2p.open_archive(tmp_path)
+    days = [payment(day, date_created=f"2024-05-{day:02}T12:00:00") for day in range(1, 9)]
+    archive.merge(history_of(*days))
+    assert archive.merge(history_of(payment(2, date_created="2024-05-07T09:00:00"), at=NOON + HOUR)) == (0, 0, ())
+    assert archive.history().payments["payment_id"].tolist() == ["8", "7", "2", "6", "5", "4", "3", "1"]
+
+
+def test_a_change_rewrites_one_file_and_nothing_new_rewrites_none(tmp_path, history_of, payment, monkeypatch) -> None:
+    """Files hold whole days; one whose rows came again unchanged stays as it is."""
+    monkeypatch.setattr(_merge, "MOST_ROWS", 4)
+    monkeypatch.setattr(_merge, "_USUAL_ROWS", 3)
+    archive = p2p.open_archive(tmp_path)
+    items = [payment(n, date_created=f"2024-05-{n % 10 + 10}T{n // 10:02}:00:00") for n in range(30)]
+
+    def files() -> set[str]:
+        return {entry.name for entry in archive._store.manifest().payments}
+
+    archive.merge(history_of(*items))
+    before = files()
+    assert len(before) == 10
+    assert archive.merge(history_of(*items, at=NOON + HOUR)) == (0, 0, ())
+    assert files() == before
+    changed = payment(15, status="failed", date_created="2024-05-15T01:00:00")
+    assert archive.merge(history_of(*items[:15], changed, at=NOON + 2 * HOUR)) == (0, 1, ())
+    assert len(files() - before) == len(before - files()) == 1
+    assert len(archive.history().payments) == 30
+
+
+def test_problems_are_those_of_the_newest_state(tmp_path, history_of, payment) -> None:
+    """A payment that comes again without its problem has none any more; the others keep theirs."""
+    archive = p2p.open_archive(tmp_path)
+    archive.merge(history_of(payment(1, status="novel"), payment(2, status="strange")))
+    archive.merge(history_of(payment(1), at=NOON + HOUR))
+    assert archive.history().problems[["payment_id", "value"]].to_numpy().tolist() == [["2", "strange"]]
+
+
+def test_friends_and_balance_are_those_fetched_last(tmp_path, history_of, payment) -> None:
+    """An older history that is merged later brings payments, and no older friends."""
+    archive = p2p.open_archive(tmp_path)
+    archive.merge(history_of(payment(1), friends=3))
+    archive.merge(history_of(payment(2), friends=1, at=NOON - HOUR))
+    history = archive.history()
+    assert (len(history.payments), len(history.friends), history.fetched_at) == (2, 3, NOON - HOUR)
+
+
+def test_one_account_an_archive(tmp_path, history_of, payment) -> None:
+    """Another account's history is refused, and so are invented names among real ones."""
+    archive = p2p.open_archive(tmp_path)
+    archive.merge(history_of(payment(1)))
+    with pytest.raises(ArchiveError, match="another account"):
+        archive.merge(history_of(payment(2), account="9"))
+    with pytest.raises(ArchiveError, match="privacy mode"):
+        archive.merge(history_of(payment(2)).masked())
+    assert len(archive.history().payments) == 1
+
+
+def test_privacy_mode_masks_what_is_read(tmp_path, history_of, payment, monkeypatch) -> None:
+    """By argument or environment; the files hold what is real, so a scan is refused."""
+    archive = p2p.open_archive(tmp_path)
+    archive.merge(history_of(payment(1)))
+    assert archive.history(privacy=True).private
+    assert archive.history().me.user.display_name == "Ada"
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    assert archive.history().me.user.display_name != "Ada"
+    with pytest.raises(ConfigurationError, match="privacy mode"):
+        archive.scan("polars")
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o277])
+def test_nobody_else_can_read_it(tmp_path, history_of, payment, mask) -> None:
+    """The folder is 0700 and each file 0600 under any umask, and a folder that was open is closed."""
+    (tmp_path / "open").mkdir(mode=0o755)
+    before = os.umask(mask)
+    try:
+        for name in ("new", "open"):
+            p2p.open_archive(tmp_path / name).merge(history_of(payment(1)))
+    finally:
+        os.umask(before)
+    for name in ("new", "open"):
+        folder = tmp_path / name
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o600}
+
+
+def test_files_have_the_one_schema(tmp_path, history_of, payment) -> None:
+    """Text, whole numbers and UTC microseconds alone, even where a column holds nothing but nulls."""
+    p2p.open_archive(tmp_path).merge(history_of(payment(1)))
+    (file,) = tmp_path.glob("payments-*.parquet")
+    types = {str(field.type) for field in pq.read_schema(file)}
+    assert types == {"string", "int64", "timestamp[us, tz=UTC]"}
+    assert pq.ParquetFile(file).metadata.row_group(0).column(0).compression == "ZSTD"
+
+
+def test_where_there_is_no_archive(tmp_path, history_of, payment) -> None:
+    """Reading says what to do and makes nothing; a file or a folder of other things is refused."""
+    with pytest.raises(ArchiveError, match=r"no archive .* yet: sync it"):
+        p2p.open_archive(tmp_path / "none").history()
+    assert not (tmp_path / "none").exists()
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(ArchiveError, match="is a file"):
+        p2p.open_archive(tmp_path / "file")
+    with pytest.raises(ArchiveError, match="other things"):
+        p2p.open_archive(tmp_path)
+
+
+def test_a_frame_that_is_no_history_is_refused(tmp_path, history_of, payment) -> None:
+    """Missing columns and missing ids are told; the archive is as it was."""
+    archive = p2p.open_archive(tmp_path)
+    history = history_of(payment(1))
+    with pytest.raises(SchemaError, match="settle_us"):
+        archive.merge(p2p.History(**vars(history) | {"payments": history.payments.drop(columns="settle_us")}))
+    nameless = history.payments.assign(payment_id=pd.Series([None], dtype="str"))
+    with pytest.raises(ArchiveError, match="without an id"):
+        archive.merge(p2p.History(**vars(history) | {"payments": nameless}))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "damage"),
+    [(kind, damage) for kind in ("payments", "friends", "problems") for damage in (b"", b"no table at all", None)]
+    + [("manifest", b""), ("manifest", b"{}")],
+)
+def test_a_broken_file_is_named(tmp_path, history_of, payment, kind, damage) -> None:
+    """Empty, other bytes or missing: reading and merging say which file, and change nothing."""
+    archive = p2p.open_archive(tmp_path)
+    archive.merge(history_of(payment(1)))
+    (file,) = tmp_path.glob(f"{kind}*")
+    manifest = tmp_path / "manifest.json"
+    file.unlink() if damage is None else file.write_bytes(damage)
+    before = manifest.read_bytes()
+    for read in (archive.history, lambda: archive.merge(history_of(payment(2)))):
+        with pytest.raises(ArchiveError, match=rf"{file.name} is broken .*: sync"):
+            read()
+    assert manifest.read_bytes() == before
+
+
+def test_one_flipped_bit_is_seen(tmp_path, history_of, payment) -> None:
+    """A file that could still be read as a table is not taken for what was written."""
+    archive = p2p.open_archive(tmp_path)
+    archive.merge(history_of(payment(1)))
+    (file,) = tmp_path.glob("payments-*")
+    body = bytearray(file.read_bytes())
+    body[20] ^= 1
+    file.write_bytes(body)
+    with pytest.raises(ArchiveError, match="not what was written"):
+        archive.history()
+
+
+def test_a_file_with_fewer_columns_is_loaded_anew(tmp_path, history_of, payment, monkeypatch) -> None:
+    """What an earlier version wrote is no table with holes in it."""
+    columns = {kind: dict(names) for kind, names in _store.SCHEMAS.items()}
+    del columns["payments"]["settle_us"]
+    archive = p2p.open_archive(tmp_path)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(_store, "SCHEMAS", columns)
+        earlier.delitem(PAYMENTS, "settle_us")
+        archive.merge(history_of(payment(1)))
+    with pytest.raises(ArchiveError, match="fewer columns"):
+        archive.history()
+    assert not archive._store.sound(archive._store.manifest().payments[0])
+
+
+def test_a_full_disk_leaves_the_archive_as_it_was(tmp_path, history_of, payment, monkeypatch) -> None:
+    """Wherever that is before the manifest changes: one sentence, the old state, and the next merge goes through."""
+    archive = p2p.open_archive(tmp_path)
+    archive.merge(history_of(payment(1)))
+    before = archive.history()
+    for step in range(3):
+        calls = itertools.count()
+
+        def full(_descriptor: int, calls=calls, step=step) -> None:
+            if next(calls) >= step:
+                raise OSError(errno.ENOSPC, "No space left on device")
+
+        with monkeypatch.context() as disk:
+            disk.setattr(os, "fsync", full)
+            with pytest.raises(ConfigurationError, match="no space left on device"):
+                archive.merge(history_of(payment(2)))
+        assert_same(archive.history(), before)
+    assert archive.merge(history_of(payment(2))).added == 1
+
+
+def test_an_archive_of_a_later_version_is_left_alone(tmp_path, history_of, payment) -> None:
+    """Its manifest has another number, so nobody takes it for broken."""
+    archive = p2p.open_archive(tmp_path)
+    archive.merge(history_of(payment(1)))
+    manifest = tmp_path / "manifest.json"
+    manifest.write_text('{"format": 2}')
+    with pytest.raises(ArchiveError, match="newer p2p_analytics"):
+        archive.merge(history_of(payment(2)))
+    assert manifest.read_text() == '{"format": 2}'
+
+
+def test_without_its_manifest_the_payments_are_found_again(tmp_path, history_of, payment) -> None:
+    """A merge into a folder whose manifest was lost keeps what its files hold."""
+    archive = p2p.open_archive(tmp_path)
+    archive.merge(history_of(payment(1), payment(2)))
+    (tmp_path / "manifest.json").unlink()
+    with pytest.raises(ArchiveError, match="another account"):
+        archive.merge(history_of(payment(3), account="9"))
+    archive.merge(history_of(payment(3)))
+    assert set(archive.history().payments["payment_id"]) == {"1", "2", "3"}
+
+
+def test_two_writers_lose_nothing(tmp_path, history_of, payment) -> None:
+    """Merges at the same time wait for each other, and readers never fail."""
+    histories = [history_of(*(payment(f"{writer}{n}") for n in range(5))) for writer in range(1, 7)]
+    p2p.open_archive(tmp_path).merge(history_of(payment("x")))
+    threads = [threading.Thread(target=p2p.open_archive(tmp_path).merge, args=(each,)) for each in histories]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        assert len(p2p.open_archive(tmp_path).history().payments) % 5 == 1
+    for thread in threads:
+        thread.join()
+    assert len(p2p.open_archive(tmp_path).history().payments) == 31
+
+
+def test_a_second_writer_waits_no_longer_than_it_says(tmp_path, history_of, payment, monkeypatch) -> None:
+    """Where the lock stays taken, one sentence says so."""
+    monkeypatch.setattr(_store, "LOCK_WAIT_SECONDS", 0.0)
+    archive = p2p.open_archive(tmp_path)
+    with archive._store.locked(), pytest.raises(ArchiveError, match="Another process is writing"):
+        p2p.open_archive(tmp_path).merge(history_of(payment(1)))
+
+
+def test_the_files_before_stay_for_who_reads_them(tmp_path, history_of, payment) -> None:
+    """One change back, not two: a scan outlives the next merge, and the folder does not grow."""
+    archive = p2p.open_archive(tmp_path)
+    counts = []
+    for day in range(1, 5):
+        archive.merge(history_of(payment(day), at=NOON + day * HOUR))
+        counts.append(len(list(tmp_path.glob("payments-*.parquet"))))
+    assert counts == [1, 2, 2, 2]

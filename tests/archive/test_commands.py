@@ -1,0 +1,93 @@
+"""The commands sync, export and report: from a service to an archive, and from there on without a token."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics import cli
+
+
+@pytest.fixture
+def town(monkeypatch):
+    """Serve a town whose viewer's token stands in the environment."""
+    with p2p.sandbox.SandboxServer(seed=7) as server:
+        monkeypatch.setenv("P2P_BASE_URL", server.base_url)
+        monkeypatch.setenv("P2P_ACCESS_TOKEN", server.token(server.viewer))
+        yield server
+
+
+@pytest.fixture
+def synced(tmp_path, history_of, payment) -> str:
+    """Return the path of an archive of two payments."""
+    pending = payment(2, status="pending", action="charge", date_created="2024-05-31T23:30:00", note="rent")
+    p2p.open_archive(tmp_path / "a").merge(history_of(payment(1), pending))
+    return str(tmp_path / "a")
+
+
+def test_sync_and_sync_again(town, tmp_path, capsys) -> None:
+    """It says how much is new, and names what was broken."""
+    folder = str(tmp_path / "a")
+    assert cli.main(["sync", folder]) == 0
+    count = len(p2p.open_archive(folder).history().payments)
+    assert capsys.readouterr().out == f"{count} new payments, 0 with another status, in {folder}\n"
+    (file,) = (tmp_path / "a").glob("payments-*")
+    file.write_bytes(b"")
+    assert cli.main(["sync", folder]) == 0
+    said = capsys.readouterr()
+    assert f"{file.name} was broken" in said.err
+    assert said.out.startswith(f"{count} new payments")
+
+
+def test_sync_without_a_token(tmp_path, capsys, monkeypatch) -> None:
+    """One line, and no folder."""
+    monkeypatch.setenv("P2P_BASE_URL", "https://service.invalid/v1")
+    assert cli.main(["sync", str(tmp_path / "a")]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_export_payments(synced, tmp_path) -> None:
+    """As CSV and as Parquet, the rows of the archive."""
+    for name, read in (("p.csv", p2p.read_csv), ("p.parquet", p2p.read_parquet)):
+        assert cli.main(["export", synced, str(tmp_path / name)]) == 0
+        assert read(tmp_path / name)["payment_id"].tolist() == ["2", "1"]
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "values"),
+    [
+        ("friends", "user_id", ["8"]),
+        ("problems", "payment_id", []),
+        ("spend_by_friend", "sent", [5.0]),
+        ("monthly_flow", "month", ["2024-05"]),
+        ("status_mix", "status", ["pending", "settled"]),
+        ("pending_ageing", "payments", [0, 1, 0, 0, 0, 0, 0, 0, 0, 0]),
+        ("pending_requests", "age_days", [3.0]),
+    ],
+)
+def test_export_a_table(synced, tmp_path, table, column, values) -> None:
+    """Friends, problems and each analysis, as of the date that is given."""
+    out = tmp_path / "t.parquet"
+    assert cli.main(["export", synced, str(out), "--table", table, "--as-of", "2024-06-03T23:30:00"]) == 0
+    assert pd.read_parquet(out)[column].tolist() == values
+
+
+def test_report(synced, tmp_path) -> None:
+    """One HTML file, with months in the zone that is given, and nothing real in privacy mode."""
+    out = tmp_path / "r.html"
+    assert cli.main(["report", synced, "--out", str(out), "--tz", "America/New_York"]) == 0
+    assert "rent" in out.read_text()
+    assert cli.main(["report", synced, "--out", str(out), "--privacy"]) == 0
+    assert ">rent<" not in out.read_text()
+
+
+def test_wrong_use(synced, tmp_path, capsys) -> None:
+    """A file of another kind ends with 2; a folder that is no archive with 1 and one line."""
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["export", synced, "payments.xlsx"])
+    assert caught.value.code == 2
+    assert "neither in .csv nor in .parquet" in capsys.readouterr().err
+    assert cli.main(["report", str(tmp_path / "none")]) == 1
+    assert "no archive" in capsys.readouterr().err

@@ -1,0 +1,142 @@
+"""An archive whose writer is killed holds the old state or the new one, and the next writer goes on."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import p2p_analytics as p2p
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+DONE, KILLED = 0, -signal.SIGKILL
+
+
+@pytest.fixture
+def killed() -> Iterator[Callable[..., int]]:
+    """Return a function that has a process change an archive, and returns how the process ended."""
+    with subprocess.Popen(  # noqa: S603 - our own file
+        [sys.executable, str(Path(__file__).with_name("killed.py"))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+
+        def order(**words: str | float) -> int:
+            process.stdin.write(json.dumps(words) + "\n")
+            process.stdin.flush()
+            return int(process.stdout.readline())
+
+        yield order
+        process.stdin.close()
+
+
+@pytest.fixture
+def small_files(monkeypatch) -> None:
+    """Let a few payments fill a file."""
+    monkeypatch.setattr("p2p_analytics.archive._merge.MOST_ROWS", 4)
+    monkeypatch.setattr("p2p_analytics.archive._merge._USUAL_ROWS", 3)
+
+
+def states(history: p2p.History) -> list[tuple[str, str]]:
+    """Return the id and status of each payment."""
+    return list(history.payments[["payment_id", "status"]].astype(str).itertuples(index=False, name=None))
+
+
+@pytest.mark.usefixtures("small_files")
+def test_a_merge_that_is_killed_at_any_step(tmp_path, history_of, payment, killed) -> None:
+    """Before each call that changes the folder: the old or the new, each payment once, and a merge completes it."""
+    days = [payment(day, status="pending", date_created=f"2024-05-{day:02}T12:00:00") for day in range(1, 10)]
+    newer = [day | {"status": "settled"} for day in days[::3]] + [payment(99, date_created="2024-05-05T13:00:00")]
+    other = p2p.open_archive(tmp_path / "other")
+    other.merge(history_of(*newer, friends=2))
+    old, new, ended = [], [], Counter()
+    step = 0
+    while not ended[DONE]:
+        archive = p2p.open_archive(tmp_path / f"{step}")
+        archive.merge(history_of(*days))
+        old = states(archive.history())
+        ended[killed(archive=str(archive.path), other=str(other.path), step=step)] += 1
+        found = states(archive.history())
+        archive.merge(other.history())
+        new = states(archive.history())
+        assert found in (old, new)
+        assert len(new) == len({name for name, _ in new}) == 10
+        named = {entry.name for entry in archive._store.manifest().entries}
+        archive.merge(history_of(payment(100)))
+        left = {file.name for file in archive.path.iterdir()}
+        now = {entry.name for entry in archive._store.manifest().entries}
+        assert left == named | now | {"manifest.json", "lock"}, "what the dead left behind is gone"
+        step += 1
+    assert ended[KILLED] == step - 1 >= 20
+    assert sorted(ended) == [KILLED, DONE]
+
+
+def test_a_first_sync_that_is_killed_at_any_step(tmp_path, killed) -> None:
+    """There is no archive, or a whole one; the next sync makes it whole."""
+    with p2p.sandbox.SandboxServer(seed=7) as server:
+        token = server.token(server.viewer)
+        with p2p.Client(token, base_url=server.base_url, cache_dir=False) as client:
+            expected = states(p2p.load_history(client))
+            step, ended = 0, KILLED
+            while ended == KILLED:
+                archive = p2p.open_archive(tmp_path / f"{step}")
+                ended = killed(archive=str(archive.path), token=token, base_url=server.base_url, step=step)
+                if (archive.path / "manifest.json").exists():
+                    assert states(archive.history()) == expected
+                else:
+                    assert archive.sync(client).added <= len(expected)
+                    assert states(archive.history()) == expected
+                step += 1
+    assert ended == DONE
+    assert step > 12
+
+
+@pytest.mark.soak
+@pytest.mark.usefixtures("small_files")
+def test_two_hundred_kills_at_any_moment(tmp_path, history_of, payment, killed) -> None:
+    """Syncs and merges by turns, killed at random: nothing that was there is lost, nothing is there twice."""
+    chance = random.Random(7)  # noqa: S311 - no secret
+    archive = p2p.open_archive(tmp_path / "archive")
+    kills = 0
+    with p2p.sandbox.SandboxServer(seed=7) as server:
+        me, friend = server.people[:2]
+        token = server.token(server.viewer)
+        with p2p.Client(token, base_url=server.base_url, cache_dir=False) as client:
+            archive.sync(client)
+            merged = set()
+            for number in range(1_000):
+                made = server.now + timedelta(minutes=number)
+                server.add_payments(me.user_id, [{"target": friend.user_id, "date_created": made}])
+                before = dict(states(archive.history()))
+                order = {"archive": str(archive.path), "seconds": chance.uniform(0, 0.4)}
+                if number % 2:
+                    other = p2p.open_archive(tmp_path / f"{number}")
+                    other.merge(history_of(payment(number), account=me.user_id))
+                    merged.add(str(number))
+                    order |= {"other": str(other.path)}
+                else:
+                    order |= {"token": token, "base_url": server.base_url}
+                kills += killed(**order) == KILLED
+                found = states(archive.history())
+                assert len(found) == len(dict(found))
+                assert before.keys() <= dict(found).keys()
+                if number % 2:
+                    archive.merge(other.history())
+                if kills == 200:
+                    break
+            assert kills == 200
+            archive.sync(client)
+            expected = {name for name, _ in states(p2p.load_history(client))} | merged
+    found = [name for name, _ in states(archive.history())]
+    assert sorted(found) == sorted(expected)

@@ -1,0 +1,82 @@
+"""Which state counts, and which file holds it: the rules against plain Python, on any rows."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from p2p_analytics.archive import _merge
+from p2p_analytics.archive._store import arrow_schema
+
+EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
+DATES = st.one_of(st.none(), st.integers(0, 60 * 24).map(lambda hour: EPOCH + timedelta(hours=hour)))
+STATES = st.fixed_dictionaries(
+    {
+        "payment_id": st.integers(1, 12).map(str),
+        "status": st.sampled_from(["pending", "settled", "cancelled", None]),
+        "date_created": DATES,
+        "fetched_at": st.integers(0, 3).map(lambda hour: EPOCH + timedelta(hours=hour)),
+        "medium": st.sampled_from([None, "web", "api"]),
+        "fee_cents": st.sampled_from([None, 25]),
+        "refund_payment_id": st.none(),
+        "refund_amount_cents": st.none(),
+    }
+)
+
+
+def table(rows: list[dict[str, object]]) -> pa.Table:
+    """Return rows with the archive's types, the columns that are not given null."""
+    return pa.Table.from_pylist(rows, schema=arrow_schema("payments"))
+
+
+@given(st.lists(STATES, max_size=40))
+@settings(max_examples=60, deadline=None)
+def test_each_payment_once_in_its_newest_state(rows: list[dict[str, object]]) -> None:
+    """The state is that of plain Python's maximum, what lists do not show is the last that was told, newest first."""
+    found = _merge.newest(table(rows)).to_pylist()
+    expected = {}
+    for payment_id in {row["payment_id"] for row in rows}:
+        states = [row for row in rows if row["payment_id"] == payment_id]
+        states.sort(key=lambda row: (row["fetched_at"], row["status"] not in {"pending", None}))
+        told = {name: [row[name] for row in states if row[name] is not None] for name in ("medium", "fee_cents")}
+        expected[payment_id] = states[-1] | {name: values[-1] if values else None for name, values in told.items()}
+    assert {row["payment_id"]: {name: row[name] for name in expected[row["payment_id"]]} for row in found} == expected
+    age = [(row["date_created"] or EPOCH - timedelta(1), len(row["payment_id"]), row["payment_id"]) for row in found]
+    assert age == sorted(age, reverse=True)
+
+
+@given(st.lists(DATES, min_size=1, max_size=80), st.integers(1, 20))
+@settings(max_examples=60, deadline=None)
+def test_files_hold_whole_days_and_every_row(dates: list[datetime | None], most: int) -> None:
+    """Cut into files, each row is in the one that its date says, none is lost, and no file is empty."""
+    rows = [{"payment_id": str(number), "date_created": moment} for number, moment in enumerate(dates)]
+    rows = _merge.newest(table([row | {"fetched_at": EPOCH} for row in rows]))
+    before = _merge.MOST_ROWS, _merge._USUAL_ROWS
+    _merge.MOST_ROWS, _merge._USUAL_ROWS = most, most
+    try:
+        pieces = _merge.cut(rows, None)
+    finally:
+        _merge.MOST_ROWS, _merge._USUAL_ROWS = before
+    starts = [start for start, _ in pieces]
+    assert starts[0] is None
+    assert starts[1:] == sorted(set(starts[1:]))
+    assert sorted(row["payment_id"] for _, piece in pieces for row in piece.to_pylist()) == sorted(
+        row["payment_id"] for row in rows.to_pylist()
+    )
+    for number, (start, piece) in enumerate(pieces):
+        end = starts[number + 1] if number + 1 < len(starts) else date.max
+        days = [row["date_created"] and row["date_created"].date() for row in piece.to_pylist()]
+        assert len(days) > 0
+        assert all((day is None and start is None) or (day and (start or date.min) <= day < end) for day in days)
+
+
+def test_changes_are_counted() -> None:
+    """A payment that was not there, and one with another status; a new note is neither."""
+    old = table([{"payment_id": "1", "status": "pending"}, {"payment_id": "2"}, {"payment_id": "3", "note": "a"}])
+    new = table(
+        [{"payment_id": "1", "status": "settled"}, {"payment_id": "2"}, {"payment_id": "3"}, {"payment_id": "4"}]
+    )
+    assert _merge.changed(old, new) == (1, 1)

@@ -1,0 +1,102 @@
+"""Other engines read the same rows from the files, lazily, with UTC as their zone."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import duckdb
+import polars as pl
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.errors import ArchiveError, ConfigurationError
+from p2p_analytics.frames.schema import PAYMENTS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@pytest.fixture
+def archive(tmp_path, history_of, payment, monkeypatch) -> p2p.Archive:
+    """Return an archive of several files, in a folder whose name is a pattern."""
+    monkeypatch.setattr("p2p_analytics.archive._merge.MOST_ROWS", 2)
+    monkeypatch.setattr("p2p_analytics.archive._merge._USUAL_ROWS", 2)
+    archive = p2p.open_archive(tmp_path / "a[b]*")
+    first = payment(0, date_created="2024-03-01T02:00:00")  # in New York still February
+    days = [payment(day, date_created=f"2024-04-{day:02}T12:00:00.000001", fee={"amount": day}) for day in range(1, 8)]
+    archive.merge(history_of(first, *days, payment(9, date_created=None)))
+    assert len(archive._store.manifest().payments) > 2
+    return archive
+
+
+def sorted_rows(frame: pd.DataFrame) -> list[tuple[object, ...]]:
+    """Return the rows of some columns of each kind, null as None."""
+    columns = ["payment_id", "status", "amount_cents", "fee_cents", "created_us", "direction"]
+    rows = frame.sort_values("payment_id")[columns].astype(object)
+    return list(rows.where(rows.notna(), None).itertuples(index=False, name=None))
+
+
+def test_polars(archive) -> None:
+    """A LazyFrame with the columns of PAYMENTS, that analyses take."""
+    scan = archive.scan("polars")
+    assert isinstance(scan, pl.LazyFrame)
+    assert scan.collect_schema().names() == list(PAYMENTS)
+    assert scan.collect_schema()["date_created"] == pl.Datetime("us", "UTC")
+    assert sorted_rows(scan.collect().to_pandas()) == sorted_rows(archive.history().payments)
+    assert p2p.status_mix(scan).collect()["payments"].to_list() == [9]
+
+
+def test_duckdb(archive) -> None:
+    """A relation with the columns of PAYMENTS, whose months are those of UTC wherever one lives."""
+    scan = archive.scan("duckdb")
+    assert isinstance(scan, duckdb.DuckDBPyRelation)
+    assert scan.columns == list(PAYMENTS)
+    assert sorted_rows(scan.to_arrow_table().to_pandas()) == sorted_rows(archive.history().payments)
+    months = scan.filter("payment_id = '0'").aggregate("max(month(date_created)) AS month")
+    assert months.fetchall() == [(3,)]
+
+
+def test_spark(archive) -> None:
+    """A DataFrame with the columns of PAYMENTS, whose session works in UTC; needs pyspark and Java."""
+    pytest.importorskip("pyspark", reason="pyspark is not installed: a gigabyte with its Java, for this one test")
+    if shutil.which("java") is None:
+        pytest.skip("There is no Java here, which Spark runs on.")
+    scan = archive.scan("spark")
+    session = scan.sparkSession
+    try:
+        assert scan.columns == list(PAYMENTS)
+        assert sorted_rows(scan.toArrow().to_pandas()) == sorted_rows(archive.history().payments)
+        month = scan.filter("payment_id = '0'").selectExpr("month(date_created) AS month")
+        assert month.toArrow().to_pylist() == [{"month": 3}]
+        session.conf.set("spark.sql.session.timeZone", "America/New_York")
+        with pytest.raises(ConfigurationError, match="another zone"):
+            archive.scan("spark")
+    finally:
+        session.stop()
+
+
+def test_an_engine_that_is_not_there(archive, monkeypatch) -> None:
+    """An unknown word and a missing package are told with what to do."""
+    with pytest.raises(ConfigurationError, match="polars, duckdb, spark"):
+        archive.scan("excel")
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(ConfigurationError, match="polars is not installed: pip install polars"):
+        archive.scan("polars")
+
+
+def test_a_missing_file_is_named(archive) -> None:
+    """An engine would name it in words of its own, or not at all."""
+    file = next(archive.path.glob("payments-*"))
+    file.unlink()
+    with pytest.raises(ArchiveError, match=f"{file.name} is broken"):
+        archive.scan("polars")
+
+
+def test_no_engine_is_loaded_before_it_is_asked_for(archive) -> None:
+    """Opening and scanning with one engine loads no other."""
+    code = f"import sys, p2p_analytics as p2p; p2p.open_archive({str(archive.path)!r}).scan('polars'); "
+    code += "sys.exit(bool({'duckdb', 'pyspark', 'requests'} & sys.modules.keys()))"
+    subprocess.run([sys.executable, "-c", code], timeout=60, check=True)  # noqa: S603 - our own words

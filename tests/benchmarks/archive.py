@@ -1,0 +1,112 @@
+"""The archive at a million payments: its size, a reload, and a sync of one new payment.
+
+The peer is requests-cache as it comes, which keeps the same pages and has them laid out anew by this package.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import random
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import frames  # beside this file
+import requests_cache
+from requests.adapters import HTTPAdapter
+from urllib3 import HTTPResponse
+
+import p2p_analytics as p2p
+from p2p_analytics.frames.build import payments_frame
+from p2p_analytics.records import decode_payments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import requests
+
+    Told = Callable[..., None]
+
+PAYMENTS = 1_000_000
+NEWEST = datetime(2025, 6, 30, tzinfo=UTC)
+STEP = timedelta(days=8 * 365) / PAYMENTS
+ADDRESS = "http://pages.invalid/v1/payments?before="
+WORDS = ("rent", "dinner", "lunch", "coffee", "taxi", "groceries", "pizza", "cinema", "tickets", "power", "for", "the")
+
+
+def measure(told: Told, server: p2p.sandbox.SandboxServer) -> None:
+    """Tell the rows, with what is wanted of each."""
+    name = f"{PAYMENTS:,} payments"
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=False) as client,
+    ):
+        history = p2p.load_history(client)
+        cache = Path(folder) / "cache.sqlite"
+        _fill(cache, server)
+        rebuilt, seconds = _timed(lambda: payments_frame(_cached(cache), str(history.me.user.id)))
+        archive = p2p.open_archive(Path(folder) / "archive")
+        archive.merge(p2p.History(**vars(history) | {"payments": rebuilt}))
+        smaller = cache.stat().st_size / sum(_files(archive).values())
+        told(f"size of {name}, less", "requests-cache", f"{smaller:.1f}x", wanted="15x or more")
+        del rebuilt
+        again = min(_timed(archive.history)[1] for _ in range(5))
+        told(f"reload {name}", "requests-cache", f"{seconds / again:.1f}x", wanted="50x or more")
+        archive.sync(client)
+        server.add_payments(server.viewer, [{"date_created": server.now + timedelta(seconds=1)}])
+        before = _files(archive)
+        server.requests.clear()
+        assert archive.sync(client).added == 1
+        told(f"sync one into {name}", "3 requests", f"{len(server.requests)}", wanted="3 or fewer")
+        after = _files(archive)
+        written = sum(size for file, size in after.items() if file not in before)
+        told("bytes rewritten by that", "all bytes", f"{written / sum(before.values()):.2%}", wanted="2% or less")
+
+
+def _fill(cache: Path, server: p2p.sandbox.SandboxServer) -> None:
+    """Keep pages of that many payments, which differ in people, amounts, dates and notes."""
+    pages = enumerate(frames.pages_of(frames.history(server), server.people[0].user_id, PAYMENTS))
+
+    class Pages(HTTPAdapter):
+        def send(self, request: requests.PreparedRequest, **_: object) -> requests.Response:
+            body, head = io.BytesIO(_varied(*next(pages))), {"Content-Type": "application/json"}
+            return self.build_response(request, HTTPResponse(body, head, 200, preload_content=False))
+
+    # Neither setting changes what is kept; they spare a wait for the disk for each page.
+    with requests_cache.CachedSession(str(cache.with_suffix("")), wal=True, fast_save=True) as session:
+        session.mount("http://", Pages())
+        for number in range(PAYMENTS // frames.PAGE):
+            session.get(f"{ADDRESS}{number}")
+
+
+def _varied(number: int, page: bytes) -> bytes:
+    """Return a page whose payments have dates of their own, over the years, and notes like people's."""
+    chance = random.Random(number)  # noqa: S311 - the same data each time
+    data = json.loads(page)["data"]
+    for at, item in enumerate(data, number * frames.PAGE):
+        item["date_created"] = f"{NEWEST - at * STEP:%Y-%m-%dT%H:%M:%S}"
+        item["status"] = item["status"].replace("pending", "settled")  # or a sync would ask for each by its id
+        item["note"] = " ".join(chance.choices(WORDS, k=chance.randint(1, 6)))
+    return json.dumps({"data": data, "pagination": {"next": None}}).encode()
+
+
+def _cached(cache: Path) -> Iterator[Any]:
+    with requests_cache.CachedSession(str(cache.with_suffix(""))) as session:
+        pages = (session.get(f"{ADDRESS}{number}").content for number in range(PAYMENTS // frames.PAGE))
+        yield from itertools.chain.from_iterable(decode_payments(page).items for page in pages)
+
+
+def _files(archive: p2p.Archive) -> dict[str, int]:
+    """Return the sizes of the files that count."""
+    return {entry.name: entry.size for entry in archive._store.manifest().entries}
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    """Return what work gives, and its CPU time: other work on the machine hardly moves that."""
+    started = time.process_time()
+    made = work()
+    return made, time.process_time() - started

@@ -1,0 +1,138 @@
+"""Every route by which a token was ever seen to leak from a program like this one, each with the test that searches it.
+
+A row is: the route, and the file (below ``tests/``) and name of its test. A route that no code of ours can open or
+close, such as other people's tools, has no row.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from p2p_analytics import cli
+
+HERE = Path(__file__).parent
+PACKAGE = HERE.parent / "p2p_analytics"
+CANARY = "CANARYc0ffee"
+
+LAB, FORM, SAVED = "browser/test_lab.py", "widgets/test_form.py", "widgets/test_canary.py"
+WIRE, CACHE, TOKEN = "client/test_transport.py", "client/test_cache.py", "auth/test_token.py"
+LISTENER, CANARIES, OWN = "auth/test_listener.py", "test_canary.py", "test_token_routes.py"
+
+WIDGETS: Final = {
+    "typed and not entered, then saved with the state of widgets": (LAB, "test_by_pasting_and_by_declining"),
+    "entered, then saved, and the checkpoint": (LAB, "test_by_pasting_and_by_declining"),
+    "signed in, expired and signed in again, then saved": (LAB, "test_from_the_link_to_a_saved_plot"),
+    "pasted while the kernel is busy": (LAB, "test_a_busy_kernel_closes_the_box"),
+    "asked for by getpass": (LAB, "test_a_prompt_survives_run_all"),
+    "asked for by input()": (OWN, "test_what_shows_secrets_is_never_used"),
+    "repr of a widget as the text of an output": (SAVED, "test_no_route_saves_a_token"),
+    "nbconvert --execute, the form shown": (SAVED, "test_no_route_saves_a_token"),
+    "nbconvert --execute, the form never shown": (SAVED, "test_no_route_saves_a_token"),
+    "nbconvert to HTML": (SAVED, "test_no_route_saves_a_token"),
+    "our own notebooks, run with the state of widgets": (CANARIES, "test_a_notebook_run_anew_holds_no_token"),
+    "our own notebooks, as they are kept": ("notebooks/test_guard.py", "test_nothing_private_is_saved"),
+}
+REQUESTS: Final = {
+    "text of 401, 403 and 404": (CANARIES, "test_no_error_tells_the_token"),
+    "text of 429 and 500": (CANARIES, "test_no_broken_answer_tells_the_token"),
+    "connection refused": (CANARIES, "test_no_error_tells_the_token"),
+    "no answer in time, with its retries": (CANARIES, "test_no_broken_answer_tells_the_token"),
+    "a redirect, a reset, no JSON": (CANARIES, "test_no_broken_answer_tells_the_token"),
+    "the text of every other error below: DNS, TLS, retries, schema": (
+        WIRE,
+        "test_every_error_of_the_library_below_is_mapped",
+    ),
+    "the request that hangs on an error": (CANARIES, "test_no_broken_answer_tells_the_token"),
+    "urllib3's warnings of retries, and its log at DEBUG": (CANARIES, "test_no_broken_answer_tells_the_token"),
+    "debuglevel of http.client": (OWN, "test_what_shows_secrets_is_never_used"),
+    "address, history and Location of a response": (WIRE, "test_the_token_is_on_the_wire_and_nowhere_above"),
+    "a pickled session or response": (WIRE, "test_the_token_is_on_the_wire_and_nowhere_above"),
+    "parameters of the session": (CANARIES, "test_a_load_leaves_no_token_behind"),
+    "a token that the service repeats": (WIRE, "test_a_token_in_the_answer_goes_no_further"),
+    "a form that is sent": ("client/test_desk.py", "test_a_reset_before_the_form_was_read_is_an_unknown_outcome"),
+    "the cache: request, key, answer": (CACHE, "test_the_files_are_private_and_hold_no_token_or_cookie"),
+    "the cache: another user's answers": (CACHE, "test_two_users_share_a_folder_and_nothing_else"),
+    "the cache: the mode of its files": (CACHE, "test_the_files_are_private_and_hold_no_token_or_cookie"),
+    "an address that begins like the service's": (WIRE, "test_nothing_but_the_service_can_be_reached"),
+    "a header out of netrc": (WIRE, "test_netrc_adds_nothing"),
+    "a proxy for plain http": (WIRE, "test_no_proxy_stands_between_this_machine_and_itself"),
+    "Ctrl-C while an answer is awaited": (WIRE, "test_an_interrupt_does_not_carry_the_token"),
+}
+OBJECTS: Final = {
+    "repr, str and format of the token": (TOKEN, "test_no_way_of_printing_shows_the_token"),
+    "pickle, copy, %store, vars, hash": (TOKEN, "test_no_store_takes_the_token"),
+    "comparing": (TOKEN, "test_comparing_tells_nothing"),
+    "repr of what holds it": (CANARIES, "test_the_server_flow_leaves_no_secret_behind"),
+}
+ELSEWHERE: Final = {
+    "the listener's log of requests": (LISTENER, "test_nothing_is_logged"),
+    "the address bar, and what the browser restores": (LAB, "test_from_the_link_to_a_saved_plot"),
+    "the listener's pages in the browser's cache, and as a referrer": (LISTENER, "test_headers"),
+    "a traceback with variables, as %xmode Verbose, rich and pytest -l show it": (
+        CANARIES, "test_no_error_tells_the_token",
+    ),
+    "%xmode Verbose in a notebook": (SAVED, "test_no_route_saves_a_token"),
+    "the same, when a prompt is interrupted": (FORM, "test_an_interrupted_prompt_does_not_show_what_was_pasted"),
+    "the same, of a malformed variable": ("auth/test_sources.py", "test_a_malformed_one_is_in_no_traceback"),
+    "defaults in --help": (OWN, "test_help_shows_no_variable"),
+    "an argument in process lists and shell histories": (OWN, "test_no_command_takes_a_token"),
+    "the process list while we run": (CANARIES, "test_signing_in_leaves_the_token_in_the_state_file_alone"),
+    "the output of the demo and its sandbox at DEBUG": (CANARIES, "test_the_demo_leaves_no_token_behind"),
+    "the history that IPython keeps of cells": (LAB, "test_what_jupyter_keeps_holds_no_token"),
+    "a cell for parameters, which papermill writes to": ("notebooks/test_guard.py", "test_no_cell_hides_a_failure"),
+    "attrs of a frame, Parquet and pickle": (CANARIES, "test_a_load_leaves_no_token_behind"),
+    "CSV, report and plots": (CANARIES, "test_a_load_leaves_no_token_behind"),
+}  # fmt: skip
+ROWS: Final = {**WIDGETS, **REQUESTS, **OBJECTS, **ELSEWHERE}
+
+
+@pytest.mark.parametrize("route", ROWS)
+def test_each_route_has_its_test(route: str) -> None:
+    """The test of the row is there by that name, and looks for a secret or for what would let one out."""
+    path, name = ROWS[route]
+    tree = ast.parse((HERE / path).read_text(encoding="utf-8"))
+    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
+    assert len(found) == 1
+    assert any(isinstance(node, ast.Assert | ast.With) for node in ast.walk(found[0]))
+
+
+def test_what_shows_secrets_is_never_used() -> None:
+    """Nothing that echoes what is typed, prints what goes over the wire, or shows variables and defaults."""
+    shows = re.compile(r"(?<![\w.])input\(|debuglevel|show_locals|capture_locals|ArgumentDefaultsHelpFormatter")
+    files = sorted(PACKAGE.rglob("*.py"))
+    assert len(files) > 100
+    assert [path.name for path in files if shows.search(path.read_text(encoding="utf-8"))] == []
+    assert shows.search("token = input('Token: ')")
+
+
+def commands() -> list[str]:
+    """Return the names of all commands."""
+    return re.findall(r"^    (\w+) ", cli._parser().format_help().partition("commands:")[2], re.MULTILINE)
+
+
+def test_help_shows_no_variable(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Help is the same with all variables set."""
+    for name in ("ACCESS_TOKEN", "CLIENT_SECRET", "CLIENT_ID", "BASE_URL"):
+        monkeypatch.setenv(f"P2P_{name}", CANARY)
+    assert {"login", "whoami", "demo"} <= set(commands())
+    for words in ([], *([command] for command in commands())):
+        with pytest.raises(SystemExit):
+            cli.main([*words, "--help"])
+        told = capsys.readouterr()
+        assert "usage:" in told.out
+        assert CANARY not in told.out + told.err
+
+
+@pytest.mark.parametrize("option", ["--token", "--access-token", "--secret", "--client-secret", "--refresh-token"])
+def test_no_command_takes_a_token(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """No command has an option for a secret."""
+    for command in commands():
+        with pytest.raises(SystemExit) as caught:
+            cli.main([command, option, "x"])
+        assert caught.value.code == 2
+        assert "error: unrecognized arguments" in capsys.readouterr().err
