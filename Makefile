@@ -8,6 +8,7 @@
 PYTHON ?= python3
 OUT ?= out
 DEMO_ARGS ?=
+BENCH ?=
 UV_VERSION := 0.13.8
 
 RUN := .venv/bin
@@ -44,7 +45,7 @@ help:
 	@echo "make lab         open JupyterLab on the notebooks"
 	@echo "make notebooks   run the notebooks again and keep their outputs"
 	@echo "make lint | types | contracts | tests    one part of make test"
-	@echo "make bench | soak                        measurements; long load and fault runs"
+	@echo "make bench | soak                        measurements (BENCH=\"frames paging\": of these); long load and fault runs"
 	@echo "make format | clean                      lay the code out; remove what make made"
 
 demo: .venv/.sandbox
@@ -76,8 +77,8 @@ lab: .venv/.all
 notebooks: .venv/.all
 	$(RUN)/python notebooks/regenerate.py
 
-bench: .venv/.all
-	$(RUN)/python tests/benchmarks/bench.py
+bench: .venv/.all .venv/.peers-bench
+	$(RUN)/python tests/benchmarks/bench.py $(BENCH)
 
 soak: .venv/.all
 	$(RUN)/python -m pytest -m soak -s tests
@@ -102,12 +103,10 @@ clean:
 # Clients that others wrote, to be tested against: in folders of their own, which no environment of ours looks into.
 # Without them, or without node, their tests are skipped and say so; the next `make tests` tries again.
 .venv/.peers: .venv/.made tests/peers/requirements.txt constraints.txt
-	@rm -rf .venv/peers; uv=$$(command -v uv || echo .tools/bin/uv); \
-	set -- --quiet --target .venv/peers -c constraints.txt -r tests/peers/requirements.txt; \
-	if { test -x "$$uv" && "$$uv" pip install --python $(RUN)/python "$$@"; } || \
-	{ $(RUN)/python -m pip --version >/dev/null 2>&1 && $(RUN)/python -m pip install --disable-pip-version-check \
-	--root-user-action=ignore "$$@"; }; then touch $@; else rm -rf .venv/peers; \
-	echo "The Python clients of tests/peers cannot be had here: their tests are skipped." >&2; fi
+	@$(call beside,.venv/peers,tests/peers/requirements.txt,clients of tests/peers,tests are skipped)
+
+.venv/.peers-bench: .venv/.made tests/benchmarks/requirements.txt constraints.txt
+	@$(call beside,.venv/peers-bench,tests/benchmarks/requirements.txt,peers of tests/benchmarks,rows say so)
 
 .venv/.peers-node: .venv/.made tests/peers/package.json
 	@rm -rf .venv/peers-node; mkdir .venv/peers-node; cp tests/peers/package.json .venv/peers-node; \
@@ -115,6 +114,14 @@ clean:
 	--no-audit --no-fund --fetch-retries=2 --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=3000; \
 	then touch $@; else rm -rf .venv/peers-node; \
 	echo "The node client of tests/peers cannot be had here: its tests are skipped." >&2; fi
+
+define beside
+rm -rf $(1); uv=$$(command -v uv || echo .tools/bin/uv); set -- --quiet --target $(1) -c constraints.txt -r $(2); \
+if { test -x "$$uv" && "$$uv" pip install --python $(RUN)/python "$$@"; } || \
+{ $(RUN)/python -m pip --version >/dev/null 2>&1 && $(RUN)/python -m pip install --disable-pip-version-check \
+--root-user-action=ignore "$$@"; }; then touch $@; else rm -rf $(1); \
+echo "The Python $(3) cannot be had here: their $(4)." >&2; fi
+endef
 
 # uv installs in seconds what takes pip a minute; where it cannot be had, or reaches no packages, venv and pip do it.
 define install

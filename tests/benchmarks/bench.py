@@ -1,33 +1,52 @@
 """Measure speed and memory, each against a named peer on the same data in the same run: ``make bench``.
 
-Ratios are medians of CPU time over alternated rounds, because other work on the machine hardly moves
-those. Frames, files and the start of a process are in ``frames``, with what is wanted of each; an archive of
-a million payments is in ``archive``, the sandbox under load in ``service``.
+Ratios are medians of CPU time over alternated rounds where other work on the machine would move wall time. Each part
+is a file beside this one, with what is wanted of it. ``make bench BENCH="frames paging"`` runs some parts, and writes
+nothing down.
 """
 
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import archive  # beside this file
 import frames
+import loading
 import paging
 import service
+from table import Table
 
 import p2p_analytics as p2p
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def main() -> int:
+    Told = Callable[..., None]
+
+
+def main(*names: str) -> int:
     """Print one row for each benchmark; 1 where the service failed under load, else 0."""
-    with p2p.sandbox.SandboxServer(seed=7) as server:
-        requests(server)
-        frames.measure(told, server)
-        archive.measure(told, server)
-    paging.measure(told)
-    return 1 if service.measure(told) else 0
+    if unknown := set(names) - set(PARTS):
+        sys.exit(f"There is no {' or '.join(sorted(unknown))} to run; there is {', '.join(PARTS)}.")
+    table = Table()
+    failed = [PARTS[name](table.told) for name in names or PARTS]
+    if not names:
+        table.write()
+    return 1 if any(failed) else 0
 
 
-def requests(server: p2p.sandbox.SandboxServer) -> None:
+def in_town(measure: Callable[[Told, p2p.sandbox.SandboxServer], None]) -> Callable[[Told], None]:
+    """Give what is measured a sandbox of this process."""
+
+    def measured(told: Told) -> None:
+        with p2p.sandbox.SandboxServer(seed=7) as server:
+            measure(told, server)
+
+    return measured
+
+
+def requests(told: Told, server: p2p.sandbox.SandboxServer) -> None:
     """Count the requests of a load against the fewest that could do."""
     with p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=False) as client:
         history = p2p.load_history(client)
@@ -36,10 +55,14 @@ def requests(server: p2p.sandbox.SandboxServer) -> None:
     told(f"requests for {len(history.payments)} payments", "ceil(N / 50)", f"{fewest / asked:.2f}x")
 
 
-def told(name: str, peer: str, result: str) -> None:
-    """Print one row."""
-    print(f"{name:<30} against {peer:<22} {result}", flush=True)  # noqa: T201 - its purpose
-
+PARTS = {
+    "requests": in_town(requests),
+    "frames": in_town(frames.measure),
+    "archive": in_town(archive.measure),
+    "paging": paging.measure,
+    "loading": loading.measure,
+    "service": service.measure,
+}
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

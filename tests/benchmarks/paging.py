@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import math
 import random
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -99,7 +98,7 @@ def size(folder: str) -> int:
     return sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
 
 
-def measure(told: Callable[[str, str, str], None]) -> None:
+def measure(told: Callable[..., None]) -> None:
     """Print the rows of loads."""
     fewest = math.ceil(PAYMENTS / 50)
     with serving(uneven(PAYMENTS, 6), LATENCY) as (base_url, token):
@@ -116,18 +115,18 @@ def measure(told: Callable[[str, str, str], None]) -> None:
                     seconds(lambda: loaded(base_url, token, concurrency=8, cache_dir=folder))
                 )
         for width in (4, 8):
-            ours = [round_walk / one for round_walk, one in zip(times["walk"], times[f"{width}"], strict=True)]
-            spread = f"{statistics.median(ours):.2f}x (from {min(ours):.2f} to {max(ours):.2f})"
-            told(f"load {PAYMENTS:,}, {width} connections", "a plain walk", spread)
-            limit = fewest * LATENCY / width / statistics.median(times[f"{width}"])
-            told("of what the line allows", "ceil(N/50) x 40 ms", f"{limit:.2f}x")
-        kept = statistics.median(times["8"]) / statistics.median(times["cold"])
-        told("the same through the cache", "without it", f"{kept:.2f}x")
+            ours = times[f"{width}"]
+            walks = [walk / one for walk, one in zip(times["walk"], ours, strict=True)]
+            told(f"load {PAYMENTS:,}, {width} connections", "a plain walk", walks)
+            shares = [fewest * LATENCY / width / one for one in ours]
+            told(f"that of what {width} lines allow", "ceil(N/50) x 40 ms", shares)
+        kept = [one / cold for one, cold in zip(times["8"], times["cold"], strict=True)]
+        told("the same through the cache", "without it", kept)
         sizes(base_url, token, told)
     counts(told)
 
 
-def sizes(base_url: str, token: str, told: Callable[[str, str, str], None]) -> None:
+def sizes(base_url: str, token: str, told: Callable[..., None]) -> None:
     """Compare what the caches take on disk."""
     with tempfile.TemporaryDirectory() as ours, tempfile.TemporaryDirectory() as theirs:
         loaded(base_url, token, concurrency=8, cache_dir=ours)
@@ -137,7 +136,7 @@ def sizes(base_url: str, token: str, told: Callable[[str, str, str], None]) -> N
         told("cache on disk", "requests-cache", f"{size(theirs) / size(ours):.2f}x")
 
 
-def counts(told: Callable[[str, str, str], None]) -> None:
+def counts(told: Callable[..., None]) -> None:
     """Count requests, which no other work on the machine can move."""
     cases = {
         f"requests for {PAYMENTS:,} payments": uneven(PAYMENTS, 6),
@@ -159,5 +158,10 @@ def counts(told: Callable[[str, str, str], None]) -> None:
                 with p2p.Client(token, base_url=server.base_url, cache_dir=cache) as client:
                     count = sum(len(page.items) for page in client.history_pages())
                 asked = sum(path.startswith("/v1/payments") for _, path in server.requests)
-                told(name + note, f"ceil({count:,} / 50)", f"{math.ceil(count / 50) / asked:.2f}x ({asked} requests)")
+                told(
+                    name + note,
+                    f"ceil({count:,} / 50)",
+                    f"{math.ceil(count / 50) / asked:.2f}x",
+                    note=f"{asked} requests",
+                )
                 server.add_payments(newcomer, [{"date_created": server.now}])

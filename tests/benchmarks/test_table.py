@@ -1,0 +1,73 @@
+"""What was measured is told in one form, and the README quotes it word for word."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+README = HERE.parents[1] / "README.md"
+RESULTS = HERE / "results.md"
+
+
+@pytest.fixture
+def table() -> dict[str, Any]:
+    """Return what table.py defines."""
+    return runpy.run_path(str(HERE / "table.py"))
+
+
+def cells(row: str) -> list[str]:
+    """Return the cells of a row of Markdown."""
+    return [cell.strip() for cell in row.strip().strip("|").split("|")]
+
+
+def test_the_readme_quotes_the_results() -> None:
+    """Every line between the README's markers stands in the results as it is, five rows at least beside the head."""
+    _, marker, rest = README.read_text(encoding="utf-8").partition("<!-- bench -->\n")
+    quoted, end, _ = rest.partition("<!-- /bench -->\n")
+    assert marker
+    assert end
+    lines = quoted.splitlines()
+    assert len(lines) >= 7
+    assert set(lines) <= set(RESULTS.read_text(encoding="utf-8").splitlines())
+
+
+def test_the_results_say_how_busy_the_machine_was() -> None:
+    """The load before and after stands above the table, whose rows all have a result."""
+    above, _, rows = RESULTS.read_text(encoding="utf-8").partition("|---|---|---|---|---|\n")
+    assert above.count("load average") == 2
+    assert len(rows.splitlines()) >= 20
+    assert all(len(cells(row)) == 5 and cells(row)[2] for row in rows.splitlines())
+
+
+def test_a_row_tells_the_median_and_the_spread(table: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    """Of ratios the middle one and both ends; a text stands as it is; a note follows the result."""
+    measured = table["Table"]()
+    capsys.readouterr()
+    measured.told("load", "a peer", [4.0, 1.5, 2.25], wanted="2x or more", note="3 rows")
+    measured.told("requests", "the fewest", "0.90x")
+    rows = [cells(row) for row in capsys.readouterr().out.splitlines()]
+    assert rows == [
+        ["load", "a peer", "2.25x; 3 rows", "1.50 to 4.00", "2x or more"],
+        ["requests", "the fewest", "0.90x", "", ""],
+    ]
+
+
+def test_a_new_run_renews_what_is_quoted(table: dict[str, Any]) -> None:
+    """A quoted row is replaced by that of the same name and peer; all else stays."""
+    text = "Before\n<!-- bench -->\n| a | b | 1x |\n| gone | b | 2x |\n<!-- /bench -->\n| a | b | after |\n"
+    lines = ["| a   | b  | 3x |", "| a | c | 4x |"]
+    assert table["quoting"](text, lines) == text.replace("| a | b | 1x |", lines[0])
+
+
+def test_without_dlt_the_row_says_so(tmp_path: Path) -> None:
+    """Where dlt cannot be had, one row tells it, and nothing is loaded."""
+    told = []
+    measure = runpy.run_path(str(HERE / "loading.py"))["measure"]
+    measure(lambda name, peer, result: told.append((peer, result)), tmp_path / "nothing")
+    ((peer, result),) = told
+    assert peer == "dlt to DuckDB"
+    assert result.startswith("dlt is not installed")
