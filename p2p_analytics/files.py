@@ -13,10 +13,9 @@ from p2p_analytics.errors import ConfigurationError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import IO, Final
+    from typing import IO
 
 _LONGEST_REASON: Final = 200
-
 _LOOK_SECONDS: Final = 0.05
 
 

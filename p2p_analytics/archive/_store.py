@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from p2p_analytics import settings
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.files import atomic_file, exclusive
 from p2p_analytics.frames import schema
@@ -229,7 +230,7 @@ class Store:
         """
         with contextlib.ExitStack() as stack:
             try:
-                self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                settings.make_private(self.folder)
                 self.folder.chmod(0o700)
                 stack.enter_context(exclusive(self.folder / _LOCK, seconds=LOCK_WAIT_SECONDS))
             except BlockingIOError:

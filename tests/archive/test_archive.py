@@ -184,6 +184,16 @@ def test_nobody_else_can_read_it(tmp_path, history_of, payment, mask) -> None:
         assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o600}
 
 
+def test_folders_above_it_that_are_made_are_private_too(tmp_path, history_of, payment) -> None:
+    """Nobody else can put another archive in its place, whatever the umask."""
+    before = os.umask(0)
+    try:
+        p2p.open_archive(tmp_path / "above" / "archive").merge(history_of(payment(1)))
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "above").stat().st_mode) == 0o700
+
+
 def test_files_have_the_one_schema(tmp_path, history_of, payment) -> None:
     """Text, whole numbers and UTC microseconds alone, even where a column holds nothing but nulls."""
     p2p.open_archive(tmp_path).merge(history_of(payment(1)))
