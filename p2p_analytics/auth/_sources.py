@@ -63,15 +63,15 @@ def find_token(value: AccessToken | str | None = None, *, base_url: str | None =
     """
     if isinstance(value, AccessToken):
         return Found(value, "the argument")
-    text = value if value is not None else _environment_token()
-    if text is not None:
-        source = "the argument" if value is not None else f"the environment variable {TOKEN_VARIABLE}"
+    if value is not None:
         try:
-            return Found(AccessToken(text.strip() if isinstance(text, str) else text), source)
+            return Found(AccessToken(value.strip() if isinstance(value, str) else value), "the argument")
         except TokenError as error:
             malformed = str(error)
-        value = text = None  # a traceback may show what the variables of its frames hold
+        value = None  # a traceback may show what the variables of its frames hold
         raise TokenError(malformed)
+    if (token := _environment_token()) is not None:
+        return Found(token, f"the environment variable {TOKEN_VARIABLE}")
     passed_over = []
     for store, sign_in in kept() if base_url is not None else ():
         if sign_in.base_url != base_url:
@@ -105,20 +105,22 @@ def service_url(value: str | None = None) -> str:
     ConfigurationError
         It cannot be used, or there is a token alone.
     """
-    kept_for = next((sign_in.base_url for _, sign_in in kept()), None)
-    given = value or os.environ.get(settings.BASE_URL_VARIABLE) or kept_for
+    given = value or os.environ.get(settings.BASE_URL_VARIABLE)
+    given = given or next((sign_in.base_url for _, sign_in in kept()), None)  # a keyring may ask its owner
     if not given and not os.environ.get(TOKEN_VARIABLE):
         raise NotSignedIn("Nobody is signed in: run p2p-analytics login.")
     return settings.base_url(given, give="give --base-url")
 
 
-def _environment_token() -> str | None:
+def _environment_token() -> AccessToken | None:
     """Return the token of the environment, None where it is not set or empty."""
-    text = os.environ.get(TOKEN_VARIABLE, "").strip() or None
+    text = os.environ.get(TOKEN_VARIABLE, "").strip()
+    if not text:
+        return None
     try:
-        return text and AccessToken(text).reveal()
+        return AccessToken(text)
     except TokenError:
-        text = None  # a traceback may show what variables hold
+        text = ""  # a traceback may show what variables hold
     raise TokenError(f"What {TOKEN_VARIABLE} holds is no access token, which is one word: unset it, or set it to one.")
 
 
