@@ -84,7 +84,9 @@ class Lab:
         page.locator(".jp-Notebook").wait_for()
         page.wait_for_function("() => window.jupyterapp?.shell?.currentWidget?.sessionContext")
         page.evaluate(READY)
-        return Notebook(page, self.root / f"{name}.ipynb")
+        notebook = Notebook(page, self.root / f"{name}.ipynb")
+        notebook.uncovered()
+        return notebook
 
 
 @dataclass
@@ -121,6 +123,22 @@ class Notebook:
     def command(self, name: str, **arguments: Any) -> None:
         """Give JupyterLab one of its commands; an end that never comes fails, as nothing else waits for it."""
         self.page.evaluate(COMMAND, [name, arguments])
+
+    def theme(self, name: str) -> None:
+        """Change JupyterLab's theme.
+
+        The command ends before the style sheet is there. Then JupyterLab hides all it shows for a moment, which
+        closes an open list: its next keys would go elsewhere.
+        """
+        from playwright.sync_api import expect
+
+        self.command("apputils:change-theme", theme=name)
+        expect(self.page.locator("body")).to_have_attribute("data-jp-theme-name", name)
+        self.uncovered()
+
+    def uncovered(self) -> None:
+        """Wait until JupyterLab shows its page, which it covers, and hides, while a theme loads."""
+        self.page.locator("#jupyterlab-splash").wait_for(state="detached")
 
     def saved(self) -> str:
         """Save, and return what is on the disk: the notebook with its widgets' state, and its checkpoint."""
