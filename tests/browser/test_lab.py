@@ -71,6 +71,7 @@ def test_from_the_link_to_a_saved_plot(jupyter: Any, server: SandboxServer, shot
     notebook = jupyter.notebook("journey", FORM, LOAD, EXPLORE, EXPIRE)
     notebook.run(0)
     form = notebook.output(0)
+    form.get_by_label("Address or token").wait_for()
     assert "PasswordModel" in notebook.saved()
     notebook.run(1)
     expect(notebook.output(1)).to_contain_text(
@@ -219,7 +220,7 @@ def test_the_dashboard_is_a_page(voila: Callable[[Path], Any], shots: Path) -> N
     from playwright.sync_api import expect
 
     page = voila(Path(__file__).parents[2] / "notebooks" / "dashboard.ipynb")
-    expect(page.get_by_role("table")).to_contain_text("Noor Haddad", timeout=60_000)
+    expect(page.get_by_role("table")).to_contain_text("Noor Haddad")
     page.get_by_label("Show").select_option("What became of it")
     expect(page.get_by_role("table")).to_contain_text("What became of it")
     page.screenshot(path=shots / "dashboard.png", full_page=True)
