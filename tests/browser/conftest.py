@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
+PATIENCE = 60_000  # milliseconds: a kernel that starts, or draws, beside three other processes of tests takes its time
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
@@ -46,9 +47,9 @@ READY = """async () => {
   await panel.sessionContext.ready;
   await panel.sessionContext.session.kernel.info;
 }"""
-COMMAND = """([name, args]) => Promise.race([
+COMMAND = """([name, args, patience]) => Promise.race([
   window.jupyterapp.commands.execute(name, args).then(() => null),
-  new Promise((_, fail) => setTimeout(() => fail(new Error(`${name} did not end`)), 30000)),
+  new Promise((_, fail) => setTimeout(() => fail(new Error(`${name} did not end`)), patience)),
 ])"""
 
 
@@ -59,6 +60,7 @@ def browser() -> Iterator[Browser]:
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
         pytest.skip("There is no Chromium here: install it with apt-get install chromium.")
+    playwright.expect.set_options(timeout=PATIENCE)
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=FLAGS)
         yield browser
@@ -84,7 +86,9 @@ class Lab:
         page.locator(".jp-Notebook").wait_for()
         page.wait_for_function("() => window.jupyterapp?.shell?.currentWidget?.sessionContext")
         page.evaluate(READY)
-        return Notebook(page, self.root / f"{name}.ipynb")
+        notebook = Notebook(page, self.root / f"{name}.ipynb")
+        notebook.uncovered()
+        return notebook
 
 
 @dataclass
@@ -102,10 +106,18 @@ class Notebook:
         """Return all that a cell shows."""
         return self.code(cell).locator(".jp-OutputArea")
 
+    def prompt(self, cell: int) -> Locator:
+        """Return what stands before a cell: the number of its last run, or a star while it runs."""
+        return self.code(cell).locator(".jp-InputArea-prompt")
+
     def start(self, cell: int) -> None:
-        """Begin to run a cell."""
+        """Begin to run a cell, and see it begin: the number of an earlier run would look like the end of this one."""
+        from playwright.sync_api import expect
+
+        before = self.prompt(cell).inner_text()
         self.code(cell).locator(".jp-InputArea-editor").click()
         self.page.keyboard.press("Control+Enter")
+        expect(self.prompt(cell)).not_to_have_text(before)
 
     def run(self, cell: int) -> None:
         """Run a cell and wait for its end."""
@@ -116,11 +128,27 @@ class Notebook:
         """Wait for the end of a cell's run."""
         from playwright.sync_api import expect
 
-        expect(self.code(cell).locator(".jp-InputArea-prompt")).to_have_text(re.compile(r"^\[\d+\]:$"), timeout=60_000)
+        expect(self.prompt(cell)).to_have_text(re.compile(r"^\[\d+\]:$"))
 
     def command(self, name: str, **arguments: Any) -> None:
         """Give JupyterLab one of its commands; an end that never comes fails, as nothing else waits for it."""
-        self.page.evaluate(COMMAND, [name, arguments])
+        self.page.evaluate(COMMAND, [name, arguments, PATIENCE])
+
+    def theme(self, name: str) -> None:
+        """Change JupyterLab's theme.
+
+        The command ends before the style sheet is there. Then JupyterLab hides all it shows for a moment, which
+        closes an open list: its next keys would go elsewhere.
+        """
+        from playwright.sync_api import expect
+
+        self.command("apputils:change-theme", theme=name)
+        expect(self.page.locator("body")).to_have_attribute("data-jp-theme-name", name)
+        self.uncovered()
+
+    def uncovered(self) -> None:
+        """Wait until JupyterLab shows its page, which it covers, and hides, while a theme loads."""
+        self.page.locator("#jupyterlab-splash").wait_for(state="detached")
 
     def saved(self) -> str:
         """Save, and return what is on the disk: the notebook with its widgets' state, and its checkpoint."""
@@ -149,7 +177,7 @@ def lab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             ]  # fmt: skip
             url = stack.enter_context(serving(home, arguments, f"/api/status?token={token}", variables))
             context = browser.new_context(viewport={"width": 1200, "height": 1000})
-            context.set_default_timeout(30_000)
+            context.set_default_timeout(PATIENCE)
             stack.callback(context.close)
             return Lab(root, url, token, context)
 
@@ -213,6 +241,7 @@ def voila(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             home = tmp_path_factory.mktemp("voila")
             url = stack.enter_context(serving(home, ["voila", str(notebook)], "/nothing", {}))
             context = browser.new_context(viewport={"width": 1000, "height": 1200})
+            context.set_default_timeout(PATIENCE)
             stack.callback(context.close)
             page = context.new_page()
             page.goto(url)

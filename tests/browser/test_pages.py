@@ -75,7 +75,6 @@ def phone(browser: Browser) -> Iterator[Page]:
 def opened(browser: Browser, **device: Any) -> Iterator[Page]:
     """Open a tab in a profile of its own, and close it; a page that opens a dialog fails the test."""
     context = browser.new_context(**device)
-    context.set_default_timeout(15_000)
     page = context.new_page()
     dialogs: list[str] = []
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
@@ -107,7 +106,13 @@ def arrivals(application: Any) -> list[dict[str, str]]:
 def sign_in(page: Page, username: str) -> None:
     """Fill in the sign-in form that the page shows."""
     page.get_by_label("Username").fill(username)
-    page.get_by_role("button", name="Sign in").click()
+    press(page, "Sign in")
+
+
+def press(page: Page, button: str) -> None:
+    """Press a button, and wait for the whole page that follows: parts of the old one could pass for it."""
+    with page.expect_navigation():
+        page.get_by_role("button", name=button).click()
 
 
 def look(page: Page, tmp_path: Path, name: str) -> None:
@@ -142,12 +147,12 @@ def whole_journey(page: Page, server: SandboxServer, application: Any, tmp_path:
     page.get_by_label("App description").fill("Adds up what the flat spends")
     page.get_by_label("Web redirect URL").fill("https://nowhere")
     page.get_by_label("Site URL").fill("localhost:8000")
-    page.get_by_role("button", name="Register").click()
+    press(page, "Register")
     assert "http(s)://host/path" in page.get_by_role("alert").inner_text()
     assert page.get_by_label("App name").input_value() == "Ledger"
     look(page, tmp_path, "wrong")
     page.get_by_label("Web redirect URL").fill(callback(application))
-    page.get_by_role("button", name="Register").click()
+    press(page, "Register")
     form = {
         "client_id": page.locator("#client-id").inner_text(),
         "client_secret": page.locator("#client-secret").inner_text(),
@@ -259,11 +264,14 @@ def test_names_with_markup_are_text(page: Page, server: SandboxServer, applicati
 def test_no_script_could_run(page: Page, server: SandboxServer) -> None:
     """Were there markup in a page after all, its policy would still stop scripts, pictures and frames."""
     page.goto(f"{server.base_url}/account/sign-in")
+    page.evaluate("""() => { window.stopped = []; document.addEventListener(
+                     "securitypolicyviolation", event => stopped.push(event.effectiveDirective)); }""")
     page.evaluate("document.querySelector('main').insertAdjacentHTML('beforeend', "
-                  "`<img src=x onerror=\"document.title='broken'\"><iframe srcdoc='<p>in'></iframe>`)")  # fmt: skip
+                  "`<img src=x onerror=\"document.title='broken'\"><iframe src=x></iframe>`)")  # fmt: skip
     page.evaluate("""() => { const one = document.createElement('script');
                      one.textContent = "document.title = 'broken'"; document.body.append(one); }""")
-    page.wait_for_timeout(200)
+    page.wait_for_function("() => stopped.length >= 4")
+    assert sorted(page.evaluate("stopped")) == ["frame-src", "img-src", "script-src-attr", "script-src-elem"]
     assert page.title() == "Sign in"
 
 
@@ -292,16 +300,16 @@ def test_another_site_presses_no_button(page: Page, server: SandboxServer, scrip
     assert pressed.value.status == 403
     page.goto(site)
     page.get_by_role("link", name="Connect").click()
-    assert page.get_by_text("Noor Haddad").is_visible()
-    assert page.get_by_role("button", name="Allow").is_visible()
+    page.get_by_text("Noor Haddad").wait_for()
+    page.get_by_role("button", name="Allow").wait_for()
 
 
 def test_no_other_page_frames_ours(page: Page, server: SandboxServer, scripted: Callable[..., Any]) -> None:
     """The consent page shows nothing in another page's frame, so no click can be led astray."""
     frame = f'<iframe src="{server.base_url}/account/sign-in" width="600" height="400"></iframe>'
     site = scripted(lambda *_: (200, {"Content-Type": "text/html"}, frame.encode()))
-    page.goto(site.base_url)
-    page.wait_for_timeout(200)
+    page.goto(site.base_url)  # until the frame too has loaded what it may show
+    assert page.frames[-1].url == "chrome-error://chromewebdata/"
     assert page.frames[-1].get_by_text("Who are you?").count() == 0
 
 

@@ -32,7 +32,7 @@ def new(**options):
 def address(form, allow=True):
     return server.sign_in(form.link, server.viewer, allow=allow)
 def until(happened):
-    for _ in range(500):
+    for _ in range(3000):
         if happened():
             return
         time.sleep(0.02)

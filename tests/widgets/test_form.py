@@ -380,7 +380,7 @@ def test_a_closed_form_takes_nobody(server: Any, form: p2p.TokenForm, monkeypatc
     others = set(threading.enumerate())
     browser = threading.Thread(target=requests.get, args=[address], kwargs={"allow_redirects": False, "timeout": 10})
     browser.start()
-    answering.wait(10)
+    assert answering.wait(10)
     form.close()
     closed.set()
     browser.join()
