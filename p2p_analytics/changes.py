@@ -10,7 +10,7 @@ from p2p_analytics import settings
 from p2p_analytics.errors import ConfigurationError, NotFoundError, RecordError
 from p2p_analytics.load import gathered, shown
 from p2p_analytics.privacy import Mask, hushed
-from p2p_analytics.records import Page, Problem
+from p2p_analytics.records import PaymentPage, Payments, Problem
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from p2p_analytics.client import Client
     from p2p_analytics.load import History
-    from p2p_analytics.records import Me, Payment
+    from p2p_analytics.records import Me
 
 
 class Known(NamedTuple):
@@ -86,7 +86,7 @@ def load_changes(
     return history if known.friends is None else replace(history, friends=known.friends)
 
 
-def _changed_pages(client: Client, known: Known, told: Callable[[int, int], object]) -> Generator[Page[Payment]]:
+def _changed_pages(client: Client, known: Known, told: Callable[[int, int], object]) -> Generator[PaymentPage]:
     from p2p_analytics.client._windows import BEGINNING, GRACE  # who only reads an archive sends nothing
 
     seen: set[str] = set()
@@ -94,18 +94,18 @@ def _changed_pages(client: Client, known: Known, told: Callable[[int, int], obje
     for after, before in (newest, *known.missing):
         with contextlib.closing(client.history_pages(after=after, before=before, progress=told)) as pages:
             for page in pages:
-                seen.update(item.id for item in page.items)
+                seen.update(page.items.ids)
                 yield page
     for page in client.payment_pages(status=Status.PENDING, fresh=True):
-        seen.update(item.id for item in page.items)
+        seen.update(page.items.ids)
         yield page
     for payment_id in sorted(known.pending - seen):
         try:
-            yield Page((client.payment(payment_id, fresh=True),))
+            yield PaymentPage(Payments.of([client.payment(payment_id, fresh=True)]))
         except NotFoundError:
             problem, unreadable = "was pending and cannot be found any more; it stays as it was", False
         except RecordError:
             problem, unreadable = "was pending and what it is now cannot be read; it stays as it was", True
         else:
             continue
-        yield Page((), problems=(Problem(payment_id, "status", Status.PENDING, problem, unreadable),))
+        yield PaymentPage(Payments.of((), [Problem(payment_id, "status", Status.PENDING, problem, unreadable)]))

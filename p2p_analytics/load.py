@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from p2p_analytics import records, settings
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.build import friends_frame, payments_frame, problems_frame
 from p2p_analytics.privacy import Mask, hushed
 from p2p_analytics.progress import loading_bar
-from p2p_analytics.records import Page, Problem
+from p2p_analytics.records import Problem
 from p2p_analytics.vocabulary import Action
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
     from datetime import date, datetime
 
     import pandas as pd
 
     from p2p_analytics.client import Client
-    from p2p_analytics.records import Me, Payment, User
+    from p2p_analytics.records import Me, Page, PaymentPage, Payments, User
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +174,7 @@ def load_history(  # noqa: PLR0913 - each is one wish of the caller
 
 def gathered(
     me: Me,
-    payment_pages: Generator[Page[Payment]],
+    payment_pages: Generator[PaymentPage],
     friend_pages: Iterable[Page[User]],
     on_bad_record: str,
     mask: Mask | None,
@@ -184,24 +184,24 @@ def gathered(
     problems: list[Problem] = []
     answered: list[datetime | None] = []
 
-    def take(page: Page[Any]) -> None:
+    def note(found: Sequence[Problem]) -> None:
         if on_bad_record == "raise":
-            found = page.problems if mask is None else mask.problems(page.problems)
-            records.raise_unreadable(found, instead='load with on_bad_record="report" to list it in .problems')
-        problems.extend(page.problems)
-        answered.append(page.fetched_at)
+            shown = found if mask is None else mask.problems(found)
+            records.raise_unreadable(shown, instead='load with on_bad_record="report" to list it in .problems')
+        problems.extend(found)
 
-    def rows() -> Iterator[Payment]:
+    def taken() -> Iterator[Payments]:
         for page in payment_pages:
-            take(page)
-            yield from page.items
+            answered.append(page.fetched_at)
+            yield page.items
 
-    take(Page((), problems=me.problems))
+    note(me.problems)
     with contextlib.closing(payment_pages):  # page by page, so that no more than the frame's columns are kept
-        frame = payments_frame(rows(), str(me.user.id))
-    for friend_page in friend_pages:
-        take(friend_page)
-        friends.extend(friend_page.items)
+        frame = payments_frame(taken(), str(me.user.id), note)
+    for page in friend_pages:
+        note(page.problems)
+        answered.append(page.fetched_at)
+        friends.extend(page.items)
     problems.extend(_foreign(frame))
     return History(
         me=me,

@@ -7,51 +7,39 @@ after a create, with fractional seconds (document: "What the service does", rule
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+import msgspec
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+NAIVE_EPOCH: Final = EPOCH.replace(tzinfo=None)
 _MICROSECOND: Final = timedelta(microseconds=1)
-_SPELLING: Final = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?", re.ASCII)
 
 
 def parse_instant(text: str) -> datetime:
-    """Return a datetime text as an aware UTC instant.
+    """Return a datetime text (RFC 3339) as an aware UTC instant, to the nearest microsecond.
 
-    Digits beyond the microsecond are cut off. A text without a zone is UTC.
+    A text without a zone is UTC.
 
     Raises
     ------
     ValueError
-        The text is no ISO 8601 date and time, or no such instant exists.
+        The text is no date and time of that form, or no such instant exists.
     """
-    match = _SPELLING.fullmatch(text)
-    if match is None:
-        raise ValueError(f"{text[:40]!r} is not a datetime like 2024-05-31T18:30:00Z.")
-    day, clock, fraction, zone = match.groups()
-    micros = (fraction or "").ljust(6, "0")[:6]
     try:
-        return datetime.fromisoformat(f"{day}T{clock}.{micros}{zone or 'Z'}").astimezone(UTC)
-    except (ValueError, OverflowError):
+        return in_utc(msgspec.convert(text, datetime))
+    except (msgspec.ValidationError, UnicodeEncodeError):
+        raise ValueError(f"{text[:40]!r} is not a datetime like 2024-05-31T18:30:00Z.") from None
+    except OverflowError:
         raise ValueError(f"{text!r} is not an instant that exists.") from None
 
 
-_DIGITS_AS_ZEROS: Final = bytes.maketrans(b"123456789", b"000000000")
-_USUAL: Final = frozenset(b"0000-00-00T00:00:00" + ending for ending in (b"", b"Z", b".000000", b".000000Z"))
-
-
-def parse_instants(texts: Sequence[str]) -> list[datetime]:
-    """Return what `parse_instant` returns for each text; quickly where all have the usual spellings."""
-    line = " ".join(texts)  # over one text, each step is quick
-    shapes = line.encode(errors="replace").translate(_DIGITS_AS_ZEROS).split(b" ")
-    if len(shapes) == len(texts) and _USUAL.issuperset(shapes):
-        with suppress(ValueError):
-            return list(map(datetime.fromisoformat, (line.replace("Z", "").replace(" ", "Z ") + "Z").split(" ")))
-    return list(map(parse_instant, texts))
+def in_utc(moment: datetime) -> datetime:
+    """Return a datetime, one without a zone being UTC, as an aware UTC instant."""
+    if moment.tzinfo is None:
+        return EPOCH + (moment - NAIVE_EPOCH)  # takes a tenth of the time of replace()
+    return moment if moment.tzinfo is UTC else moment.astimezone(UTC)
 
 
 def as_instant(value: datetime | date | str) -> datetime:
@@ -67,7 +55,7 @@ def as_instant(value: datetime | date | str) -> datetime:
     if isinstance(value, datetime):
         if value != value:  # noqa: PLR0124 - pandas' NaT, which equals nothing
             raise ValueError("NaT is no instant.")
-        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+        return in_utc(value)
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day, tzinfo=UTC)
     if re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):

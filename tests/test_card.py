@@ -35,7 +35,12 @@ def history(rows: list[dict[str, Any]], *, problems: int = 0, balance: int | Non
     me = User(**{"id": "1", "display_name": "Rosa Vale", "username": "rosa-vale", **user})
     return History(
         me=Me(user=me, balance_cents=balance),
-        payments=pd.DataFrame({name: pd.Series(columns[name], dtype=dtype) for name, dtype in PAYMENTS.items()}),
+        payments=pd.DataFrame(
+            {
+                name: pd.Series(columns[name], dtype=dtype.replace("category", "str")).astype(dtype)
+                for name, dtype in PAYMENTS.items()
+            }
+        ),
         friends=pd.DataFrame({name: pd.Series(["2"], dtype=dtype) for name, dtype in FRIENDS.items()}),
         fetched_at=MOMENT,
         problems=pd.DataFrame({name: pd.Series([EVIL] * problems, dtype=dtype) for name, dtype in PROBLEMS.items()}),

@@ -47,7 +47,7 @@ def payments(**columns: list[object]) -> pd.DataFrame:
     rows = len(next(iter(columns.values())))
     return pd.DataFrame(
         {
-            name: pd.Series(columns.get(name, [None] * rows), dtype=dtype)  # type: ignore[call-overload]
+            name: pd.Series(columns.get(name, [None] * rows), dtype=dtype.replace("category", "str")).astype(dtype)
             for name, dtype in schema.PAYMENTS.items()
         }
     )
@@ -166,7 +166,12 @@ def test_any_float_comes_back_exactly(tmp_path: Path, values: list[float]) -> No
 @pytest.mark.parametrize("rows", [0, 2])
 def test_schema_dtypes_hold_whatever_the_data(tmp_path: Path, columns: dict[str, str], rows: int) -> None:
     """No rows, or nothing but nulls, come back with the schema's columns and dtypes."""
-    frame = pd.DataFrame({name: pd.Series([None] * rows, dtype=dtype) for name, dtype in columns.items()})
+    frame = pd.DataFrame(
+        {
+            name: pd.Series([None] * rows, dtype=dtype.replace("category", "str")).astype(dtype)
+            for name, dtype in columns.items()
+        }
+    )
     for write, read in ((to_csv, read_csv), (to_parquet, read_parquet)):
         write(frame, tmp_path / "f")
         assert_frame_equal(read(tmp_path / "f"), frame)

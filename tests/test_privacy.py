@@ -27,7 +27,7 @@ from matplotlib.text import Text
 import p2p_analytics as p2p
 from p2p_analytics import plots
 from p2p_analytics.errors import ApiError, ConfigurationError, RecordError, SchemaError
-from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS, empty
+from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS
 from p2p_analytics.privacy import Mask
 from p2p_analytics.pseudonyms import Pseudonyms
 
@@ -426,8 +426,10 @@ def test_problems_say_where_but_not_what(service) -> None:
 @pytest.mark.parametrize("schema", [PAYMENTS, FRIENDS, PROBLEMS], ids=["payments", "friends", "problems"])
 def test_an_empty_frame_stays_one(schema: Mapping[str, str]) -> None:
     """Same columns, same dtypes, no rows."""
-    masked = Mask(KEY).frame(empty(schema))
-    pd.testing.assert_frame_equal(masked, empty(schema))
+    empty = pd.DataFrame(
+        {name: pd.Series(dtype=dtype.replace("category", "str")).astype(dtype) for name, dtype in schema.items()}
+    )
+    pd.testing.assert_frame_equal(Mask(KEY).frame(empty), empty)
 
 
 def test_columns_and_dtypes_stay(service) -> None:
@@ -436,7 +438,7 @@ def test_columns_and_dtypes_stay(service) -> None:
     for frame in (history.payments, history.friends, history.problems):
         frame.attrs["whose"] = "Krummhorn"
         masked = Mask(KEY).frame(frame.set_axis(["Krummhorn"] * len(frame)))
-        assert masked.dtypes.equals(frame.dtypes)
+        assert list(map(str, masked.dtypes)) == list(map(str, frame.dtypes))
         assert masked.index.equals(pd.RangeIndex(len(frame)))
         assert masked.attrs == {}
 
@@ -507,7 +509,7 @@ def test_columns_that_nobody_knows_are_masked(tmp_path: Path) -> None:
     p2p.to_csv(own, tmp_path / "own.csv")
     masked, real = (p2p.read_csv(tmp_path / "own.csv", privacy=privacy) for privacy in (True, False))
     assert found_in({"own": shown(masked)}, ["Volodya", "4321.57", "1065432"]) == []
-    assert masked.dtypes.equals(real.dtypes)
+    assert list(map(str, masked.dtypes)) == list(map(str, real.dtypes))
     assert masked.isna().equals(real.isna())
     assert masked[["seen", "paid"]].equals(real[["seen", "paid"]])
 

@@ -55,7 +55,10 @@ PAYMENT_ROWS = [
 
 def _frame(rows: list[dict[str, Any]], schema: Any) -> pd.DataFrame:
     return pd.DataFrame(
-        {name: pd.Series([row.get(name) for row in rows], dtype=dtype) for name, dtype in schema.items()}
+        {
+            name: pd.Series([row.get(name) for row in rows], dtype=dtype.replace("category", "str")).astype(dtype)
+            for name, dtype in schema.items()
+        }
     )
 
 

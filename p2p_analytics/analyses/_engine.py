@@ -41,6 +41,7 @@ INSTANT: Final = Kind(nw.Datetime("us", "UTC"), "datetime64[us, UTC]")
 
 _DTYPES: Final[Mapping[str, DType]] = {
     frames.TEXT: nw.String(),
+    frames.WORD: nw.String(),
     frames.CENTS: nw.Int64(),
     frames.INSTANT: nw.Datetime("us", "UTC"),
 }

@@ -71,8 +71,7 @@ class Archive:
     def history(self, *, privacy: bool | None = None) -> History:
         """Return what the archive holds, without a token or a network.
 
-        Texts that repeat are categoricals; rows and columns are those of `load_history`, and "data as of" is
-        the last sync. ``privacy`` is that of `load_history`.
+        Rows, columns and dtypes are those of `load_history`, and so is ``privacy``; "data as of" is the last sync.
 
         Raises
         ------

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from p2p_analytics.client._cache import ResponseStore
-    from p2p_analytics.records import Me, Page, Payment, User
+    from p2p_analytics.records import Me, Page, Payment, PaymentPage, User
 
 _BARREN_PAGES = 2  # so many pages on end without anything new are no way to the end of a list
 
@@ -178,7 +178,7 @@ class Client:
         before: datetime | date | str | None = None,
         page_size: int = PAGE_SIZE_MAXIMUM,
         fresh: bool = False,
-    ) -> Iterator[Page[Payment]]:
+    ) -> Iterator[PaymentPage]:
         """Return an iterator over the pages of :meth:`payments`, each payment on one of them.
 
         What is strange in a record stands in the page's ``problems`` and is not raised.
@@ -201,7 +201,7 @@ class Client:
         before: datetime | date | str | None = None,
         refresh: bool = False,
         progress: Callable[[int, int], object] = lambda _payments, _expected: None,
-    ) -> Generator[Page[Payment]]:
+    ) -> Generator[PaymentPage]:
         """Return an iterator over the pages of all payments, asked for by calendar windows, several at once.
 
         Newest first, each payment once. Windows in which nothing new can appear any more are kept in the account's
@@ -264,7 +264,7 @@ class Client:
 
     def _history(
         self, first: datetime, last: datetime, source: PaymentSource, progress: Callable[[int, int], object]
-    ) -> Generator[Page[Payment]]:
+    ) -> Generator[PaymentPage]:
         """Go through the windows, and let what stops a load tell how much is kept for the next one."""
         try:
             yield from history(
@@ -295,7 +295,7 @@ class Client:
             seen.update(friend.id for friend in page.items)
         raise PaginationError("The service's next links lead to no end of the list; nothing is returned.")
 
-    def _page(self, query: Query, keep: Keep, *, after: datetime = BEGINNING) -> tuple[Page[Payment], bool]:
+    def _page(self, query: Query, keep: Keep, *, after: datetime = BEGINNING) -> tuple[PaymentPage, bool]:
         """Ask for one page of payments, and tell whether it is one that was kept."""
         sent = {
             "action": query.action,
@@ -317,7 +317,7 @@ class Client:
             answer = self._asked(vocabulary.PAYMENTS.path, parameters, keep=anew)
         return self._read(answer), False
 
-    def _read(self, answer: Answer) -> Page[Payment]:
+    def _read(self, answer: Answer) -> PaymentPage:
         page = records.decode_payments(answer.body)
         if page.next is not None:  # only its presence counts, but a foreign one is no answer to trust
             next_parameters(page.next, f"{self.base_url}{vocabulary.PAYMENTS.path}")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from p2p_analytics.client._walk import Fetch
-    from p2p_analytics.records import Page, Payment
+    from p2p_analytics.records import PaymentPage
 
 _PAGES_OF_A_WINDOW: Final = 24  # what promises more is cut
 _LAST_PAGES: Final = 3  # the same, while there is nothing else to do
@@ -40,10 +40,10 @@ _GUESS: Final = timedelta(days=4 * 365)  # how far a history goes back, where no
 class Source(Protocol):
     """Where pages come from, and where it is written down which windows are whole."""
 
-    def fresh(self, query: Query) -> Page[Payment]:
+    def fresh(self, query: Query) -> PaymentPage:
         """Ask the service."""
 
-    def lasting(self, query: Query) -> Page[Payment]:
+    def lasting(self, query: Query) -> PaymentPage:
         """Return a page of a closed window, which may have been kept."""
 
     def whole(self) -> Sequence[Window]:
@@ -62,7 +62,7 @@ class _Task:
         # A busy week must not let a window seem larger than the one before it promised, and cut it needlessly.
         self.enough = min(max(2 * left, _PAGES_OF_A_WINDOW), _MOST_PAGES)
         self.cursor = self.top = window.end
-        self.pages: deque[Page[Payment]] = deque()
+        self.pages: deque[PaymentPage] = deque()
         self.taken = 0
         self.whole = False
 
@@ -125,7 +125,7 @@ def history(  # noqa: PLR0913 - what is asked for, how, and who is told
     since: datetime | None,
     concurrency: int,
     told: Callable[[int, int], object],
-) -> Iterator[Page[Payment]]:
+) -> Iterator[PaymentPage]:
     """Yield the pages of all payments between two instants, newest first, each payment once.
 
     Parameters
@@ -185,9 +185,9 @@ def _fetched(
     since: datetime | None,
     concurrency: int,
     told: Callable[[int, int], object],
-) -> Iterator[tuple[Page[Payment], Window]]:
+) -> Iterator[tuple[PaymentPage, Window]]:
     """Fetch what the tasks lack, and yield each page with its window as soon as all newer ones are there."""
-    came = {item.id for task in tasks for page in task.pages for item in page.items}
+    came = {which for task in tasks for page in task.pages for which in page.items.ids}
     ready = [task for task in tasks if not task.whole]
     running: dict[Future[Step], _Task] = {}
     at = 0
@@ -214,7 +214,7 @@ def _fetched(
             for future in done:
                 task = running.pop(future)
                 task.take(future.result(), since)
-                came.update(item.id for item in task.pages[-1].items)
+                came.update(task.pages[-1].items.ids)
                 parts = task.cut(since, idle=concurrency - len(ready) - len(running) - 1)
                 place = tasks.index(task) + 1
                 tasks[place:place] = parts
@@ -226,5 +226,5 @@ def _fetched(
         pool.shutdown(cancel_futures=True)
 
 
-def _newest_of(page: Page[Payment]) -> datetime:
-    return max(item.date_created for item in page.items if item.date_created is not None)
+def _newest_of(page: PaymentPage) -> datetime:
+    return max(date for date in page.items.created if date is not None)

@@ -15,6 +15,7 @@ import msgspec
 
 from p2p_analytics.client._transport import Keep
 from p2p_analytics.client._walk import Query, oldest_of
+from p2p_analytics.records import Payments
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from p2p_analytics.client._cache import ResponseStore
     from p2p_analytics.client._windows import Window
-    from p2p_analytics.records import Page, Payment
+    from p2p_analytics.records import Payment, PaymentPage
 
 
 class PaymentSource:
@@ -40,7 +41,7 @@ class PaymentSource:
 
     def __init__(
         self,
-        ask: Callable[[Query, Keep], tuple[Page[Payment], bool]],
+        ask: Callable[[Query, Keep], tuple[PaymentPage, bool]],
         open_store: Callable[[], ResponseStore | None],
         *,
         refresh: bool,
@@ -49,26 +50,28 @@ class PaymentSource:
         self._open_store = open_store
         self._refresh = refresh
         self._store: ResponseStore | None = None
-        self._came: dict[str, Payment] = {}
+        self._came: set[str] = set()
+        # An edge of two pages stands on both: what one, asked anew, told need not be asked of the other.
+        self._told: dict[str, Payment] = {}
         self._pending: frozenset[str] | None = None
         self._asking = threading.Lock()
 
-    def fresh(self, query: Query) -> Page[Payment]:
+    def fresh(self, query: Query) -> PaymentPage:
         """Ask the service."""
         return self._ask(query, Keep.NOT)[0]
 
-    def lasting(self, query: Query) -> Page[Payment]:
+    def lasting(self, query: Query) -> PaymentPage:
         """Return a page of a closed window; a kept one, which is as good as new, has no ``fetched_at``."""
         page, kept = self._ask(query, Keep.LASTING)
-        pending = {item.id for item in page.items if item.status == Status.PENDING} if kept else set()
-        changed = pending - self._still_pending() if pending else pending
-        # An edge of two pages stands on both: what the one told need not be asked of the other.
-        told = {item.id: item for item in map(self._came.get, changed) if item and item.status != Status.PENDING}
-        if told.keys() == changed:
-            page = msgspec.structs.replace(page, items=tuple(told.get(item.id, item) for item in page.items))
+        changed = self._settled(page.items) if kept else frozenset()
+        if changed <= self._told.keys():
+            if changed:
+                items = (self._told.get(item.id, item) for item in page.items)
+                page = msgspec.structs.replace(page, items=Payments.of(items, page.problems))
         else:
             page, kept = self._ask(query, Keep.LASTING_ANEW)
-        self._came.update({item.id: item for item in page.items})
+            self._told.update({item.id: item for item in page.items if item.status != Status.PENDING})
+        self._came.update(page.items.ids)
         return msgspec.structs.replace(page, fetched_at=None) if kept else page
 
     def whole(self) -> Sequence[Window]:
@@ -93,6 +96,11 @@ class PaymentSource:
             return " No cache keeps what has come, so the next load begins anew."
         return f" {len(self._came):,} payments are kept, and the next load goes on from there."
 
+    def _settled(self, items: Payments) -> frozenset[str]:
+        """Return the ids of those that were pending and are no more."""
+        pending = _pending(items)
+        return pending - self._still_pending() if pending else pending
+
     def _still_pending(self) -> frozenset[str]:
         """Return the ids of what is pending now, asked for once in a load.
 
@@ -104,13 +112,17 @@ class PaymentSource:
                 query: Query | None = Query(status=Status.PENDING)
                 while query is not None:
                     page = self.fresh(query)
-                    found.update(item.id for item in page.items if item.status == Status.PENDING)
+                    found |= _pending(page.items)
                     query = _next(query, page)
                 self._pending = frozenset(found)
             return self._pending
 
 
-def _next(query: Query, page: Page[Payment]) -> Query | None:
+def _pending(items: Payments) -> frozenset[str]:
+    return frozenset(which for which, row in zip(items.ids, items.rows, strict=True) if row.status == Status.PENDING)
+
+
+def _next(query: Query, page: PaymentPage) -> Query | None:
     if page.next is None:
         return None
     oldest = oldest_of(page)

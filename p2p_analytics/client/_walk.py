@@ -16,12 +16,14 @@ import msgspec
 
 from p2p_analytics.client._windows import BEGINNING, END
 from p2p_analytics.errors import PaginationError
-from p2p_analytics.records import Page, Payment, Problem
+from p2p_analytics.records import PaymentPage, Payments, Problem
 from p2p_analytics.times import format_instant
 from p2p_analytics.vocabulary import PAGE_SIZE_MAXIMUM, Action, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from p2p_analytics.records import Payment
 
 _SECOND: Final = timedelta(seconds=1)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -38,17 +40,17 @@ class Query(msgspec.Struct, frozen=True):
     status: str = ""
 
 
-Fetch = Callable[[Query], Page[Payment]]
+Fetch = Callable[[Query], PaymentPage]
 
 
 class Step(NamedTuple):
     """A page, and the instant before which to ask on; None at the end of the list."""
 
-    page: Page[Payment]
+    page: PaymentPage
     further: datetime | None
 
 
-def walk(fetch: Fetch, query: Query, *, after: datetime = BEGINNING, before: datetime = END) -> Iterator[Page[Payment]]:
+def walk(fetch: Fetch, query: Query, *, after: datetime = BEGINNING, before: datetime = END) -> Iterator[PaymentPage]:
     """Yield the pages between two instants, both left out themselves, newest first, each payment once.
 
     Raises
@@ -66,12 +68,11 @@ def walk(fetch: Fetch, query: Query, *, after: datetime = BEGINNING, before: dat
         query = msgspec.structs.replace(query, before=further)
 
 
-def unseen(page: Page[Payment], seen: set[str], wanted: Callable[[datetime], bool]) -> Page[Payment]:
+def unseen(page: PaymentPage, seen: set[str], wanted: Callable[[datetime], bool]) -> PaymentPage:
     """Return a page without what was seen before or is of another date, and remember the rest as seen."""
-    items = tuple(
-        item for item in page.items if item.id not in seen and (item.date_created is None or wanted(item.date_created))
-    )
-    seen.update(item.id for item in items)
+    both = zip(page.items.ids, page.items.created, strict=True)
+    items = page.items.only(which not in seen and (date is None or wanted(date)) for which, date in both)
+    seen.update(items.ids)
     return msgspec.structs.replace(page, items=items)
 
 
@@ -79,7 +80,7 @@ def step(fetch: Fetch, query: Query) -> Step:
     """Ask for one page. It takes more requests, and the page holds more, where one second holds a whole page."""
     page = fetch(query)
     _require_newest_first(page.items)
-    if query.before is not None and any(date > query.before for date in _dates(page.items)):
+    if query.before is not None and max(_dates(page.items), default=BEGINNING) > query.before:
         raise PaginationError("The service does not keep to the bound 'before', so its list cannot be walked.")
     if page.next is None:
         return Step(page, None)
@@ -92,7 +93,7 @@ def step(fetch: Fetch, query: Query) -> Step:
     return _within_a_second(fetch, query, page, oldest)
 
 
-def oldest_of(page: Page[Payment]) -> datetime:
+def oldest_of(page: PaymentPage) -> datetime:
     """Return the date of a page's oldest payment."""
     dates = _dates(page.items)
     if not dates:
@@ -100,13 +101,14 @@ def oldest_of(page: Page[Payment]) -> datetime:
     return min(dates)
 
 
-def _within_a_second(fetch: Fetch, query: Query, page: Page[Payment], oldest: datetime) -> Step:
+def _within_a_second(fetch: Fetch, query: Query, page: PaymentPage, oldest: datetime) -> Step:
     """Go on where a page did not get beyond one second: by its microseconds, else by the filters."""
-    last = next(item for item in reversed(page.items) if item.date_created is not None)
+    both = zip(page.items.ids, page.items.created, strict=True)
+    last = [which for which, date in both if date is not None][-1]
     finer = oldest + _MICROSECOND
     if query.before is not None and finer < query.before:
         rest, further = step(fetch, msgspec.structs.replace(query, before=finer))
-        if any(item.id == last.id for item in rest.items):  # the service understood the bound to the microsecond
+        if last in rest.items.ids:  # the service understood the bound to the microsecond
             return Step(_joined([page, rest]), further)
     second = oldest.replace(microsecond=0)
     pages = [page, *_by_filters(fetch, query, page, second)]
@@ -115,7 +117,7 @@ def _within_a_second(fetch: Fetch, query: Query, page: Page[Payment], oldest: da
     return Step(_joined([_since(second, part) for part in pages]), further)
 
 
-def _by_filters(fetch: Fetch, query: Query, page: Page[Payment], second: datetime) -> Iterator[Page[Payment]]:
+def _by_filters(fetch: Fetch, query: Query, page: PaymentPage, second: datetime) -> Iterator[PaymentPage]:
     """Yield what one second holds, by action, then by status, then by actor.
 
     A filter's answers together must hold what the page without it held: a word that no filter knows would be lost.
@@ -133,19 +135,19 @@ def _by_filters(fetch: Fetch, query: Query, page: Page[Payment], second: datetim
         pages = [answer]
         if answer.next is not None and oldest_of(answer) >= second:
             pages += _by_filters(fetch, part, answer, second)
-        found.update(item.id for each in pages for item in each.items)
+        found.update(*(each.items.ids for each in pages))
         yield from pages
-    if not found.issuperset(item.id for item in page.items):
+    if not found.issuperset(page.items.ids):
         raise PaginationError(
             f"More than {PAGE_SIZE_MAXIMUM} payments, so more than a page, share the second {format_instant(second)}, "
             "and some of them are found by no filter: nothing is returned."
         )
     if not query.actor and narrower[0].actor:
         told = f"more payments than a page holds; those of {len(narrower)} actors were asked for, others cannot be"
-        yield Page((), problems=(Problem(None, "date_created", format_instant(second), told),))
+        yield PaymentPage(Payments.of((), [Problem(None, "date_created", format_instant(second), told)]))
 
 
-def _narrower(query: Query, page: Page[Payment]) -> list[Query]:
+def _narrower(query: Query, page: PaymentPage) -> list[Query]:
     """Return the queries into which the first filter that can still be narrowed divides a query."""
     actors = sorted({item.actor.id for item in page.items if item.actor is not None and item.actor.id})
     for name, words in (("action", list(Action)), ("status", list(Status)), ("actor", actors)):
@@ -157,19 +159,18 @@ def _narrower(query: Query, page: Page[Payment]) -> list[Query]:
     return []
 
 
-def _since(second: datetime, page: Page[Payment]) -> Page[Payment]:
-    items = tuple(item for item in page.items if item.date_created is None or item.date_created >= second)
+def _since(second: datetime, page: PaymentPage) -> PaymentPage:
+    items = page.items.only(date is None or date >= second for date in page.items.created)
     return msgspec.structs.replace(page, items=items)
 
 
-def _joined(pages: Sequence[Page[Payment]]) -> Page[Payment]:
+def _joined(pages: Sequence[PaymentPage]) -> PaymentPage:
     """Return several pages as one, each payment once, newest first."""
     items = {item.id: item for page in pages for item in page.items}
     answered = [page.fetched_at for page in pages if page.fetched_at is not None]
-    return Page(
-        tuple(sorted(items.values(), key=_age, reverse=True)),
-        problems=tuple(dict.fromkeys(problem for page in pages for problem in page.problems)),
-        fetched_at=min(answered, default=None),
+    problems = dict.fromkeys(problem for page in pages for problem in page.problems)
+    return PaymentPage(
+        Payments.of(sorted(items.values(), key=_age, reverse=True), problems), fetched_at=min(answered, default=None)
     )
 
 
@@ -182,11 +183,11 @@ def _end_of_second(instant: datetime) -> datetime:
     return second + _SECOND if second < _LAST_SECOND else END
 
 
-def _dates(items: Sequence[Payment]) -> list[datetime]:
-    return [item.date_created for item in items if item.date_created is not None]
+def _dates(items: Payments) -> list[datetime]:
+    return [date for date in items.created if date is not None]
 
 
-def _require_newest_first(items: Sequence[Payment]) -> None:
+def _require_newest_first(items: Payments) -> None:
     if any(later < earlier for later, earlier in pairwise(_dates(items))):
         raise PaginationError(
             "The service's list of payments is not sorted newest first, so it cannot be paged without loss."

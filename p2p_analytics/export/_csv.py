@@ -70,11 +70,12 @@ def to_csv(frame: pd.DataFrame, path: str | os.PathLike[str], *, raw: bool = Fal
 def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: bool | None = None) -> pd.DataFrame:
     """Return the frame of a CSV file that `to_csv` wrote, or that a spreadsheet saved again.
 
-    The columns of payments, friends and problems come back in their own dtypes, whatever the data.
+    The columns of payments, friends and problems come back in their own dtypes, whatever the data:
+    categoricals where all columns of payments are there, else their text.
     Of other columns, quoted ones and those named ``*_id`` are text; of the rest, whole numbers are
     ``Int64``, other numbers ``float64``, true and false ``boolean``, instants
-    ``datetime64[us, UTC]`` and all else, nothing but nulls too, is text. Categoricals come back as
-    their text.
+    ``datetime64[us, UTC]`` and all else, nothing but nulls too, is text. Other categoricals
+    come back as their text.
 
     Parameters
     ----------

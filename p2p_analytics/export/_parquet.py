@@ -45,7 +45,7 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 def read_parquet(path: str | os.PathLike[str], *, privacy: bool | None = None) -> pd.DataFrame:
     """Return the frame of a Parquet file: ``str``, ``Int64``, ``float64``, ``boolean``, ``datetime64[us, UTC]``.
 
-    ``privacy`` is that of `read_csv`.
+    Payments come back with their categoricals, other categoricals as their text. ``privacy`` is that of `read_csv`.
 
     Raises
     ------

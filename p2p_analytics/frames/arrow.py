@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames import schema
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
     import pandas as pd
     import pyarrow as pa
 
 _KNOWN: Final = {**schema.PROBLEMS, **schema.FRIENDS, **schema.PAYMENTS}
+_WORDS: Final = {name for name, dtype in schema.PAYMENTS.items() if dtype == schema.WORD}
 _ENDINGS: Final = {"_id": schema.TEXT, "_cents": schema.CENTS}
 
 
@@ -20,7 +24,8 @@ def type_of_name(name: str) -> pa.DataType | None:
     import pyarrow as pa
 
     dtype = _KNOWN.get(name) or next((dtype for end, dtype in _ENDINGS.items() if name.endswith(end)), None)
-    types = {schema.TEXT: pa.string(), schema.CENTS: pa.int64(), schema.INSTANT: pa.timestamp("us", "UTC")}
+    text, instant = pa.string(), pa.timestamp("us", "UTC")
+    types = {schema.TEXT: text, schema.WORD: text, schema.CENTS: pa.int64(), schema.INSTANT: instant}
     return types[dtype] if dtype else None
 
 
@@ -79,8 +84,37 @@ def plain(table: pa.Table) -> pa.Table:
     return pa.table(columns)
 
 
+def pandas_array(column: pa.Array | pa.ChunkedArray, dtype: str) -> Any:  # noqa: ANN401 - an array of pandas
+    """Return a column as an array of one of the schema's dtypes; one of words has a dictionary."""
+    import pandas as pd
+    import pyarrow as pa
+
+    if dtype != schema.WORD:
+        return pd.Series(dtype=dtype).array.dtype.__from_arrow__(column)
+    words = column.combine_chunks()
+    if not pa.types.is_dictionary(words.type):
+        words = words.dictionary_encode()
+    return categorical(words.indices.fill_null(-1).to_numpy(), words.dictionary.to_pylist())
+
+
+def categorical(codes: np.ndarray[Any, Any], words: Sequence[str]) -> pd.Categorical:
+    """Return a categorical of text with sorted categories; -1 is null."""
+    import numpy as np
+    import pandas as pd
+
+    order = sorted(range(len(words)), key=words.__getitem__)
+    places = np.empty(len(words) + 1, np.min_scalar_type(-len(words) - 1))
+    places[order] = range(len(words))
+    places[-1] = -1
+    categories = pd.Index([words[place] for place in order], dtype=schema.TEXT)
+    return pd.Categorical.from_codes(places[codes], categories, validate=False)
+
+
 def frame_of(table: pa.Table) -> pd.DataFrame:
-    """Return an Arrow table as a frame of ``str``, ``Int64``, ``float64``, ``boolean`` and ``datetime64[us, UTC]``."""
+    """Return an Arrow table as a frame of ``str``, ``Int64``, ``float64``, ``boolean`` and ``datetime64[us, UTC]``.
+
+    One of payments has categoricals where PAYMENTS has them.
+    """
     import pandas as pd
     import pyarrow as pa
 
@@ -89,8 +123,11 @@ def frame_of(table: pa.Table) -> pd.DataFrame:
         pa.int64(): pd.Int64Dtype(),
         pa.bool_(): pd.BooleanDtype(),
     }
-    frame: pd.DataFrame = table.to_pandas(types_mapper=dtypes.get, ignore_metadata=True)
-    return frame
+    words = _WORDS if schema.PAYMENTS.keys() <= set(table.column_names) else set()
+    others: pd.DataFrame = table.drop_columns(list(words)).to_pandas(types_mapper=dtypes.get, ignore_metadata=True)
+    columns = {name: pandas_array(table[name], schema.WORD) if name in words else others[name].array
+               for name in table.column_names}  # fmt: skip
+    return pd.DataFrame(columns, index=others.index, copy=False)
 
 
 def _plain_type(name: str, found: pa.DataType) -> pa.DataType | None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from p2p_analytics.frames.schema import PAYMENTS
+from p2p_analytics.frames.schema import CENTS, TEXT
 from p2p_analytics.vocabulary import Action, TargetType
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 IN: Final = "in"
 OUT: Final = "out"
-PERSPECTIVE: Final = ("direction", "counterparty_id", "counterparty_name", "flow_cents")
+PERSPECTIVE: Final = {"direction": TEXT, "counterparty_id": TEXT, "counterparty_name": TEXT, "flow_cents": CENTS}
 UNREGISTERED: Final = {
     TargetType.EMAIL.value: "unregistered email",
     TargetType.PHONE.value: "unregistered phone",
@@ -69,7 +69,7 @@ def add_perspective(payments: pd.DataFrame, viewer_id: str, target_names: pd.Ser
         counterparty_name=target_name.where(is_actor, actor_name),
         flow_cents=size.mask(pays, -size).where(known),
     )
-    return seen.astype({name: PAYMENTS[name] for name in PERSPECTIVE})
+    return seen.astype(PERSPECTIVE)
 
 
 def _name(payments: pd.DataFrame, who: str) -> pd.Series[str]:

@@ -1,7 +1,7 @@
 """The columns and dtypes of the PAYMENTS and FRIENDS frames, whatever the data.
 
-Text and ids are pandas ``str``, money is nullable ``Int64`` in cents, datetimes are
-``datetime64[us, UTC]``. Words and people that repeat may arrive as categoricals of text.
+Text is pandas ``str``, words and people, which repeat, are categoricals of text, money is nullable
+``Int64`` in cents, datetimes are ``datetime64[us, UTC]``.
 """
 
 from __future__ import annotations
@@ -13,40 +13,39 @@ from p2p_analytics.errors import SchemaError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    import pandas as pd
-
 TEXT: Final = "str"
+WORD: Final = "category"
 CENTS: Final = "Int64"
 MICROSECONDS: Final = "Int64"
 INSTANT: Final = "datetime64[us, UTC]"
 
 _PERSON: Final = {
-    "id": TEXT, "username": TEXT, "display_name": TEXT, "first_name": TEXT, "last_name": TEXT,
-    "about": TEXT, "profile_picture_url": TEXT, "date_joined": INSTANT,
+    "id": WORD, "username": WORD, "display_name": WORD, "first_name": WORD, "last_name": WORD,
+    "about": WORD, "profile_picture_url": WORD, "date_joined": INSTANT,
 }  # fmt: skip
 
 PAYMENTS: Final[Mapping[str, str]] = {
     "payment_id": TEXT,
-    "status": TEXT,
-    "action": TEXT,
+    "status": WORD,
+    "action": WORD,
     "amount_cents": CENTS,
     "note": TEXT,
-    "audience": TEXT,
-    "medium": TEXT,
+    "audience": WORD,
+    "medium": WORD,
     "date_created": INSTANT,
     "date_completed": INSTANT,
     **{f"actor_{name}": dtype for name, dtype in _PERSON.items()},
-    "target_type": TEXT,
-    "target_email": TEXT,
-    "target_phone": TEXT,
+    "target_type": WORD,
+    "target_email": WORD,
+    "target_phone": WORD,
     **{f"target_user_{name}": dtype for name, dtype in _PERSON.items()},
     "fee_cents": CENTS,
     "refund_payment_id": TEXT,
     "refund_amount_cents": CENTS,
-    "source": TEXT,
-    "direction": TEXT,
-    "counterparty_id": TEXT,
-    "counterparty_name": TEXT,
+    "source": WORD,
+    "direction": WORD,
+    "counterparty_id": WORD,
+    "counterparty_name": WORD,
     "flow_cents": CENTS,
     "created_us": MICROSECONDS,
     "completed_us": MICROSECONDS,
@@ -61,13 +60,6 @@ FRIENDS: Final[Mapping[str, str]] = {
 PROBLEMS: Final[Mapping[str, str]] = {
     "payment_id": TEXT, "field": TEXT, "value": TEXT, "problem": TEXT,
 }  # fmt: skip
-
-
-def empty(schema: Mapping[str, str]) -> pd.DataFrame:
-    """Return a frame of no rows with the schema's columns and dtypes."""
-    import pandas as pd
-
-    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in schema.items()})
 
 
 def require(

@@ -14,16 +14,22 @@ from p2p_analytics.records._decode import (
     decode_user,
     raise_unreadable,
 )
+from p2p_analytics.records._payments import PaymentPage, Payments, Row
+from p2p_analytics.records._plain import STRANGE, read_actor, read_target
 from p2p_analytics.records._types import Me, Page, Payment, Problem, Receipt, Refund, Target, User
 from p2p_analytics.records._wire import mended
 
 __all__ = [
+    "STRANGE",
     "Me",
     "Page",
     "Payment",
+    "PaymentPage",
+    "Payments",
     "Problem",
     "Receipt",
     "Refund",
+    "Row",
     "Target",
     "User",
     "decode_friends",
@@ -34,4 +40,6 @@ __all__ = [
     "decode_user",
     "mended",
     "raise_unreadable",
+    "read_actor",
+    "read_target",
 ]

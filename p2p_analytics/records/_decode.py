@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from p2p_analytics.errors import RecordError
-from p2p_analytics.records._plain import plain_page
+from p2p_analytics.records._payments import PaymentPage, Payments
+from p2p_analytics.records._plain import WirePlain, WirePlainPage, plain_payments
 from p2p_analytics.records._types import Answer, Me, Page, Payment, Receipt, Refund, User
 from p2p_analytics.records._wire import (
     ACTIONS,
     NULL,
     REPLACED,
     STATUSES,
+    UNDECODABLE,
     Problems,
     WireList,
     WirePayment,
@@ -27,7 +30,7 @@ from p2p_analytics.records._wire import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from p2p_analytics.records._types import Problem
 
@@ -79,19 +82,26 @@ def decode_receipt(body: bytes) -> Receipt:
     return Receipt(payment=payment, balance_cents=balance)
 
 
-def decode_payments(body: bytes) -> Page[Payment]:
+def decode_payments(body: bytes) -> PaymentPage:
     """Decode one page of GET /payments; what is strange in a record stands in ``problems``.
 
-    An item without an id is told there and is not among the items.
+    An item without an id is told there and is not among the items. People and amounts are read when somebody asks
+    for a record or for the problems; until then, a page holds what its list needs to be gone through.
     """
-    return plain_page(body) or careful_page(body)
+    try:
+        page = _PLAIN_PAGE.decode(body)
+    except UNDECODABLE:
+        return careful_page(body)
+    sent = page.data
+    items = Payments(sent, [wire.id for wire in sent], range(len(sent)), answer=_Unread(body, sent))
+    return PaymentPage(items, link_of(page))
 
 
-def careful_page(body: bytes) -> Page[Payment]:
+def careful_page(body: bytes) -> PaymentPage:
     """Decode a page record by record, so that what is strange in one can be told."""
     items, link, problems = _page(body)
-    payments = [_payment(item, problems) for item in items]
-    return Page(tuple(payment for payment in payments if payment), link, tuple(problems.found))
+    payments = [payment for item in items if (payment := _payment(item, problems))]
+    return PaymentPage(Payments.of(payments, problems.found), link)
 
 
 def decode_friends(body: bytes) -> Page[User]:
@@ -119,6 +129,33 @@ def raise_unreadable(problems: Iterable[Problem], *, instead: str = "nothing is 
                 f"The field {problem.field!r} of {where} cannot be read ({problem.problem}: "
                 f"{problem.value[:60]!r}); {instead}."
             )
+
+
+class _Unread(Answer):
+    """An answer of plain rows, whose records are read when they are asked for."""
+
+    def __init__(self, body: bytes, sent: Sequence[WirePlain]) -> None:
+        super().__init__(body)
+        self._sent = sent
+
+    @property
+    def payments(self) -> Sequence[Payment]:
+        return self._read[0]
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        return self._read[1]
+
+    @cached_property
+    def _read(self) -> tuple[Sequence[Payment], tuple[Problem, ...]]:
+        plain = plain_payments(self.body, self._sent, self)
+        if plain is not None:
+            return plain, ()
+        careful = careful_page(self.body)
+        return tuple(careful.items), careful.problems
+
+
+_PLAIN_PAGE: Final = msgspec.json.Decoder(WirePlainPage)
 
 
 class _WireMe(msgspec.Struct):

@@ -58,14 +58,14 @@ class Answer:
     """The bytes of a list, cut into its records when one of them is asked for."""
 
     def __init__(self, body: bytes = b"", records: list[bytes] | None = None) -> None:
-        self._body = body
+        self.body = body
         self._records = records
 
     @property
     def records(self) -> list[bytes]:
         """The records as they were sent."""
         if self._records is None:
-            self._records = [bytes(item) for item in _LIST.decode(self._body).data]
+            self._records = [bytes(item) for item in _LIST.decode(self.body).data]
         return self._records
 
 

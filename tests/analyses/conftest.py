@@ -37,7 +37,10 @@ def friends_frame(ids: list[str]) -> pd.DataFrame:
 
 def _frame(rows: list[dict[str, Any]], schema: Mapping[str, str]) -> pd.DataFrame:
     return pd.DataFrame(
-        {name: pd.Series([row.get(name) for row in rows], dtype=dtype) for name, dtype in schema.items()}
+        {
+            name: pd.Series([row.get(name) for row in rows], dtype=dtype.replace("category", "str")).astype(dtype)
+            for name, dtype in schema.items()
+        }
     )
 
 
@@ -46,13 +49,19 @@ def as_categories(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.astype({name: "category" for name, dtype in frame.dtypes.items() if dtype == "str"})
 
 
+def as_text(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with every categorical as text."""
+    return frame.astype({name: "str" for name, dtype in frame.dtypes.items() if dtype == "category"})
+
+
 KINDS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "pandas": lambda frame: frame,
+    "pandas text": as_text,
     "pandas categories": as_categories,
     "pandas odd index": lambda frame: frame.set_axis([7] * len(frame)),
-    "polars": pl.from_pandas,
+    "polars": lambda frame: pl.from_pandas(as_text(frame)),
     "polars categories": lambda frame: pl.from_pandas(as_categories(frame)),
-    "polars lazy": lambda frame: pl.from_pandas(frame).lazy(),
+    "polars lazy": lambda frame: pl.from_pandas(as_text(frame)).lazy(),
 }
 
 

@@ -42,7 +42,7 @@ def history_of() -> Callable[..., History]:
         page = decode_payments(json.dumps({"data": items}).encode())
         return History(
             me=Me(user=User(id=account, display_name="Ada"), balance_cents=990),
-            payments=payments_frame(page.items, account),
+            payments=payments_frame([page.items], account),
             friends=friends_frame([User(id=str(8 + number), username=f"u{number}") for number in range(friends)]),
             fetched_at=at,
             problems=problems_frame(page.problems),

@@ -6,7 +6,6 @@ The peer is requests-cache as it comes, which keeps the same pages and has them 
 from __future__ import annotations
 
 import io
-import itertools
 import json
 import random
 import tempfile
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import requests
+
+    from p2p_analytics.records import Payments
 
     Told = Callable[..., None]
 
@@ -94,10 +95,10 @@ def _varied(number: int, page: bytes) -> bytes:
     return json.dumps({"data": data, "pagination": {"next": None}}).encode()
 
 
-def _cached(cache: Path) -> Iterator[Any]:
+def _cached(cache: Path) -> Iterator[Payments]:
     with requests_cache.CachedSession(str(cache.with_suffix(""))) as session:
         pages = (session.get(f"{ADDRESS}{number}").content for number in range(PAYMENTS // frames.PAGE))
-        yield from itertools.chain.from_iterable(decode_payments(page).items for page in pages)
+        yield from (decode_payments(page).items for page in pages)
 
 
 def _files(archive: p2p.Archive) -> dict[str, int]:

@@ -78,7 +78,7 @@ def pages_of(items: list[dict], viewer: str, number: int) -> Iterator[bytes]:
 
 def laid_out(pages: list[bytes], viewer: str) -> pd.DataFrame:
     """Turn pages of bytes into the PAYMENTS frame, as a load does."""
-    return payments_frame((payment for page in pages for payment in decode_payments(page).items), viewer)
+    return payments_frame((decode_payments(page).items for page in pages), viewer)
 
 
 def normalized(pages: list[bytes], _viewer: str) -> pd.DataFrame:

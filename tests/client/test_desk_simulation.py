@@ -20,7 +20,7 @@ from p2p_analytics.client._transport import Answer
 from p2p_analytics.client.desk import PaymentDesk
 from p2p_analytics.errors import OutcomeUnknownError
 from p2p_analytics.money import to_cents
-from p2p_analytics.records import Me, Page, Payment, Target, User
+from p2p_analytics.records import Me, Payment, PaymentPage, Payments, Target, User
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -89,12 +89,12 @@ class Account:
         """Tell whose account it is."""
         return Me(user=ACTOR)
 
-    def payment_pages(self, *, fresh: bool) -> Iterator[Page[Payment]]:
+    def payment_pages(self, *, fresh: bool) -> Iterator[PaymentPage]:
         """Give the list, fifty a page."""
         assert fresh
         for start in range(0, len(self.newest_first) or 1, 50):
-            items = tuple(self.newest_first[start : start + 50])
-            yield Page(items, "?more" if start + 50 < len(self.newest_first) else None)
+            items = Payments.of(self.newest_first[start : start + 50])
+            yield PaymentPage(items, "?more" if start + 50 < len(self.newest_first) else None)
 
 
 def _body(payment: Payment) -> bytes:

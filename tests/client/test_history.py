@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from p2p_analytics.client._history import history
 from p2p_analytics.client._windows import BEGINNING, END, Window
 from p2p_analytics.errors import PaginationError, TransportError
-from p2p_analytics.records import Page, Payment, User
+from p2p_analytics.records import Payment, PaymentPage, Payments, User
 
 if TYPE_CHECKING:
     from p2p_analytics.client._walk import Query
@@ -37,7 +37,7 @@ class Model:
         self.at_once = self.most_at_once = 0
         self._guard = threading.Lock()
 
-    def fresh(self, query: Query) -> Page[Payment]:
+    def fresh(self, query: Query) -> PaymentPage:
         """Return one page."""
         with self._guard:
             self.asked.append(query)
@@ -48,7 +48,7 @@ class Model:
         rows = [row for row in self.rows[start:] if self._holds(query, row)] if filtered else self.rows[start:][:51]
         with self._guard:
             self.at_once -= 1
-        return Page(tuple(rows[: query.limit]), "?more" if len(rows) > query.limit else None)
+        return PaymentPage(Payments.of(rows[: query.limit]), "?more" if len(rows) > query.limit else None)
 
     def _start(self, query: Query) -> int:
         """Return where the payments before the bound begin."""
@@ -61,7 +61,7 @@ class Model:
             not getattr(query, name) or value in getattr(query, name).split(",") for name, value in filters.items()
         )
 
-    def lasting(self, query: Query) -> Page[Payment]:
+    def lasting(self, query: Query) -> PaymentPage:
         """Return one page, as if nothing were kept."""
         return self.fresh(query)
 
@@ -235,7 +235,7 @@ def test_a_fault_ends_the_load_and_its_threads(concurrency: int) -> None:
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("p2p-load")]
 
 
-def fail(error: Exception) -> Page[Payment]:
+def fail(error: Exception) -> PaymentPage:
     """Raise."""
     raise error
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from p2p_analytics.client._walk import Query, walk
 from p2p_analytics.client._windows import END
 from p2p_analytics.errors import PaginationError
-from p2p_analytics.records import Page, Payment
+from p2p_analytics.records import Payment, PaymentPage, Payments
 
 START = datetime(2024, 5, 1, tzinfo=UTC)
 
@@ -25,11 +25,11 @@ class Model:
         self.rows = sorted(made, key=lambda row: (row.date_created, int(row.id)), reverse=True)
         self.requests = 0
 
-    def fetch(self, query: Query) -> Page[Payment]:
+    def fetch(self, query: Query) -> PaymentPage:
         """Return one page."""
         self.requests += 1
         rows = [row for row in self.rows if query.before is None or row.date_created < query.before]
-        return Page(tuple(rows[: min(query.limit, 50)]), "?more" if len(rows) > query.limit else None)
+        return PaymentPage(Payments.of(rows[: min(query.limit, 50)]), "?more" if len(rows) > query.limit else None)
 
 
 def walked(model: Model, page_size: int, before: datetime = END) -> list[str]:
@@ -73,13 +73,18 @@ def test_more_in_one_second_than_the_largest_page_holds_raises() -> None:
 def test_an_empty_page_that_goes_on_raises() -> None:
     """A next link after nothing leaves no way to ask on, and the end is not guessed."""
     with pytest.raises(PaginationError, match="no readable date"):
-        list(walk(lambda _query: Page((), "?more"), Query()))
+        list(walk(lambda _query: PaymentPage(Payments(), "?more"), Query()))
 
 
 def test_the_last_second_of_all_has_no_next_one() -> None:
     """A payment dated at the end of the year 9999 overflows nothing."""
     last = Payment(id="1", date_created=datetime(9999, 12, 31, 23, 59, 59, 5, tzinfo=UTC))
-    pages = iter([Page((last,), "?more"), Page((last, Payment(id="0", date_created=START)), None)])
+    pages = iter(
+        [
+            PaymentPage(Payments.of([last]), "?more"),
+            PaymentPage(Payments.of([last, Payment(id="0", date_created=START)]), None),
+        ]
+    )
     found = walk(lambda _query: next(pages), Query())
     assert [item.id for page in found for item in page.items] == ["1", "0"]
 
@@ -95,4 +100,4 @@ def test_a_list_in_another_order_raises() -> None:
 def test_a_page_without_dates_but_with_a_next_link_raises() -> None:
     """Without one date the next page cannot be asked for."""
     with pytest.raises(PaginationError, match="no readable date"):
-        list(walk(lambda _query: Page((Payment(id="1"),), "?more"), Query()))
+        list(walk(lambda _query: PaymentPage(Payments.of([Payment(id="1")]), "?more"), Query()))

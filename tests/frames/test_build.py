@@ -10,7 +10,7 @@ import pytest
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.build import friends_frame, payments_frame, problems_frame
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS, require
-from p2p_analytics.records import Payment, Problem, Refund, Target, User
+from p2p_analytics.records import Payment, Payments, Problem, Refund, Target, User
 
 ME = User(id="7", username="me", display_name="Me Myself")
 THEO = User(id="8", username="theo", display_name="Theo", date_joined=datetime(2013, 2, 10, 21, 58, 5, tzinfo=UTC))
@@ -62,7 +62,7 @@ COLUMNS = [
 def test_the_columns_are_those_of_the_design_in_order() -> None:
     """Every column is always there, whatever the data, with one dtype each."""
     for payments in ([], [Payment(id="1")], [Payment(id="1", actor=ME, target=Target(user=THEO), action="pay")]):
-        frame = payments_frame(payments, "7")
+        frame = payments_frame([Payments.of(payments)], "7")
         assert list(frame.columns) == COLUMNS
         assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == dict(PAYMENTS)
 
@@ -74,7 +74,7 @@ def test_a_whole_record_fills_its_row() -> None:
         audience="private", medium="ios", date_created=NOON, date_completed=NOON.replace(microsecond=7),
         actor=ME, target=Target(type="user", user=THEO), fee_cents=25, refund=Refund(id="0012", amount_cents=30),
     )  # fmt: skip
-    row = payments_frame([record], "7").iloc[0].dropna().to_dict()
+    row = payments_frame([Payments.of([record])], "7").iloc[0].dropna().to_dict()
     assert row == {
         "payment_id": "1322585332520059421", "status": "settled", "action": "pay",
         "amount_cents": -9007199254740993, "note": "NA", "audience": "private", "medium": "ios",
@@ -93,13 +93,13 @@ def test_newest_first_then_by_the_number_in_the_id_and_undated_last() -> None:
     """Ids are numbers of any length in text form; a row without a date is kept, at the end."""
     older = NOON.replace(hour=1)
     made = [("9", NOON), ("5", None), ("10", NOON), ("3", older)]
-    frame = payments_frame([Payment(id=name, date_created=date) for name, date in made], "7")
+    frame = payments_frame([Payments.of(Payment(id=name, date_created=date) for name, date in made)], "7")
     assert list(frame["payment_id"]) == ["10", "9", "3", "5"]
 
 
 def test_the_later_of_two_states_of_one_payment_wins() -> None:
     """The same id twice is one payment in its later state."""
-    frame = payments_frame([Payment(id="1", status="pending"), Payment(id="1", status="settled")], "7")
+    frame = payments_frame([Payments.of([Payment(id="1", status=status)]) for status in ("pending", "settled")], "7")
     assert list(frame["status"]) == ["settled"]
 
 

@@ -14,17 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import p2p_analytics as p2p
-from p2p_analytics.frames import build
+from p2p_analytics.frames import columns
 from p2p_analytics.frames.build import payments_frame
 from p2p_analytics.frames.schema import PAYMENTS
-from p2p_analytics.records import decode_payments
+from p2p_analytics.records import Payments, decode_payments
 from p2p_analytics.records._decode import careful_page
-from p2p_analytics.records._plain import plain_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from p2p_analytics.records import Payment
+    from p2p_analytics.records import Problem
 
 VIEWER = "7"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -103,27 +102,47 @@ def test_a_page_is_the_same_at_once_and_record_by_record(items: list[tuple[dict,
     except UnicodeEncodeError:  # half a pair can only be written as an escape
         body = json.dumps(page).encode()
     assert decode_payments(body) == careful_page(body)
+    assert decode_payments(body).problems == careful_page(body).problems
 
 
 @SOON
-@given(items=st.lists(PLAIN, max_size=4))
+@given(items=st.lists(PLAIN.map(lambda item: item | {"fee": None, "refund": None}), max_size=4))
 def test_what_is_not_strange_is_decoded_at_once(items: list[dict]) -> None:
-    """The quick way takes every page of documented records, and nothing is told of them."""
-    page = plain_page(json.dumps({"data": items}, ensure_ascii=False).encode())
-    assert page is not None
+    """The quick way takes every page of documented records, as lists show them, and nothing is told of them."""
+    page = decode_payments(json.dumps({"data": items}, ensure_ascii=False).encode())
+    assert page.items.answer is not None
     assert [json.loads(payment.raw) for payment in page.items] == items
     assert page.problems == ()
+
+
+@SOON
+@given(
+    pages=st.lists(st.lists(st.tuples(PLAIN, st.just({}) | STRANGE), max_size=3), max_size=4), first=st.integers(0, 1)
+)
+def test_rows_and_findings_are_those_of_the_records(pages: list[list[tuple[dict, dict]]], first: int) -> None:
+    """Whether many pages are read together or each record alone: the same frame, and the same is told of them."""
+    bodies = [json.dumps({"data": [item | odd for item, odd in page]}).encode() for page in pages]
+    told: tuple[list[Problem], list[Problem]] = [], []
+
+    def unread() -> Iterator[Payments]:
+        for body in bodies:
+            items = decode_payments(body).items
+            yield items.only(place >= first for place in range(len(items)))
+
+    records = [Payments.of(items, items.problems) for items in unread()]
+    frame = payments_frame(unread(), VIEWER, told[0].extend)
+    pd.testing.assert_frame_equal(frame, payments_frame(records, VIEWER, told[1].extend))
+    assert told[0] == told[1]
 
 
 @settings(SOON, max_examples=30)
 @given(items=st.lists(PLAIN, max_size=6, unique_by=lambda item: item["id"]))
 def test_each_row_is_what_was_sent(items: list[dict]) -> None:
     """Every cell, worked out here from the JSON alone, with the records laid out a few at a time."""
-    body = json.dumps({"data": items}).encode()
+    bodies = [json.dumps({"data": items[start : start + 2]}).encode() for start in range(0, len(items) or 1, 2)]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(build, "_ROWS_AT_ONCE", 3)
-        patched.setattr(build, "_ROWS_OF_A_PAGE", 2)
-        frame = payments_frame(decode_payments(body).items, VIEWER)
+        patched.setattr(columns, "ROWS_AT_ONCE", 3)
+        frame = payments_frame([decode_payments(body).items for body in bodies], VIEWER)
     rows = sorted(map(row_of, items), key=lambda row: (row["created_us"], int(row["payment_id"])), reverse=True)
     assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == dict(PAYMENTS)
     assert frame.astype(object).where(frame.notna(), None).to_dict("records") == rows
@@ -137,26 +156,29 @@ def test_a_town_is_decoded_at_once_in_either_dialect(dialect: str) -> None:
         raw = [payment.raw for payment in next(client.payment_pages()).items]
         client.close()
     body = b'{"data": [%b]}' % b",".join(raw)
-    assert plain_page(body) == careful_page(body)
+    page = decode_payments(body)
+    assert page.items.answer is not None
+    assert page == careful_page(body)
 
 
-def test_pages_are_let_go_while_they_are_laid_out() -> None:
+def test_pages_are_let_go_while_they_are_laid_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of five hundred answers only the latest are in memory at a time, though all show the same two people."""
     user = {"id": "8", "username": "theo"}
     item = {"status": "settled", "action": "pay", "amount": 5, "date_created": "2014-08-18T17:15:15", "actor": user,
             "target": {"type": "user", "user": user}}  # fmt: skip
     answers: list[weakref.ref[object]] = []
 
-    def rows() -> Iterator[Payment]:
+    def pages() -> Iterator[Payments]:
         for number in range(1, 501):
             page = decode_payments(json.dumps({"data": [item | {"id": str(number)}]}).encode())
-            answers.append(weakref.ref(page.items[0].answer))
-            yield page.items[0]
+            answers.append(weakref.ref(page.items.answer))
+            yield page.items
             most.append(sum(answer() is not None for answer in answers))
 
+    monkeypatch.setattr(columns, "ROWS_AT_ONCE", 20)
     most: list[int] = []
-    assert len(payments_frame(rows(), VIEWER)) == 500
-    assert max(most) <= 2 * build._ROWS_OF_A_PAGE
+    assert len(payments_frame(pages(), VIEWER)) == 500
+    assert max(most) <= 2 * 20
 
 
 def row_of(item: dict) -> dict[str, object]:

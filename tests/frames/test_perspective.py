@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from p2p_analytics.frames.build import payments_frame
-from p2p_analytics.records import Payment, Target, User
+from p2p_analytics.records import Payment, Payments, Target, User
 
 ME, THEO = User(id="7", display_name="Me"), User(id="8", display_name="Theo")
 SEEN = ["direction", "counterparty_id", "counterparty_name", "flow_cents"]
@@ -13,7 +13,7 @@ SEEN = ["direction", "counterparty_id", "counterparty_name", "flow_cents"]
 
 def seen(**fields: object) -> list[object]:
     """Return the four columns of one payment as user 7 sees it."""
-    frame = payments_frame([Payment(id="1", **fields)], "7")[SEEN]
+    frame = payments_frame([Payments.of([Payment(id="1", **fields)])], "7")[SEEN]
     return frame.astype(object).where(frame.notna(), None).iloc[0].tolist()
 
 

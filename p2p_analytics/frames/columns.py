@@ -1,0 +1,180 @@
+"""Pages of payments to Arrow columns, many rows at a time.
+
+What nobody has read yet, amounts and people as they were sent, is read here once for each distinct
+spelling. Where anything among the rows is strange, they are read as records instead, which tell it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import UTC, datetime
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+
+from p2p_analytics.records import STRANGE, Payments, read_actor, read_target
+from p2p_analytics.times import EPOCH, NAIVE_EPOCH, to_microseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+
+    from p2p_analytics.records import Payment, Problem, Row, Target, User
+
+ROWS_AT_ONCE: Final = 8192  # pages are let go, and their values become columns, after about so many
+
+
+class People:
+    """The actors and targets that came, each with a number. Pages share them, so they are told apart by identity."""
+
+    def __init__(self) -> None:
+        self.known: list[User | Target | None] = []
+        self._numbers: dict[int, int] = {}
+
+    def numbers(self, people: Iterable[User | Target | None]) -> list[int]:
+        """Return the number of each; they stay alive here, so that no identity is given twice."""
+        return [self._number(each) for each in people]
+
+    def _number(self, person: User | Target | None) -> int:
+        number = self._numbers.setdefault(id(person), len(self.known))
+        if number == len(self.known):
+            self.known.append(person)
+        return number
+
+
+def gathered(pages: Iterable[Payments], people: People, told: Callable[[Sequence[Problem]], object]) -> pa.Table:
+    """Return what is each payment's own as columns, with instants in microseconds, and its people's numbers.
+
+    ``told`` is told what was strange.
+    """
+    import pyarrow as pa
+
+    chunks = [_read(batch, people, told) for batch in _batches(pages)]
+    return pa.concat_tables(chunks or [_as_records([], people)]).unify_dictionaries()
+
+
+def _batches(pages: Iterable[Payments]) -> Iterator[list[Payments]]:
+    batch: list[Payments] = []
+    rows = 0
+    for page in pages:
+        batch.append(page)
+        rows += len(page)
+        if rows >= ROWS_AT_ONCE:
+            yield batch
+            batch, rows = [], 0
+    if batch:
+        yield batch
+
+
+def _read(batch: Sequence[Payments], people: People, told: Callable[[Sequence[Problem]], object]) -> pa.Table:
+    if all(page.answer is not None for page in batch):
+        with contextlib.suppress(*STRANGE):
+            return _as_sent(batch, people)
+    for page in batch:
+        told(page.problems)
+    return _as_records(list(chain.from_iterable(batch)), people)
+
+
+def _as_sent(pages: Sequence[Payments], people: People) -> pa.Table:
+    """Return the columns of pages nobody has read, or raise one of ``STRANGE``."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rows: list[Any] = list(chain.from_iterable(page.rows for page in pages))
+    sent = rows + list(chain.from_iterable(page.left_out for page in pages))  # to be looked at, no more
+    table = _same(rows, list(chain.from_iterable(page.ids for page in pages)))
+    for name in ("created_us", "completed_us"):
+        ends = pc.min_max(table[name])
+        if ends["min"].is_valid and not _FIRST <= ends["min"].as_py() <= ends["max"].as_py() <= _LAST:
+            raise ValueError
+    if pc.any(pc.match_substring(table["note"], "\ufffd")).as_py():
+        raise ValueError
+    nothing = pa.nulls(len(rows))
+    columns = {
+        "amount_cents": _cents(_joined([row.amount for row in sent]))[: len(rows)],
+        "actor": _numbers(_joined([row.actor for row in sent]), read_actor, people)[: len(rows)],
+        "target": _numbers(_joined([row.target for row in sent]), read_target, people)[: len(rows)],
+        "fee_cents": nothing.cast(pa.int64()),
+        "refund_payment_id": nothing.cast(pa.large_string()),
+        "refund_amount_cents": nothing.cast(pa.int64()),
+    }
+    return pa.table({**table, **columns})
+
+
+def _as_records(rows: Sequence[Payment], people: People) -> pa.Table:
+    import pyarrow as pa
+
+    table = _same(rows, [row.id for row in rows])
+    refunds = [row.refund for row in rows]
+    columns = {
+        "amount_cents": pa.array([row.amount_cents for row in rows], pa.int64()),
+        "actor": pa.array(people.numbers(row.actor for row in rows), pa.int64()),
+        "target": pa.array(people.numbers(row.target for row in rows), pa.int64()),
+        "fee_cents": pa.array([row.fee_cents for row in rows], pa.int64()),
+        "refund_payment_id": _text([refund.id if refund else None for refund in refunds]),
+        "refund_amount_cents": pa.array([refund and refund.amount_cents for refund in refunds], pa.int64()),
+    }
+    return pa.table({**table, **columns})
+
+
+def _same(rows: Sequence[Row], ids: list[str]) -> dict[str, pa.Array]:
+    """Return the columns of what is the same as sent and in a record."""
+    return {
+        "payment_id": _text(ids),
+        "status": _text([row.status for row in rows]).dictionary_encode(),
+        "action": _text([row.action for row in rows]).dictionary_encode(),
+        "note": _text([row.note for row in rows]),
+        "audience": _text([row.audience for row in rows]).dictionary_encode(),
+        "medium": _text([row.medium for row in rows]).dictionary_encode(),
+        "created_us": _microseconds([row.date_created for row in rows]),
+        "completed_us": _microseconds([row.date_completed for row in rows]),
+    }
+
+
+def _joined(raws: list[bytes]) -> pa.Array:
+    """Return what was sent as an array; byte by byte it is nobody's copy but this one."""
+    import numpy as np
+    import pyarrow as pa
+
+    ends = np.zeros(len(raws) + 1, np.int32)
+    np.cumsum(np.fromiter(map(len, raws), np.int32, len(raws)), out=ends[1:])
+    return pa.Array.from_buffers(pa.binary(), len(raws), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(raws))])
+
+
+def _cents(amounts: pa.Array) -> pa.Array:
+    """Return amounts as cents: a decimal of two places is kept as the whole number of them, in the lower of two words.
+
+    A fraction of a cent, and whatever is no plain number, is a ValueError.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    decimals = amounts.cast(pa.string()).cast(pa.decimal128(18, 2))
+    return pa.array(np.frombuffer(decimals.buffers()[1], "<i8")[::2])
+
+
+def _numbers(sent: pa.Array, read: Mapping[bytes, User | Target], people: People) -> pa.Array:
+    """Return people's numbers, each distinct spelling read once."""
+    import pyarrow as pa
+
+    spellings = sent.dictionary_encode()
+    numbers = people.numbers(read[raw] for raw in spellings.dictionary.to_pylist())
+    return pa.array(numbers, pa.int64()).take(spellings.indices)
+
+
+def _text(values: Sequence[str | None]) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array(values, pa.large_string())
+
+
+def _microseconds(instants: list[datetime | None]) -> pa.Array:
+    """Return instants as microseconds since 1970; a difference is turned into a number in a third of the time."""
+    import pyarrow as pa
+
+    since = [instant and instant - (EPOCH if instant.tzinfo else NAIVE_EPOCH) for instant in instants]
+    return pa.array(since, pa.duration("us")).cast(pa.int64())
+
+
+_FIRST: Final = to_microseconds(datetime.min.replace(tzinfo=UTC))
+_LAST: Final = to_microseconds(datetime.max.replace(tzinfo=UTC))

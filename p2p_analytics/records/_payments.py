@@ -1,0 +1,155 @@
+"""The payments of a page: enough to go through the list is read at once, the rest when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from itertools import compress
+from operator import not_
+from typing import TYPE_CHECKING, Protocol, overload
+
+import msgspec
+
+from p2p_analytics.records._types import Payment
+from p2p_analytics.times import in_utc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from p2p_analytics.records._types import Problem
+
+
+class Row(Protocol):
+    """What of a payment is the same as sent and in a record, but that a datetime as sent may lack a zone: it is UTC."""
+
+    @property
+    def status(self) -> str | None: ...
+    @property
+    def action(self) -> str | None: ...
+    @property
+    def note(self) -> str | None: ...
+    @property
+    def audience(self) -> str | None: ...
+    @property
+    def medium(self) -> str | None: ...
+    @property
+    def date_created(self) -> datetime | None: ...
+    @property
+    def date_completed(self) -> datetime | None: ...
+
+
+class Unread(Protocol):
+    """An answer whose records nobody has read yet."""
+
+    @property
+    def payments(self) -> Sequence[Payment]: ...
+    @property
+    def problems(self) -> tuple[Problem, ...]: ...
+
+
+class Payments(Sequence[Payment]):
+    """The payments of a page, in its order: a sequence of `Payment`.
+
+    Attributes
+    ----------
+    rows : sequence of Row
+        Records, or what was sent where there is an ``answer``.
+    ids : sequence of str
+        Their ids.
+    left_out : sequence of Row
+        What else the page held.
+    """
+
+    __slots__ = ("_places", "_problems", "answer", "ids", "left_out", "rows")
+
+    def __init__(  # noqa: PLR0913 - its columns
+        self,
+        rows: Sequence[Row] = (),
+        ids: Sequence[str] = (),
+        places: Sequence[int] = (),
+        *,
+        answer: Unread | None = None,
+        left_out: Sequence[Row] = (),
+        problems: tuple[Problem, ...] = (),
+    ) -> None:
+        self.rows, self.ids, self.left_out, self.answer = rows, ids, left_out, answer
+        self._places, self._problems = places, problems
+
+    @classmethod
+    def of(cls, records: Iterable[Payment], problems: Iterable[Problem] = ()) -> Payments:
+        """Return records as such a sequence, with what was strange in them."""
+        rows = tuple(records)
+        return cls(rows, [row.id for row in rows], range(len(rows)), problems=tuple(problems))
+
+    @property
+    def created(self) -> list[datetime | None]:
+        """When each was made, aware UTC."""
+        dates = [row.date_created for row in self.rows]
+        return [date if date is None or date.tzinfo is UTC else _in_utc(date) for date in dates]
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is strange in the records of the page."""
+        return self._problems if self.answer is None else self.answer.problems
+
+    def only(self, keep: Iterable[bool]) -> Payments:
+        """Return those whose entry is true; ``problems`` stay those of the page."""
+        kept = list(keep)
+        if all(kept):
+            return self
+        return Payments(
+            list(compress(self.rows, kept)),
+            list(compress(self.ids, kept)),
+            list(compress(self._places, kept)),
+            answer=self.answer,
+            left_out=[*self.left_out, *compress(self.rows, map(not_, kept))],
+            problems=self._problems,
+        )
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, place: int) -> Payment: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Payment, ...]: ...
+    def __getitem__(self, place: int | slice) -> Payment | tuple[Payment, ...]:
+        return self._records()[place]
+
+    def __iter__(self) -> Iterator[Payment]:
+        return iter(self._records())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Payments) and self._records() == other._records()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.ids))
+
+    def __repr__(self) -> str:
+        return f"Payments.of({list(self)!r})"
+
+    def _records(self) -> tuple[Payment, ...]:
+        if self.answer is None:
+            return tuple(row for row in self.rows if isinstance(row, Payment))
+        payments = self.answer.payments
+        return tuple(payments[place] for place in self._places)
+
+
+def _in_utc(date: datetime) -> datetime | None:
+    try:
+        return in_utc(date)
+    except OverflowError:  # beyond the calendar, as ``problems`` tell
+        return None
+
+
+class PaymentPage(msgspec.Struct, frozen=True):
+    """One page of payments: in order, the next link, and when it was given."""
+
+    items: Payments
+    next: str | None = None
+    fetched_at: datetime | None = None
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is strange in its records."""
+        return self.items.problems
