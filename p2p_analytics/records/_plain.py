@@ -38,20 +38,23 @@ T = TypeVar("T")
 STRANGE: Final = (*UNDECODABLE, MoneyError, ValueError, OverflowError)
 
 
-class WirePlain(msgspec.Struct, gc=False):
-    """A payment as sent, with what the document says is always set, and its words."""
+class WirePlain(msgspec.Struct, gc=False, kw_only=True):
+    """A payment as sent, with what the document says is always set, and its words.
 
-    id: Annotated[str, msgspec.Meta(min_length=1)]
+    In the order of the list samples (document: "Payment"), so that each key is found where it is looked for first.
+    """
+
     status: Literal["settled", "pending", "failed", "expired", "cancelled"]
+    date_completed: datetime | None = None
+    target: msgspec.Raw = NULL
+    audience: str | None = None
+    actor: msgspec.Raw = NULL
+    note: str | None = None
+    amount: msgspec.Raw = NULL
     action: Literal["pay", "charge"]
     date_created: datetime
-    amount: msgspec.Raw = NULL
-    note: str | None = None
-    audience: str | None = None
+    id: Annotated[str, msgspec.Meta(min_length=1)]
     medium: str | None = None
-    date_completed: datetime | None = None
-    actor: msgspec.Raw = NULL
-    target: msgspec.Raw = NULL
     fee: None = None  # lists show neither (document: "Payment")
     refund: None = None
 
