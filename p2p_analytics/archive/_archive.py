@@ -14,7 +14,7 @@ from p2p_analytics.changes import Known, load_changes
 from p2p_analytics.errors import ArchiveError, ConfigurationError
 from p2p_analytics.files import checked
 from p2p_analytics.frames import schema
-from p2p_analytics.frames.arrow import frame_of
+from p2p_analytics.frames.arrow import frame_of, with_microseconds
 from p2p_analytics.load import History
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ class Archive:
         private = settings.privacy(privacy)
         manifest = self._needed()
         try:
-            tables = [self._store.read(entry, columns=list(schema.PAYMENTS), compact=True)
-                      for entry in reversed(manifest.payments)]  # fmt: skip
+            columns = [name for name in schema.PAYMENTS if not name.endswith("_us")]  # the dates tell them
+            tables = [self._store.read(entry, columns=columns, compact=True) for entry in reversed(manifest.payments)]
             friends, problems = (self._store.frame(entry) for entry in (manifest.friends, manifest.problems))
         except BrokenFileError:
             if self._store.manifest() != manifest:  # somebody wrote meanwhile, twice
@@ -92,7 +92,7 @@ class Archive:
             raise
         history = History(
             me=manifest.me,
-            payments=frame_of(pa.concat_tables(tables).unify_dictionaries()),
+            payments=frame_of(with_microseconds(pa.concat_tables(tables).unify_dictionaries())),
             friends=friends,
             fetched_at=manifest.fetched_at,
             problems=problems,

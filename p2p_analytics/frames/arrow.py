@@ -94,7 +94,8 @@ def pandas_array(column: pa.Array | pa.ChunkedArray, dtype: str) -> Any:  # noqa
     words = column.combine_chunks()
     if not pa.types.is_dictionary(words.type):
         words = words.dictionary_encode()
-    return categorical(words.indices.fill_null(-1).to_numpy(), words.dictionary.to_pylist())
+    codes = words.indices.fill_null(-1) if words.null_count else words.indices
+    return categorical(codes.to_numpy(), words.dictionary.to_pylist())
 
 
 def categorical(codes: np.ndarray[Any, Any], words: Sequence[str]) -> pd.Categorical:
@@ -107,7 +108,22 @@ def categorical(codes: np.ndarray[Any, Any], words: Sequence[str]) -> pd.Categor
     places[order] = range(len(words))
     places[-1] = -1
     categories = pd.Index([words[place] for place in order], dtype=schema.TEXT)
-    return pd.Categorical.from_codes(places[codes], categories, validate=False)
+    return pd.Categorical.from_codes(np.take(places, codes), categories, validate=False)
+
+
+def with_microseconds(table: pa.Table) -> pa.Table:
+    """Return payments with their two dates as whole microseconds since 1970 too, and the time between them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    created, completed = (table[name].cast(pa.int64()) for name in ("date_created", "date_completed"))
+    for name, column in (
+        ("created_us", created),
+        ("completed_us", completed),
+        ("settle_us", pc.subtract(completed, created)),
+    ):
+        table = table.append_column(name, column)
+    return table
 
 
 def frame_of(table: pa.Table) -> pd.DataFrame:

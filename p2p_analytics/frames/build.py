@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.frames.arrow import categorical, pandas_array
+from p2p_analytics.frames.arrow import categorical, pandas_array, with_microseconds
 from p2p_analytics.frames.columns import People, gathered
 from p2p_analytics.frames.perspective import add_perspective
 from p2p_analytics.frames.schema import FRIENDS, INSTANT, PAYMENTS, PROBLEMS, TEXT, WORD
@@ -92,7 +92,7 @@ def _newest_first(own: pa.Table) -> pa.Table:
         last = np.empty(len(ids.dictionary), np.int64)
         last[ids.indices.to_numpy()] = np.arange(len(ids))
         own = own.take(np.sort(last))
-    keys = ("created_us", "length", "payment_id")
+    keys = ("date_created", "length", "payment_id")
     keyed = own.append_column("length", pc.binary_length(own["payment_id"])).select(keys)
     if _descend(keyed):
         return own
@@ -151,14 +151,12 @@ def _together(own: pa.Table, kinds: pd.DataFrame, kind: Numbers) -> pd.DataFrame
     size = pc.abs(own["amount_cents"])
     charge = pa.array((kinds["action"] == Action.CHARGE).to_numpy(bool)).take(pa.array(kind))
     flow = pa.array(kinds["flow_cents"]).take(pa.array(kind))
+    own = with_microseconds(own)
     columns = {
         **{name: own[name] for name in own.column_names},
         # The document writes a charge's amount with a minus; real answers lack it. A column holds one form.
         "amount_cents": pc.if_else(charge, pc.negate(size), own["amount_cents"]),
         "flow_cents": pc.multiply(size, flow),
-        "date_created": own["created_us"].cast(pa.timestamp("us", "UTC")),
-        "date_completed": own["completed_us"].cast(pa.timestamp("us", "UTC")),
-        "settle_us": pc.subtract(own["completed_us"], own["created_us"]),
     }
     return pd.DataFrame(
         {

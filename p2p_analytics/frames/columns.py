@@ -53,7 +53,7 @@ class _Sent(dict[bytes, int]):
 
 
 def gathered(pages: Iterable[Payments], people: People, told: Callable[[Sequence[Problem]], object]) -> pa.Table:
-    """Return what is each payment's own as columns, with instants in microseconds, and its people's numbers.
+    """Return what is each payment's own as columns, and its people's numbers.
 
     ``told`` is told what was strange.
     """
@@ -93,8 +93,8 @@ def _as_sent(pages: Sequence[Payments], people: People) -> pa.Table:
     rows: list[Any] = list(chain.from_iterable(page.rows for page in pages))
     sent = rows + list(chain.from_iterable(page.left_out for page in pages))  # to be looked at, no more
     table = _same(rows, list(chain.from_iterable(page.ids for page in pages)))
-    for name in ("created_us", "completed_us"):
-        ends = pc.min_max(table[name])
+    for name in ("date_created", "date_completed"):
+        ends = pc.min_max(table[name].cast(pa.int64()))
         if ends["min"].is_valid and not _FIRST <= ends["min"].as_py() <= ends["max"].as_py() <= _LAST:
             raise ValueError
     if REPLACED in bytes(table["note"].buffers()[2] or b""):
@@ -136,8 +136,8 @@ def _same(rows: Sequence[Row], ids: list[str]) -> dict[str, pa.Array]:
         "note": _text([row.note for row in rows]),
         "audience": _text([row.audience for row in rows]).dictionary_encode(),
         "medium": _text([row.medium for row in rows]).dictionary_encode(),
-        "created_us": _microseconds([row.date_created for row in rows]),
-        "completed_us": _microseconds([row.date_completed for row in rows]),
+        "date_created": _instants([row.date_created for row in rows]),
+        "date_completed": _instants([row.date_completed for row in rows]),
     }
 
 
@@ -179,12 +179,12 @@ def _text(values: Sequence[str | None]) -> pa.Array:
     return pa.array(values, pa.large_string())
 
 
-def _microseconds(instants: list[datetime | None]) -> pa.Array:
-    """Return instants as microseconds since 1970; a difference is turned into a number in a third of the time."""
+def _instants(instants: list[datetime | None]) -> pa.Array:
+    """Return instants in UTC; by their distance from 1970, which takes a third of the time."""
     import pyarrow as pa
 
     since = [instant and instant - (EPOCH if instant.tzinfo else NAIVE_EPOCH) for instant in instants]
-    return pa.array(since, pa.duration("us")).cast(pa.int64())
+    return pa.array(since, pa.duration("us")).cast(pa.int64()).cast(pa.timestamp("us", "UTC"))
 
 
 REPLACED: Final = "\ufffd".encode()  # may stand for half of a character pair
