@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import logging
+import os
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
@@ -18,7 +21,6 @@ from p2p_analytics.frames.arrow import frame_of, with_microseconds
 from p2p_analytics.load import History
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Sequence
     from datetime import date
     from pathlib import Path
@@ -84,7 +86,9 @@ class Archive:
         manifest = self._needed()
         try:
             columns = [name for name in schema.PAYMENTS if not name.endswith("_us")]  # the dates tell them
-            tables = [self._store.read(entry, columns=columns, compact=True) for entry in reversed(manifest.payments)]
+            read = functools.partial(self._store.read, columns=columns, compact=True)
+            with ThreadPoolExecutor(os.cpu_count()) as pool:  # file by file, which takes less than column by column
+                tables = list(pool.map(read, reversed(manifest.payments)))
             friends, problems = (self._store.frame(entry) for entry in (manifest.friends, manifest.problems))
         except BrokenFileError:
             if self._store.manifest() != manifest:  # somebody wrote meanwhile, twice

@@ -123,7 +123,9 @@ class Store:
         """Return a file's rows, after a look at each byte; compact gives words as dictionaries."""
         kind = _kind(entry)
         repeated = [name for name, dtype in SCHEMAS[kind].items() if dtype == schema.WORD]
-        return self._opened(entry, repeated if compact else None).read(columns=columns or list(SCHEMAS[kind]))
+        return self._opened(entry, repeated if compact else None).read(
+            columns=columns or list(SCHEMAS[kind]), use_threads=False
+        )
 
     def frame(self, entry: Entry) -> pd.DataFrame:
         """Return a file's rows as a frame."""
