@@ -1,7 +1,8 @@
 """Pages of payments to Arrow columns, many rows at a time.
 
-What nobody has read yet, amounts and people as they were sent, is read here once for each distinct
-spelling. Where anything among the rows is strange, they are read as records instead, which tell it.
+What nobody has read yet, amounts and people as they were sent, is read here for all rows at once, and each
+distinct spelling of a person once. Where anything among the rows is strange, they are read as records
+instead, which tell it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from p2p_analytics.records import Payment, Problem, Row, Target, User
 
-ROWS_AT_ONCE: Final = 8192  # pages are let go, and their values become columns, after about so many
+ROWS_AT_ONCE: Final = 8_192  # pages are let go, and their values become columns, after about so many
 
 
 class People:
@@ -92,12 +93,12 @@ def _as_sent(pages: Sequence[Payments], people: People) -> pa.Table:
 
     rows: list[Any] = list(chain.from_iterable(page.rows for page in pages))
     sent = rows + list(chain.from_iterable(page.left_out for page in pages))  # to be looked at, no more
-    table = _same(rows, list(chain.from_iterable(page.ids for page in pages)))
+    table = _same(rows)
     for name in ("date_created", "date_completed"):
         ends = pc.min_max(table[name].cast(pa.int64()))
         if ends["min"].is_valid and not _FIRST <= ends["min"].as_py() <= ends["max"].as_py() <= _LAST:
             raise ValueError
-    if REPLACED in bytes(table["note"].buffers()[2] or b""):
+    if _REPLACED in bytes(table["note"].buffers()[2] or b""):
         raise ValueError
     nothing = pa.nulls(len(rows))
     columns = {
@@ -114,7 +115,7 @@ def _as_sent(pages: Sequence[Payments], people: People) -> pa.Table:
 def _as_records(rows: Sequence[Payment], people: People) -> pa.Table:
     import pyarrow as pa
 
-    table = _same(rows, [row.id for row in rows])
+    table = _same(rows)
     refunds = [row.refund for row in rows]
     columns = {
         "amount_cents": pa.array([row.amount_cents for row in rows], pa.int64()),
@@ -127,10 +128,10 @@ def _as_records(rows: Sequence[Payment], people: People) -> pa.Table:
     return pa.table({**table, **columns})
 
 
-def _same(rows: Sequence[Row], ids: list[str]) -> dict[str, pa.Array]:
+def _same(rows: Sequence[Row]) -> dict[str, pa.Array]:
     """Return the columns of what is the same as sent and in a record."""
     return {
-        "payment_id": _text(ids),
+        "payment_id": _text([row.id for row in rows]),
         "status": _text([row.status for row in rows]).dictionary_encode(),
         "action": _text([row.action for row in rows]).dictionary_encode(),
         "note": _text([row.note for row in rows]),
@@ -142,7 +143,7 @@ def _same(rows: Sequence[Row], ids: list[str]) -> dict[str, pa.Array]:
 
 
 def _joined(raws: list[bytes]) -> pa.Array:
-    """Return what was sent as an array; byte by byte it is nobody's copy but this one."""
+    """Return what was sent as an array: joined first, for Arrow would ask each for its bytes in Python."""
     import numpy as np
     import pyarrow as pa
 
@@ -180,13 +181,14 @@ def _text(values: Sequence[str | None]) -> pa.Array:
 
 
 def _instants(instants: list[datetime | None]) -> pa.Array:
-    """Return instants in UTC; by their distance from 1970, which takes a third of the time."""
+    """Return instants in UTC, by way of their distance from 1970: Arrow reads that in a third of the time."""
     import pyarrow as pa
 
-    since = [instant and instant - (EPOCH if instant.tzinfo else NAIVE_EPOCH) for instant in instants]
+    aware, naive = EPOCH, NAIVE_EPOCH
+    since = [instant and instant - (aware if instant.tzinfo else naive) for instant in instants]
     return pa.array(since, pa.duration("us")).cast(pa.int64()).cast(pa.timestamp("us", "UTC"))
 
 
-REPLACED: Final = "\ufffd".encode()  # may stand for half of a character pair
+_REPLACED: Final = "\ufffd".encode()  # may stand for half of a character pair
 _FIRST: Final = to_microseconds(datetime.min.replace(tzinfo=UTC))
 _LAST: Final = to_microseconds(datetime.max.replace(tzinfo=UTC))

@@ -92,9 +92,7 @@ def decode_payments(body: bytes) -> PaymentPage:
         page = _PLAIN_PAGE.decode(body)
     except UNDECODABLE:
         return careful_page(body)
-    sent = page.data
-    items = Payments(sent, [wire.id for wire in sent], range(len(sent)), answer=_Unread(body, sent))
-    return PaymentPage(items, link_of(page))
+    return PaymentPage(Payments(page.data, _Unread(body, page.data)), link_of(page))
 
 
 def careful_page(body: bytes) -> PaymentPage:

@@ -23,6 +23,8 @@ class Row(Protocol):
     """What of a payment is the same as sent and in a record, but that a datetime as sent may lack a zone: it is UTC."""
 
     @property
+    def id(self) -> str: ...
+    @property
     def status(self) -> str | None: ...
     @property
     def action(self) -> str | None: ...
@@ -54,32 +56,32 @@ class Payments(Sequence[Payment]):
     ----------
     rows : sequence of Row
         Records, or what was sent where there is an ``answer``.
-    ids : sequence of str
-        Their ids.
     left_out : sequence of Row
         What else the page held.
     """
 
-    __slots__ = ("_places", "_problems", "answer", "ids", "left_out", "rows")
+    __slots__ = ("_places", "_problems", "answer", "left_out", "rows")
 
-    def __init__(  # noqa: PLR0913 - its columns
+    def __init__(
         self,
         rows: Sequence[Row] = (),
-        ids: Sequence[str] = (),
-        places: Sequence[int] = (),
-        *,
         answer: Unread | None = None,
+        places: Sequence[int] | None = None,
         left_out: Sequence[Row] = (),
         problems: tuple[Problem, ...] = (),
     ) -> None:
-        self.rows, self.ids, self.left_out, self.answer = rows, ids, left_out, answer
+        self.rows, self.answer, self.left_out = rows, answer, left_out
         self._places, self._problems = places, problems
 
     @classmethod
     def of(cls, records: Iterable[Payment], problems: Iterable[Problem] = ()) -> Payments:
         """Return records as such a sequence, with what was strange in them."""
-        rows = tuple(records)
-        return cls(rows, [row.id for row in rows], range(len(rows)), problems=tuple(problems))
+        return cls(tuple(records), problems=tuple(problems))
+
+    @property
+    def ids(self) -> list[str]:
+        """Their ids."""
+        return [row.id for row in self.rows]
 
     @property
     def created(self) -> list[datetime | None]:
@@ -98,12 +100,11 @@ class Payments(Sequence[Payment]):
         if all(kept):
             return self
         return Payments(
-            list(compress(self.rows, kept)),
-            list(compress(self.ids, kept)),
-            list(compress(self._places, kept)),
-            answer=self.answer,
-            left_out=[*self.left_out, *compress(self.rows, map(not_, kept))],
-            problems=self._problems,
+            tuple(compress(self.rows, kept)),
+            self.answer,
+            tuple(compress(range(len(self.rows)) if self._places is None else self._places, kept)),
+            (*self.left_out, *compress(self.rows, map(not_, kept))),
+            self._problems,
         )
 
     def __len__(self) -> int:
@@ -123,7 +124,7 @@ class Payments(Sequence[Payment]):
         return isinstance(other, Payments) and self._records() == other._records()
 
     def __hash__(self) -> int:
-        return hash(tuple(self.ids))
+        return hash(self._records())
 
     def __repr__(self) -> str:
         return f"Payments.of({list(self)!r})"
@@ -132,7 +133,7 @@ class Payments(Sequence[Payment]):
         if self.answer is None:
             return tuple(row for row in self.rows if isinstance(row, Payment))
         payments = self.answer.payments
-        return tuple(payments[place] for place in self._places)
+        return tuple(payments if self._places is None else (payments[place] for place in self._places))
 
 
 def _in_utc(date: datetime) -> datetime | None:
