@@ -26,13 +26,19 @@ if TYPE_CHECKING:
 LARGEST_BODY: Final = 8 * 2**20
 _CHUNK: Final = 2**16
 _TOKEN_IN_TEXT: Final = re.compile(rf"({TOKEN_PARAMETER}=)[^&\s\"']+", re.IGNORECASE)
-_TOKEN_IN_BODY: Final = re.compile(rf"({TOKEN_PARAMETER}=)[^&\s\"'\\]+".encode(), re.IGNORECASE)
+_TOKEN_PARAMETER: Final = f"{TOKEN_PARAMETER}=".encode()
+_TOKEN_IN_BODY: Final = re.compile(rb"(%b)[^&\s\"'\\]+" % _TOKEN_PARAMETER, re.IGNORECASE)
 _KEPT_HEADERS: Final = ("Content-Type", "Date", "Retry-After")  # others may hold a cookie, an address, a token
 
 
 def redacted(text: str) -> str:
     """Return a text with the value of every token parameter replaced by asterisks."""
     return _TOKEN_IN_TEXT.sub(r"\1***", text)
+
+
+def _without_token(body: bytes) -> bytes:
+    """Return a body with the value of every token parameter replaced by asterisks; most hold none."""
+    return _TOKEN_IN_BODY.sub(rb"\1***", body) if _TOKEN_PARAMETER in body.lower() else body
 
 
 def prepared(session: requests.Session, base_url: str, secrets: Callable[[], Mapping[str, Secret]]) -> requests.Session:
@@ -69,7 +75,7 @@ class SecretAdapter(HTTPAdapter):
             if form is None or form.begun:
                 raise
             raise NotSent(error) from None
-        body = _TOKEN_IN_BODY.sub(rb"\1***", mended(body))
+        body = _without_token(mended(body))
         headers = urllib3.HTTPHeaderDict(
             (name, response.headers[name]) for name in _KEPT_HEADERS if name in response.headers
         )
