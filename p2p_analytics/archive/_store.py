@@ -120,11 +120,11 @@ class Store:
             raise BrokenFileError(path, "it is no manifest") from None
 
     def read(self, entry: Entry, *, columns: list[str] | None = None, compact: bool = False) -> pa.Table:
-        """Return a file's rows, after a look at each byte; compact gives words as dictionaries."""
+        """Return a file's rows, after a look at each byte; compact gives words as dictionaries, on one core."""
         kind = _kind(entry)
         repeated = [name for name, dtype in SCHEMAS[kind].items() if dtype == schema.WORD]
         return self._opened(entry, repeated if compact else None).read(
-            columns=columns or list(SCHEMAS[kind]), use_threads=False
+            columns=columns or list(SCHEMAS[kind]), use_threads=not compact
         )
 
     def frame(self, entry: Entry) -> pd.DataFrame:

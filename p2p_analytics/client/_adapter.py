@@ -102,7 +102,7 @@ class SecretAdapter(HTTPAdapter):
         """Put them where the method wants them: the query of a GET, else the form (document: "Endpoints")."""
         secrets = {name: secret.reveal() for name, secret in self._secrets().items()}
         if wire.method == "GET":
-            wire.prepare_url(wire.url, secrets)
+            wire.url = f"{wire.url}{'&' if '?' in str(wire.url) else '?'}{urlencode(secrets)}"
             return None
         fields = wire.body.encode() if isinstance(wire.body, str) else wire.body or b""
         form = _Form(fields + b"&" + urlencode(secrets).encode())

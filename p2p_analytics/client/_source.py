@@ -70,7 +70,9 @@ class PaymentSource:
                 page = msgspec.structs.replace(page, items=Payments.of(items, page.problems))
         else:
             page, kept = self._ask(query, Keep.LASTING_ANEW)
-            self._told.update({item.id: item for item in page.items if item.status != Status.PENDING})
+            self._told.update(
+                {item.id: item for item in page.items if item.id in changed and item.status != Status.PENDING}
+            )
         self._came.update(page.items.ids)
         return msgspec.structs.replace(page, fetched_at=None) if kept else page
 

@@ -84,13 +84,14 @@ def plain(table: pa.Table) -> pa.Table:
     return pa.table(columns)
 
 
-def pandas_array(column: pa.Array | pa.ChunkedArray, dtype: str) -> Any:  # noqa: ANN401 - an array of pandas
-    """Return a column as an array of one of the schema's dtypes; one of words has a dictionary."""
+def pandas_array(column: pa.ChunkedArray, dtype: str) -> Any:  # noqa: ANN401 - an array of pandas
+    """Return a column as an array of one of the schema's dtypes, which can be written to."""
     import pandas as pd
     import pyarrow as pa
 
     if dtype != schema.WORD:
-        return pd.Series(dtype=dtype).array.dtype.__from_arrow__(column)
+        array = pd.Series(dtype=dtype).array.dtype.__from_arrow__(column)
+        return array.copy() if dtype == schema.INSTANT else array  # else it may be Arrow's own memory
     words = column.combine_chunks()
     if not pa.types.is_dictionary(words.type):
         words = words.dictionary_encode()

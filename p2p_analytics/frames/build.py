@@ -55,9 +55,13 @@ def payments_frame(
         there are no rows. Money is in cents, a charge's amount negative whichever way the service
         writes it; instants are UTC (document: "Payment", "Target").
     """
+    import pyarrow as pa
+
     people = People()
     own = _newest_first(gathered(pages, people, told))
     kinds, kind = _kinds(own, people.known)
+    own = own.drop_columns(["actor", "target"])
+    pa.default_memory_pool().release_unused()  # pandas cannot use what Arrow holds in reserve
     return _together(own, _common(kinds, viewer_id), kind)
 
 
@@ -152,6 +156,9 @@ def _together(own: pa.Table, kinds: pd.DataFrame, kind: Numbers) -> pd.DataFrame
     charge = pa.array((kinds["action"] == Action.CHARGE).to_numpy(bool)).take(pa.array(kind))
     flow = pa.array(kinds["flow_cents"]).take(pa.array(kind))
     own = with_microseconds(own)
+    for place, name in enumerate(own.column_names):
+        if PAYMENTS.get(name) == WORD:
+            own = own.set_column(place, name, _without_unused(own[name]))
     columns = {
         **{name: own[name] for name in own.column_names},
         # The document writes a charge's amount with a minus; real answers lack it. A column holds one form.
@@ -165,6 +172,17 @@ def _together(own: pa.Table, kinds: pd.DataFrame, kind: Numbers) -> pd.DataFrame
         },
         copy=False,
     )
+
+
+def _without_unused(words: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column of words without those that stand in no row: theirs may have been left out."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = words.combine_chunks()
+    if len(pc.unique(column.indices.drop_null())) < len(column.dictionary):
+        column = column.cast(column.type.value_type).dictionary_encode()
+    return pa.chunked_array([column])
 
 
 def _spread(values: pd.Series[Any], kind: Numbers, dtype: str) -> Any:  # noqa: ANN401 - an array of pandas

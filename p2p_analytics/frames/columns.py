@@ -8,6 +8,7 @@ instead, which tell it.
 from __future__ import annotations
 
 import contextlib
+import sys
 from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
@@ -56,11 +57,17 @@ class _Sent(dict[bytes, int]):
 def gathered(pages: Iterable[Payments], people: People, told: Callable[[Sequence[Problem]], object]) -> pa.Table:
     """Return what is each payment's own as columns, and its people's numbers.
 
-    ``told`` is told what was strange.
+    ``told`` is told what was strange: of a page that has been read as it comes, else with the other rows of its time.
     """
     import pyarrow as pa
 
-    chunks = [_read(batch, people, told) for batch in _batches(pages)]
+    def coming() -> Iterator[Payments]:
+        for page in pages:
+            if page.answer is None:
+                told(page.problems)
+            yield page
+
+    chunks = [_read(batch, people, told) for batch in _batches(coming())]
     return pa.concat_tables(chunks or [_as_records([], people)]).unify_dictionaries()
 
 
@@ -69,7 +76,7 @@ def _batches(pages: Iterable[Payments]) -> Iterator[list[Payments]]:
     rows = 0
     for page in pages:
         batch.append(page)
-        rows += len(page)
+        rows += len(page) + len(page.left_out)
         if rows >= ROWS_AT_ONCE:
             yield batch
             batch, rows = [], 0
@@ -78,11 +85,12 @@ def _batches(pages: Iterable[Payments]) -> Iterator[list[Payments]]:
 
 
 def _read(batch: Sequence[Payments], people: People, told: Callable[[Sequence[Problem]], object]) -> pa.Table:
-    if all(page.answer is not None for page in batch):
+    if all(page.answer is not None for page in batch) and any(page.rows or page.left_out for page in batch):
         with contextlib.suppress(*STRANGE):
             return _as_sent(batch, people)
     for page in batch:
-        told(page.problems)
+        if page.answer is not None:
+            told(page.problems)
     return _as_records(list(chain.from_iterable(batch)), people)
 
 
@@ -93,31 +101,33 @@ def _as_sent(pages: Sequence[Payments], people: People) -> pa.Table:
 
     rows: list[Any] = list(chain.from_iterable(page.rows for page in pages))
     sent = rows + list(chain.from_iterable(page.left_out for page in pages))  # to be looked at, no more
-    table = _same(rows)
+    columns = _same(sent)
     for name in ("date_created", "date_completed"):
-        ends = pc.min_max(table[name].cast(pa.int64()))
+        ends = pc.min_max(columns[name].cast(pa.int64()))
         if ends["min"].is_valid and not _FIRST <= ends["min"].as_py() <= ends["max"].as_py() <= _LAST:
             raise ValueError
-    if _REPLACED in bytes(table["note"].buffers()[2] or b""):
-        raise ValueError
-    nothing = pa.nulls(len(rows))
-    columns = {
-        "amount_cents": _cents(_joined([row.amount for row in sent]))[: len(rows)],
-        "actor": _numbers(_joined([row.actor for row in sent]), people.actors)[: len(rows)],
-        "target": _numbers(_joined([row.target for row in sent]), people.targets)[: len(rows)],
+    for name in ("payment_id", "note", "audience", "medium"):
+        column = columns[name]
+        if _REPLACED in bytes(getattr(column, "dictionary", column).buffers()[2] or b""):
+            raise ValueError
+    nothing = pa.nulls(len(sent))
+    columns |= {
+        "amount_cents": _cents(_joined([row.amount for row in sent])),
+        "actor": _numbers(_joined([row.actor for row in sent]), people.actors),
+        "target": _numbers(_joined([row.target for row in sent]), people.targets),
         "fee_cents": nothing.cast(pa.int64()),
         "refund_payment_id": nothing.cast(pa.large_string()),
         "refund_amount_cents": nothing.cast(pa.int64()),
     }
-    return pa.table({**table, **columns})
+    return pa.table(columns).slice(0, len(rows))
 
 
 def _as_records(rows: Sequence[Payment], people: People) -> pa.Table:
     import pyarrow as pa
 
-    table = _same(rows)
     refunds = [row.refund for row in rows]
     columns = {
+        **_same(rows),
         "amount_cents": pa.array([row.amount_cents for row in rows], pa.int64()),
         "actor": pa.array([people.number(row.actor) for row in rows], pa.int64()),
         "target": pa.array([people.number(row.target) for row in rows], pa.int64()),
@@ -125,7 +135,7 @@ def _as_records(rows: Sequence[Payment], people: People) -> pa.Table:
         "refund_payment_id": _text([refund.id if refund else None for refund in refunds]),
         "refund_amount_cents": pa.array([refund and refund.amount_cents for refund in refunds], pa.int64()),
     }
-    return pa.table({**table, **columns})
+    return pa.table(columns)
 
 
 def _same(rows: Sequence[Row]) -> dict[str, pa.Array]:
@@ -147,21 +157,26 @@ def _joined(raws: list[bytes]) -> pa.Array:
     import numpy as np
     import pyarrow as pa
 
-    ends = np.zeros(len(raws) + 1, np.int32)
-    np.cumsum(np.fromiter(map(len, raws), np.int32, len(raws)), out=ends[1:])
-    return pa.Array.from_buffers(pa.binary(), len(raws), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(raws))])
+    ends = np.zeros(len(raws) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, raws), np.int64, len(raws)), out=ends[1:])
+    return pa.Array.from_buffers(pa.large_binary(), len(raws), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(raws))])
 
 
 def _cents(amounts: pa.Array) -> pa.Array:
     """Return amounts as cents: a decimal of two places is kept as the whole number of them, in the lower of two words.
 
-    A fraction of a cent, and whatever is no plain number, is a ValueError.
+    A fraction of a cent, and whatever is no plain number of usual length, is a ValueError: Arrow reads some with very
+    many places, or an exponent, as 0.
     """
     import numpy as np
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    decimals = amounts.cast(pa.string()).cast(pa.decimal128(18, 2))
-    return pa.array(np.frombuffer(decimals.buffers()[1], "<i8")[::2])
+    if pc.max(pc.binary_length(amounts)).as_py() > _LONGEST or b"e" in bytes(amounts.buffers()[2]).lower():
+        raise ValueError
+    decimals = amounts.cast(pa.large_string()).cast(pa.decimal128(18, 2))
+    words = np.frombuffer(decimals.buffers()[1], np.int64)
+    return pa.array(words[::2] if sys.byteorder == "little" else words[1::2])
 
 
 def _numbers(sent: pa.Array, known: _Sent) -> pa.Array:
@@ -190,5 +205,6 @@ def _instants(instants: list[datetime | None]) -> pa.Array:
 
 
 _REPLACED: Final = "\ufffd".encode()  # may stand for half of a character pair
+_LONGEST: Final = 30  # bytes of an amount
 _FIRST: Final = to_microseconds(datetime.min.replace(tzinfo=UTC))
 _LAST: Final = to_microseconds(datetime.max.replace(tzinfo=UTC))

@@ -146,7 +146,7 @@ class _Unread(Answer):
 
     @cached_property
     def _read(self) -> tuple[Sequence[Payment], tuple[Problem, ...]]:
-        plain = plain_payments(self.body, self._sent, self)
+        plain = plain_payments(self.body, self._sent, Answer(self.body))  # itself would be a ring that nobody frees
         if plain is not None:
             return plain, ()
         careful = careful_page(self.body)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import compress
 from operator import not_
-from typing import TYPE_CHECKING, Protocol, overload
+from typing import TYPE_CHECKING, Protocol, cast, overload
 
 import msgspec
 
@@ -115,13 +115,17 @@ class Payments(Sequence[Payment]):
     @overload
     def __getitem__(self, place: slice) -> tuple[Payment, ...]: ...
     def __getitem__(self, place: int | slice) -> Payment | tuple[Payment, ...]:
-        return self._records()[place]
+        if isinstance(place, slice):
+            return self._records()[place]
+        if self.answer is None:
+            return cast("Payment", self.rows[place])
+        return self.answer.payments[place if self._places is None else self._places[place]]
 
     def __iter__(self) -> Iterator[Payment]:
         return iter(self._records())
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Payments) and self._records() == other._records()
+        return isinstance(other, Payments) and (self._records(), self.problems) == (other._records(), other.problems)
 
     def __hash__(self) -> int:
         return hash(self._records())
@@ -131,7 +135,7 @@ class Payments(Sequence[Payment]):
 
     def _records(self) -> tuple[Payment, ...]:
         if self.answer is None:
-            return tuple(row for row in self.rows if isinstance(row, Payment))
+            return cast("tuple[Payment, ...]", tuple(self.rows))
         payments = self.answer.payments
         return tuple(payments if self._places is None else (payments[place] for place in self._places))
 
