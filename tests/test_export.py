@@ -177,6 +177,16 @@ def test_schema_dtypes_hold_whatever_the_data(tmp_path: Path, columns: dict[str,
         assert_frame_equal(read(tmp_path / "f"), frame)
 
 
+@pytest.mark.parametrize("write", [to_csv, to_parquet])
+def test_an_index_with_a_name_is_not_lost(tmp_path: Path, write: Callable[..., None]) -> None:
+    """What was grouped by stands in the index, which no file holds: it is asked to be made a column."""
+    table = pd.DataFrame({"person": ["Noor", "Theo"], "flow_cents": [1, 2]}).groupby("person").sum()
+    with pytest.raises(SchemaError, match=r"reset_index\(\)"):
+        write(table, tmp_path / "f")
+    assert not (tmp_path / "f").exists()
+    write(table.reset_index(), tmp_path / "f")
+
+
 def test_analysis_tables_come_back_nullable(tmp_path: Path) -> None:
     """Columns of unknown names come back by their cells: text stays text even when it looks like a number."""
     frame = pd.DataFrame(

@@ -35,7 +35,7 @@ def table_of(frame: pd.DataFrame) -> pa.Table:
     Raises
     ------
     SchemaError
-        The names do not tell the columns apart, or a column holds something that files cannot.
+        The names do not tell the columns apart, the index has a name, or a column holds something that files cannot.
     """
     import pyarrow as pa
 
@@ -44,6 +44,8 @@ def table_of(frame: pd.DataFrame) -> pa.Table:
     names = list(frame.columns)
     if not names or not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
         raise SchemaError("To be written, a frame needs columns with different names of text; reset_index() may help.")
+    if any(name is not None for name in getattr(getattr(frame, "index", None), "names", ())):
+        raise SchemaError("A file holds columns alone, and this frame's index has a name: write frame.reset_index().")
     columns = {}
     for name in names:
         try:
