@@ -272,7 +272,7 @@ def test_parquet_types_are_the_plain_five(tmp_path: Path) -> None:
     """string, int64, double, bool, timestamp[us, UTC]: no dictionary, no index, no pandas metadata, zstd."""
     frame = payments(payment_id=["1"], status=["settled"]).astype({"status": "category"})
     frame = frame.assign(share=[0.5], is_friend=[True])
-    frame.index = pd.Index([7], name="row")
+    frame.index = pd.Index([7])
     to_parquet(frame, tmp_path / "p.parquet")
     file = pq.ParquetFile(tmp_path / "p.parquet")
     found = file.schema_arrow
