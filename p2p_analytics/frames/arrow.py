@@ -98,20 +98,19 @@ def pandas_array(column: pa.ChunkedArray, dtype: str) -> Any:  # noqa: ANN401 - 
     if not pa.types.is_dictionary(words.type):
         words = words.dictionary_encode()
     codes = words.indices.fill_null(-1) if words.null_count else words.indices
-    return categorical(codes.to_numpy(), words.dictionary.to_pylist())
+    return categorical(words.dictionary.to_pylist(), codes.to_numpy())
 
 
-def categorical(codes: np.ndarray[Any, Any], words: Sequence[str]) -> pd.Categorical:
-    """Return a categorical of text with sorted categories; -1 is null."""
+def categorical(values: Sequence[str | None], which: np.ndarray[Any, Any]) -> pd.Categorical:
+    """Return a categorical of text that holds the value of each place, with sorted categories; -1 is null."""
     import numpy as np
     import pandas as pd
 
-    order = sorted(range(len(words)), key=words.__getitem__)
-    places = np.empty(len(words) + 1, np.min_scalar_type(-len(words) - 1))
-    places[order] = range(len(words))
-    places[-1] = -1
-    categories = pd.Index([words[place] for place in order], dtype=schema.TEXT)
-    return pd.Categorical.from_codes(np.take(places, codes), categories, validate=False)
+    words = sorted({value for value in values if value is not None})
+    code = {word: number for number, word in enumerate(words)}
+    codes = [-1 if value is None else code[value] for value in values]
+    places = np.array([*codes, -1], np.min_scalar_type(-len(words) - 1))
+    return pd.Categorical.from_codes(np.take(places, which), pd.Index(words, dtype=schema.TEXT), validate=False)
 
 
 def with_microseconds(table: pa.Table) -> pa.Table:

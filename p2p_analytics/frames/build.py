@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from p2p_analytics.frames.arrow import categorical, pandas_array, with_microseconds
-from p2p_analytics.frames.columns import People, gathered
-from p2p_analytics.frames.perspective import add_perspective
-from p2p_analytics.frames.schema import FRIENDS, INSTANT, PAYMENTS, PROBLEMS, TEXT, WORD
-from p2p_analytics.records import User
+from p2p_analytics.frames.columns import Seen, Words, payment_columns
+from p2p_analytics.frames.perspective import Perspective, perspective
+from p2p_analytics.frames.schema import FRIENDS, INSTANT, PAYMENTS, PROBLEMS, WORD
 from p2p_analytics.times import to_microseconds
 from p2p_analytics.vocabulary import Action
 
@@ -20,17 +18,16 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from p2p_analytics.records import Payments, Problem, Target
+    from p2p_analytics.records import Payments, Problem, Target, User
 
     Numbers = np.ndarray[tuple[int], np.dtype[Any]]
+
+T = TypeVar("T")
 
 SOURCE_API: Final = "api"
 _PERSON: Final = (
     "id", "username", "display_name", "first_name", "last_name", "about", "profile_picture_url", "date_joined",
 )  # fmt: skip
-
-
-_FIELDS: Final = attrgetter(*_PERSON)
 
 
 def payments_frame(
@@ -57,12 +54,10 @@ def payments_frame(
     """
     import pyarrow as pa
 
-    people = People()
-    own = _newest_first(gathered(pages, people, told))
-    kinds, kind = _kinds(own, people.known)
-    own = own.drop_columns(["actor", "target"])
+    seen = Seen()
+    own = _newest_first(payment_columns(pages, seen, told))
     pa.default_memory_pool().release_unused()  # pandas cannot use what Arrow holds in reserve
-    return _together(own, _common(kinds, viewer_id), kind)
+    return _together(with_microseconds(own), seen, viewer_id)
 
 
 def friends_frame(friends: Iterable[User]) -> pd.DataFrame:
@@ -114,99 +109,82 @@ def _descend(keyed: pa.Table) -> bool:
     return pc.all(less, skip_nulls=False).as_py() is True
 
 
-def _kinds(own: pa.Table, people: Sequence[Any]) -> tuple[list[tuple[Any, ...]], Numbers]:
-    """Return the distinct combinations of action, actor and target, and which of them each payment is."""
+def _together(own: pa.Table, seen: Seen, viewer_id: str) -> pd.DataFrame:
+    """Return the frame of what is each payment's own, and of what it shares with others."""
     import numpy as np
-    import pyarrow as pa
-
-    encoded = own["action"].combine_chunks()
-    actions = [*encoded.dictionary.to_pylist(), None]
-    shape = len(actions), len(people), len(people)
-    which = encoded.indices.fill_null(len(actions) - 1).to_numpy(), own["actor"].to_numpy(), own["target"].to_numpy()
-    kind = pa.array(np.ravel_multi_index(which, shape)).dictionary_encode()
-    places = zip(*(place.tolist() for place in np.unravel_index(kind.dictionary.to_numpy(), shape)), strict=True)
-    return [(actions[at], people[who], people[whom]) for at, who, whom in places], kind.indices.to_numpy()
-
-
-def _common(kinds: Sequence[tuple[str | None, User | None, Target | None]], viewer_id: str) -> pd.DataFrame:
-    """Return the PAYMENTS columns that a kind decides; ``flow_cents`` is that of a payment of one cent."""
-    actors = [actor for _, actor, _ in kinds]
-    targets = [target for _, _, target in kinds]
-    columns: dict[str, list[Any]] = {
-        "action": [action for action, _, _ in kinds],
-        "amount_cents": [1] * len(kinds),
-        **_people("actor", actors),
-        "target_type": [target and target.type for target in targets],
-        "target_email": [target and target.email for target in targets],
-        "target_phone": [target and target.phone for target in targets],
-        **_people("target_user", [target.user if target else None for target in targets]),
-        "source": [SOURCE_API] * len(kinds),
-    }
-    names = _column([target and target.name for target in targets], TEXT)
-    return add_perspective(_frame(columns, _PLAIN), viewer_id, names)
-
-
-def _together(own: pa.Table, kinds: pd.DataFrame, kind: Numbers) -> pd.DataFrame:
-    """Return the frame of what is each payment's own and what its kind decides."""
     import pandas as pd
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    described, words = _distinct(own["words"], [Words(*words) for words in seen.words])
+    actor, actors = _distinct(own["actor"], seen.people)
+    target, targets = _distinct(own["target"], seen.people)
+    kind, kinds = _kinds(viewer_id, (described, [text.action for text in words]), (actor, actors), (target, targets))
+    shared = {
+        name: (values, which)
+        for which, columns in (
+            (described, _fields("", words, Words._fields)),
+            (actor, _fields("actor_", actors, _PERSON)),
+            (target, _fields("target_", targets, ("type", "email", "phone"))),
+            (target, _fields("target_user_", [target and target.user for target in targets], _PERSON)),
+            (kind, _fields("", kinds, Perspective._fields)),
+            (np.zeros(len(own), np.int8), {"source": [SOURCE_API]}),
+        )
+        for name, values in columns.items()
+    }
     size = pc.abs(own["amount_cents"])
-    charge = pa.array((kinds["action"] == Action.CHARGE).to_numpy(bool)).take(pa.array(kind))
-    flow = pa.array(kinds["flow_cents"]).take(pa.array(kind))
-    own = with_microseconds(own)
-    for place, name in enumerate(own.column_names):
-        if PAYMENTS.get(name) == WORD:
-            own = own.set_column(place, name, _without_unused(own[name]))
-    columns = {
-        **{name: own[name] for name in own.column_names},
+    charge = pa.array([text.action == Action.CHARGE for text in words], pa.bool_()).take(pa.array(described))
+    sign = pa.array([kind.sign for kind in kinds], pa.int64()).take(pa.array(kind))
+    columns = dict(zip(own.column_names, own.columns, strict=True)) | {
         # The document writes a charge's amount with a minus; real answers lack it. A column holds one form.
         "amount_cents": pc.if_else(charge, pc.negate(size), own["amount_cents"]),
-        "flow_cents": pc.multiply(size, flow),
+        "flow_cents": pc.multiply(size, sign),
     }
     return pd.DataFrame(
         {
-            name: pandas_array(columns[name], dtype) if name in columns else _spread(kinds[name], kind, dtype)
+            name: pandas_array(columns[name], dtype) if name in columns else _spread(*shared[name], dtype)
             for name, dtype in PAYMENTS.items()
         },
         copy=False,
     )
 
 
-def _without_unused(words: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column of words without those that stand in no row: theirs may have been left out."""
+def _distinct(numbers: pa.ChunkedArray, known: Sequence[T]) -> tuple[Numbers, list[T]]:
+    """Return those of the known that stand in a row, and before them which of them each row holds."""
+    encoded = numbers.combine_chunks().dictionary_encode()
+    return encoded.indices.to_numpy(), [known[number] for number in encoded.dictionary.to_pylist()]
+
+
+def _kinds(
+    viewer_id: str,
+    action: tuple[Numbers, list[str | None]],
+    actor: tuple[Numbers, list[User | None]],
+    target: tuple[Numbers, list[Target | None]],
+) -> tuple[Numbers, list[Perspective]]:
+    """Return how the viewer sees each distinct combination, and before that which of them each row is."""
+    import numpy as np
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    column = words.combine_chunks()
-    if len(pc.unique(column.indices.drop_null())) < len(column.dictionary):
-        column = column.cast(column.type.value_type).dictionary_encode()
-    return pa.chunked_array([column])
-
-
-def _spread(values: pd.Series[Any], kind: Numbers, dtype: str) -> Any:  # noqa: ANN401 - an array of pandas
-    """Return for each payment the value of its kind."""
-    import pandas as pd
-
-    if dtype != WORD:
-        return values.array.take(kind)
-    codes, words = pd.factorize(values)
-    return categorical(codes, words.tolist()).take(kind)
-
-
-def _people(prefix: str, people: list[User | None]) -> dict[str, list[Any]]:
-    values = zip(*(_FIELDS(person or User()) for person in people), strict=True) if people else [[]] * len(_PERSON)
-    columns: dict[str, list[Any]] = {
-        f"{prefix}_{name}": list(column) for name, column in zip(_PERSON, values, strict=True)
-    }
-    columns[f"{prefix}_date_joined"] = [
-        joined and to_microseconds(joined) for joined in columns[f"{prefix}_date_joined"]
+    codes = {word: code for code, word in enumerate(dict.fromkeys(action[1]))}
+    asked, actions = np.array([codes[word] for word in action[1]], np.int64)[action[0]], list(codes)
+    shape = len(actions), len(actor[1]), len(target[1])
+    encoded = pa.array(np.ravel_multi_index((asked, actor[0], target[0]), shape)).dictionary_encode()
+    places = (place.tolist() for place in np.unravel_index(encoded.dictionary.to_numpy(), shape))
+    return encoded.indices.to_numpy(), [
+        perspective(viewer_id, actions[which], actor[1][who], target[1][whom])
+        for which, who, whom in zip(*places, strict=True)
     ]
-    return columns
 
 
-_PLAIN: Final = {name: TEXT if dtype == WORD else dtype for name, dtype in PAYMENTS.items()}
+def _fields(prefix: str, records: Sequence[Any], names: Iterable[str]) -> dict[str, list[Any]]:
+    return {f"{prefix}{name}": [record and getattr(record, name) for record in records] for name in names}
+
+
+def _spread(values: Sequence[Any], which: Numbers, dtype: str) -> Any:  # noqa: ANN401 - an array of pandas
+    """Return for each payment its value of those that are shared."""
+    if dtype == WORD:
+        return categorical(values, which)
+    return _column([value and to_microseconds(value) for value in values], dtype).array.take(which)
 
 
 def _frame(columns: Mapping[str, list[Any]], schema: Mapping[str, str]) -> pd.DataFrame:

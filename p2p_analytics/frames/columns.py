@@ -11,7 +11,7 @@ import contextlib
 import sys
 from datetime import UTC, datetime
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics.records import STRANGE, Payments, read_actor, read_target
 from p2p_analytics.times import EPOCH, NAIVE_EPOCH, to_microseconds
@@ -23,39 +23,74 @@ if TYPE_CHECKING:
 
     from p2p_analytics.records import Payment, Problem, Row, Target, User
 
+MOST_KNOWN: Final = 8_192  # spellings of people that are remembered, about so many at most
 ROWS_AT_ONCE: Final = 8_192  # pages are let go, and their values become columns, after about so many
 
 
-class People:
-    """The actors and targets that came, each with a number. Pages share them, so they are told apart by identity."""
+class Words(NamedTuple):
+    """How a payment is described."""
+
+    status: str | None
+    action: str | None
+    audience: str | None
+    medium: str | None
+
+
+class Seen:
+    """What comes again and again, each with a number: who was on either side, and how a payment is described."""
 
     def __init__(self) -> None:
-        self.known: list[User | Target | None] = []
-        self._numbers: dict[int, int] = {}
+        self.people: list[Any] = []  # User, Target or None
+        self.words: dict[tuple[str | None, ...], int] = _Numbers()  # of `Words`
         self.actors = _Sent(lambda raw: self.number(read_actor[raw]))
         self.targets = _Sent(lambda raw: self.number(read_target[raw]))
+        self._numbers: dict[int, int] = {}
 
     def number(self, person: User | Target | None) -> int:
-        """Return somebody's number; they stay alive here, so that no identity is given twice."""
-        number = self._numbers.setdefault(id(person), len(self.known))
-        if number == len(self.known):
-            self.known.append(person)
+        """Return the number of an actor or target.
+
+        Pages share them, so they are told apart by identity; they stay alive here, so that none is given twice.
+        """
+        number = self._numbers.setdefault(id(person), len(self.people))
+        if number == len(self.people):
+            self.people.append(person)
         return number
 
 
-class _Sent(dict[bytes, int]):
+class _Numbers(dict[Any, int]):
+    """Numbers in the order in which things first came."""
+
+    def __missing__(self, thing: Any) -> int:  # noqa: ANN401 - whatever is a key
+        self[thing] = number = len(self)
+        return number
+
+
+class _Sent:
     """Numbers of people by how they were sent; what is strange raises one of ``STRANGE``."""
 
     def __init__(self, read: Callable[[bytes], int]) -> None:
         self._read = read
+        self._known: pa.Table | None = None
 
-    def __missing__(self, raw: bytes) -> int:
-        self[raw] = number = self._read(raw)
-        return number
+    def numbers(self, sent: pa.Array) -> pa.Array:
+        """Return the number of each, with spellings that have not come before read once."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        known = self._known
+        if known is None or len(known) > MOST_KNOWN:
+            known = pa.table({"sent": pa.array([], sent.type), "number": pa.array([], pa.int64())})
+        places = pc.index_in(sent, known["sent"])
+        if places.null_count:
+            new = pc.unique(sent.filter(pc.is_null(places)))
+            read = pa.table({"sent": new, "number": pa.array(map(self._read, new.to_pylist()), pa.int64())})
+            self._known = known = pa.concat_tables([known, read]).combine_chunks()
+            places = pc.index_in(sent, known["sent"])
+        return known["number"].combine_chunks().take(places)
 
 
-def gathered(pages: Iterable[Payments], people: People, told: Callable[[Sequence[Problem]], object]) -> pa.Table:
-    """Return what is each payment's own as columns, and its people's numbers.
+def payment_columns(pages: Iterable[Payments], seen: Seen, told: Callable[[Sequence[Problem]], object]) -> pa.Table:
+    """Return what is each payment's own as columns, and the numbers of its words, actor and target.
 
     ``told`` is told what was strange: of a page that has been read as it comes, else with the other rows of its time.
     """
@@ -67,8 +102,8 @@ def gathered(pages: Iterable[Payments], people: People, told: Callable[[Sequence
                 told(page.problems)
             yield page
 
-    chunks = [_read(batch, people, told) for batch in _batches(coming())]
-    return pa.concat_tables(chunks or [_as_records([], people)]).unify_dictionaries()
+    chunks = [_read(batch, seen, told) for batch in _batches(coming())]
+    return pa.concat_tables(chunks or [_as_records([], seen)])
 
 
 def _batches(pages: Iterable[Payments]) -> Iterator[list[Payments]]:
@@ -84,37 +119,38 @@ def _batches(pages: Iterable[Payments]) -> Iterator[list[Payments]]:
         yield batch
 
 
-def _read(batch: Sequence[Payments], people: People, told: Callable[[Sequence[Problem]], object]) -> pa.Table:
+def _read(batch: Sequence[Payments], seen: Seen, told: Callable[[Sequence[Problem]], object]) -> pa.Table:
     if all(page.answer is not None for page in batch) and any(page.rows or page.left_out for page in batch):
         with contextlib.suppress(*STRANGE):
-            return _as_sent(batch, people)
+            return _as_sent(batch, seen)
     for page in batch:
         if page.answer is not None:
             told(page.problems)
-    return _as_records(list(chain.from_iterable(batch)), people)
+    return _as_records(list(chain.from_iterable(batch)), seen)
 
 
-def _as_sent(pages: Sequence[Payments], people: People) -> pa.Table:
+def _as_sent(pages: Sequence[Payments], seen: Seen) -> pa.Table:
     """Return the columns of pages nobody has read, or raise one of ``STRANGE``."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     rows: list[Any] = list(chain.from_iterable(page.rows for page in pages))
     sent = rows + list(chain.from_iterable(page.left_out for page in pages))  # to be looked at, no more
-    columns = _same(sent)
+    columns = _same(sent, seen)
     for name in ("date_created", "date_completed"):
         ends = pc.min_max(columns[name].cast(pa.int64()))
         if ends["min"].is_valid and not _FIRST <= ends["min"].as_py() <= ends["max"].as_py() <= _LAST:
             raise ValueError
-    for name in ("payment_id", "note", "audience", "medium"):
-        column = columns[name]
-        if _REPLACED in bytes(getattr(column, "dictionary", column).buffers()[2] or b""):
-            raise ValueError
+    known = list(seen.words)
+    texts = [word.encode() for number in pc.unique(columns["words"]).to_pylist() for word in known[number] if word]
+    texts += [bytes(columns[name].buffers()[2] or b"") for name in ("payment_id", "note")]
+    if any(not text.isascii() and _REPLACEMENT in text for text in texts):
+        raise ValueError
     nothing = pa.nulls(len(sent))
     columns |= {
         "amount_cents": _cents(_joined([row.amount for row in sent])),
-        "actor": _numbers(_joined([row.actor for row in sent]), people.actors),
-        "target": _numbers(_joined([row.target for row in sent]), people.targets),
+        "actor": seen.actors.numbers(_joined([row.actor for row in sent])),
+        "target": seen.targets.numbers(_joined([row.target for row in sent])),
         "fee_cents": nothing.cast(pa.int64()),
         "refund_payment_id": nothing.cast(pa.large_string()),
         "refund_amount_cents": nothing.cast(pa.int64()),
@@ -122,15 +158,15 @@ def _as_sent(pages: Sequence[Payments], people: People) -> pa.Table:
     return pa.table(columns).slice(0, len(rows))
 
 
-def _as_records(rows: Sequence[Payment], people: People) -> pa.Table:
+def _as_records(rows: Sequence[Payment], seen: Seen) -> pa.Table:
     import pyarrow as pa
 
     refunds = [row.refund for row in rows]
     columns = {
-        **_same(rows),
+        **_same(rows, seen),
         "amount_cents": pa.array([row.amount_cents for row in rows], pa.int64()),
-        "actor": pa.array([people.number(row.actor) for row in rows], pa.int64()),
-        "target": pa.array([people.number(row.target) for row in rows], pa.int64()),
+        "actor": pa.array([seen.number(row.actor) for row in rows], pa.int64()),
+        "target": pa.array([seen.number(row.target) for row in rows], pa.int64()),
         "fee_cents": pa.array([row.fee_cents for row in rows], pa.int64()),
         "refund_payment_id": _text([refund.id if refund else None for refund in refunds]),
         "refund_amount_cents": pa.array([refund and refund.amount_cents for refund in refunds], pa.int64()),
@@ -138,15 +174,22 @@ def _as_records(rows: Sequence[Payment], people: People) -> pa.Table:
     return pa.table(columns)
 
 
-def _same(rows: Sequence[Row]) -> dict[str, pa.Array]:
+def _same(rows: Sequence[Row], seen: Seen) -> dict[str, pa.Array]:
     """Return the columns of what is the same as sent and in a record."""
+    import numpy as np
+    import pyarrow as pa
+
+    words = zip(
+        [row.status for row in rows],
+        [row.action for row in rows],
+        [row.audience for row in rows],
+        [row.medium for row in rows],
+        strict=True,
+    )
     return {
         "payment_id": _text([row.id for row in rows]),
-        "status": _text([row.status for row in rows]).dictionary_encode(),
-        "action": _text([row.action for row in rows]).dictionary_encode(),
         "note": _text([row.note for row in rows]),
-        "audience": _text([row.audience for row in rows]).dictionary_encode(),
-        "medium": _text([row.medium for row in rows]).dictionary_encode(),
+        "words": pa.array(np.fromiter(map(seen.words.__getitem__, words), np.int64, len(rows))),
         "date_created": _instants([row.date_created for row in rows]),
         "date_completed": _instants([row.date_completed for row in rows]),
     }
@@ -179,14 +222,6 @@ def _cents(amounts: pa.Array) -> pa.Array:
     return pa.array(words[::2] if sys.byteorder == "little" else words[1::2])
 
 
-def _numbers(sent: pa.Array, known: _Sent) -> pa.Array:
-    """Return people's numbers, each distinct spelling looked up once."""
-    import pyarrow as pa
-
-    spellings = sent.dictionary_encode()
-    return pa.array([known[raw] for raw in spellings.dictionary.to_pylist()], pa.int64()).take(spellings.indices)
-
-
 def _text(values: Sequence[str | None]) -> pa.Array:
     import pyarrow as pa
 
@@ -204,7 +239,7 @@ def _instants(instants: list[datetime | None]) -> pa.Array:
     return pa.array(since, pa.duration("us")).cast(pa.int64()).cast(pa.timestamp("us", "UTC"))
 
 
-_REPLACED: Final = "\ufffd".encode()  # may stand for half of a character pair
+_REPLACEMENT: Final = "\ufffd".encode()  # may stand for half of a character pair
 _LONGEST: Final = 30  # bytes of an amount
 _FIRST: Final = to_microseconds(datetime.min.replace(tzinfo=UTC))
 _LAST: Final = to_microseconds(datetime.max.replace(tzinfo=UTC))

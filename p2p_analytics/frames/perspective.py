@@ -1,4 +1,4 @@
-"""Direction, counterparty and flow of each payment as one person, the viewer, sees them.
+"""Direction, counterparty and flow of a payment as one person, the viewer, sees it.
 
 The one home of this table. The sign of ``amount`` is never used: real answers show charges with a
 positive amount, the document with a negative one.
@@ -15,64 +15,64 @@ charge target    out       -abs(amount)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from p2p_analytics.frames.schema import CENTS, TEXT
 from p2p_analytics.vocabulary import Action, TargetType
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from p2p_analytics.records import Target, User
 
 IN: Final = "in"
 OUT: Final = "out"
-PERSPECTIVE: Final = {"direction": TEXT, "counterparty_id": TEXT, "counterparty_name": TEXT, "flow_cents": CENTS}
 UNREGISTERED: Final = {
     TargetType.EMAIL.value: "unregistered email",
     TargetType.PHONE.value: "unregistered phone",
 }
 
 
-def add_perspective(payments: pd.DataFrame, viewer_id: str, target_names: pd.Series[str]) -> pd.DataFrame:
-    """Return the payments with the four columns that depend on who looks.
+class Perspective(NamedTuple):
+    """What depends on who looks.
 
-    Parameters
+    Attributes
     ----------
-    payments : DataFrame
-        Rows with the PAYMENTS columns that come from the service.
-    viewer_id : str
-        The user id of the viewer, who is the actor or else the target of every row.
-    target_names : Series of str
-        Names of targets that are neither user, email nor phone (a merchant), null elsewhere.
-
-    Returns
-    -------
-    DataFrame
-        The same rows with ``direction`` ("in", "out", or null where the action is unknown or
-        the viewer is on neither side),
-        ``counterparty_id`` and ``counterparty_name`` (the other user; else the email or phone the
-        payment was sent to; else "unregistered email" or "unregistered phone"; else null) and
-        ``flow_cents`` (+ to the viewer, - from the viewer; null where direction or amount is).
+    direction : str or None
+        "in", "out", or None where the action is unknown or the viewer is on neither side.
+    counterparty_id, counterparty_name : str or None
+        The other user; else the email or phone the payment was sent to; else "unregistered email" or
+        "unregistered phone"; else None.
+    sign : int or None
+        Of the flow: 1 to the viewer, -1 from the viewer, None where there is no direction.
     """
-    is_actor = (payments["actor_id"] == viewer_id).fillna(value=False)
-    party = is_actor | payments["target_user_id"].isna() | (payments["target_user_id"] == viewer_id).fillna(value=False)
-    known = payments["action"].isin([Action.PAY, Action.CHARGE]) & payments["actor_id"].notna() & party
-    pays = is_actor == (payments["action"] == Action.PAY).fillna(value=False)
-    size = payments["amount_cents"].abs()
 
-    address = payments["target_email"].fillna(payments["target_phone"]).fillna(target_names)
-    address = address.fillna(payments["target_type"].map(UNREGISTERED).astype("str"))
-    target_name = _name(payments, "target_user").fillna(address)
-    actor_name = _name(payments, "actor").fillna(payments["actor_id"])
-    seen = payments.assign(
-        direction=payments["action"].mask(pays, OUT).mask(~pays, IN).where(known),
-        counterparty_id=payments["target_user_id"].fillna(address).where(is_actor, payments["actor_id"]),
-        counterparty_name=target_name.where(is_actor, actor_name),
-        flow_cents=size.mask(pays, -size).where(known),
-    )
-    return seen.astype(PERSPECTIVE)
+    direction: str | None
+    counterparty_id: str | None
+    counterparty_name: str | None
+    sign: int | None
 
 
-def _name(payments: pd.DataFrame, who: str) -> pd.Series[str]:
-    """Return display names, or usernames where somebody shows none."""
-    shown = payments[f"{who}_display_name"]
-    return shown.mask(shown.str.strip() == "").fillna(payments[f"{who}_username"])
+def perspective(viewer_id: str, action: str | None, actor: User | None, target: Target | None) -> Perspective:
+    """Return how somebody sees a payment; a viewer who is not the actor is the target, unless that is another user."""
+    receiver = target.user if target else None
+    is_actor = actor is not None and actor.id == viewer_id
+    if is_actor:
+        address = _address(target) if target else None
+        other = (receiver and receiver.id) or address, _name(receiver) or address
+    else:
+        other = (actor.id, _name(actor)) if actor else (None, None)
+    involved = is_actor or receiver is None or receiver.id in {None, viewer_id}
+    if action not in {Action.PAY, Action.CHARGE} or actor is None or actor.id is None or not involved:
+        return Perspective(None, *other, None)
+    pays = is_actor == (action == Action.PAY)
+    return Perspective(OUT if pays else IN, *other, -1 if pays else 1)
+
+
+def _name(user: User | None) -> str | None:
+    """Return the display name, or the username of somebody who shows none, or the id."""
+    if user is None:
+        return None
+    shown = user.display_name if user.display_name and user.display_name.strip() else None
+    return shown or user.username or user.id
+
+
+def _address(target: Target) -> str | None:
+    return target.email or target.phone or target.name or UNREGISTERED.get(target.type or "")

@@ -71,8 +71,22 @@ def test_a_payment_between_others_has_no_direction() -> None:
     assert seen(action="pay", actor=THEO, target=other, amount_cents=5)[3] is None
 
 
-def test_a_person_without_a_display_name_is_named_by_the_next_best() -> None:
-    """Username, then id."""
-    assert seen(action="pay", actor=User(id="8", username="theo"), amount_cents=1)[2] == "theo"
-    assert seen(action="pay", actor=User(id="8", username="theo", display_name=" "), amount_cents=1)[2] == "theo"
-    assert seen(action="pay", actor=User(id="8"), amount_cents=1)[2] == "8"
+@pytest.mark.parametrize(
+    ("user", "name"),
+    [
+        (User(id="8", username="theo"), "theo"),
+        (User(id="8", username="theo", display_name=" "), "theo"),
+        (User(id="8", username=""), "8"),
+        (User(id="8"), "8"),
+    ],
+)
+def test_a_person_without_a_display_name_is_named_by_the_next_best(user: User, name: str) -> None:
+    """Username, then id, on either side."""
+    assert seen(action="pay", actor=user, target=Target(type="user", user=ME))[1:3] == ["8", name]
+    assert seen(action="pay", actor=ME, target=Target(type="user", user=user))[1:3] == ["8", name]
+
+
+def test_an_empty_address_is_none() -> None:
+    """The next that says something names the target."""
+    assert seen(action="pay", actor=ME, target=Target(type="phone", email="", phone="15550100199"))[2] == "15550100199"
+    assert seen(action="pay", actor=ME, target=Target(type="email", email=""))[1:3] == ["unregistered email"] * 2
