@@ -189,7 +189,7 @@ def test_each_cell_can_be_changed() -> None:
 @settings(SOON, max_examples=30)
 @given(items=st.lists(LISTED | PLAIN, max_size=6, unique_by=lambda item: item["id"]))
 def test_each_row_is_what_was_sent(items: list[dict]) -> None:
-    """Every cell, worked out here from the JSON alone, with the records laid out a few at a time, and people soon forgotten."""
+    """Every cell, worked out here from the JSON alone; few records are laid out at once, and people soon forgotten."""
     bodies = [json.dumps({"data": items[start : start + 2]}).encode() for start in range(0, len(items) or 1, 2)]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(columns, "ROWS_AT_ONCE", 3)
