@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from p2p_analytics.records import PaymentPage
 
 _PAGES_OF_A_WINDOW: Final = 24  # what promises more is cut
-_LAST_PAGES: Final = 3  # the same, while there is nothing else to do
+_PAGES_AT_THE_END: Final = 6  # the same, while a connection has nothing to do
+_LAST_PAGES: Final = 2  # so few stay together even then
 _MOST_PARTS: Final = 8
 _MOST_PAGES: Final = 64  # no window that promises more stays whole
 _FRESH_ITEMS: Final = PAGE_SIZE_MAXIMUM - 1  # of a full page, after one that is asked for again
@@ -100,13 +101,14 @@ class _Task:
 
     def cut(self, since: datetime | None, idle: int) -> list[_Task]:
         """Keep what came, and return the rest as windows of their own, newest first: none where it is not worth it."""
-        size, enough = (_PAGES_OF_A_WINDOW, self.enough) if idle <= 0 else (_LAST_PAGES, 2 * _LAST_PAGES)
+        enough, size = (_LAST_PAGES, _PAGES_AT_THE_END) if idle > 0 else (self.enough, _PAGES_OF_A_WINDOW)
         if not self.cuttable or self.left <= enough:
             return []
         start, pages = self.reaching_to(since), self.left
         if self.window.start == BEGINNING:
             start = floor(start)
-        parts = cut(Window(start, self.cursor), min(_MOST_PARTS, math.ceil(pages / size)))
+        number = max(math.ceil(pages / size), min(idle + 1, math.ceil(pages)))
+        parts = cut(Window(start, self.cursor), min(_MOST_PARTS, number))
         if len(parts) == 1:
             return []
         length = self.cursor - start

@@ -64,15 +64,14 @@ class PaymentSource:
         """Return a page of a closed window; a kept one, which is as good as new, has no ``fetched_at``."""
         page, kept = self._ask(query, Keep.LASTING)
         changed = self._settled(page.items) if kept else frozenset()
-        if changed <= self._told.keys():
-            if changed:
-                items = (self._told.get(item.id, item) for item in page.items)
-                page = msgspec.structs.replace(page, items=Payments.of(items, page.problems))
-        else:
+        if not changed <= self._told.keys():
             page, kept = self._ask(query, Keep.LASTING_ANEW)
             self._told.update(
                 {item.id: item for item in page.items if item.id in changed and item.status != Status.PENDING}
             )
+        elif changed:
+            items = (self._told.get(item.id, item) for item in page.items)
+            page = msgspec.structs.replace(page, items=Payments.of(items, page.problems))
         self._came.update(page.items.ids)
         return msgspec.structs.replace(page, fetched_at=None) if kept else page
 
