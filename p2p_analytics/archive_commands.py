@@ -96,6 +96,7 @@ def _export(options: argparse.Namespace) -> None:
 
     table = _table(_history(options), options)
     (to_csv if options.out.endswith(".csv") else to_parquet)(table, options.out)
+    sys.stdout.write(f"{len(table):,} rows of {options.table}, in {options.out}\n")
 
 
 def _report(options: argparse.Namespace) -> None:
@@ -106,6 +107,7 @@ def _report(options: argparse.Namespace) -> None:
     page = render_report(history, as_of=options.as_of or history.fetched_at, tz=options.tz).encode()
     with atomic_file(options.out) as file:
         file.write(page)
+    sys.stdout.write(f"The report of {len(history.payments):,} payments, in {options.out}\n")
 
 
 def _history(options: argparse.Namespace) -> History:

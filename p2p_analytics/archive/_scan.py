@@ -6,7 +6,7 @@ import glob
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.errors import ConfigurationError, how_to_install
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,8 @@ def scan(paths: Sequence[str], columns: Sequence[str], engine: str) -> object:
     try:
         return _ENGINES[engine](list(paths), list(columns))
     except ModuleNotFoundError as error:
-        raise ConfigurationError(f"{error.name} is not installed: pip install {error.name} brings it.") from None
+        instead = "pip install pyspark brings it" if engine == "spark" else how_to_install("engines")
+        raise ConfigurationError(f"{error.name} is not installed: {instead}.") from None
 
 
 def _polars(paths: list[str], columns: list[str]) -> object:

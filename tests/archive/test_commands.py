@@ -48,10 +48,11 @@ def test_sync_without_a_token(tmp_path, capsys, monkeypatch) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_export_payments(synced, tmp_path) -> None:
-    """As CSV and as Parquet, the rows of the archive."""
+def test_export_payments(synced, tmp_path, capsys) -> None:
+    """As CSV and as Parquet, the rows of the archive, and a line that says so."""
     for name, read in (("p.csv", p2p.read_csv), ("p.parquet", p2p.read_parquet)):
         assert cli.main(["export", synced, str(tmp_path / name)]) == 0
+        assert capsys.readouterr().out == f"2 rows of payments, in {tmp_path / name}\n"
         assert read(tmp_path / name)["payment_id"].tolist() == ["2", "1"]
 
 
@@ -74,10 +75,11 @@ def test_export_a_table(synced, tmp_path, table, column, values) -> None:
     assert pd.read_parquet(out)[column].tolist() == values
 
 
-def test_report(synced, tmp_path) -> None:
+def test_report(synced, tmp_path, capsys) -> None:
     """One HTML file, with months in the zone that is given, and nothing real in privacy mode."""
     out = tmp_path / "r.html"
     assert cli.main(["report", synced, "--out", str(out), "--tz", "America/New_York"]) == 0
+    assert capsys.readouterr().out == f"The report of 2 payments, in {out}\n"
     assert "rent" in out.read_text()
     assert cli.main(["report", synced, "--out", str(out), "--privacy"]) == 0
     assert ">rent<" not in out.read_text()

@@ -82,9 +82,10 @@ def test_an_engine_that_is_not_there(archive, monkeypatch) -> None:
     """An unknown word and a missing package are told with what to do."""
     with pytest.raises(ConfigurationError, match="polars, duckdb, spark"):
         archive.scan("excel")
-    monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(ConfigurationError, match="polars is not installed: pip install polars"):
-        archive.scan("polars")
+    for engine, module, instead in (("polars", "polars", "make install"), ("spark", "pyspark", "pip install pyspark")):
+        monkeypatch.setitem(sys.modules, module, None)
+        with pytest.raises(ConfigurationError, match=f"{module}.* is not installed: .*{instead}"):
+            archive.scan(engine)
 
 
 def test_a_missing_file_is_named(archive) -> None:
