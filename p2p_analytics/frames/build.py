@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from p2p_analytics.frames.arrow import categorical, pandas_array, with_microseconds
-from p2p_analytics.frames.columns import Seen, Words, payment_columns
+from p2p_analytics.frames.columns import Numbered, Seen, Words, payment_columns
 from p2p_analytics.frames.perspective import Perspective, perspective
-from p2p_analytics.frames.schema import FRIENDS, INSTANT, PAYMENTS, PROBLEMS, WORD
+from p2p_analytics.frames.schema import FRIENDS, INSTANT, PAYMENTS, PROBLEMS
 from p2p_analytics.times import to_microseconds
 from p2p_analytics.vocabulary import Action
 
@@ -116,9 +116,10 @@ def _together(own: pa.Table, seen: Seen, viewer_id: str) -> pd.DataFrame:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    described, words = _distinct(own["words"], [Words(*words) for words in seen.words])
-    actor, actors = _distinct(own["actor"], seen.people)
-    target, targets = _distinct(own["target"], seen.people)
+    described, words = _distinct(own["words"], seen.words.things)
+    words = [Words._make(text) for text in words]
+    actor, actors = _distinct(own["actor"], seen.people.things)
+    target, targets = _distinct(own["target"], seen.people.things)
     kind, kinds = _kinds(viewer_id, (described, [text.action for text in words]), (actor, actors), (target, targets))
     shared = {
         name: (values, which)
@@ -128,7 +129,7 @@ def _together(own: pa.Table, seen: Seen, viewer_id: str) -> pd.DataFrame:
             (target, _fields("target_", targets, ("type", "email", "phone"))),
             (target, _fields("target_user_", [target and target.user for target in targets], _PERSON)),
             (kind, _fields("", kinds, Perspective._fields)),
-            (np.zeros(len(own), np.int8), {"source": [SOURCE_API]}),
+            (np.zeros(len(own), np.int8), {"source": [SOURCE_API][: len(own)]}),
         )
         for name, values in columns.items()
     }
@@ -165,13 +166,13 @@ def _kinds(
     import numpy as np
     import pyarrow as pa
 
-    codes = {word: code for code, word in enumerate(dict.fromkeys(action[1]))}
-    asked, actions = np.array([codes[word] for word in action[1]], np.int64)[action[0]], list(codes)
+    actions = Numbered()  # of many descriptions, there are few actions
+    code = np.array([actions[word] for word in action[1]], np.int64)[action[0]]
     shape = len(actions), len(actor[1]), len(target[1])
-    encoded = pa.array(np.ravel_multi_index((asked, actor[0], target[0]), shape)).dictionary_encode()
+    encoded = pa.array(np.ravel_multi_index((code, actor[0], target[0]), shape)).dictionary_encode()
     places = (place.tolist() for place in np.unravel_index(encoded.dictionary.to_numpy(), shape))
     return encoded.indices.to_numpy(), [
-        perspective(viewer_id, actions[which], actor[1][who], target[1][whom])
+        perspective(viewer_id, actions.things[which], actor[1][who], target[1][whom])
         for which, who, whom in zip(*places, strict=True)
     ]
 
@@ -182,9 +183,9 @@ def _fields(prefix: str, records: Sequence[Any], names: Iterable[str]) -> dict[s
 
 def _spread(values: Sequence[Any], which: Numbers, dtype: str) -> Any:  # noqa: ANN401 - an array of pandas
     """Return for each payment its value of those that are shared."""
-    if dtype == WORD:
-        return categorical(values, which)
-    return _column([value and to_microseconds(value) for value in values], dtype).array.take(which)
+    if dtype == INSTANT:
+        return _column([value and to_microseconds(value) for value in values], dtype).array.take(which)
+    return categorical(values, which)
 
 
 def _frame(columns: Mapping[str, list[Any]], schema: Mapping[str, str]) -> pd.DataFrame:

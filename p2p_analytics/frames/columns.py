@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from p2p_analytics.records import Payment, Problem, Row, Target, User
 
-MOST_KNOWN: Final = 8_192  # spellings of people that are remembered, about so many at most
+AT_HAND: Final = 8_192  # spellings of people, about so many at most, that are looked up all at once
 ROWS_AT_ONCE: Final = 8_192  # pages are let go, and their values become columns, after about so many
 
 
@@ -36,55 +36,64 @@ class Words(NamedTuple):
     medium: str | None
 
 
+class Numbered(dict[Any, int]):
+    """Numbers of things, in the order in which they first came; a new one that is asked for gets the next."""
+
+    def __init__(self) -> None:
+        self.things: list[Any] = []
+
+    def __missing__(self, thing: Any) -> int:  # noqa: ANN401, D105 - whatever can be a key
+        return self.number(thing, thing)
+
+    def number(self, key: object, thing: object) -> int:
+        """Return the number of what goes by a key."""
+        number = self.setdefault(key, len(self.things))
+        if number == len(self.things):
+            self.things.append(thing)
+        return number
+
+
 class Seen:
     """What comes again and again, each with a number: who was on either side, and how a payment is described."""
 
     def __init__(self) -> None:
-        self.people: list[Any] = []  # User, Target or None
-        self.words: dict[tuple[str | None, ...], int] = _Numbers()  # of `Words`
+        self.people = Numbered()
+        self.words = Numbered()
         self.actors = _Sent(lambda raw: self.number(read_actor[raw]))
         self.targets = _Sent(lambda raw: self.number(read_target[raw]))
-        self._numbers: dict[int, int] = {}
 
     def number(self, person: User | Target | None) -> int:
         """Return the number of an actor or target.
 
         Pages share them, so they are told apart by identity; they stay alive here, so that none is given twice.
         """
-        number = self._numbers.setdefault(id(person), len(self.people))
-        if number == len(self.people):
-            self.people.append(person)
-        return number
+        return self.people.number(id(person), person)
 
 
-class _Numbers(dict[Any, int]):
-    """Numbers in the order in which things first came."""
-
-    def __missing__(self, thing: Any) -> int:  # noqa: ANN401 - whatever is a key
-        self[thing] = number = len(self)
-        return number
-
-
-class _Sent:
+class _Sent(dict[bytes, int]):
     """Numbers of people by how they were sent; what is strange raises one of ``STRANGE``."""
 
     def __init__(self, read: Callable[[bytes], int]) -> None:
         self._read = read
-        self._known: pa.Table | None = None
+        self._at_hand: pa.Table | None = None
+
+    def __missing__(self, raw: bytes) -> int:
+        self[raw] = number = self._read(raw)
+        return number
 
     def numbers(self, sent: pa.Array) -> pa.Array:
-        """Return the number of each, with spellings that have not come before read once."""
+        """Return the number of each: those at hand all at once, the others one by one."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        known = self._known
-        if known is None or len(known) > MOST_KNOWN:
+        known = self._at_hand
+        if known is None or len(known) > AT_HAND:
             known = pa.table({"sent": pa.array([], sent.type), "number": pa.array([], pa.int64())})
         places = pc.index_in(sent, known["sent"])
         if places.null_count:
             new = pc.unique(sent.filter(pc.is_null(places)))
-            read = pa.table({"sent": new, "number": pa.array(map(self._read, new.to_pylist()), pa.int64())})
-            self._known = known = pa.concat_tables([known, read]).combine_chunks()
+            read = pa.table({"sent": new, "number": pa.array([self[raw] for raw in new.to_pylist()], pa.int64())})
+            self._at_hand = known = pa.concat_tables([known, read]).combine_chunks()
             places = pc.index_in(sent, known["sent"])
         return known["number"].combine_chunks().take(places)
 
@@ -141,8 +150,8 @@ def _as_sent(pages: Sequence[Payments], seen: Seen) -> pa.Table:
         ends = pc.min_max(columns[name].cast(pa.int64()))
         if ends["min"].is_valid and not _FIRST <= ends["min"].as_py() <= ends["max"].as_py() <= _LAST:
             raise ValueError
-    known = list(seen.words)
-    texts = [word.encode() for number in pc.unique(columns["words"]).to_pylist() for word in known[number] if word]
+    described = [seen.words.things[number] for number in pc.unique(columns["words"]).to_pylist()]
+    texts = [word.encode() for words in described for word in words if word]
     texts += [bytes(columns[name].buffers()[2] or b"") for name in ("payment_id", "note")]
     if any(not text.isascii() and _REPLACEMENT in text for text in texts):
         raise ValueError

@@ -189,11 +189,11 @@ def test_each_cell_can_be_changed() -> None:
 @settings(SOON, max_examples=30)
 @given(items=st.lists(LISTED | PLAIN, max_size=6, unique_by=lambda item: item["id"]))
 def test_each_row_is_what_was_sent(items: list[dict]) -> None:
-    """Every cell, worked out here from the JSON alone; few records are laid out at once, and people soon forgotten."""
+    """Every cell, worked out here from the JSON alone; few records are laid out at once, and few people at hand."""
     bodies = [json.dumps({"data": items[start : start + 2]}).encode() for start in range(0, len(items) or 1, 2)]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(columns, "ROWS_AT_ONCE", 3)
-        patched.setattr(columns, "MOST_KNOWN", 1)
+        patched.setattr(columns, "AT_HAND", 1)
         frame = payments_frame([decode_payments(body).items for body in bodies], VIEWER)
     rows = sorted(map(row_of, items), key=lambda row: (row["created_us"], int(row["payment_id"])), reverse=True)
     assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == dict(PAYMENTS)
@@ -269,7 +269,7 @@ def row_of(item: dict) -> dict[str, object]:
         "source": "api",
         "direction": ("out" if pays else "in") if party else None,
         "counterparty_id": first(other.get("id"), address) if own else actor["id"],
-        "counterparty_name": first(shown(other), other.get("id"), address) if own else first(shown(actor), actor["id"]),
+        "counterparty_name": first(shown(other), address) if own else first(shown(actor), actor["id"]),
         "flow_cents": (-size if pays else size) if party else None,
         "created_us": created,
         "completed_us": completed,
@@ -295,7 +295,7 @@ def shown(person: dict) -> str | None:
 
 def first(*texts: str | None) -> str | None:
     """Return the first text that says something."""
-    return next((text for text in texts if text), None)
+    return next((text for text in texts if text and text.strip()), None)
 
 
 def instant(text: str | None) -> pd.Timestamp | None:
@@ -307,3 +307,29 @@ def microseconds(text: str | None) -> int | None:
     """Return a datetime as sent in microseconds since 1970."""
     moment = instant(text)
     return None if moment is None else (moment.to_pydatetime() - EPOCH) // timedelta(microseconds=1)
+
+
+@pytest.mark.parametrize("items", [[], [PLAIN_ITEM]], ids=["empty", "one"])
+def test_categories_are_the_words_that_are_there(items: list[dict]) -> None:
+    """Sorted, and none of what was left out: of an empty history no category at all."""
+    page = decode_payments(json.dumps({"data": [PLAIN_ITEM | {"id": "2", "audience": "friends"}, *items]}).encode())
+    frame = payments_frame([page.items.only(which != "2" for which in page.items.ids)], VIEWER)
+    for name, dtype in PAYMENTS.items():
+        if dtype == "category":
+            assert frame[name].cat.categories.tolist() == sorted(set(frame[name].dropna())), name
+
+
+def test_somebody_is_numbered_once_however_many_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where more spellings come than are at hand at a time."""
+    monkeypatch.setattr(columns, "AT_HAND", 1)
+    monkeypatch.setattr(columns, "ROWS_AT_ONCE", 1)
+    rounds = [
+        decode_payments(json.dumps({"data": [PLAIN_ITEM | {"id": f"{turn}{who}", "actor": {"id": f"{who}"}}]}).encode())
+        for turn in range(1, 4)
+        for who in range(1, 6)
+    ]
+    seen = columns.Seen()
+    assert columns.payment_columns((page.items for page in rounds), seen, list)["actor"].to_pylist() == [
+        0, 2, 3, 4, 5, *[0, 2, 3, 4, 5] * 2,
+    ]  # fmt: skip
+    assert len(seen.people.things) == 6  # five actors and the target of all

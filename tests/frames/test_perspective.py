@@ -76,17 +76,25 @@ def test_a_payment_between_others_has_no_direction() -> None:
     [
         (User(id="8", username="theo"), "theo"),
         (User(id="8", username="theo", display_name=" "), "theo"),
-        (User(id="8", username=""), "8"),
+        (User(id="8", username=" "), "8"),
         (User(id="8"), "8"),
     ],
 )
-def test_a_person_without_a_display_name_is_named_by_the_next_best(user: User, name: str) -> None:
-    """Username, then id, on either side."""
+def test_an_actor_without_a_display_name_is_named_by_the_next_best(user: User, name: str) -> None:
+    """Username, then id."""
     assert seen(action="pay", actor=user, target=Target(type="user", user=ME))[1:3] == ["8", name]
-    assert seen(action="pay", actor=ME, target=Target(type="user", user=user))[1:3] == ["8", name]
 
 
-def test_an_empty_address_is_none() -> None:
-    """The next that says something names the target."""
-    assert seen(action="pay", actor=ME, target=Target(type="phone", email="", phone="15550100199"))[2] == "15550100199"
+def test_an_empty_text_says_nothing() -> None:
+    """The next that says something names the target, and an empty id is none on either side."""
+    assert seen(action="pay", actor=ME, target=Target(type="phone", email=" ", phone="15550100199"))[2] == "15550100199"
     assert seen(action="pay", actor=ME, target=Target(type="email", email=""))[1:3] == ["unregistered email"] * 2
+    nobody = User(id="", username=" ")
+    assert seen(action="pay", actor=ME, target=Target(type="email", user=nobody))[:2] == ["out", "unregistered email"]
+    assert seen(action="pay", actor=nobody, target=Target(type="user", user=ME))[:3] == [None, None, None]
+
+
+def test_a_user_without_an_id_may_be_the_viewer_as_target_and_is_nobody_as_actor() -> None:
+    """Nothing tells that the target is somebody else; an actor who is not known gives no direction."""
+    assert seen(action="pay", actor=THEO, target=Target(type="user", user=User(username="x")))[:2] == ["in", "8"]
+    assert seen(action="pay", actor=User(display_name="Theo"), target=Target(type="user", user=ME))[0] is None
