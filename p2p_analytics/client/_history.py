@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from p2p_analytics.records import PaymentPage
 
 _PAGES_OF_A_WINDOW: Final = 24  # what promises more is cut
-_PAGES_AT_THE_END: Final = 6  # the same, while a connection has nothing to do
-_LAST_PAGES: Final = 2  # so few stay together even then
+_PAGES_IF_IDLE: Final = 6  # the same, while a connection has nothing to do
+_FEW_PAGES: Final = 2  # so few stay together even then
 _MOST_PARTS: Final = 8
 _MOST_PAGES: Final = 64  # no window that promises more stays whole
 _FRESH_ITEMS: Final = PAGE_SIZE_MAXIMUM - 1  # of a full page, after one that is asked for again
@@ -101,13 +101,16 @@ class _Task:
 
     def cut(self, since: datetime | None, idle: int) -> list[_Task]:
         """Keep what came, and return the rest as windows of their own, newest first: none where it is not worth it."""
-        enough, size = (_LAST_PAGES, _PAGES_AT_THE_END) if idle > 0 else (self.enough, _PAGES_OF_A_WINDOW)
+        enough, size = self.enough, _PAGES_OF_A_WINDOW
+        if idle > 0:  # where the history begins is a guess, which is not worth many requests
+            enough, size = _PAGES_IF_IDLE if self.window.start == BEGINNING else _FEW_PAGES, _PAGES_IF_IDLE
         if not self.cuttable or self.left <= enough:
             return []
         start, pages = self.reaching_to(since), self.left
         if self.window.start == BEGINNING:
             start = floor(start)
-        number = max(math.ceil(pages / size), min(idle + 1, math.ceil(pages)))
+        # One for each connection that has nothing to do, but not so small that most of their pages are half empty.
+        number = max(math.ceil(pages / size), min(idle + 1, math.ceil(pages / _FEW_PAGES)))
         parts = cut(Window(start, self.cursor), min(_MOST_PARTS, number))
         if len(parts) == 1:
             return []

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2p_analytics.client._history import history
+from p2p_analytics.client._history import _Task, history
 from p2p_analytics.client._windows import BEGINNING, END, Window
 from p2p_analytics.errors import PaginationError, TransportError
 from p2p_analytics.records import Payment, PaymentPage, Payments, User
@@ -131,6 +131,20 @@ def test_a_short_history_takes_few_requests(count: int, requests: int) -> None:
     model = Model(rows([number * 10 * YEAR // 100 // 2 for number in range(count)]))
     assert len(loaded(model)) == count
     assert len(model.asked) <= requests
+
+
+@pytest.mark.parametrize(
+    ("left", "idle", "shared"),
+    [(3, 0, False), (3, 1, True), (2, 3, False), (20, -1, False), (20, 1, True), (72, 0, True)],
+)
+def test_what_is_left_is_shared_with_connections_that_have_nothing_to_do(left: int, idle: int, shared: bool) -> None:  # noqa: FBT001
+    """Three pages are cut for one of them, so that none asks for the last ones alone; where it is a guess, seven."""
+    model, window = Model([]), Window(datetime(2021, 1, 1, tzinfo=UTC), datetime(2022, 1, 1, tzinfo=UTC))
+    parts = [part.window for part in _Task(window, model.lasting, left=left).cut(None, idle)]
+    assert bool(parts) == shared
+    assert [later.start for later in parts[:-1]] == [earlier.end for earlier in parts[1:]]
+    guessed = _Task(Window(BEGINNING, window.end), model.lasting, left=left)
+    assert bool(guessed.cut(None, idle)) == (shared and left > 6)
 
 
 def test_a_second_load_asks_for_the_open_window_alone() -> None:
