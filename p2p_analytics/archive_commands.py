@@ -62,8 +62,10 @@ def _command(
 
 
 def _add_view(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--tz", metavar="ZONE", default="UTC", help="the zone of months and dates (UTC)")
-    parser.add_argument("--as-of", metavar="DATE", help="the moment to which ages are counted (the last sync)")
+    parser.add_argument("--tz", metavar="ZONE", type=_zone, default="UTC", help="the zone of months and dates (UTC)")
+    parser.add_argument(
+        "--as-of", metavar="DATE", type=_date, help="the moment to which ages are counted (the last sync)"
+    )
     parser.add_argument(
         "--privacy",
         action="store_const",
@@ -75,6 +77,26 @@ def _add_view(parser: argparse.ArgumentParser) -> None:
 def _table_file(text: str) -> str:
     if not text.endswith(_ENDINGS):
         raise argparse.ArgumentTypeError(f"{text} ends neither in .csv nor in .parquet")
+    return text
+
+
+def _zone(text: str) -> str:
+    from zoneinfo import ZoneInfo
+
+    try:
+        ZoneInfo(text)
+    except (KeyError, ValueError, OSError):
+        raise argparse.ArgumentTypeError(f"{text} is no zone name, such as America/New_York or UTC") from None
+    return text
+
+
+def _date(text: str) -> str:
+    from p2p_analytics.times import as_instant
+
+    try:
+        as_instant(text)
+    except (ValueError, OverflowError):
+        raise argparse.ArgumentTypeError(f"{text} is no date, such as 2024-05-31 or 2024-05-31T18:30:00Z") from None
     return text
 
 

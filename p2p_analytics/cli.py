@@ -45,8 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with _interrupts() as options.interrupted:
         try:
             return _run(options)
-        except KeyboardInterrupt:
-            sys.stderr.write(f"\n{_PROGRAM}: stopped.\n")
+        except KeyboardInterrupt as interrupt:
+            # A load notes what is kept.
+            said = " ".join(["stopped.", *getattr(interrupt, "__notes__", ())])
+            sys.stderr.write(f"\n{_PROGRAM}: {said}\n")
             return _INTERRUPTED
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
-from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def spend_by_friend(
     ConfigurationError
         ``top`` is not a whole number from 1.
     SchemaError
-        A frame lacks a column.
+        A frame lacks a column, or the ids of friends are no text.
     """
     rows = None if top is None else _checked(top)
     col = nw.col
@@ -134,4 +134,6 @@ def _is_friend(friends: IntoFrame | None) -> nw.Expr:
         return nw.lit(None)  # given a Boolean dtype, it would be false on pandas
     # As a list of ids, the friends may come as another kind of frame than the payments.
     ids = _engine.opened(friends, ["user_id"], what="friends").collect()["user_id"].drop_nulls().to_list()
+    if not all(isinstance(which, str) for which in ids):
+        raise SchemaError('The ids in friends["user_id"] are no text: pandas.read_csv guesses, p2p.read_csv does not.')
     return nw.when(~nw.col("counterparty_id").is_null()).then(nw.col("counterparty_id").is_in(ids))

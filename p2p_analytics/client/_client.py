@@ -82,8 +82,8 @@ class Client:
         timeout: tuple[float, float] = (3.05, 30.0),
         concurrency: int = 4,
     ) -> None:
-        if concurrency < 1:
-            raise ConfigurationError(f"concurrency must be 1 or more, not {concurrency}.")
+        if not isinstance(concurrency, int) or concurrency < 1:
+            raise ConfigurationError(f"concurrency must be a whole number from 1, not {concurrency!r}.")
         if not (isinstance(timeout, tuple) and len(timeout) == len(("connect", "whole")) and min(timeout) > 0):
             raise ConfigurationError(f"timeout must be two positive numbers of seconds, not {timeout!r}.")
         self.base_url = settings.base_url(base_url)
@@ -275,7 +275,8 @@ class Client:
                 error.args = (f"{error}{source.outlook()}",)
             raise
         except KeyboardInterrupt as interrupt:
-            interrupt.add_note(source.outlook().strip())
+            if outlook := source.outlook():
+                interrupt.add_note(outlook.strip())
             raise
 
     def _friend_pages(self, user_id: str | None, parameters: dict[str, str], *, fresh: bool) -> Iterator[Page[User]]:

@@ -77,6 +77,13 @@ def test_two_people_of_one_name_and_ties(payments: Builder, rows_of: Reader) -> 
     assert [row["is_friend"] for row in rows] == [None, None, None]
 
 
+def test_friends_whose_ids_are_numbers_are_refused(payments: Builder) -> None:
+    """No text equals a number, so nobody would be a friend; pandas.read_csv makes such frames."""
+    for friends in (pl.DataFrame({"user_id": [8]}), pl.DataFrame({"user_id": [8]}).to_pandas()):
+        with pytest.raises(SchemaError, match=r'friends\["user_id"\] are no text'):
+            spend_by_friend(payments({**BEN, **OUT, "flow_cents": -500}), friends)
+
+
 def test_people_without_an_id(payments: Builder, friends: Builder, rows_of: Reader) -> None:
     """Where ids are null, names tell people apart; is_friend is null there, and a null name is one row."""
     nobody = {"counterparty_id": None}

@@ -40,6 +40,22 @@ def test_sync_and_sync_again(town, tmp_path, capsys) -> None:
     assert said.out.startswith(f"{count} new payments")
 
 
+def test_a_sync_that_is_stopped_says_what_is_kept(tmp_path, capsys, monkeypatch) -> None:
+    """Ctrl-C ends with 130 and the note of the load."""
+
+    def stopped(*_: object) -> None:
+        interrupt = KeyboardInterrupt()
+        interrupt.add_note("272 payments are kept, and the next load goes on from there.")
+        raise interrupt
+
+    monkeypatch.setattr("p2p_analytics.archive.Archive.sync", stopped)
+    monkeypatch.setenv("P2P_BASE_URL", "https://service.invalid/v1")
+    monkeypatch.setenv("P2P_ACCESS_TOKEN", "made-up")
+    assert cli.main(["sync", str(tmp_path / "a")]) == 130
+    kept = "stopped. 272 payments are kept, and the next load goes on from there."
+    assert capsys.readouterr().err == f"\np2p-analytics: {kept}\n"
+
+
 def test_sync_without_a_token(tmp_path, capsys, monkeypatch) -> None:
     """One line, and no folder."""
     monkeypatch.setenv("P2P_BASE_URL", "https://service.invalid/v1")
@@ -91,5 +107,11 @@ def test_wrong_use(synced, tmp_path, capsys) -> None:
         cli.main(["export", synced, "payments.xlsx"])
     assert caught.value.code == 2
     assert "neither in .csv nor in .parquet" in capsys.readouterr().err
+    for option, wrong, said in (("--tz", "Foo", "no zone name"), ("--as-of", "yesterday", "no date")):
+        with pytest.raises(SystemExit) as caught:
+            cli.main(["export", synced, str(tmp_path / "p.csv"), option, wrong])
+        assert caught.value.code == 2
+        assert said in capsys.readouterr().err
+    assert not (tmp_path / "p.csv").exists()
     assert cli.main(["report", str(tmp_path / "none")]) == 1
     assert "no archive" in capsys.readouterr().err

@@ -65,8 +65,9 @@ def test_bad_settings_are_refused_when_the_client_is_made() -> None:
         Client("token")
     with pytest.raises(TokenError, match="P2P_ACCESS_TOKEN"):
         Client(base_url="https://pay.example")
-    with pytest.raises(ConfigurationError, match="concurrency"):
-        Client("token", base_url="https://pay.example", concurrency=0)
+    for concurrency in (0, "8"):
+        with pytest.raises(ConfigurationError, match="concurrency"):
+            Client("token", base_url="https://pay.example", concurrency=concurrency)  # type: ignore[arg-type]
     for timeout in (30, None, (1, 2, 3), (0, 1)):
         with pytest.raises(ConfigurationError, match="timeout"):
             Client("token", base_url="https://pay.example", timeout=timeout)  # type: ignore[arg-type]
