@@ -53,9 +53,8 @@ def perspective(viewer_id: str, action: str | None, actor: User | None, target: 
     sender, receiver = actor or User(), (target and target.user) or User()
     is_actor = sender.id == viewer_id
     if is_actor:
-        address = (
-            _first(target.email, target.phone, target.name, UNREGISTERED.get(target.type or "")) if target else None
-        )
+        target = target or Target()
+        address = _first(target.email, target.phone, target.name, UNREGISTERED.get(target.type or ""))
         other = receiver.id or address, _first(receiver.display_name, receiver.username, address)
     else:
         other = sender.id or None, _first(sender.display_name, sender.username, sender.id)
