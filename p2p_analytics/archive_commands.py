@@ -81,11 +81,12 @@ def _table_file(text: str) -> str:
 
 
 def _zone(text: str) -> str:
-    from zoneinfo import ZoneInfo
+    from p2p_analytics.analyses._calendar import zone
+    from p2p_analytics.errors import ConfigurationError
 
     try:
-        ZoneInfo(text)
-    except (KeyError, ValueError, OSError):
+        zone(text)
+    except ConfigurationError:
         raise argparse.ArgumentTypeError(f"{text} is no zone name, such as America/New_York or UTC") from None
     return text
 

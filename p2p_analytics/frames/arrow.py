@@ -87,30 +87,22 @@ def plain(table: pa.Table) -> pa.Table:
 
 
 def pandas_array(column: pa.ChunkedArray, dtype: str) -> Any:  # noqa: ANN401 - an array of pandas
-    """Return a column as an array of one of the schema's dtypes, which can be written to."""
+    """Return a column as an array of one of the schema's dtypes but words, which can be written to."""
     import pandas as pd
-    import pyarrow as pa
 
-    if dtype != schema.WORD:
-        array = pd.Series(dtype=dtype).array.dtype.__from_arrow__(column)
-        return array.copy() if dtype == schema.INSTANT else array  # else it may be Arrow's own memory
-    words = column.combine_chunks()
-    if not pa.types.is_dictionary(words.type):
-        words = words.dictionary_encode()
-    codes = words.indices.fill_null(-1) if words.null_count else words.indices
-    return categorical(words.dictionary.to_pylist(), codes.to_numpy())
+    array = pd.Series(dtype=dtype).array.dtype.__from_arrow__(column)
+    return array.copy() if dtype == schema.INSTANT else array  # else it may be Arrow's own memory
 
 
 def categorical(values: Sequence[str | None], which: np.ndarray[Any, Any]) -> pd.Categorical:
-    """Return a categorical of text that holds the value of each place, with sorted categories; -1 is null."""
+    """Return a categorical of text that holds the value of each place, with sorted categories."""
     import numpy as np
     import pandas as pd
 
     words = sorted({value for value in values if value is not None})
-    code = {word: number for number, word in enumerate(words)}
-    codes = [-1 if value is None else code[value] for value in values]
-    places = np.array([*codes, -1], np.min_scalar_type(-len(words) - 1))
-    return pd.Categorical.from_codes(np.take(places, which), pd.Index(words, dtype=schema.TEXT), validate=False)
+    code: dict[str | None, int] = {None: -1} | {word: number for number, word in enumerate(words)}
+    codes = np.array([code[value] for value in values], np.min_scalar_type(-len(words) - 1))
+    return pd.Categorical.from_codes(np.take(codes, which), pd.Index(words, dtype=schema.TEXT), validate=False)
 
 
 def with_microseconds(table: pa.Table) -> pa.Table:
@@ -143,9 +135,19 @@ def frame_of(table: pa.Table) -> pd.DataFrame:
     }
     words = _WORDS if schema.PAYMENTS.keys() <= set(table.column_names) else set()
     others: pd.DataFrame = table.drop_columns(list(words)).to_pandas(types_mapper=dtypes.get, ignore_metadata=True)
-    columns = {name: pandas_array(table[name], schema.WORD) if name in words else others[name].array
+    columns = {name: _words(table[name]) if name in words else others[name].array
                for name in table.column_names}  # fmt: skip
     return pd.DataFrame(columns, index=others.index, copy=False)
+
+
+def _words(column: pa.ChunkedArray) -> pd.Categorical:
+    import pyarrow as pa
+
+    words = column.combine_chunks()
+    if not pa.types.is_dictionary(words.type):
+        words = words.dictionary_encode()
+    codes = words.indices.fill_null(-1) if words.null_count else words.indices
+    return categorical([*words.dictionary.to_pylist(), None], codes.to_numpy())  # a null is the last
 
 
 def _plain_type(name: str, found: pa.DataType) -> pa.DataType | None:

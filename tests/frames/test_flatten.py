@@ -243,6 +243,32 @@ def test_what_was_read_is_let_go() -> None:
     assert answer() is None
 
 
+@pytest.mark.parametrize("items", [[], [PLAIN_ITEM]], ids=["empty", "one"])
+def test_categories_are_the_words_that_are_there(items: list[dict]) -> None:
+    """Sorted, and none of what was left out: of an empty history no category at all."""
+    page = decode_payments(json.dumps({"data": [PLAIN_ITEM | {"id": "2", "audience": "friends"}, *items]}).encode())
+    frame = payments_frame([page.items.only(which != "2" for which in page.items.ids)], VIEWER)
+    for name, dtype in PAYMENTS.items():
+        if dtype == "category":
+            assert frame[name].cat.categories.tolist() == sorted(set(frame[name].dropna())), name
+
+
+def test_somebody_is_numbered_once_however_many_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where more spellings come than are at hand at a time."""
+    monkeypatch.setattr(columns, "AT_HAND", 1)
+    monkeypatch.setattr(columns, "ROWS_AT_ONCE", 1)
+    rounds = [
+        decode_payments(json.dumps({"data": [PLAIN_ITEM | {"id": f"{turn}{who}", "actor": {"id": f"{who}"}}]}).encode())
+        for turn in range(1, 4)
+        for who in range(1, 6)
+    ]
+    seen = columns.Seen()
+    assert columns.payment_columns((page.items for page in rounds), seen, list)["actor"].to_pylist() == [
+        0, 2, 3, 4, 5, *[0, 2, 3, 4, 5] * 2,
+    ]  # fmt: skip
+    assert len(seen.people.things) == 6  # five actors and the target of all
+
+
 def row_of(item: dict) -> dict[str, object]:
     """Return the row that a payment as sent makes for the viewer, by the rules of the columns."""
     actor, target = item["actor"], item["target"]
@@ -307,29 +333,3 @@ def microseconds(text: str | None) -> int | None:
     """Return a datetime as sent in microseconds since 1970."""
     moment = instant(text)
     return None if moment is None else (moment.to_pydatetime() - EPOCH) // timedelta(microseconds=1)
-
-
-@pytest.mark.parametrize("items", [[], [PLAIN_ITEM]], ids=["empty", "one"])
-def test_categories_are_the_words_that_are_there(items: list[dict]) -> None:
-    """Sorted, and none of what was left out: of an empty history no category at all."""
-    page = decode_payments(json.dumps({"data": [PLAIN_ITEM | {"id": "2", "audience": "friends"}, *items]}).encode())
-    frame = payments_frame([page.items.only(which != "2" for which in page.items.ids)], VIEWER)
-    for name, dtype in PAYMENTS.items():
-        if dtype == "category":
-            assert frame[name].cat.categories.tolist() == sorted(set(frame[name].dropna())), name
-
-
-def test_somebody_is_numbered_once_however_many_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where more spellings come than are at hand at a time."""
-    monkeypatch.setattr(columns, "AT_HAND", 1)
-    monkeypatch.setattr(columns, "ROWS_AT_ONCE", 1)
-    rounds = [
-        decode_payments(json.dumps({"data": [PLAIN_ITEM | {"id": f"{turn}{who}", "actor": {"id": f"{who}"}}]}).encode())
-        for turn in range(1, 4)
-        for who in range(1, 6)
-    ]
-    seen = columns.Seen()
-    assert columns.payment_columns((page.items for page in rounds), seen, list)["actor"].to_pylist() == [
-        0, 2, 3, 4, 5, *[0, 2, 3, 4, 5] * 2,
-    ]  # fmt: skip
-    assert len(seen.people.things) == 6  # five actors and the target of all

@@ -76,17 +76,18 @@ def test_a_fault_that_passes_leaves_no_trace(
     assert len(town.requests) > len(set(town.requests))  # some were asked again
 
 
-@pytest.mark.parametrize("share", ["0.005", "0.015"])
-def test_many_faults_at_once(
+# Where a fifth fails, one request of some 3,500 does so five times in a row, and that ends a load as it should.
+@pytest.mark.parametrize(("share", "tries"), [("0.005", _transport.TRIES), ("0.015", 12)])
+def test_many_faults_at_once(  # noqa: PLR0913, PLR0917 - fixtures
     town: p2p.sandbox.SandboxServer,
     load: Callable[[str | None], History],
     whole: History,
     share: str,
+    tries: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With up to a fifth of all requests failing in every way there is, ten loads in a row are exact."""
-    # Where a fifth fails, one request of some 3,500 does so five times in a row, and that ends a load as it should.
-    monkeypatch.setattr(_transport, "TRIES", 12)
+    monkeypatch.setattr(_transport, "TRIES", tries)
     town.faults = spec = ",".join(f"{kind}:{share}" for kind in PASSING)
     for _ in range(10):
         same(load(None), whole)
