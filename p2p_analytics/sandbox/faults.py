@@ -12,11 +12,15 @@ import contextlib
 import itertools
 import random
 import re
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qsl, urlencode
 
-from p2p_analytics.sandbox.errors import RateLimitError, RefusalError, SettingError
+from p2p_analytics.sandbox import rules, town
+from p2p_analytics.sandbox.errors import InvalidParameterError, RateLimitError, RefusalError, SettingError
+from p2p_analytics.vocabulary import PAYMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -29,6 +33,10 @@ _ELSEWHERE: Final = "elsewhere.invalid"  # a name that can be nobody's
 _STEP: Final = re.compile(r"([\w-]+)(?:\*(\d{1,6}))?", re.ASCII)
 _RATE: Final = re.compile(r"([\w-]+):(\d?\.?\d{1,17})", re.ASCII)
 _NEXT: Final = re.compile(rb'("pagination":\{"next":)(?:null|"[^"]*")')
+_DAY_US: Final = timedelta(days=1) // timedelta(microseconds=1)
+_ZONE_US: Final = timedelta(hours=5) // timedelta(microseconds=1)
+_FIRST_US: Final = town.microseconds(datetime.min.replace(tzinfo=UTC))
+_LAST_US: Final = town.microseconds(datetime.max.replace(tzinfo=UTC))
 
 
 class Kind(StrEnum):
@@ -53,6 +61,10 @@ class Kind(StrEnum):
     NEXT_SLASHES = "next-slashes"
     NEXT_PATH = "next-path"
     NEXT_REPEATS = "next-repeats"
+    EMPTY_PAGE = "empty-page"
+    NO_NEXT = "no-next"
+    BOUND_ZONE = "bound-zone"
+    BOUND_DAY = "bound-day"
 
 
 class Faults:
@@ -128,6 +140,29 @@ def _kind(name: str) -> Kind:
         return Kind(name)
     except ValueError:
         raise SettingError(f"There is no fault {name[:20]!r}; there are {', '.join(Kind)}.") from None
+
+
+def misread_bound(kind: Kind, scope: Scope) -> Scope:
+    """Return a request as a service with one of the ``bound-`` faults reads it; any other request unchanged.
+
+    Only the `before` of a list of payments is misread, and only where it is a valid instant.
+    """
+    is_list = scope["method"] in ("GET", "HEAD") and scope["path"].endswith(PAYMENTS.path)
+    if kind not in (Kind.BOUND_ZONE, Kind.BOUND_DAY) or not is_list:
+        return scope
+    pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True, encoding="latin-1")
+    misread = [(name, _misread_instant(kind, value) if name == "before" else value) for name, value in pairs]
+    return {**scope, "query_string": urlencode(misread, encoding="latin-1").encode("ascii")}
+
+
+def _misread_instant(kind: Kind, text: str) -> str:
+    try:
+        instant = rules.instant_us("before", text.strip())
+    except InvalidParameterError:
+        return text
+    instant = instant - _ZONE_US if kind is Kind.BOUND_ZONE else instant // _DAY_US * _DAY_US
+    # A bound next to the first or last instant that can be written may leave the range.
+    return town.instant(min(max(instant, _FIRST_US), _LAST_US)).replace(tzinfo=None).isoformat()
 
 
 async def meet(  # noqa: PLR0913 - three of them are ASGI's
@@ -221,6 +256,14 @@ def _spoilt(kind: Kind, body: bytes, address: str) -> bytes:
         return b'{"data": \xff\x00]'
     if kind is Kind.EMPTY:
         return b""
+    if kind is Kind.EMPTY_PAGE:
+        from p2p_analytics.sandbox import wire
+
+        return wire.encode(wire.page([], None)) if _NEXT.search(body) else body
+    if kind is Kind.NO_NEXT:
+        return _NEXT.sub(rb"\1null", body, count=1)
+    if kind in (Kind.BOUND_ZONE, Kind.BOUND_DAY):
+        return body
     scheme, _, rest = address.partition("://")
     host, _, path = rest.partition("/")
     bare = path.partition("?")[0]

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from p2p_analytics.sandbox import wire
 from p2p_analytics.sandbox.dialects import SPOKEN, Dialect
 from p2p_analytics.sandbox.errors import RefusalError, TooLargeError, WrongHostError
-from p2p_analytics.sandbox.faults import Kind, meet
+from p2p_analytics.sandbox.faults import Kind, meet, misread_bound
 from p2p_analytics.sandbox.steering import Steering
 from p2p_analytics.sandbox.turnstile import Turnstile
 from p2p_analytics.vocabulary import TOKEN_PARAMETER
@@ -125,9 +125,10 @@ class Gate:
 
     async def _meet(self, kind: Kind, scope: Scope, receive: Receive, send: Send) -> None:
         kept: list[Message] = []
+        as_read = misread_bound(kind, scope)
 
         async def carry_out() -> list[Message]:
-            await self._carry_out(scope, receive, kept)
+            await self._carry_out(as_read, receive, kept)
             return kept
 
         await meet(kind, scope, receive, send, address=self._origin + _without_token(scope), carry_out=carry_out)

@@ -8,6 +8,7 @@ import socket
 import struct
 import time
 from collections import Counter
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
@@ -31,6 +32,11 @@ def own() -> Iterator[SandboxServer]:
     with SandboxServer(people=3, years=1) as running:
         yield running
         assert running.audit() == []
+
+
+@pytest.fixture(autouse=True)
+def _no_faults_left(own: SandboxServer) -> None:
+    own.faults = ""
 
 
 def pay(server: SandboxServer) -> tuple[Any, bytes]:
@@ -66,6 +72,10 @@ def pay(server: SandboxServer) -> tuple[Any, bytes]:
         ("garbage", (200, b'{"data": \xff'), 1),
         ("empty", (200, b""), 1),
         ("next-host", (200, b'{"data":'), 1),
+        ("empty-page", (200, b'{"data":'), 1),
+        ("no-next", (200, b'{"data":'), 1),
+        ("bound-zone", (200, b'{"data":'), 1),
+        ("bound-day", (200, b'{"data":'), 1),
     ],
 )
 def test_what_a_write_meets(
@@ -153,6 +163,91 @@ def test_a_last_page_has_the_hostile_link_too(ask: Asking, own: SandboxServer) -
     me = ask(on=own)
     assert me.ok("/payments", after="2025-06-30")["pagination"]["next"].startswith("http://elsewhere.invalid/")
     assert set(me.ok("/me")) == {"data"}
+
+
+@pytest.mark.parametrize("path", ["/payments", "/payments?status=settled&action=pay&actor={me}", "/users/{me}/friends"])
+@pytest.mark.parametrize("at", [0, 1, 2])
+@pytest.mark.parametrize("always", [False, True], ids=["once", "for ever"])
+def test_a_list_that_claims_to_end(ask: Asking, own: SandboxServer, path: str, at: int, *, always: bool) -> None:
+    """`empty-page` is a last page without items, `no-next` a page without its link; others stay as they are."""
+    me = ask(on=own)
+    path = path.format(me=me.ok("/me")["data"]["user"]["id"])
+    honest = me.ok(path, limit=1)
+    assert honest["pagination"]["next"]
+    for kind, faulty in {
+        "empty-page": {"data": [], "pagination": {"next": None}},
+        "no-next": {"data": honest["data"], "pagination": {"next": None}},
+    }.items():
+        own.faults = f"ok*{at} {kind}" + "*100" * always
+        pages = [me.ok(path, limit=1) for _ in range(4)]
+        assert pages == [faulty if place == at or (always and place > at) else honest for place in range(4)]
+        own.faults = f"{kind}:1"
+        assert [me.ok(path, limit=1), me.ok(path, limit=1)] == [faulty, faulty]
+
+
+@pytest.mark.parametrize("kind", ["empty-page", "no-next"])
+def test_only_a_list_claims_to_end(ask: Asking, own: SandboxServer, kind: str) -> None:
+    """Profiles, single payments and errors have no page to lose."""
+    me = ask(on=own)
+    one = me.ok("/payments", limit=1)["data"][0]["id"]
+    paths = ("/me", f"/payments/{one}", "/payments?limit=0", "/users/1/friends")
+    honest = [me.get(path).content for path in paths]
+    own.faults = f"{kind}:1"
+    assert [me.get(path).content for path in paths] == honest
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "shown"),
+    [  # A payment at each hour of two days, and what the service shows is the newest before the bound that it reads.
+        ("bound-zone", "2025-03-02T12:00:00", "2025-03-02T06:00:00"),
+        ("bound-zone", "2025-03-02T12:00:00Z", "2025-03-02T06:00:00"),
+        ("bound-zone", "2025-03-02T14:30:00+02:00", "2025-03-02T07:00:00"),
+        ("bound-zone", "2025-03-02T12:00:00.000001", "2025-03-02T07:00:00"),
+        ("bound-zone", "2025-03-02T03:00:00", "2025-03-01T21:00:00"),
+        ("bound-zone", "2025-03-02", "2025-03-01T18:00:00"),
+        ("bound-day", "2025-03-02T12:00:00", "2025-03-01T23:00:00"),
+        ("bound-day", "2025-03-02T12:00:00.5Z", "2025-03-01T23:00:00"),
+        ("bound-day", "2025-03-03T01:00:00+02:00", "2025-03-01T23:00:00"),
+        ("bound-day", "2025-03-02", "2025-03-01T23:00:00"),
+    ],
+)
+def test_a_bound_that_is_misread(ask: Asking, kind: str, asked: str, shown: str) -> None:
+    """`before` is read 5 h earlier or as its day, with filters too; `after` and lists without `before` are honest."""
+    with SandboxServer(people=3, years=1) as own:
+        hours = [datetime(2025, 3, day, hour, tzinfo=UTC) for day in (1, 2) for hour in range(24)]
+        own.add_payments(own.viewer, [{"date_created": hour, "spelling": 0} for hour in hours])
+        me = ask(on=own)
+        unbounded, after = me.ok("/payments", limit=3), me.ok("/payments", limit=50, after=asked, action="pay")
+        own.faults = f"{kind}:1"
+        for filters in ({}, {"status": "settled", "action": "pay", "after": "2025-03-01T00:00:00"}):
+            assert me.ok("/payments", limit=1, before=asked, **filters)["data"][0]["date_created"][:19] == shown
+        assert me.ok("/payments", limit=3) == unbounded
+        assert me.ok("/payments", limit=50, after=asked, action="pay") == after
+
+
+@pytest.mark.parametrize("kind", ["bound-zone", "bound-day"])
+@pytest.mark.parametrize(
+    "before",
+    ["", "yesterday", "2025-02-30", "0001-01-01", "0001-01-01T03:00:00+09:00", "9999-12-31T23:59:59-23:00", "\xff"],
+)
+def test_a_bound_at_the_edge_is_answered(ask: Asking, own: SandboxServer, kind: str, before: str) -> None:
+    """Whatever stands in `before`, the answer has the honest status and code."""
+    own.faults = f"ok {kind}"
+    me = ask(on=own)
+    honest, faulty = (me.get("/payments", before=before, limit=50) for _ in range(2))
+    assert faulty.status_code == honest.status_code
+    if honest.status_code != 200:
+        assert faulty.json() == honest.json()
+
+
+def test_other_lists_are_not_misread(ask: Asking, own: SandboxServer) -> None:
+    """`before` of a list of friends is an id, and stays one."""
+    me = ask(on=own)
+    path = f"/users/{me.ok('/me')['data']['user']['id']}/friends"
+    honest = me.ok(path, before=own.people[-1].user_id)
+    for kind in ("bound-zone", "bound-day"):
+        own.faults = kind
+        assert me.ok(path, before=own.people[-1].user_id) == honest
 
 
 def test_a_note_that_looks_like_a_link_stays(ask: Asking) -> None:
