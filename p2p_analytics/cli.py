@@ -142,6 +142,13 @@ def _parser() -> argparse.ArgumentParser:
         help="serve so many requests in so many seconds to each user and application, then answer 429 (no limit)",
     )
     sandbox.add_argument(
+        "--rate-limit-status",
+        type=int,
+        choices=(429, 400),
+        default=429,
+        help="HTTP status above the rate limit; 400 in the observed dialect only (429)",
+    )
+    sandbox.add_argument(
         "--faults",
         metavar="SPEC",
         type=_faults,
@@ -258,4 +265,5 @@ def _sandbox(options: argparse.Namespace) -> None:
         strict_redirect=options.strict_redirect,
         rate_limit=options.rate_limit,
         faults=options.faults,
+        rate_limit_status=options.rate_limit_status,
     )

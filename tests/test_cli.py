@@ -198,15 +198,24 @@ def test_the_sandbox_has_the_faults_and_the_limit_asked_for(started: list[subpro
 
 
 def test_the_sandbox_speaks_the_dialect_asked_for(started: list[subprocess.Popen[str]]) -> None:
-    """`sandbox --dialect observed` answers with a number as the error's code, as only that dialect does."""
-    process = start("sandbox", "--port", "0", "--years", "1", "--dialect", "observed")
+    """`sandbox --dialect observed` answers with numbers as error codes; `--rate-limit-status` is its 277's."""
+    options = ("--dialect", "observed", "--rate-limit", "1/3600", "--rate-limit-status", "400")
+    process = start("sandbox", "--port", "0", "--years", "1", *options)
     started.append(process)
     assert process.stdout is not None
     address = next(match[0] for line in process.stdout if (match := re.search(r"http://127\.0\.0\.1:\d+/v1", line)))
-    with pytest.raises(urllib.error.HTTPError) as caught:
-        urllib.request.urlopen(f"{address}/me", timeout=20)  # noqa: S310 - loopback
-    with caught.value:
-        assert json.load(caught.value)["error"]["code"] == 267
+    for status, code in ((401, 267), (400, 277)):
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(f"{address}/me", timeout=20)  # noqa: S310 - loopback
+        with caught.value:
+            assert (caught.value.status, json.load(caught.value)["error"]["code"]) == (status, code)
+
+
+def test_the_documented_dialect_has_one_rate_limit_status(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--rate-limit-status 400` without the observed dialect is refused in one line."""
+    assert cli.main(["sandbox", "--port", "0", "--years", "1", "--rate-limit-status", "400"]) == 1
+    err = capsys.readouterr().err
+    assert err == "p2p-analytics: rate_limit_status is 429, or in the observed dialect also 400.\n"
 
 
 def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from http import HTTPStatus
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -16,7 +16,7 @@ from starlette.routing import Match
 from p2p_analytics.sandbox import openapi, rules, wire
 from p2p_analytics.sandbox.account import Account
 from p2p_analytics.sandbox.control import Control
-from p2p_analytics.sandbox.dialects import Dialect
+from p2p_analytics.sandbox.dialects import SPOKEN, Dialect
 from p2p_analytics.sandbox.entrance import Entrance
 from p2p_analytics.sandbox.errors import InvalidParameterError, MethodError, NotFoundError, RefusalError
 from p2p_analytics.sandbox.exchange import Exchange
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from p2p_analytics.sandbox.control import Steered
+    from p2p_analytics.sandbox.request_log import RequestLog
     from p2p_analytics.sandbox.store import Payment, Person, Store
     from p2p_analytics.sandbox.tokens import Caller, Tokens
 
@@ -44,7 +45,7 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
     tokens: Tokens,
     base_url: str,
     *,
-    seen: list[tuple[str, str]] | None = None,
+    seen: RequestLog | None = None,
     dialect: Dialect | None = None,
     strict_redirect: bool = False,
     steering: Steering | None = None,
@@ -141,7 +142,8 @@ class _Service:
             person = self._person(request.path_params["user_id"])
             found = self._store.friends(person.user_id, after=asked.after, before=asked.before, limit=asked.limit + 1)
         page, more = found[: asked.limit], len(found) > asked.limit
-        address = f"{self._base_url}/users/{person.user_id}/friends"
+        # As it was asked for: a client may take a link to another path for a hostile one.
+        address = f"{self._base_url}/users/{quote(request.path_params['user_id'], safe='')}/friends"
         next_url = wire.link(address, {"after": str(page[-1].user_id), **asked.carried}) if more else None
         return _json(wire.page([wire.friend(friend) for friend in page], next_url))
 
@@ -175,7 +177,10 @@ class _Service:
         return self._entrance.caller(request, parameters, scope), parameters
 
     def _person(self, text: str) -> Person:
-        person = self._store.person(rules.identifier(text))
+        if SPOKEN.get().takes_usernames and not rules.ID.fullmatch(text):
+            person = self._store.person_named(text)
+        else:
+            person = self._store.person(rules.identifier(text))
         if person is None:
             raise NotFoundError(_NOT_FOUND)
         return person

@@ -26,7 +26,7 @@ from p2p_analytics.sandbox.errors import (
 from p2p_analytics.sandbox.gate import CONTROL, DATA_HEADERS, header
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from fastapi import FastAPI
 
@@ -40,10 +40,13 @@ _NUMBER: Final = (int, float)
 class Steered(Protocol):
     """What the control routes steer."""
 
-    requests: list[tuple[str, str]]
     latency: float
     faults: str
     rate_limit: tuple[int, float] | None
+
+    @property
+    def requests(self) -> Sequence[tuple[str, str]]:
+        """The requests of the service, as method and path."""
 
     def state(self) -> dict[str, Any]:
         """Return what can be told."""

@@ -1,4 +1,4 @@
-"""The two ways in which answers are written: as the document says, and as real answers were seen.
+"""The two ways in which the service speaks: as the document says, and as the real one was seen.
 
 This is the one place that knows the difference. Which of the two a request is answered in is set at
 the gate and holds for that request alone, so no function in between has to pass it on.
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from p2p_analytics.sandbox.store import Person
 
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - answers say UTC by a Z or not at all
+_GENERAL_CODES: Final = {"502": "503"}  # what the documented dialect does not tell apart
 _SECOND: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}"
 
 
@@ -41,6 +42,11 @@ class Dialect:
     # Fields beside the document's, with what they hold: of the user in /me, and of each target.
     more: ClassVar[dict[str, dict[str, Any]]] = {"me": {}, "target": {}}
 
+    # What public clients rely on beyond the document.
+    ignores_unknown_scopes: ClassVar[bool] = False
+    takes_usernames: ClassVar[bool] = False  # where a path has a user id
+    always_shows_user: ClassVar[bool] = False  # in the answer of the token exchange, also without access_profile
+
     def person(self, person: Person) -> Person:
         """Return somebody as they are shown."""
         return person
@@ -56,7 +62,7 @@ class Dialect:
 
     def code(self, code: str) -> str | int:
         """Return an error's code as text."""
-        return code
+        return _GENERAL_CODES.get(code, code)
 
     def status(self, status: int, code: str) -> int:  # noqa: ARG002 - another dialect asks for the code
         """Return an error's HTTP status."""
@@ -76,10 +82,14 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class _Observed(Dialect):
-    """How real answers looked: a balance as text, a code as a number, no sign, no Z, a blank bio, and more fields."""
+    """How real answers looked: a balance as text, a code as a number, no sign, no Z, a blank bio, and more fields.
+
+    `rate_limit_status` is the HTTP status of 277, which was seen with 400 once.
+    """
 
     name: str = "observed"
     application: str = ""
+    rate_limit_status: int = 429
     schemas: ClassVar[dict[str, dict[str, Any]]] = {
         "amount": {"type": "number", "minimum": 0, "description": "Currency units, without a sign."},
         "balance": {"type": ["string", "null"], "pattern": r"^-?[0-9]+\.[0-9]{2}$"},
@@ -91,6 +101,9 @@ class _Observed(Dialect):
         "me": {"friend_request": {"status": None}, "trust_request": {"status": None}},
         "target": {"merchant": None, "redeemable_target": None},
     }
+    ignores_unknown_scopes: ClassVar[bool] = True
+    takes_usernames: ClassVar[bool] = True
+    always_shows_user: ClassVar[bool] = True
 
     def person(self, person: Person) -> Person:
         return person if person.about else person._replace(about=" ")
@@ -105,7 +118,7 @@ class _Observed(Dialect):
         return int(code) if code.isdigit() else code
 
     def status(self, status: int, code: str) -> int:
-        return 400 if code == "283" else status
+        return {"283": 400, "277": self.rate_limit_status}.get(code, status)
 
     def medium(self, medium: str, application: str | None) -> str:
         return (application or self.application or medium) if medium == Medium.API else medium
@@ -114,7 +127,7 @@ class _Observed(Dialect):
         return written(microseconds, fraction=bool(spelling == Spelling.FRACTIONAL or microseconds % 1_000_000))
 
 
-def dialect_named(name: str, *, application: str = "") -> Dialect:
+def dialect_named(name: str, *, application: str = "", rate_limit_status: int = 429) -> Dialect:
     """Return the dialect ``documented`` or ``observed``.
 
     Parameters
@@ -122,8 +135,10 @@ def dialect_named(name: str, *, application: str = "") -> Dialect:
     application : str
         What payments that came with the town, or were made with a token of no application, show as their medium
         where that is the application's name.
+    rate_limit_status : int
+        The HTTP status of a rate limit in the observed dialect.
     """
-    return {"documented": Dialect(), "observed": _Observed(application=application)}[name]
+    return {"documented": Dialect(), "observed": _Observed("observed", application, rate_limit_status)}[name]
 
 
 @lru_cache(4_096)  # a page names the same people, and mostly one instant twice

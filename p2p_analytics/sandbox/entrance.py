@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 from typing import TYPE_CHECKING
 
 from starlette.exceptions import HTTPException
@@ -14,6 +15,7 @@ from p2p_analytics.sandbox.gate import header
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from starlette import types
     from starlette.requests import Request
 
     from p2p_analytics.sandbox.steering import Steering
@@ -47,4 +49,23 @@ class Entrance:
 
     def count_address(self, request: Request) -> None:
         """Count a request for the address that it comes from."""
-        self._steering.limit.take(request.client.host if request.client else None)
+        self._steering.limit.take(_peer(request.scope))
+
+
+def _peer(scope: types.Scope) -> str | None:
+    """Return the address that a request comes from, the same one for everything on this machine.
+
+    Whoever reaches a loopback address is on this machine, whatever source address the connection is bound to.
+    """
+    ends = [end[0] for end in (scope.get("client"), scope.get("server")) if end]
+    if any(map(_is_loopback, ends)):
+        return "localhost"
+    return scope["client"][0] if scope.get("client") else None
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host == "localhost"
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback

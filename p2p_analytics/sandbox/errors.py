@@ -11,6 +11,7 @@
         ├── DeletedTokenError  RevokedTokenError
         ├── UnknownClientError  UnapprovedClientError  UnknownScopeError  ResponseTypeError  ForgeryError
         ├── NoRecipientError  NoteError  AmountError  AmountTooLargeError  SelfPaymentError  OutcomeAmountError
+        ├── NewUserAmountError (OutcomeAmountError)
         ├── InsufficientFundsError  RoleError  StateError
         ├── ClientNotFoundError  ClientSecretError  GrantTypeError  RefreshError  UnverifiedError
         ├── OAuthError  ForeignCodeError  ExpiredCodeError  RedeemedCodeError
@@ -206,6 +207,12 @@ class OutcomeAmountError(RefusalError):
     """The fixed test user takes no other amounts than those of the document's table."""
 
     status, code = 400, "503"
+
+
+class NewUserAmountError(OutcomeAmountError):
+    """An amount of the document's table went to the fixed test user, but belongs to an unregistered address."""
+
+    code = "502"
 
 
 class InsufficientFundsError(RefusalError):

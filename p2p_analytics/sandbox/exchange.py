@@ -18,6 +18,7 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annota
 from starlette.responses import Response
 
 from p2p_analytics.sandbox import bodies, forms, rules, wire
+from p2p_analytics.sandbox.dialects import SPOKEN
 from p2p_analytics.sandbox.errors import (
     ClientNotFoundError,
     ClientSecretError,
@@ -76,7 +77,10 @@ class Exchange:
         return self._tokens.refresh(client_id, given.required("refresh_token"))
 
     def _profile(self, issued: Issued) -> wire.Json:
-        """Return user and balance as /me has them, each null without its scope."""
+        """Return user and balance as /me has them, each null without its scope.
+
+        In the observed dialect the user is never null.
+        """
         user_id, scopes = issued.caller.user_id, issued.caller.scopes
         with self._store.reading():
             person = self._store.people_by_id([user_id])[user_id]
@@ -89,7 +93,8 @@ class Exchange:
             friends_count=friends,
         )
         profile = wire.me(user, person.balance_cents if Scope.BALANCE in scopes else None)
-        return profile if Scope.PROFILE in scopes else {**profile, "user": None}
+        shown = Scope.PROFILE in scopes or SPOKEN.get().always_shows_user
+        return profile if shown else {**profile, "user": None}
 
 
 def _kind(given: rules.Parameters) -> str:

@@ -20,12 +20,13 @@ from p2p_analytics.vocabulary import TOKEN_PARAMETER
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from p2p_analytics.sandbox.request_log import RequestLog
+
 LARGEST_BODY: Final = 64 * 1024
 # For its owner's eyes, so no shared cache keeps it; and it is JSON, whatever a browser thinks that it looks like.
 DATA_HEADERS: Final = {"Cache-Control": "private", "X-Content-Type-Options": "nosniff"}
 CONTROL: Final = "/sandbox/"
 EXCHANGE_PATH: Final = "/oauth/access_token"
-_MOST_SEEN: Final = 100_000
 _PAGES: Final = ("/oauth/", "/account")
 _LIKE_A_TOKEN: Final = re.compile(r"[\w-]{32,}", re.ASCII)
 _OWN_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
@@ -40,7 +41,7 @@ class Gate:
         Where the service believes to be reached.
     steering : Steering
         Latency and faults.
-    seen : list or None
+    seen : RequestLog or None
         Receives (method, path with query, no token in either) of each request of the service itself, not of its pages.
     dialect : Dialect or None
         How the answers are written, by the document where not given.
@@ -57,7 +58,7 @@ class Gate:
         base_url: str,
         *,
         steering: Steering | None = None,
-        seen: list[tuple[str, str]] | None = None,
+        seen: RequestLog | None = None,
         dialect: Dialect | None = None,
     ) -> None:
         self.app = app
@@ -97,9 +98,7 @@ class Gate:
 
     def _note(self, scope: Scope) -> None:
         if self._seen is not None and not any(pages in scope["path"] for pages in _PAGES):
-            self._seen.append((scope["method"], _without_token(scope)))
-            if len(self._seen) > _MOST_SEEN:
-                del self._seen[: _MOST_SEEN // 2]
+            self._seen.note(scope["method"], _without_token(scope))
 
     def _is_service(self, path: str) -> bool:
         """Say whether a path belongs to the service, and is no page that a person sees."""

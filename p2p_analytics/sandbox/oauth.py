@@ -11,6 +11,7 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annota
 from starlette.responses import HTMLResponse, Response
 
 from p2p_analytics.sandbox import forms, pages, redirects, rules
+from p2p_analytics.sandbox.dialects import SPOKEN
 from p2p_analytics.sandbox.errors import (
     ForgeryError,
     InvalidParameterError,
@@ -135,7 +136,7 @@ class Authorization:
             raise ResponseTypeError("response_type must be token or code.")
         if response_type == "code" and application.secret_digest is None:
             raise UnapprovedClientError("This application has no secret, so it cannot redeem a code: register one.")
-        scopes = rules.scopes(parameters.required("scope"))
+        scopes = rules.scopes(parameters.required("scope"), ignore_unknown=SPOKEN.get().ignores_unknown_scopes)
         state = parameters.exact("state")  # to the letter: the application compares it with what it sent
         given = {name: parameters.exact(name) for name in _PARAMETERS}
         query = tuple((name, value) for name, value in given.items() if value is not None)

@@ -49,6 +49,7 @@ _TOKEN: Final[_Refusals] = (
 _CREATE: Final[_Refusals] = (
     errors.MissingArgumentError, errors.NoRecipientError, errors.NoteError, errors.AmountError,
     errors.AmountTooLargeError, errors.SelfPaymentError, errors.OutcomeAmountError,
+    errors.NewUserAmountError,
 )  # fmt: skip
 _FIND: Final[_Refusals] = (errors.NotFoundError,)
 _RESOLVE: Final[_Refusals] = (
@@ -98,7 +99,7 @@ _MORE: Final[dict[int, tuple[str, Schema]]] = {
 def describe(base_url: str, dialect: Dialect) -> dict[str, Any]:
     """Return the OpenAPI document of the service at `base_url`, as an object to be written as JSON."""
     told = _Operations(dialect)
-    user, payment = _in_path("user_id", "The id of a user."), _in_path("payment_id", "The id of a payment.")
+    user, payment = _in_path("user_id", *_user_path(dialect)), _in_path("payment_id", "The id of a payment.")
     paths = {
         ME.path: {"get": told.one(ME, "Read one's own profile.", shapes.data(shapes.ME))},
         USER.at("{user_id}"): {
@@ -136,7 +137,7 @@ def describe(base_url: str, dialect: Dialect) -> dict[str, Any]:
     }
     about = (
         f"What the service answers on this machine, in the dialect {dialect.name!r}. HEAD works wherever GET does. "
-        "Blank and unknown parameters are ignored; one that is given twice is refused. "
+        "Blank and unknown parameters are ignored; one that is given twice is refused, but for one and the same token. "
         f"The pages for a browser begin at {AUTHORIZE.path} and /account."
     )
     return {
@@ -185,7 +186,7 @@ class _Operations:
             "description": "client_id and client_secret may be in an Authorization header of the kind Basic instead.",
             "security": [],
             "requestBody": _body(functools.partial(shapes.exchange_body, GRANTS)),
-            "responses": self._responses(shapes.TOKENS, (*_ALWAYS, *_EXCHANGE), headers=NOT_KEPT),
+            "responses": self._responses(shapes.tokens(self._dialect), (*_ALWAYS, *_EXCHANGE), headers=NOT_KEPT),
         }
 
     def _responses(
@@ -199,13 +200,19 @@ class _Operations:
         responses = {"200": _response("As asked.", answer, headers)}
         for status, codes in sorted(told.items()):
             names = dict.fromkeys(self._dialect.code(code) for code, _ in codes)
-            meaning = " ".join(f"{code}: {text}" for code, text in codes)
+            meaning = " ".join(f"{self._dialect.code(code)}: {text}" for code, text in codes)
             responses[str(status)] = _response(meaning, shapes.error(names), DATA_HEADERS, more=_MORE.get(status))
         return responses
 
 
-def _in_path(name: str, description: str) -> Schema:
-    return {"name": name, "in": "path", "required": True, "description": description, "schema": shapes.ID}
+def _in_path(name: str, description: str, schema: Schema = shapes.ID) -> Schema:
+    return {"name": name, "in": "path", "required": True, "description": description, "schema": schema}
+
+
+def _user_path(dialect: Dialect) -> tuple[str, Schema]:
+    if dialect.takes_usernames:
+        return "The id or the username of a user.", {"type": "string", "anyOf": [shapes.ID, shapes.USERNAME]}
+    return "The id of a user.", shapes.ID
 
 
 def _body(schema: Callable[..., Schema]) -> Schema:

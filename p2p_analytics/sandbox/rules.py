@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _Word = TypeVar("_Word", bound=StrEnum)
 
 MOST_COMBINATIONS: Final = 64  # of an actor, an action and a status: each is a search of its own
+_SCOPES: Final = frozenset(scope.value for scope in Scope)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 # Ids fit 63 bits; a pattern can say so in short up to 92 * 10**17, and no greater one is given out.
 ID: Final = re.compile(r"[1-9]\d{0,17}|[1-8]\d{18}|9[01]\d{17}", re.ASCII)
@@ -60,6 +61,10 @@ class Parameters:
     def verbatim(self, name: str) -> str:
         """Return the one value of a given parameter with the spaces at its ends."""
         return self._told(name)[0]
+
+    def distinct(self, name: str) -> set[str]:
+        """Return the different values of a parameter, without spaces around them; empty where it is not given."""
+        return {value.strip() for value in self._told(name)}
 
     def exact(self, name: str) -> str | None:
         """Return the one value of a parameter as it came, were it spaces alone; None where it is not given or empty."""
@@ -165,24 +170,29 @@ def identifier(text: str) -> int:
 
 
 def bearer(parameters: Parameters, authorization: Iterable[str]) -> str:
-    """Return the access token of a request, from its parameter or from the Authorization header."""
-    given = [value for value in (parameters.one(TOKEN_PARAMETER),) if value]
+    """Return the access token of a request, from its parameter or the Authorization header.
+
+    Some clients send one token in several places; different tokens are refused.
+    """
+    given = parameters.distinct(TOKEN_PARAMETER)
     for header in authorization:
         kind, _, value = header.partition(" ")
         if kind.lower() == "bearer" and value.strip():
-            given.append(value.strip())
+            given.add(value.strip())
     if not given:
         raise NoTokenError
     if len(given) > 1:
-        raise InvalidParameterError("The access token is given more than once; give it once.")
-    return given[0]
+        raise InvalidParameterError("Two different access tokens are given; give one.")
+    return given.pop()
 
 
-def scopes(text: str) -> frozenset[Scope]:
+def scopes(text: str, *, ignore_unknown: bool = False) -> frozenset[Scope]:
     """Return the scopes of a list that spaces, commas or both separate."""
     words = [word for word in re.split(r"[\s,]+", text) if word]
     if not words:
         raise MissingArgumentError("The parameter scope is missing.")
+    if ignore_unknown:
+        words = [word for word in words if word in _SCOPES]
     try:
         return frozenset(Scope(word) for word in words)
     except ValueError:

@@ -20,6 +20,7 @@ from p2p_analytics.sandbox.people import TEST_USER
 from p2p_analytics.sandbox.plan import Plan
 from p2p_analytics.sandbox.registration import Application, Draft
 from p2p_analytics.sandbox.registry import Registration, Registry
+from p2p_analytics.sandbox.request_log import RequestLog
 from p2p_analytics.sandbox.running import HOST, listen, running
 from p2p_analytics.sandbox.steering import Steerable, Steering
 from p2p_analytics.sandbox.store import Store
@@ -38,6 +39,7 @@ READ_SCOPES: Final = tuple(scope for scope in Scope if scope is not Scope.PAYMEN
 _NAMES_TOLD: Final = 20
 _LAST_YEAR: Final = 9000  # expiries and writes later on still need room before the year 10000
 DIALECTS: Final = ("documented", "observed")
+_RATE_LIMIT_STATUSES: Final = {"documented": (429,), "observed": (429, 400)}
 DEMO_CLIENT_ID: Final = "1001"
 DEMO_REDIRECT_URL: Final = "http://127.0.0.1/callback"
 
@@ -81,6 +83,8 @@ class SandboxServer(Steerable):
         ``"documented"``: answers are written as the document says; ``"observed"``: as real ones were seen.
     monotonic : callable
         Seconds of a clock that never goes back, for the rate limit.
+    rate_limit_status : int
+        The HTTP status of a refusal by the rate limit: 429, or in the observed dialect also 400.
 
     Attributes
     ----------
@@ -88,7 +92,7 @@ class SandboxServer(Steerable):
         ``http://127.0.0.1:PORT/v1``, from `__enter__` on.
     requests : list of (method, path with query)
         Each request but those of pages, token exchanges and control routes, the access token left out, and *** for
-        whatever else could be one; a long-running server forgets the oldest.
+        whatever else could be one; of more than 100,000, or 32 MB, the older half is forgotten.
     store : Store
         The database, for tests that fill it themselves.
     test_user : Resident
@@ -117,14 +121,15 @@ class SandboxServer(Steerable):
         rate_limit: tuple[int, float] | None = None,
         faults: str = "",
         monotonic: Callable[[], float] = time.monotonic,
+        rate_limit_status: int = 429,
     ) -> None:
         self.seed = seed
         self._steering = Steering(latency=latency, faults=faults, rate_limit=rate_limit, seed=seed, monotonic=monotonic)
         self.test_user = Resident(str(TEST_USER.user_id), TEST_USER.username, TEST_USER.display_name)
         self._start = self._now = town.NOW if now is None else now
-        self._dialect = dialect
+        self._dialect, self._rate_limit_status = dialect, rate_limit_status
         self.client_id = DEMO_CLIENT_ID
-        self.requests: list[tuple[str, str]] = []
+        self.requests = RequestLog()
         self.base_url = ""
         self._size = (town.PEOPLE if people is None else people, town.YEARS if years is None else years)
         self._port = port
@@ -140,6 +145,8 @@ class SandboxServer(Steerable):
             raise SettingError("The sandbox is running already; stop it first, or make another one.")
         if self._dialect not in DIALECTS:
             raise SettingError(f"The dialects are {' and '.join(DIALECTS)}.")
+        if self._rate_limit_status not in _RATE_LIMIT_STATUSES[self._dialect]:
+            raise SettingError("rate_limit_status is 429, or in the observed dialect also 400.")
         with contextlib.ExitStack() as stack:
             path = self._db
             if path is None:
@@ -406,6 +413,7 @@ class SandboxServer(Steerable):
                 "latency": self.latency,
                 "faults": self.faults,
                 "faults_to_come": self._steering.faults.to_come,
+                "rate_limit_status": self._rate_limit_status,
                 "rate_limit": None if limit is None else {"requests": limit[0], "seconds": limit[1]},
                 "counts": {**self.store.counts(), **self._issued().registry.counts(), "requests": len(self.requests)},
                 "audit": ledger.audit(connection),
@@ -434,7 +442,7 @@ class SandboxServer(Steerable):
             from p2p_analytics.sandbox.dialects import dialect_named
         except ModuleNotFoundError as error:
             raise SettingError(f"The sandbox needs {error.name}: {how_to_install('sandbox')}.") from None
-        spoken = dialect_named(self._dialect, application=_DEMO.name)
+        spoken = dialect_named(self._dialect, application=_DEMO.name, rate_limit_status=self._rate_limit_status)
         return create_app(
             self.store,
             self._tokens,

@@ -28,6 +28,7 @@ def serve(  # noqa: PLR0913 - each is one option of the command
     strict_redirect: bool = False,
     rate_limit: tuple[int, float] | None = None,
     faults: str = "",
+    rate_limit_status: int = 429,
 ) -> None:
     """Run a sandbox in the foreground until Ctrl-C or SIGTERM.
 
@@ -45,6 +46,7 @@ def serve(  # noqa: PLR0913 - each is one option of the command
         strict_redirect=strict_redirect,
         rate_limit=rate_limit,
         faults=faults,
+        rate_limit_status=rate_limit_status,
     )
     with _ends_on_signals(), contextlib.suppress(KeyboardInterrupt), sandbox as server:
         print(_welcome(server), flush=True)  # noqa: T201 - the command's output

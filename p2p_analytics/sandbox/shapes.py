@@ -73,6 +73,7 @@ _URL: Final[Schema] = {"type": "string", "format": "uri"}
 _MAYBE: Final[Schema] = {"type": ["string", "null"]}
 
 ID: Final = like(rules.ID, "145434160922624933")
+USERNAME: Final[Schema] = {"type": "string", "pattern": "^[A-Za-z0-9_-]+$", "examples": ["sam-rivera"]}
 MOMENT: Final = like(
     rules.INSTANT,
     "2024-05-31T18:30:00Z",
@@ -144,17 +145,20 @@ def page(item: str) -> Schema:
 
 ME: Final = closed(["balance", "user"], {"balance": ref("Balance"), "user": ref("CurrentUser")})
 CREATED: Final = closed(["balance", "payment"], {"balance": ref("Balance"), "payment": ref("Payment")})
-TOKENS: Final = closed(
-    [TOKEN_PARAMETER, "expires_in", "token_type", "user", "balance", "refresh_token"],
-    {
+
+
+def tokens(dialect: Dialect) -> Schema:
+    """Return the answer of the token exchange."""
+    user = ref("CurrentUser")
+    types = {
         TOKEN_PARAMETER: TEXT,
         "expires_in": {"const": SERVER_TOKEN_SECONDS},
         "token_type": {"const": "bearer"},
-        "user": or_null(ref("CurrentUser")),
+        "user": user if dialect.always_shows_user else or_null(user),
         "balance": ref("Balance"),
         "refresh_token": TEXT,
-    },
-)
+    }
+    return closed(types, types)
 
 
 def error(codes: Iterable[str | int]) -> Schema:

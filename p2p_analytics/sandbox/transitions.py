@@ -12,6 +12,7 @@ from p2p_analytics.money import format_cents
 from p2p_analytics.sandbox import ledger
 from p2p_analytics.sandbox.errors import (
     InsufficientFundsError,
+    NewUserAmountError,
     NoRecipientError,
     NotFoundError,
     OutcomeAmountError,
@@ -37,6 +38,7 @@ LARGEST_DEPOSIT_CENTS: Final = 10**12
 # second, and their datetimes show a fraction.
 STEP_US: Final = 1_000_001
 _FAILS, _SETTLES, _CHARGE_SETTLES = 20, 10, -10
+_FOR_NEW_USERS: Final = (30, -20)  # to an unregistered email or phone
 _ENDS: Final = {
     Resolution.APPROVE: Status.SETTLED,
     Resolution.DENY: Status.CANCELLED,
@@ -182,6 +184,8 @@ class Transitions:
         if signed == _CHARGE_SETTLES:
             done = self._transfer(connection, payment, payer=TEST_USER_ID, receiver=payment.actor_id)
             return Status.SETTLED if done else Status.PENDING  # a test may have taken the test user's bank away
+        if signed in _FOR_NEW_USERS:
+            raise NewUserAmountError("This amount is for a new user: send it to an unregistered email or phone.")
         raise OutcomeAmountError("The test user takes payments of 0.10 and 0.20 and charges of -0.10, nothing else.")
 
     def _transfer(self, connection: sqlite3.Connection, payment: Payment, *, payer: int, receiver: int) -> bool:

@@ -172,15 +172,33 @@ def test_an_unknown_audience(town: SandboxServer, fields: dict[str, str], audien
     assert send(town, data={**fields, "audience": audience, "access_token": token(town)}) == (400, "400")
 
 
+@pytest.mark.parametrize("place", PLACES)
+def test_the_same_token_in_several_places(town: SandboxServer, fields: dict[str, str], place: str) -> None:
+    """One token in query, body and header is one token; two different ones are refused and nothing is done."""
+    secret, other = token(town), token(town)
+    given = {**fields, "amount": "-0.50", "note": "x"}
+
+    def request(in_body: str, in_query: str, in_header: str) -> tuple[int, Any]:
+        asked = PLACES[place]({**given, "access_token": in_body})
+        asked["params"] = [*asked.get("params", {}).items(), ("access_token", in_query)]
+        return send(town, headers={"Authorization": f"Bearer {in_header}"}, **asked)
+
+    before = town.state()["counts"]["payments"]
+    assert request(secret, secret, secret)[0] == 200
+    for different in ((other, secret, secret), (secret, other, secret), (secret, secret, other), (secret, "x", secret)):
+        assert request(*different) == (400, "400")
+    assert town.state()["counts"]["payments"] == before + 1
+
+
 def test_a_parameter_given_twice_in_a_write(town: SandboxServer, fields: dict[str, str]) -> None:
-    """A parameter, or the token, in two places or twice in one is refused: nobody can know which is meant."""
+    """A parameter, or another token, in two places or twice in one is refused: nobody can know which is meant."""
     secret = token(town)
     given = {**fields, "access_token": secret}
     twice = f'{{"amount": 1, "amount": 2, "note": "x", "user_id": "{fields["user_id"]}", "access_token": "{secret}"}}'
     for more in (
         {"data": given, "params": {"amount": "0.50"}},
         {"data": [*given.items(), ("note", "other")]},
-        {"data": given, "headers": {"Authorization": f"Bearer {secret}"}},
+        {"data": given, "headers": {"Authorization": f"Bearer {token(town)}"}},
         {"data": twice, "headers": {"Content-Type": "application/json"}},
     ):
         assert send(town, **more) == (400, "400")

@@ -170,6 +170,173 @@ def test_an_empty_bio(both: dict[str, SandboxServer]) -> None:
     assert bios["observed"] == [bio or " " for bio in bios["documented"]]
 
 
+UNKNOWN = ["access_profile access_payment_history", "access_feed,access_profile", " access_feed , access_profile x "]
+
+
+@pytest.mark.parametrize("response_type", ["token", "code"])
+@pytest.mark.parametrize("words", [*UNKNOWN, "access_feed", "access_payment_history,access_feed"])
+def test_scopes_of_no_document(both: dict[str, SandboxServer], words: str, response_type: str) -> None:
+    """As observed, unknown scope words are ignored: the token has the others, or none; by the document they are 246."""
+    for name, server in both.items():
+        app = server.register_application(server.viewer, name="Feed", redirect_url="http://127.0.0.1/feed")
+        url = server.authorize_url(words, client_id=app.client_id, response_type=response_type)
+        if name == "documented":
+            refused = requests.get(url, timeout=10)
+            assert (refused.status_code, refused.json()["error"]["code"]) == (400, "246")
+        else:
+            query = parse_qs(urlsplit(server.sign_in(url, server.viewer)).query)
+            token = (
+                exchanged(server, app, query["code"][0])["access_token"]
+                if "code" in query
+                else query["access_token"][0]
+            )
+            status, code = (200, None) if "access_profile" in words else (403, 260)
+            for path, expected in {
+                "/me": (status, code),
+                f"/users/{server.people[1].user_id}/friends": (403, 260),
+            }.items():
+                answer = requests.get(server.base_url + path, params={"access_token": token}, timeout=10)
+                assert (answer.status_code, answer.json().get("error", {}).get("code")) == expected
+        server._tokens.registry.remove(app.client_id)
+
+
+def test_a_scope_is_a_whole_word(both: dict[str, SandboxServer]) -> None:
+    """A word that only looks like a scope grants nothing, and no scope at all is refused as observed too."""
+    server = both["observed"]
+    url = server.authorize_url("ACCESS_PROFILE access_profiles make_payments2 access_email")
+    token = parse_qs(urlsplit(server.sign_in(url, server.viewer)).query)["access_token"][0]
+    answer = requests.get(f"{server.base_url}/me", params={"access_token": token}, timeout=10)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, 260)
+    nothing = requests.get(server.authorize_url(" , "), timeout=10)
+    assert (nothing.status_code, nothing.json()["error"]["code"]) == (400, 241)
+
+
+def exchanged(server: SandboxServer, app: Any, code: str) -> Any:
+    """Return the answer of the token exchange."""
+    form = {"client_id": app.client_id, "client_secret": app.client_secret, "code": code}
+    answer = requests.post(f"{server.base_url}/oauth/access_token", data=form, timeout=10)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+@pytest.mark.parametrize("scopes", [("access_friends",), ("make_payments", "access_email"), ("access_profile",)])
+def test_the_user_of_an_exchange(both: dict[str, SandboxServer], scopes: tuple[str, ...]) -> None:
+    """As observed, `user` is always there, with what its scopes show; by the document it needs access_profile."""
+    for name, server in both.items():
+        app = server.register_application(server.viewer, name="Mine", redirect_url="http://127.0.0.1/mine")
+        url = server.authorize_url(*scopes, client_id=app.client_id, response_type="code")
+        found = exchanged(server, app, parse_qs(urlsplit(server.sign_in(url, server.viewer)).query)["code"][0])
+        form = {"client_id": app.client_id, "client_secret": app.client_secret, "refresh_token": found["refresh_token"]}
+        renewed = requests.post(f"{server.base_url}/oauth/access_token", data=form, timeout=10).json()
+        for one in (found, renewed):
+            assert one["balance"] is None
+            if name == "documented" and "access_profile" not in scopes:
+                assert one["user"] is None
+            else:
+                assert one["user"]["username"] == server.viewer
+                assert (one["user"]["email"] is None) == ("access_email" not in scopes)
+                assert one["user"]["phone"] is None
+        server._tokens.registry.remove(app.client_id)
+
+
+def test_a_username_where_a_path_has_an_id(both: dict[str, SandboxServer]) -> None:
+    """As observed, a username is as good as the id in a path, in the next links too; by the document nobody has it."""
+    for name, server in both.items():
+        person = server.people[1]
+        for below in ("", "/friends"):
+            by_id = get(server, f"/users/{person.user_id}{below}", limit="1")
+            by_name = get(server, f"/users/{person.username}{below}", limit="1")
+            if name == "documented":
+                assert (by_name.status_code, by_name.json()["error"]["code"]) == (404, "283")
+            else:
+                assert by_name.status_code == 200
+                assert by_name.json()["data"] == by_id.json()["data"]
+        if name == "observed":
+            link = by_name.json()["pagination"]["next"]
+            assert link.partition("?")[0] == f"{server.base_url}/users/{person.username}/friends"
+            assert link.replace(person.username, person.user_id) == by_id.json()["pagination"]["next"]
+            following = get(server, link.removeprefix(server.base_url)).json()["data"]
+            assert following == get(server, f"/users/{person.user_id}/friends", limit="2").json()["data"][1:]
+
+
+@pytest.mark.parametrize("odd", ["nobody", "@{name}", "{NAME}", "{name}%20", "%00", "0", "-1", "%F0%9F%8D%9C"])
+def test_no_username(both: dict[str, SandboxServer], odd: str) -> None:
+    """What is nobody's username to the letter is not found, and is no failure."""
+    server = both["observed"]
+    name = server.people[1].username
+    answer = get(server, f"/users/{odd.format(name=name, NAME=name.upper())}")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, 283)
+
+
+def test_a_username_is_no_id_elsewhere(both: dict[str, SandboxServer]) -> None:
+    """Money and filters go by the id in both dialects: a name could be another person's tomorrow."""
+    for server in both.values():
+        name = server.people[1].username
+        paid = post(server, user_id=name, amount="0.01", note="x")
+        assert (paid.status_code, str(paid.json()["error"]["code"])) == (400, "1343")
+        assert get(server, "/payments", actor=name).status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("amount", "observed"), [("0.30", 502), ("-0.20", 502), ("0.300", 502), ("0.40", 503), ("-0.30", 503), ("5", 503)]
+)
+def test_other_amounts_to_the_test_user(both: dict[str, SandboxServer], amount: str, observed: int) -> None:
+    """As observed, an amount that is for a new user is 502, any other 503; by the document there is only 503."""
+    for name, server in both.items():
+        before = server.state()["counts"]["payments"]
+        for to in ({"user_id": "145434160922624933"}, {"phone": "15555555555"}, {"email": "venmo@venmo.com"}):
+            answer = post(server, amount=amount, note="x", **to)
+            code = answer.json()["error"]["code"]
+            assert (answer.status_code, code) == (400, observed if name == "observed" else "503")
+        assert server.state()["counts"]["payments"] == before
+
+
+def test_a_waiting_payment_is_cancelled(both: dict[str, SandboxServer]) -> None:
+    """PUT cancel ends a pay that waits for an address without account, and a charge, and the money is back."""
+    for server in both.values():
+        balance = get(server, "/me").json()["data"]["balance"]
+        for to, amount in (({"email": "later@example.net"}, "0.30"), ({"phone": "4155550199"}, "-0.20")):
+            made = post(server, amount=amount, note="x", **to).json()["data"]["payment"]
+            assert made["status"] == "pending"
+            form = {"access_token": server.token(server.viewer, *SCOPES), "action": "cancel"}
+            answer = requests.put(f"{server.base_url}/payments/{made['id']}", data=form, timeout=10)
+            assert (answer.status_code, answer.json()["data"]["status"]) == (200, "cancelled")
+        assert get(server, "/me").json()["data"]["balance"] == balance
+        assert server.audit() == []
+
+
+@pytest.mark.parametrize("status", [429, 400])
+def test_the_status_of_a_rate_limit(status: int) -> None:
+    """As observed, 277 comes with 429 or, by a switch, with 400; the wait and all other errors stay as they are."""
+    with SandboxServer(
+        people=3, years=1, dialect="observed", rate_limit=(1, 60), rate_limit_status=status, monotonic=lambda: 0.0
+    ) as server:
+        assert get(server, "/me").status_code == 200
+        refused = get(server, "/me")
+        assert (refused.status_code, refused.json()["error"]["code"]) == (status, 277)
+        assert refused.headers["Retry-After"] == "60"
+        server.rate_limit, server.faults = None, "429"
+        assert get(server, "/me").status_code == status
+        assert get(server, "/me?access_token=none").status_code == 400  # two tokens
+        assert requests.get(f"{server.base_url}/me", timeout=10).status_code == 401
+        origin = server.base_url.removesuffix("/v1")
+        described = requests.get(f"{origin}/sandbox/openapi.json", timeout=10).json()["paths"]["/me"]["get"][
+            "responses"
+        ]
+        assert "277:" in described[str(status)]["description"]
+        assert server.state()["rate_limit_status"] == status
+
+
+@pytest.mark.parametrize(("dialect", "status"), [("documented", 400), ("observed", 503), ("documented", 200)])
+def test_a_rate_limit_has_no_other_status(dialect: str, status: int) -> None:
+    """400 is of the observed dialect alone, and there is no third status."""
+    with (
+        pytest.raises(SettingError, match="rate_limit_status is 429"),
+        SandboxServer(people=3, years=1, dialect=dialect, rate_limit_status=status),
+    ):
+        pass
+
+
 def test_everything_else_is_the_same(both: dict[str, SandboxServer]) -> None:
     """All other fields, their order and the null at the end of a list are those of the document in both."""
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 import requests
+from starlette.requests import Request
 
 from p2p_analytics.sandbox import SandboxServer, SettingError
+from p2p_analytics.sandbox.entrance import Entrance
 from p2p_analytics.sandbox.errors import RateLimitError
 from p2p_analytics.sandbox.limits import MOST_KEYS, Rate, RateLimit, read_rate
+from p2p_analytics.sandbox.steering import Steering
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -100,6 +106,43 @@ def test_an_address_is_the_connections(own: SandboxServer) -> None:
     """Whoever says in a header that they forward a request of another address is counted by their own."""
     said = [{"X-Forwarded-For": f"192.0.2.{number}"} for number in range(3)]
     assert [requests.get(f"{own.base_url}/me", headers=one, timeout=5).status_code for one in said] == [401, 401, 429]
+
+
+def test_the_names_of_this_machine_share_one_count(own: SandboxServer) -> None:
+    """Another loopback address to ask from is no way around, and neither is any other address of this machine."""
+    port = urlsplit(own.base_url).port
+    statuses = []
+    for source in ("127.0.0.1", "127.0.0.2", "127.255.255.254", "127.0.0.1"):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5, source_address=(source, 0))
+        connection.request("GET", "/v1/me")
+        statuses.append(connection.getresponse().status)
+        connection.close()
+    assert statuses == [401, 401, 429, 429]
+
+
+LOCAL = ["127.0.0.1", "127.0.0.2", "::1", "::ffff:127.0.0.1", "::1%lo", "0:0:0:0:0:0:0:1", "localhost"]
+
+
+@pytest.mark.parametrize(
+    ("peers", "counts"),
+    [
+        ([{"client": (host, 1)} for host in LOCAL], 1),
+        ([{"client": (host, 1), "server": ("127.0.0.1", 80)} for host in ("192.0.2.1", "192.0.2.2", "::1")], 1),
+        ([{"client": (host, 1), "server": ("192.0.2.9", 80)} for host in ("192.0.2.1", "192.0.2.2", "2001:db8::1")], 3),
+        ([{"client": None}, {}, {"client": None, "server": ("/run/socket", None)}], 1),
+    ],
+    ids=["names of loopback", "reached over loopback", "other machines", "no address"],
+)
+def test_which_peers_share_a_count(clock: Clock, peers: list[dict[str, Any]], counts: int) -> None:
+    """What reaches a loopback address is this machine, by whatever name; other machines are told apart."""
+    steering = Steering(rate_limit=(1, 10), monotonic=clock)
+    entrance = Entrance(None, steering)  # type: ignore[arg-type] # no token is looked at
+    served = 0
+    for peer in peers:
+        with contextlib.suppress(RateLimitError):
+            entrance.count_address(Request({"type": "http", "headers": [], **peer}))
+            served += 1
+    assert served == counts
 
 
 @pytest.mark.parametrize("kind", ["application/json", "multipart/form-data; boundary=x"])

@@ -85,11 +85,19 @@ def test_a_token_lives_thirty_minutes(ask: Asking) -> None:
 
 
 def test_the_token_may_be_a_header(ask: Asking, server: SandboxServer) -> None:
-    """A bearer token in the Authorization header is taken as well; with one in the query too it is refused."""
-    token = server.token(server.viewer)
+    """A bearer token in the Authorization header is taken as well, alone or with the same one in the query."""
+    token, other = server.token(server.viewer), server.token(server.viewer)
     assert send(server, "GET", "/v1/me", Authorization=f"bearer {token}")[0] == 200
-    status, _, body = send(server, "GET", f"/v1/me?access_token={token}", Authorization=f"Bearer {token}")
-    assert (status, envelope(status, body)) == (400, "400")
+    assert send(server, "GET", f"/v1/me?access_token={token}", Authorization=f"Bearer  {token} ")[0] == 200
+    assert send(server, "GET", f"/v1/me?access_token={token}&access_token=%20{token}")[0] == 200
+    for second in (other, "none", token[:-1], token.swapcase()):
+        for asked in (
+            {"target": f"/v1/me?access_token={token}", "Authorization": f"Bearer {second}"},
+            {"target": f"/v1/me?access_token={second}&access_token={token}"},
+        ):
+            status, _, body = send(server, "GET", **asked)
+            assert (status, envelope(status, body)) == (400, "400")
+            assert token.encode() not in body
     assert send(server, "GET", f"/v1/me?access_token={token}", Authorization="Basic eDp5")[0] == 200
 
 

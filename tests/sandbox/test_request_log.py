@@ -1,0 +1,103 @@
+"""The log of requests: the newest ones, within a bound of entries and of bytes."""
+
+from __future__ import annotations
+
+import http.client
+import sys
+import tracemalloc
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import pytest
+
+from p2p_analytics.sandbox import SandboxServer, request_log
+from p2p_analytics.sandbox.request_log import RequestLog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BYTES = 100_000
+
+
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch) -> RequestLog:
+    """Return a log that holds at most 100 entries in 100,000 bytes."""
+    monkeypatch.setattr(request_log, "LARGEST_COUNT", 100)
+    monkeypatch.setattr(request_log, "LARGEST_BYTES", BYTES)
+    return RequestLog()
+
+
+def size(log: RequestLog) -> int:
+    """Return what the texts of a log take in memory."""
+    return sum(sys.getsizeof(text) for entry in log for text in entry)
+
+
+def test_the_count_is_bounded(log: RequestLog) -> None:
+    """Beyond the largest count the older half is forgotten, in order; what is newest stays."""
+    for number in range(1_000):
+        log.note("GET", f"/{number}")
+        assert len(log) <= 100
+        assert log[-1] == ("GET", f"/{number}")
+    assert len(log) >= 50
+    assert [int(path[1:]) for _, path in log] == list(range(1_000 - len(log), 1_000))
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", lambda number: f"/{number}" + "x" * 5_000),
+        ("GET", lambda number: f"/{number}" + "\U0001f35c" * 5_000),
+        ("M" * 9_000, lambda number: f"/{number}"),
+        ("GET", lambda number: f"/{number}" + "x" * (90_000 if number % 7 == 0 else 1)),
+    ],
+    ids=["long paths", "wide characters", "long methods", "few long ones"],
+)
+def test_the_bytes_are_bounded(log: RequestLog, method: str, path: Callable[[int], str]) -> None:
+    """However long method and path are, and of whatever characters, the log takes no more than its bytes."""
+    for number in range(300):
+        log.note(method, path(number))
+        assert size(log) <= BYTES
+        assert log[-1] == (method, path(number))
+
+
+def test_one_entry_larger_than_all(log: RequestLog) -> None:
+    """An entry above the bound is alone while it is the newest, and goes with the next one."""
+    log.note("GET", "/before")
+    log.note("GET", "/" + "x" * 2 * BYTES)
+    assert [method for method, _ in log] == ["GET"]
+    assert len(log[0][1]) > BYTES
+    log.note("GET", "/after")
+    assert log == [("GET", "/after")]
+
+
+def test_what_a_test_removes_makes_room(log: RequestLog) -> None:
+    """A log that was cleared or cut by hand holds as much as a new one."""
+    for change in (log.clear, lambda: log.__setitem__(slice(None), []), lambda: [log.pop() for _ in range(len(log))]):
+        for _ in range(5):
+            for number in range(9):
+                log.note("GET", f"/{number}" + "x" * 10_000)
+            change()
+            assert log == []
+        log.note("GET", "/" + "x" * 40_000)
+        log.note("GET", "/" + "x" * 40_000)
+        assert len(log) == 2
+        change()
+
+
+def test_long_requests_leave_the_memory_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests with queries of 50 KB leave less than twice the bound, and the newest can be read."""
+    monkeypatch.setattr(request_log, "LARGEST_BYTES", 300_000)
+    with SandboxServer(people=3, years=1) as own:
+        connection = http.client.HTTPConnection(urlsplit(own.base_url).netloc, timeout=10)
+        tracemalloc.start()
+        try:
+            for number in range(40):
+                connection.request("GET", f"/v1/me?number={number}&x={'y ' * 9_999}".replace(" ", "%ff"))
+                connection.getresponse().read()
+            kept = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(True, "*/sandbox/gate.py")])  # noqa: FBT003
+        finally:
+            tracemalloc.stop()
+            connection.close()
+        assert sum(one.size for one in kept.statistics("filename")) < 600_000
+        assert own.requests[-1][1].startswith("/v1/me?number=39&")
+        assert len(own.requests) <= 3
