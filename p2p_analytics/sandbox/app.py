@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, urlsplit
 
 from fastapi import FastAPI
@@ -31,6 +31,8 @@ from p2p_analytics.vocabulary import Scope
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from fastapi.telemetry import TelemetryConfig
+
     from p2p_analytics.sandbox.control import Steered
     from p2p_analytics.sandbox.request_log import RequestLog
     from p2p_analytics.sandbox.store import Payment, Person, Store
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 
 _NOT_FOUND = "Resource not found."
 _READING = ["GET", "HEAD"]
+# A process that exports its traces would export the token with each address; older frameworks ignore the setting.
+_NO_TELEMETRY: Final[TelemetryConfig] = {"tracing": False, "metrics": False, "logs": False}
 
 
 def create_app(  # noqa: PLR0913 - each is one part or setting of the service
@@ -56,7 +60,7 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
     `steering` holds what is set of it at the moment; what is `steered` gets control routes.
     """
     steering = Steering() if steering is None else steering
-    app = FastAPI(openapi_url=None, redirect_slashes=False)
+    app = FastAPI(openapi_url=None, redirect_slashes=False, telemetry=_NO_TELEMETRY)
     prefix = urlsplit(base_url).path
     entrance = Entrance(tokens, steering)
     service = _Service(store, entrance, base_url)

@@ -52,6 +52,7 @@ def running(application: ASGIApp, listener: socket.socket) -> Iterator[asyncio.A
     config = uvicorn.Config(
         application,
         http=Protocol,  # on h11, which bounds the size of headers
+        ws="none",  # there are no websockets, and their library logs the headers of a handshake
         proxy_headers=False,  # or whoever asks could name the address that they are counted by
         access_log=False,
         log_config=None,
@@ -61,7 +62,9 @@ def running(application: ASGIApp, listener: socket.socket) -> Iterator[asyncio.A
     )
     logging.getLogger("uvicorn.access").addFilter(_holds_no_token)
     logging.getLogger("uvicorn.error").addFilter(_is_no_cut_request)
-    logging.getLogger("python_multipart.multipart").addFilter(_is_not_ours)
+    # The first logs each request with its query and headers where the level is TRACE, the second parts of its body.
+    for name in ("uvicorn.asgi", "python_multipart.multipart"):
+        logging.getLogger(name).addFilter(_is_not_ours)
     server = uvicorn.Server(config)
     loop = asyncio.new_event_loop()
 
@@ -93,7 +96,7 @@ def _is_no_cut_request(record: logging.LogRecord) -> bool:
 
 
 def _is_not_ours(record: logging.LogRecord) -> bool:
-    """Pass what is not about a body that a sandbox was sent: who sends a broken one is told so in the answer."""
+    """Pass records of other threads than a sandbox's, which may hold a token; its answer says what is wrong."""
     return record.threadName != _THREAD
 
 

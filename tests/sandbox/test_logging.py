@@ -1,0 +1,191 @@
+"""No log record and no trace of an in-process sandbox holds a token, at any level and of any logger."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+import threading
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+import requests
+
+from p2p_analytics.sandbox import SandboxServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+class Records(logging.Handler):
+    """Keeps each record of the service's threads as text: message, arguments, exception, and every other attribute."""
+
+    def __init__(self) -> None:
+        super().__init__(level=1)
+        self.texts: list[str] = []
+        self.tests_own = {thread.ident for thread in threading.enumerate()}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a record, but not those of the client that the test uses."""
+        if record.thread not in self.tests_own:
+            text = logging.Formatter("%(message)s").format(record)
+            self.texts.append(f"{record.name} {text} {vars(record)!r}")
+
+
+@pytest.fixture
+def records(monkeypatch: pytest.MonkeyPatch) -> Iterator[Records]:
+    """Enable every logger there is, down to level 1, those of the web server before it starts too."""
+    names = ["uvicorn", "uvicorn.error", "uvicorn.access", "uvicorn.asgi", "asyncio", *logging.root.manager.loggerDict]
+    handler = Records()
+    monkeypatch.setattr(logging.root, "level", 1)
+    monkeypatch.setattr(logging.root.manager, "disable", 0)
+    for name in names:
+        logger = logging.getLogger(name)
+        monkeypatch.setattr(logger, "level", 1)
+        monkeypatch.setattr(logger, "disabled", False)
+        monkeypatch.setattr(logger, "propagate", True)
+        logger._cache.clear()
+    logging.root.addHandler(handler)
+    yield handler
+    logging.root.removeHandler(handler)
+    for name in names:
+        logging.getLogger(name)._cache.clear()
+    logging.root._cache.clear()
+
+
+def use(server: SandboxServer) -> list[str]:
+    """Sign in both ways, ask with the token in every place, also badly, and return every secret there was."""
+    app = server.register_application(server.viewer, name="Mine", redirect_url="http://127.0.0.1/back")
+    landed = server.sign_in(server.authorize_url("access_profile", "make_payments"), server.viewer)
+    (token,) = parse_qs(urlsplit(landed).query)["access_token"]
+    landed = server.sign_in(server.authorize_url(client_id=app.client_id, response_type="code"), server.viewer)
+    (code,) = parse_qs(urlsplit(landed).query)["code"]
+    client = {"client_id": app.client_id, "client_secret": app.client_secret}
+    address = f"{server.base_url}/oauth/access_token"
+    tokens = requests.post(address, data={**client, "code": code}, timeout=10).json()
+    renewed = requests.post(address, json={**client, "refresh_token": tokens["refresh_token"]}, timeout=10).json()
+    both = [token, server.token(server.viewer)]
+    payment = {"email": "log@example.net", "amount": "0.01", "note": "x"}
+    with requests.Session() as session:
+        for secret in both:
+            bearer, form = {"Authorization": f"Bearer {secret}"}, {**payment, "access_token": secret}
+            for path in ("/me", "/payments", "/nothing", f"/users/{secret}", f"/{quote(secret[::-1])}/x"):
+                session.get(server.base_url + path, params={"access_token": secret, "limit": secret}, timeout=10)
+                session.get(server.base_url + path, headers={**bearer, "X-Token": secret, "Cookie": secret}, timeout=10)
+            for more in (
+                {"data": form},
+                {"json": form},
+                {"params": form},
+                {"data": payment, "headers": bearer},
+                {"files": {name: (None, value) for name, value in form.items()}},
+                {
+                    "data": b"--x\r\n" + secret.encode(),
+                    "headers": {"Content-Type": f"multipart/form-data; boundary={secret}"},
+                },
+                {"data": secret.encode() + b"{", "headers": {"Content-Type": "application/json"}},
+            ):
+                session.post(f"{server.base_url}/payments", timeout=10, **more)
+            session.put(f"{server.base_url}/payments/1", data={**form, "action": "deny"}, timeout=10)
+            session.request(secret[:20], f"{server.base_url}/me", timeout=10)
+            session.get(
+                f"{server.base_url}/me", headers={"Upgrade": "websocket", "Connection": "upgrade", **bearer}, timeout=10
+            )
+    raw(server, token)
+    secrets = [code, app.client_secret, *both]
+    return [*secrets, *(one[name] for one in (tokens, renewed) for name in ("access_token", "refresh_token"))]
+
+
+def raw(server: SandboxServer, token: str) -> None:
+    """Send what is no HTTP, and what ends too early, with the token in it."""
+    port = urlsplit(server.base_url).port
+    head = f"GET /v1/me?access_token={token} HTTP/1.1\r\nHost: localhost\r\n"
+    for text in (
+        f"GET /v1/me?access_token={token}\x00 HTTP/1.1\r\n\r\n",
+        f"{token}\r\n\r\n",
+        f"{head}{token}\x01: x\r\n\r\n",
+        f"{head}Content-Length: 9\r\n\r\n{token[:3]}",
+        f"{head}Content-Length: {token}\r\n\r\n",
+        f"{head}X: {token}",
+        f"{head}Transfer-Encoding: chunked\r\n\r\n{token}\r\n",
+    ):
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+            connection.sendall(text.encode())
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(65_536):
+                pass
+
+
+@pytest.fixture(params=[False, True], ids=["", "asyncio in debug mode"])
+def debug(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Let asyncio log every callback that it runs, with its arguments, or not; say which."""
+    if request.param:
+        monkeypatch.setenv("PYTHONASYNCIODEBUG", "1")
+        start = asyncio.BaseEventLoop.__init__
+
+        def slow(loop: asyncio.BaseEventLoop) -> None:
+            start(loop)
+            loop.slow_callback_duration = 0.0
+
+        monkeypatch.setattr(asyncio.BaseEventLoop, "__init__", slow)
+    return bool(request.param)
+
+
+@pytest.mark.parametrize(
+    "faults", ["", "500:0.1,cut:0.1,lost:0.1,reset:0.1,garbage:0.1,next-repeats:0.1"], ids=["good", "faulty"]
+)
+def test_no_record_holds_a_token(records: Records, faults: str, *, debug: bool) -> None:
+    """With the root logger at level 1 and every logger enabled, no record of the service holds a token or secret."""
+    with SandboxServer(people=3, years=1) as server:
+        secrets = use(server)
+        server.faults = faults
+        for _ in range(20):
+            with contextlib.suppress(requests.RequestException):
+                requests.get(f"{server.base_url}/payments", params={"access_token": secrets[-2]}, timeout=10).close()
+    assert any("uvicorn" in text for text in records.texts), "the web server's own records are seen by this test"
+    assert any("Executing" in text for text in records.texts) == debug
+    for secret in secrets:
+        for form in (secret, secret[::-1], quote(secret), secret[:20]):
+            assert not [text for text in records.texts if form in text]
+
+
+def test_a_handshake_is_an_ordinary_request(ask: Callable[..., Any]) -> None:
+    """There are no websockets: a request to upgrade passes the same checks and has the same answer as any other."""
+    with SandboxServer(people=3, years=1) as server:
+        me = ask(on=server)
+        upgrade = {
+            "Upgrade": "websocket",
+            "Connection": "Upgrade",
+            "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": "eA==",
+        }
+        answers = [
+            requests.get(f"{server.base_url}/me", params={"access_token": me.token}, headers=headers, timeout=10)
+            for headers in ({}, upgrade)
+        ]
+        assert [one.status_code for one in answers] == [200, 200]
+        assert answers[0].content == answers[1].content
+        elsewhere = requests.get(f"{server.base_url}/me", headers={**upgrade, "Host": "example.net"}, timeout=10)
+        assert elsewhere.status_code == 400
+        assert len(server.requests) == 3
+
+
+def test_no_trace_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the process exports its traces, requests of the sandbox are not in them: their address has the token."""
+    trace = pytest.importorskip("opentelemetry.trace")
+    made: list[str] = []
+
+    class Tracer(trace.NoOpTracer):
+        def start_span(self, name: str, *rest: Any, **more: Any) -> Any:
+            made.append(f"{name} {rest} {more}")
+            return super().start_span(name, *rest, **more)
+
+    class Provider(trace.TracerProvider):
+        def get_tracer(self, *_: Any, **__: Any) -> Tracer:
+            return Tracer()
+
+    monkeypatch.setattr(trace, "get_tracer_provider", Provider)
+    with SandboxServer(people=3, years=1) as server:
+        use(server)
+    assert made == []
