@@ -87,6 +87,7 @@ class _Session:
         if body is not None:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
         connection = http.client.HTTPConnection(self.host, timeout=30)
+        connection.set_debuglevel(0)  # a process that debugs its HTTP would print the token of the redirect
         try:
             connection.request(method, target, body, headers)
             response = connection.getresponse()

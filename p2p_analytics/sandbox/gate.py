@@ -98,7 +98,7 @@ class Gate:
 
     def _note(self, scope: Scope) -> None:
         if self._seen is not None and not any(pages in scope["path"] for pages in _PAGES):
-            self._seen.note(scope["method"], _without_token(scope))
+            self._seen.note(_LIKE_A_TOKEN.sub("***", scope["method"]), _without_token(scope))
 
     def _is_service(self, path: str) -> bool:
         """Say whether a path belongs to the service, and is no page that a person sees."""

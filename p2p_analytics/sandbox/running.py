@@ -61,7 +61,7 @@ def running(application: ASGIApp, listener: socket.socket) -> Iterator[asyncio.A
         timeout_graceful_shutdown=2,
     )
     logging.getLogger("uvicorn.access").addFilter(_holds_no_token)
-    logging.getLogger("uvicorn.error").addFilter(_is_no_cut_request)
+    logging.getLogger("uvicorn.error").addFilter(_is_worth_knowing)
     # The first logs each request with its query and headers where the level is TRACE, the second parts of its body.
     for name in ("uvicorn.asgi", "python_multipart.multipart"):
         logging.getLogger(name).addFilter(_is_not_ours)
@@ -87,12 +87,15 @@ def running(application: ASGIApp, listener: socket.socket) -> Iterator[asyncio.A
         thread.join(_STOP_SECONDS)
 
 
-def _is_no_cut_request(record: logging.LogRecord) -> bool:
-    """Pass what is not about requests that a stop cuts off: whoever stops a sandbox means to end them too."""
+def _is_worth_knowing(record: logging.LogRecord) -> bool:
+    """Pass records but those of requests that a stop cuts off, or that ask for a protocol that is not spoken.
+
+    Whoever stops a sandbox means to end its requests too, and a request to upgrade is answered like any other.
+    """
     if record.threadName != _THREAD:
         return True
     cut = record.exc_info is not None and isinstance(record.exc_info[1], asyncio.CancelledError)
-    return not cut and not str(record.msg).startswith("Cancel ")
+    return not cut and not str(record.msg).startswith(("Cancel ", "Unsupported upgrade", "No supported WebSocket"))
 
 
 def _is_not_ours(record: logging.LogRecord) -> bool:

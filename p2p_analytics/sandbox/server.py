@@ -145,7 +145,8 @@ class SandboxServer(Steerable):
             raise SettingError("The sandbox is running already; stop it first, or make another one.")
         if self._dialect not in DIALECTS:
             raise SettingError(f"The dialects are {' and '.join(DIALECTS)}.")
-        if self._rate_limit_status not in _RATE_LIMIT_STATUSES[self._dialect]:
+        status = self._rate_limit_status
+        if not isinstance(status, int) or status not in _RATE_LIMIT_STATUSES[self._dialect]:
             raise SettingError("rate_limit_status is 429, or in the observed dialect also 400.")
         with contextlib.ExitStack() as stack:
             path = self._db

@@ -200,6 +200,26 @@ def test_scopes_of_no_document(both: dict[str, SandboxServer], words: str, respo
         server._tokens.registry.remove(app.client_id)
 
 
+def test_an_application_without_a_known_scope_can_be_revoked(both: dict[str, SandboxServer], open_tab: Any) -> None:
+    """As observed, an application that has none of the document's scopes is listed among the allowed ones, and goes."""
+    server = both["observed"]
+    app = server.register_application(server.viewer, name="Feed only", redirect_url="http://127.0.0.1/feed")
+    landed = server.sign_in(server.authorize_url("access_feed", client_id=app.client_id), server.viewer)
+    token = parse_qs(urlsplit(landed).query)["access_token"][0]
+    tab = open_tab(server)
+    consent = tab.open(server.authorize_url("access_feed", client_id=app.client_id))
+    tab.sign_in(server.viewer)
+    consent = tab.open(server.authorize_url("access_feed", client_id=app.client_id))
+    page = tab.open("/account/applications")
+    for shown in (consent, page):
+        assert "and nothing else" in shown.text
+        assert "access_feed" not in shown.text
+    tab.press("/account/applications", page, client_id=app.client_id)
+    refused = requests.get(f"{server.base_url}/me", params={"access_token": token}, timeout=10)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (401, 262)
+    server._tokens.registry.remove(app.client_id)
+
+
 def test_a_scope_is_a_whole_word(both: dict[str, SandboxServer]) -> None:
     """A word that only looks like a scope grants nothing, and no scope at all is refused as observed too."""
     server = both["observed"]
@@ -327,8 +347,12 @@ def test_the_status_of_a_rate_limit(status: int) -> None:
         assert server.state()["rate_limit_status"] == status
 
 
-@pytest.mark.parametrize(("dialect", "status"), [("documented", 400), ("observed", 503), ("documented", 200)])
-def test_a_rate_limit_has_no_other_status(dialect: str, status: int) -> None:
+@pytest.mark.parametrize(
+    ("dialect", "status"),
+    [("documented", 400), ("observed", 503), ("documented", 200), ("observed", 400.0), ("observed", "400"),
+     ("observed", None), ("documented", 429.0), ("observed", [400])],
+)  # fmt: skip
+def test_a_rate_limit_has_no_other_status(dialect: str, status: Any) -> None:
     """400 is of the observed dialect alone, and there is no third status."""
     with (
         pytest.raises(SettingError, match="rate_limit_status is 429"),

@@ -240,6 +240,54 @@ def test_a_bound_at_the_edge_is_answered(ask: Asking, own: SandboxServer, kind: 
         assert faulty.json() == honest.json()
 
 
+HOURS = "2025-03-02T12:00:00"
+
+
+@pytest.mark.parametrize(
+    ("query", "before"),
+    [
+        (f"before={HOURS}", HOURS),
+        (f"%62efore={HOURS.replace(':', '%3A')}", HOURS),
+        (f"before=+{HOURS}+", HOURS),
+        (f"before=&before={HOURS}&before=%20", HOURS),
+        ("before=2025-03-02T14:00:00+02:00", HOURS),
+        (f"x=%ff%C3%28&before={HOURS}&note=%00&=&x", HOURS),
+        (f"before={HOURS}&before={HOURS}", None),
+        (f"before={HOURS}&%62efore=2025-03-02", None),
+        (f"before={HOURS}%00", None),
+        (f"Before={HOURS}&before[]={HOURS}", ""),
+    ],
+)
+@pytest.mark.parametrize("kind", ["bound-zone", "bound-day"])
+def test_a_bound_is_misread_however_it_is_spelled(
+    ask: Asking, own: SandboxServer, query: str, before: str | None, kind: str
+) -> None:
+    """A faulty answer is the honest one to the misread bound, other parameters unharmed; what is refused stays so."""
+    me = ask(on=own)
+    address = f"/payments?{query}&status=settled&limit=50"
+    honest = me.get(address)
+    own.faults = kind
+    faulty = me.get(address)
+    if before is None:
+        assert (honest.status_code, faulty.status_code) == (400, 400)
+        assert faulty.json() == honest.json()
+    elif before:
+        misread = {"bound-zone": "2025-03-02T07:00:00", "bound-day": "2025-03-02"}[kind]
+        assert faulty.content == me.get("/payments", before=misread, status="settled", limit=50).content
+    else:
+        assert faulty.json() == honest.json()
+
+
+@pytest.mark.parametrize("kind", ["empty-page", "no-next"])
+def test_the_head_of_a_faulty_list(own: SandboxServer, kind: str) -> None:
+    """HEAD has the length of the faulty page, and no body."""
+    own.faults = f"{kind}*2"
+    address = f"{own.base_url}/payments?access_token={own.token(own.viewer)}"
+    head, whole = requests.head(address, timeout=5), requests.get(address, timeout=5)
+    assert head.headers["Content-Length"] == str(len(whole.content))
+    assert head.content == b""
+
+
 def test_other_lists_are_not_misread(ask: Asking, own: SandboxServer) -> None:
     """`before` of a list of friends is an id, and stays one."""
     me = ask(on=own)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import http.client
 import logging
 import socket
 import threading
@@ -150,7 +151,7 @@ def test_no_record_holds_a_token(records: Records, faults: str, *, debug: bool) 
             assert not [text for text in records.texts if form in text]
 
 
-def test_a_handshake_is_an_ordinary_request(ask: Callable[..., Any]) -> None:
+def test_a_handshake_is_an_ordinary_request(ask: Callable[..., Any], caplog: pytest.LogCaptureFixture) -> None:
     """There are no websockets: a request to upgrade passes the same checks and has the same answer as any other."""
     with SandboxServer(people=3, years=1) as server:
         me = ask(on=server)
@@ -166,9 +167,19 @@ def test_a_handshake_is_an_ordinary_request(ask: Callable[..., Any]) -> None:
         ]
         assert [one.status_code for one in answers] == [200, 200]
         assert answers[0].content == answers[1].content
+        assert [record for record in caplog.records if record.name.startswith("uvicorn")] == []
         elsewhere = requests.get(f"{server.base_url}/me", headers={**upgrade, "Host": "example.net"}, timeout=10)
         assert elsewhere.status_code == 400
         assert len(server.requests) == 3
+
+
+def test_a_process_that_debugs_its_http(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """The played browser prints no token where every connection of the process prints what goes over it."""
+    monkeypatch.setattr(http.client.HTTPConnection, "debuglevel", 1)
+    with SandboxServer(people=3, years=1) as server:
+        landed = server.sign_in(server.authorize_url(), server.viewer)
+    assert parse_qs(urlsplit(landed).query)["access_token"]
+    assert capfd.readouterr() == ("", "")
 
 
 def test_no_trace_is_made(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -249,11 +249,13 @@ def test_a_token_in_an_odd_place_is_not_kept(ask: Asking) -> None:
         for odd in (f"/me;access_token={token}", f"/me/{token}", f"/me{token}", f"/me?x=1;access_token={token}",
                     f"/me?{token}", f"/payments?actor=1,{token}", f"/me?x=%2D{token}"):  # fmt: skip
             me.session.get(own.base_url + odd, timeout=10)
+        me.session.request(token, f"{own.base_url}/me", timeout=10)
         me.get("/users/1234567890123456789")
         me.session.close()
         seen = [path for _, path in own.requests]
-    assert len(seen) == 8
-    assert token not in repr(seen)
+        assert own.requests[-2] == ("***", "/v1/me")
+        assert token not in repr(own.requests)
+    assert len(seen) == 9
     assert seen[1] == "/v1/me/***"
     assert seen[-1] == "/v1/users/1234567890123456789"
 
