@@ -83,6 +83,11 @@ ELSEWHERE: Final = {
     "an argument in process lists and shell histories": (OWN, "test_no_command_takes_a_token"),
     "the process list while we run": (CANARIES, "test_signing_in_leaves_the_token_in_the_state_file_alone"),
     "the output of the demo and its sandbox at DEBUG": (CANARIES, "test_the_demo_leaves_no_token_behind"),
+    "logs of a sandbox in this process, down to level 1": ("sandbox/test_logging.py", "test_no_record_holds_a_token"),
+    "traces of a sandbox in this process": ("sandbox/test_logging.py", "test_no_trace_is_made"),
+    "debuglevel of http.client, in the sandbox's played browser": (
+        "sandbox/test_logging.py", "test_a_process_that_debugs_its_http",
+    ),
     "the history that IPython keeps of cells": (LAB, "test_what_jupyter_keeps_holds_no_token"),
     "a cell for parameters, which papermill writes to": ("notebooks/test_guard.py", "test_no_cell_hides_a_failure"),
     "attrs of a frame, Parquet and pickle": (CANARIES, "test_a_load_leaves_no_token_behind"),
@@ -103,7 +108,9 @@ def test_each_route_has_its_test(route: str) -> None:
 
 def test_what_shows_secrets_is_never_used() -> None:
     """Nothing that echoes what is typed, prints what goes over the wire, or shows variables and defaults."""
-    shows = re.compile(r"(?<![\w.])input\(|debuglevel|show_locals|capture_locals|ArgumentDefaultsHelpFormatter")
+    shows = re.compile(
+        r"(?<![\w.])input\(|debuglevel(?!\(0\))|show_locals|capture_locals|ArgumentDefaultsHelpFormatter"
+    )
     files = sorted(PACKAGE.rglob("*.py"))
     assert len(files) > 100
     assert [path.name for path in files if shows.search(path.read_text(encoding="utf-8"))] == []
