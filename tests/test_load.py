@@ -105,10 +105,15 @@ def test_a_bad_bound_is_refused_before_anything_is_sent(scripted) -> None:
 
 
 def test_what_may_have_changed_is_asked_again_and_dates_the_history(scripted, tmp_path) -> None:
-    """Of two loads, the second asks for the open window, for /me and for the friends, and is as of then."""
+    """Of two loads, the second asks for the open window, for /me and for the friends, and is as of then.
+
+    Each list is asked for once more, for what comes after its end.
+    """
     service = service_with(scripted, GOOD)
     first, second = (load_history(Client("token", base_url=service.base_url, cache_dir=tmp_path)) for _ in range(2))
-    assert [path for path, _ in service.asked] == ["/v1/me", "/v1/payments", "/v1/users/7/friends"] * 2
+    assert [path for path, _ in service.asked] == [
+        "/v1/me", *["/v1/payments"] * 2, *["/v1/users/7/friends"] * 2
+    ] * 2  # fmt: skip
     assert second.fetched_at > first.fetched_at
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, Self
 from urllib.parse import quote
 
@@ -11,12 +12,13 @@ import msgspec
 
 from p2p_analytics import records, settings, vocabulary
 from p2p_analytics.auth import AccessToken, find_token
+from p2p_analytics.client._crowd import Query
 from p2p_analytics.client._history import history
 from p2p_analytics.client._links import next_parameters
 from p2p_analytics.client._renewal import Renewal
 from p2p_analytics.client._source import PaymentSource
 from p2p_analytics.client._transport import Answer, Keep, Transport
-from p2p_analytics.client._walk import Query, walk
+from p2p_analytics.client._walk import MAX_PAYMENTS, age, walk
 from p2p_analytics.client._windows import BEGINNING, END
 from p2p_analytics.errors import (
     AuthenticationError,
@@ -27,6 +29,7 @@ from p2p_analytics.errors import (
     ServiceError,
     TokenError,
 )
+from p2p_analytics.records import Page, Problem
 from p2p_analytics.times import as_instant, format_instant
 from p2p_analytics.vocabulary import PAGE_SIZE_MAXIMUM, Action, Status
 
@@ -36,9 +39,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from p2p_analytics.client._cache import ResponseStore
-    from p2p_analytics.records import Me, Page, Payment, PaymentPage, User
-
-_BARREN_PAGES = 2  # so many pages on end without anything new are no way to the end of a list
+    from p2p_analytics.records import Me, Payment, PaymentPage, User
 
 
 class Client:
@@ -58,6 +59,8 @@ class Client:
         Seconds to connect, and seconds for a whole answer.
     concurrency : int
         Most connections at once, for :meth:`history_pages` and so for a load.
+    max_payments : int
+        Payments, or friends, after which a list is taken for one that never ends.
 
     Raises
     ------
@@ -81,18 +84,21 @@ class Client:
         cache_dir: str | PathLike[str] | Literal[False] | None = None,
         timeout: tuple[float, float] = (3.05, 30.0),
         concurrency: int = 4,
+        max_payments: int = MAX_PAYMENTS,
     ) -> None:
         if not isinstance(concurrency, int) or concurrency < 1:
             raise ConfigurationError(f"concurrency must be a whole number from 1, not {concurrency!r}.")
+        if not isinstance(max_payments, int) or max_payments < 1:
+            raise ConfigurationError(f"max_payments must be a whole number from 1, not {max_payments!r}.")
         if not (isinstance(timeout, tuple) and len(timeout) == len(("connect", "whole")) and min(timeout) > 0):
             raise ConfigurationError(f"timeout must be two positive numbers of seconds, not {timeout!r}.")
         self.base_url = settings.base_url(base_url)
-        self.concurrency = concurrency
+        self.concurrency, self.max_payments = concurrency, max_payments
         self._cache_dir = None if cache_dir is False else settings.cache_dir(cache_dir)
         found = find_token(token, base_url=self.base_url)
         self._transport = Transport(self.base_url, found.token, timeout=timeout, renewal=Renewal.of(found, timeout))
         self._account_known = False
-        self._joined: datetime | None = None  # a history is not likely to begin before
+        self._owner: User | None = None  # of the token, as last seen
         self._asking = threading.Lock()
 
     def me(self, *, lenient: bool = False) -> Me:
@@ -104,7 +110,7 @@ class Client:
         me = records.decode_me(answer.body)
         if not lenient:
             records.raise_unreadable(me.problems)
-        self._joined = me.user.date_joined
+        self._owner = me.user
         if self._cache_dir is not None and not self._account_known:
             self._transport.use_cache(self._cache_dir, str(me.user.id))
         self._account_known = True
@@ -166,6 +172,9 @@ class Client:
         for page in self.payment_pages(action=action, actor=actor, status=status, after=after, before=before):
             records.raise_unreadable(page.problems, instead="payment_pages() gives the rest and tells it in .problems")
             found.extend(page.items)
+        dates = [payment.date_created for payment in found if payment.date_created is not None]
+        if any(earlier < later for earlier, later in pairwise(dates)):  # what a crowded second held back comes last
+            found.sort(key=age, reverse=True)
         return found
 
     def payment_pages(  # noqa: PLR0913 - one keyword for each documented parameter
@@ -192,7 +201,11 @@ class Client:
         )
         first, last = _bounds(after, before)
         keep = _briefly_unless(fresh=fresh)
-        return walk(lambda query: self._page(query, keep, after=first)[0], query, after=first, before=last)
+
+        def fetch(query: Query, *, again: bool = False) -> PaymentPage:
+            return self._page(query, Keep.NOT if again else keep, after=first)[0]
+
+        return walk(fetch, query, after=first, before=last, friends=self._friend_ids, most=self.max_payments)
 
     def history_pages(
         self,
@@ -268,8 +281,20 @@ class Client:
         """Go through the windows, and let what stops a load tell how much is kept for the next one."""
         try:
             yield from history(
-                source, after=first, before=last, since=self._joined, concurrency=self.concurrency, told=progress
+                source,
+                after=first,
+                before=last,
+                since=None
+                if self._owner is None
+                else self._owner.date_joined,  # a history is not likely to begin before
+                concurrency=self.concurrency,
+                told=progress,
+                friends=self._friend_ids,
+                most=self.max_payments,
             )
+        except PaginationError:
+            source.forget()
+            raise
         except (ServiceError, TokenError) as error:
             if getattr(error, "retryable", False) or isinstance(error, AuthenticationError | TokenError):
                 error.args = (f"{error}{source.outlook()}",)
@@ -279,22 +304,55 @@ class Client:
                 interrupt.add_note(outlook.strip())
             raise
 
+    def _friend_ids(self) -> list[str]:
+        """Return the ids of the token owner's friends; none where the token may not read them."""
+        with contextlib.suppress(ScopeError):
+            return [friend.id for page in self.friend_pages() for friend in page.items if friend.id]
+        return []
+
     def _friend_pages(self, user_id: str | None, parameters: dict[str, str], *, fresh: bool) -> Iterator[Page[User]]:
+        """Yield the pages of a list of friends, and a last one that says so where friends may be missing.
+
+        The list ends where it holds as many as the owner's profile counts, or else where asking for those after
+        the last one brings nothing new.
+        """
         path = _at(vocabulary.FRIENDS, user_id or str(self.me(lenient=True).user.id))
-        seen: set[str | None] = set()
-        asked: list[dict[str, str]] = []
-        barren = 0
-        while parameters not in asked and barren < _BARREN_PAGES:
-            asked.append(parameters)
-            answer = self._asked(path, parameters, keep=_briefly_unless(fresh=fresh))
+        address, limit = f"{self.base_url}{path}", parameters["limit"]
+        seen: dict[str, None] = {}
+        followed: list[dict[str, str]] = []
+        confirming = False
+        while True:
+            answer = self._asked(path, parameters, keep=_briefly_unless(fresh=fresh or confirming))
             page = records.decode_friends(answer.body)
             yield msgspec.structs.replace(page, fetched_at=answer.fetched_at)
-            if page.next is None:
+            new = [friend.id for friend in page.items if friend.id and friend.id not in seen]
+            seen.update(dict.fromkeys(new))
+            if len(seen) > self.max_payments:
+                raise PaginationError(
+                    f"More than {self.max_payments:,} friends arrived, so the list seems to have no end, and nothing is "
+                    "returned. If there are so many, raise the bound: Client(max_payments=...)."
+                )
+            if (page.next is None or not new) and len(seen) == self._friends_count(path):
                 return
-            parameters = next_parameters(page.next, f"{self.base_url}{path}")
-            barren = 0 if {friend.id for friend in page.items} - seen else barren + 1
-            seen.update(friend.id for friend in page.items)
-        raise PaginationError("The service's next links lead to no end of the list; nothing is returned.")
+            if page.next is not None and page.items:
+                followed.append(parameters)
+                parameters = next_parameters(page.next, address)
+                if parameters in followed or (not new and confirming):
+                    raise PaginationError("The service's next links lead to no end of the list; nothing is returned.")
+                confirming = not new
+            elif confirming and not new:
+                break
+            else:
+                confirming = True
+                parameters = {"after": next(reversed(seen)), "limit": limit} if seen else {"limit": limit}
+        if len(seen) < (self._friends_count(path) or 0) and len(seen) < (self.me(lenient=True).user.friends_count or 0):
+            counted = f"The profile counts {self._friends_count(path)} friends, but their list holds {len(seen)}"
+            yield Page((), None, (Problem(None, "friends_count", str(len(seen)), counted, incomplete=True),))
+
+    def _friends_count(self, path: str) -> int | None:
+        """Return how many friends the token owner has, where the path is that of their own list and it is known."""
+        own = self._owner is not None and path == _at(vocabulary.FRIENDS, str(self._owner.id))
+        return self._owner.friends_count if self._owner is not None and own else None
 
     def _page(self, query: Query, keep: Keep, *, after: datetime = BEGINNING) -> tuple[PaymentPage, bool]:
         """Ask for one page of payments, and tell whether it is one that was kept."""

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from p2p_analytics.client._crowd import Query
 from p2p_analytics.client._transport import Keep
-from p2p_analytics.client._walk import Query, oldest_of
+from p2p_analytics.client._walk import oldest_of
 from p2p_analytics.records import Payments
 from p2p_analytics.vocabulary import Status
 
@@ -56,13 +57,16 @@ class PaymentSource:
         self._pending: frozenset[str] | None = None
         self._asking = threading.Lock()
 
-    def fresh(self, query: Query) -> PaymentPage:
+    def fresh(self, query: Query, *, again: bool = False) -> PaymentPage:  # noqa: ARG002 - it never uses the cache
         """Ask the service."""
         return self._ask(query, Keep.NOT)[0]
 
-    def lasting(self, query: Query) -> PaymentPage:
-        """Return a page of a closed window; a kept one, which is as good as new, has no ``fetched_at``."""
-        page, kept = self._ask(query, Keep.LASTING)
+    def lasting(self, query: Query, *, again: bool = False) -> PaymentPage:
+        """Return a page of a closed window; a kept one, which is as good as new, has no ``fetched_at``.
+
+        ``again`` asks the service and replaces what was kept.
+        """
+        page, kept = self._ask(query, Keep.LASTING_ANEW if again else Keep.LASTING)
         changed = self._settled(page.items) if kept else frozenset()
         if not changed <= self._told.keys():
             page, kept = self._ask(query, Keep.LASTING_ANEW)
@@ -85,9 +89,17 @@ class PaymentSource:
         return self._store.windows()
 
     def keep(self, window: Window) -> None:
-        """Write down that a closed window, or the newer part of one, came whole."""
+        """Write down that a closed window, or the newer part of one, was read to its end.
+
+        This lets the next load send the same requests. It proves nothing: kept pages pass the same checks as new ones.
+        """
         if self._store is not None:
             self._store.add_window(window)
+
+    def forget(self) -> None:
+        """Delete everything that is kept, because the service contradicted itself."""
+        if self._store is not None:
+            self._store.clear()
 
     def outlook(self) -> str:
         """Return what becomes of a load that stops here, as a sentence; none where nothing has come."""
@@ -127,6 +139,6 @@ def _next(query: Query, page: PaymentPage) -> Query | None:
     if page.next is None:
         return None
     oldest = oldest_of(page)
-    if query.before is not None and oldest >= query.before:
+    if oldest is None or (query.before is not None and oldest >= query.before):
         return None
     return msgspec.structs.replace(query, before=oldest)

@@ -1,167 +1,298 @@
-"""How the list of payments is walked without losing one.
+"""Pagination of the list of payments, with evidence that no page of it is missing.
 
-A next link with ``before=<second>`` skips the payments that share the last one's second. So only
-its presence counts: the next request asks again for the last second, and what came already is
-left out by its id.
+A next link with ``before=<second>`` skips the payments that share the last one's second. So the link is
+never followed, and neither its presence nor its absence is taken as proof: the next request asks for the last
+second again. That page must hold the last payment of the page before it, and the list ends where such a page
+brings nothing older.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from p2p_analytics.client._crowd import Query, Reading, pages_by_filters, remaining_pages
 from p2p_analytics.client._windows import BEGINNING, END
 from p2p_analytics.errors import PaginationError
 from p2p_analytics.records import PaymentPage, Payments, Problem
-from p2p_analytics.times import format_instant
-from p2p_analytics.vocabulary import PAGE_SIZE_MAXIMUM, Action, Status
+from p2p_analytics.vocabulary import PAGE_SIZE_MAXIMUM, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from p2p_analytics.client._crowd import Fetch
     from p2p_analytics.records import Payment
 
+MAX_PAYMENTS: Final = 10_000_000  # of one list; a longer one is taken for one that never ends
 _SECOND: Final = timedelta(seconds=1)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _LAST_SECOND: Final = datetime.max.replace(microsecond=0, tzinfo=UTC)
 
 
-class Query(msgspec.Struct, frozen=True):
-    """What one request for a page of payments asks for; several words of a filter are separated by commas."""
+class Walk:
+    """One walk down the list from a bound, a page at a time.
 
-    before: datetime | None = None
-    limit: int = PAGE_SIZE_MAXIMUM
-    action: str = ""
-    actor: str = ""
-    status: str = ""
+    Parameters
+    ----------
+    fetch : Fetch
+        Asks for a page.
+    query : Query
+        The first request; the following ones differ in ``before`` alone.
+    reading : Reading
+        Shared by the walks of one load.
+    alone : bool
+        Whether nothing else shows that the list is empty, so that an empty first page is asked for twice.
+    again : bool
+        Whether every page is asked for even where it is cached.
+
+    Attributes
+    ----------
+    query : Query
+        The next request.
+    ended : bool
+        Whether the list has nothing older.
+    """
+
+    def __init__(
+        self, fetch: Fetch, query: Query, reading: Reading, *, alone: bool = True, again: bool = False
+    ) -> None:
+        self._fetch, self.query, self._reading = fetch, query, reading
+        self._alone, self._again = alone, again
+        self._previous: Query | None = None
+        self._overlap: str | None = None  # id of a payment that the next page must hold
+        self._ready: PaymentPage | None = None  # the next page, where it has arrived already
+        self._last_ids: list[str] = []  # of the page before, where it had no next link
+        self.ended = False
+
+    def step(self) -> PaymentPage:
+        """Return the next page; where one second fills a page, more requests make up a larger one.
+
+        Raises
+        ------
+        PaginationError
+            Pages contradict each other, also when asked for again.
+        """
+        page = self._checked(self.query)
+        if not page.items and self._alone and self._previous is None:
+            page = self._checked(self.query, again=True)
+        dates = _dates(page.items)
+        if not dates or self._is_same_last_page(page):
+            self.ended = True
+            return page
+        if len(page.items) >= self.query.limit < PAGE_SIZE_MAXIMUM and not self._is_past_a_second(dates):
+            page = self._checked(msgspec.structs.replace(self.query, limit=PAGE_SIZE_MAXIMUM))
+            dates = _dates(page.items)
+        full = self._reading.is_full(page)
+        if self._is_past_a_second(dates):
+            self._continue(page, _end_of_second(dates[-1]), overlap=_overlap(page.items, self.query.limit))
+            return page
+        last = page.next is None and self._overlap is not None
+        if full and (not last or self._has_older(dates[-1])):
+            return self._crowded(page, dates[-1])
+        self._reading.people.add(page.items.parties(0, len(page.items)))
+        if last:
+            self.ended = True
+        else:  # nothing of this second is withheld, so the next request leaves it out
+            self._leave_out(page, dates[-1])
+        return page
+
+    def _is_past_a_second(self, dates: Sequence[datetime]) -> bool:
+        """Return whether asking for the page's last second again comes to other payments than this page."""
+        return self.query.before is None or _end_of_second(dates[-1]) < self.query.before
+
+    def _is_same_last_page(self, page: PaymentPage) -> bool:
+        """Return whether a last page is the one before it once more: the service ignores bounds, but has no other page."""
+        return page.next is None and bool(self._last_ids) and page.items.ids == self._last_ids
+
+    def _has_older(self, oldest: datetime) -> bool:
+        """Return whether the list goes on after a second, though a page that the second fills has no next link."""
+        second = oldest.replace(microsecond=0)
+        older = self._fetch(msgspec.structs.replace(self.query, before=second), again=True)
+        return any(date < second for date in _dates(older.items))
+
+    def _continue(self, page: PaymentPage, before: datetime, overlap: str | None) -> None:
+        """Go on before an instant.
+
+        The people of the page's last second count with the next page, which holds all of that second.
+        """
+        self._previous, self._overlap = self.query, overlap
+        self._last_ids = page.items.ids if page.next is None else []
+        self.query = msgspec.structs.replace(self.query, before=before)
+        if overlap is not None:
+            stop = sum(date is None or date >= before for date in page.items.created)
+            if stop < len(page.items):
+                stop = next(n for n, date in enumerate(page.items.created) if date is not None and date < before)
+            self._reading.people.add(page.items.parties(0, stop))
+
+    def _leave_out(self, page: PaymentPage, instant: datetime) -> None:
+        """Go on before an instant itself; where it was the bound already, the service counts a bound in."""
+        if self.query.before is not None and instant >= self.query.before:
+            if self.query.before == BEGINNING:
+                self.ended = True
+                return
+            instant = self.query.before - _MICROSECOND
+        self._continue(page, instant, overlap=None)
+
+    def _crowded(self, page: PaymentPage, oldest: datetime) -> PaymentPage:
+        """Return a page that one second fills: with the rest by its microseconds, else by filters."""
+        finer, last = oldest + _MICROSECOND, _overlap(page.items, PAGE_SIZE_MAXIMUM)
+        if self.query.before is not None and finer < self.query.before:
+            query = msgspec.structs.replace(self.query, before=finer, limit=PAGE_SIZE_MAXIMUM)
+            rest = self._fetch(query, again=self._again)
+            if not _contradiction(rest, query, last):  # the bound counts to the microsecond
+                self._continue(page, finer, overlap=last)
+                self._ready = rest
+                return page
+        second = oldest.replace(microsecond=0)
+        query = msgspec.structs.replace(self.query, limit=PAGE_SIZE_MAXIMUM)
+        pages = [page, *pages_by_filters(self._fetch, query, page, second, self._reading)]
+        self._leave_out(page, second)
+        return _joined(pages)
+
+    def _checked(self, query: Query, *, again: bool = False) -> PaymentPage:
+        """Return the page of a query, asked for once more where it contradicts the pages before it."""
+        page, self._ready = self._ready or self._fetch(query, again=again or self._again), None
+        if self._is_same_last_page(page) or not _contradiction(page, query, self._overlap):
+            return page
+        query = msgspec.structs.replace(query, limit=PAGE_SIZE_MAXIMUM)  # a new payment moves the others down
+        page = self._fetch(query, again=True)
+        contradiction = _contradiction(page, query, self._overlap)
+        if contradiction and not self._has_changed_status(page):
+            raise PaginationError(contradiction)
+        return page
+
+    def _has_changed_status(self, page: PaymentPage) -> bool:
+        """Return whether the payment that a page lacks has left a list filtered by status since the page before.
+
+        The page before, asked for again, then no longer holds it either, and what it holds now of the page's time
+        is on both.
+        """
+        before, previous = self.query.before, self._previous
+        if not self.query.status or previous is None or before is None or _contradiction(page, self.query, None):
+            return False
+        now = self._fetch(previous, again=True)
+        if self._overlap in now.items.ids or _contradiction(now, previous, None):
+            return False
+        dated = zip(now.items.ids, now.items.created, strict=True)
+        below = {payment_id for payment_id, date in dated if date is not None and date < before}
+        return below.issubset(page.items.ids) and bool(below) == bool(page.items)
 
 
-Fetch = Callable[[Query], PaymentPage]
+def _contradiction(page: PaymentPage, query: Query, overlap: str | None) -> str:
+    """Return what shows that a page is not the one asked for, as a sentence; empty where nothing does.
+
+    ``overlap`` is the id of a payment that the page must hold.
+    """
+    dates = _dates(page.items)
+    if any(later < earlier for later, earlier in pairwise(dates)):
+        return "The service's list of payments is not sorted newest first, so it cannot be paged without loss."
+    if query.before is not None and dates and dates[0] > query.before:
+        return "The service does not keep to the bound 'before', so its list cannot be walked."
+    if page.items and not dates and page.next is not None:
+        return "A page of payments holds no readable date, so the next page cannot be asked for."
+    if overlap is not None and overlap not in page.items.ids:
+        return (
+            f"A page of payments does not continue the one before it: payment {overlap} is not on both, so payments "
+            "may be missing between them, and nothing is returned. Try again later."
+        )
+    return ""
 
 
-class Step(NamedTuple):
-    """A page, and the instant before which to ask on; None at the end of the list."""
-
-    page: PaymentPage
-    further: datetime | None
-
-
-def walk(fetch: Fetch, query: Query, *, after: datetime = BEGINNING, before: datetime = END) -> Iterator[PaymentPage]:
+def walk(  # noqa: PLR0913 - what is asked for, and how
+    fetch: Fetch,
+    query: Query,
+    *,
+    after: datetime = BEGINNING,
+    before: datetime = END,
+    friends: Callable[[], Sequence[str]] = tuple,
+    most: int = MAX_PAYMENTS,
+) -> Iterator[PaymentPage]:
     """Yield the pages between two instants, both left out themselves, newest first, each payment once.
+
+    What a crowded second held back comes last.
+
+    Parameters
+    ----------
+    fetch : Fetch
+        Asks for a page.
+    query : Query
+        Filters and page size.
+    after, before : datetime
+        ``BEGINNING`` and ``END`` leave nothing out.
+    friends : callable
+        Returns the ids of the user's friends, who may have acted in a crowded second.
+    most : int
+        Payments after which the list is taken for one that never ends.
 
     Raises
     ------
     PaginationError
         The list cannot be walked to its end without a loss.
     """
-    seen: set[str] = set()
-    query = msgspec.structs.replace(query, before=None if before == END else before)
-    while True:
-        page, further = step(fetch, query)
-        yield unseen(page, seen, lambda date: after < date < before)
-        if further is None:
-            return
-        query = msgspec.structs.replace(query, before=further)
+    reading, accepted = Reading(friends), Accepted(most)
+    position = Walk(fetch, msgspec.structs.replace(query, before=None if before == END else before), reading)
+    while not position.ended:
+        yield from accepted.pages(position.step(), after, before)
+    for page in remaining_pages(reading):
+        yield from accepted.pages(page, after, before)
 
 
-def unseen(page: PaymentPage, seen: set[str], wanted: Callable[[datetime], bool]) -> PaymentPage:
-    """Return a page without what was seen before or is of another date, and remember the rest as seen."""
-    both = zip(page.items.ids, page.items.created, strict=True)
-    items = page.items.only(which not in seen and (date is None or wanted(date)) for which, date in both)
-    seen.update(items.ids)
-    return msgspec.structs.replace(page, items=items)
+class Accepted:
+    """The payments that a load has passed on, each once.
 
-
-def step(fetch: Fetch, query: Query) -> Step:
-    """Ask for one page. It takes more requests, and the page holds more, where one second holds a whole page."""
-    page = fetch(query)
-    _require_newest_first(page.items)
-    if query.before is not None and max(_dates(page.items), default=BEGINNING) > query.before:
-        raise PaginationError("The service does not keep to the bound 'before', so its list cannot be walked.")
-    if page.next is None:
-        return Step(page, None)
-    oldest = oldest_of(page)
-    further = _end_of_second(oldest)
-    if query.before is None or further < query.before:
-        return Step(page, further)
-    if query.limit < PAGE_SIZE_MAXIMUM:
-        return step(fetch, msgspec.structs.replace(query, limit=PAGE_SIZE_MAXIMUM))
-    return _within_a_second(fetch, query, page, oldest)
-
-
-def oldest_of(page: PaymentPage) -> datetime:
-    """Return the date of a page's oldest payment."""
-    dates = _dates(page.items)
-    if not dates:
-        raise PaginationError("A page of payments holds no readable date, so the next page cannot be asked for.")
-    return min(dates)
-
-
-def _within_a_second(fetch: Fetch, query: Query, page: PaymentPage, oldest: datetime) -> Step:
-    """Go on where a page did not get beyond one second: by its microseconds, else by the filters."""
-    both = zip(page.items.ids, page.items.created, strict=True)
-    last = [which for which, date in both if date is not None][-1]
-    finer = oldest + _MICROSECOND
-    if query.before is not None and finer < query.before:
-        rest, further = step(fetch, msgspec.structs.replace(query, before=finer))
-        if last in rest.items.ids:  # the service understood the bound to the microsecond
-            return Step(_joined([page, rest]), further)
-    second = oldest.replace(microsecond=0)
-    pages = [page, *_by_filters(fetch, query, page, second)]
-    # Where the second itself was the bound, the service counts a bound in.
-    further = second if query.before is None or second < query.before else second - _MICROSECOND
-    return Step(_joined([_since(second, part) for part in pages]), further)
-
-
-def _by_filters(fetch: Fetch, query: Query, page: PaymentPage, second: datetime) -> Iterator[PaymentPage]:
-    """Yield what one second holds, by action, then by status, then by actor.
-
-    A filter's answers together must hold what the page without it held: a word that no filter knows would be lost.
+    Parameters
+    ----------
+    most : int
+        Payments after which the list is taken for one that never ends.
     """
-    narrower = _narrower(query, page)
-    if not narrower:
-        raise PaginationError(
-            f"More than {PAGE_SIZE_MAXIMUM} payments of one kind and one actor, so more than a page, share the second "
-            f"{format_instant(second)}: no filter tells them apart, and nothing is returned."
-        )
-    found: set[str] = set()
-    for part in narrower:
-        answer = fetch(part)
-        _require_newest_first(answer.items)
-        pages = [answer]
-        if answer.next is not None and oldest_of(answer) >= second:
-            pages += _by_filters(fetch, part, answer, second)
-        found.update(*(each.items.ids for each in pages))
-        yield from pages
-    if not found.issuperset(page.items.ids):
-        raise PaginationError(
-            f"More than {PAGE_SIZE_MAXIMUM} payments, so more than a page, share the second {format_instant(second)}, "
-            "and some of them are found by no filter: nothing is returned."
-        )
-    if not query.actor and narrower[0].actor:
-        told = f"more payments than a page holds; those of {len(narrower)} actors were asked for, others cannot be"
-        yield PaymentPage(Payments.of((), [Problem(None, "date_created", format_instant(second), told)]))
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._contents: dict[str, int] = {}
+
+    def __contains__(self, payment_id: str) -> bool:
+        return payment_id in self._contents
+
+    def pages(self, page: PaymentPage, after: datetime, before: datetime) -> Iterator[PaymentPage]:
+        """Yield the new payments of a page between two instants, and a page of problems where contents differ."""
+        items, contents = page.items, self._contents
+        keep, problems = [], []
+        for row, date, cents in zip(items.rows, items.created, items.cents, strict=True):
+            content = (row.action, cents, row.note, date)
+            known = contents.get(row.id)
+            new = known is None and (date is None or is_between(date, after, before))
+            keep.append(new)
+            if new:
+                contents[row.id] = hash((content, row.status))
+            elif known is not None and not _is_same(known, content, row.status):
+                problems.append(Problem(row.id, "payment_id", "", "came twice with different contents; one is kept"))
+        if len(contents) > self._most:
+            raise PaginationError(
+                f"More than {self._most:,} payments arrived, so the list seems to have no end, and nothing is "
+                "returned. If there are so many, raise the bound: Client(max_payments=...)."
+            )
+        yield msgspec.structs.replace(page, items=items.only(keep))
+        if problems:
+            yield PaymentPage(Payments.of((), problems))
 
 
-def _narrower(query: Query, page: PaymentPage) -> list[Query]:
-    """Return the queries into which the first filter that can still be narrowed divides a query."""
-    actors = sorted({item.actor.id for item in page.items if item.actor is not None and item.actor.id})
-    for name, words in (("action", list(Action)), ("status", list(Status)), ("actor", actors)):
-        given = getattr(query, name)
-        if not given or "," in given:
-            return [
-                msgspec.structs.replace(query, **{name: str(word)}) for word in (given.split(",") if given else words)
-            ]
-    return []
+def _is_same(known: int, content: tuple[object, ...], status: str | None) -> bool:
+    """Return whether a payment arrived with the same contents before; only one that was pending may have changed."""
+    statuses = (*Status, None) if status == Status.PENDING else (status, Status.PENDING)
+    return any(known == hash((content, each)) for each in statuses)
 
 
-def _since(second: datetime, page: PaymentPage) -> PaymentPage:
-    items = page.items.only(date is None or date >= second for date in page.items.created)
-    return msgspec.structs.replace(page, items=items)
+def is_between(date: datetime, after: datetime, before: datetime) -> bool:
+    """Return whether a date lies between two bounds; ``BEGINNING`` and ``END`` leave nothing out."""
+    return (after < date or after == BEGINNING) and (date < before or before == END)
+
+
+def oldest_of(page: PaymentPage) -> datetime | None:
+    """Return the date of a page's oldest payment, None where none has a date."""
+    return min(_dates(page.items), default=None)
 
 
 def _joined(pages: Sequence[PaymentPage]) -> PaymentPage:
@@ -170,11 +301,12 @@ def _joined(pages: Sequence[PaymentPage]) -> PaymentPage:
     answered = [page.fetched_at for page in pages if page.fetched_at is not None]
     problems = dict.fromkeys(problem for page in pages for problem in page.problems)
     return PaymentPage(
-        Payments.of(sorted(items.values(), key=_age, reverse=True), problems), fetched_at=min(answered, default=None)
+        Payments.of(sorted(items.values(), key=age, reverse=True), problems), fetched_at=min(answered, default=None)
     )
 
 
-def _age(payment: Payment) -> tuple[datetime, int, str]:
+def age(payment: Payment) -> tuple[datetime, int, str]:
+    """Return the sort key of a list: newest first, in reverse."""
     return payment.date_created or _LAST_SECOND, len(payment.id), payment.id
 
 
@@ -187,8 +319,9 @@ def _dates(items: Payments) -> list[datetime]:
     return [date for date in items.created if date is not None]
 
 
-def _require_newest_first(items: Payments) -> None:
-    if any(later < earlier for later, earlier in pairwise(_dates(items))):
-        raise PaginationError(
-            "The service's list of payments is not sorted newest first, so it cannot be paged without loss."
-        )
+def _overlap(items: Payments, limit: int) -> str:
+    """Return the id of the oldest payment that a page of so many records before the end of the last second holds."""
+    dated = [(payment_id, date) for payment_id, date in zip(items.ids, items.created, strict=True) if date is not None]
+    second = dated[-1][1].replace(microsecond=0)
+    of_second = [payment_id for payment_id, date in dated if date.replace(microsecond=0) == second]
+    return of_second[:limit][-1]

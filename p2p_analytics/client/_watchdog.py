@@ -7,6 +7,7 @@ threads are doing, at once.
 from __future__ import annotations
 
 import contextlib
+import errno
 import socket
 import threading
 import time
@@ -94,7 +95,11 @@ def watchdog(seconds: float) -> Iterator[None]:
     stop: Stop | None = getattr(_underway, "stop", None)
     timer = threading.Timer(seconds, watch.bark)
     timer.daemon = True
-    timer.start()
+    try:
+        timer.start()
+    except RuntimeError:  # the process has too many threads; nothing was sent
+        _underway.watch = None
+        raise OSError(errno.EAGAIN, "no thread can be started") from None
     try:
         with contextlib.nullcontext() if stop is None else stop.over(watch):
             yield

@@ -12,6 +12,7 @@ from p2p_analytics.records._decode import (
     decode_payments,
     decode_receipt,
     decode_user,
+    party_id,
     raise_unreadable,
 )
 from p2p_analytics.records._payments import PaymentPage, Payments, Row
@@ -39,6 +40,7 @@ __all__ = [
     "decode_receipt",
     "decode_user",
     "mended",
+    "party_id",
     "raise_unreadable",
     "read_actor",
     "read_target",

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from p2p_analytics.errors import RecordError
+from p2p_analytics.errors import PaginationError, RecordError
 from p2p_analytics.records._payments import PaymentPage, Payments
-from p2p_analytics.records._plain import WirePlain, WirePlainPage, plain_payments
+from p2p_analytics.records._plain import STRANGE, WirePlain, WirePlainPage, plain_cents, plain_payments
 from p2p_analytics.records._types import Answer, Me, Page, Payment, Receipt, Refund, User
 from p2p_analytics.records._wire import (
     ACTIONS,
@@ -119,8 +119,18 @@ def decode_friends(body: bytes) -> Page[User]:
 
 
 def raise_unreadable(problems: Iterable[Problem], *, instead: str = "nothing is returned") -> None:
-    """Raise a RecordError for the first problem that is a field which cannot be read; ``instead`` ends its sentence."""
+    """Raise an error for the first problem that cannot be passed over; ``instead`` ends its sentence.
+
+    Raises
+    ------
+    RecordError
+        A field cannot be read.
+    PaginationError
+        The list may lack records.
+    """
     for problem in problems:
+        if problem.incomplete:
+            raise PaginationError(f"{problem.problem}: {instead}.")
         if problem.unreadable:
             where = f"payment {problem.record_id}" if problem.record_id else "a record"
             raise RecordError(
@@ -143,6 +153,17 @@ class _Unread(Answer):
     @property
     def problems(self) -> tuple[Problem, ...]:
         return self._read[1]
+
+    @cached_property
+    def cents(self) -> Sequence[int | None]:
+        try:
+            return plain_cents(self._sent)
+        except STRANGE:
+            return [payment.amount_cents for payment in self.payments]
+
+    def parties(self, place: int) -> tuple[bytes, bytes]:
+        sent = self._sent[place]
+        return bytes(sent.actor), bytes(sent.target)
 
     @cached_property
     def _read(self) -> tuple[Sequence[Payment], tuple[Problem, ...]]:
@@ -170,10 +191,31 @@ class _WireReceipt(msgspec.Struct):
     balance: msgspec.Raw = NULL
 
 
+class _WireId(msgspec.Struct):
+    id: str | None = None
+
+
+class _WireParty(_WireId):
+    """An actor, or a target, whose user is one level below; only the ids."""
+
+    user: _WireId | None = None
+
+
 class _WireData(msgspec.Struct):
     """A single record's envelope."""
 
     data: msgspec.Raw
+
+
+def party_id(sent: bytes) -> str | None:
+    """Return the user id of an actor or target as sent, None where it has none."""
+    try:
+        wire = msgspec.json.decode(sent, type=_WireParty | None)
+    except UNDECODABLE:
+        return None
+    if wire is None:
+        return None
+    return wire.user.id if wire.user is not None else wire.id
 
 
 _EXPECTED: Final = ("status", "action", "amount", "date_created", "actor", "target")

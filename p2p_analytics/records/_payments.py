@@ -47,6 +47,9 @@ class Unread(Protocol):
     def payments(self) -> Sequence[Payment]: ...
     @property
     def problems(self) -> tuple[Problem, ...]: ...
+    @property
+    def cents(self) -> Sequence[int | None]: ...
+    def parties(self, place: int) -> tuple[bytes, bytes]: ...
 
 
 class Payments(Sequence[Payment]):
@@ -94,6 +97,23 @@ class Payments(Sequence[Payment]):
         """What is strange in the records of the page."""
         return self._problems if self.answer is None else self.answer.problems
 
+    @property
+    def cents(self) -> list[int | None]:
+        """Amount of each, in cents."""
+        if self.answer is None:
+            return [payment.amount_cents for payment in self._records()]
+        return [self.answer.cents[place] for place in self._answer_places()]
+
+    def parties(self, start: int, stop: int) -> Iterator[bytes | str]:
+        """Return the actors and targets of some of them, unread as sent, or else as user ids; some repeat."""
+        if self.answer is None:
+            for payment in self._records()[start:stop]:
+                people = (payment.actor, payment.target.user if payment.target else None)
+                yield from (person.id for person in people if person is not None and person.id)
+        else:
+            for place in self._answer_places()[start:stop]:
+                yield from self.answer.parties(place)
+
     def only(self, keep: Iterable[bool]) -> Payments:
         """Return those whose entry is true; ``problems`` stay those of the page."""
         kept = list(keep)
@@ -102,7 +122,7 @@ class Payments(Sequence[Payment]):
         return Payments(
             tuple(compress(self.rows, kept)),
             self.answer,
-            tuple(compress(range(len(self.rows)) if self._places is None else self._places, kept)),
+            tuple(compress(self._answer_places(), kept)),
             (*self.left_out, *compress(self.rows, map(not_, kept))),
             self._problems,
         )
@@ -132,6 +152,10 @@ class Payments(Sequence[Payment]):
 
     def __repr__(self) -> str:
         return f"Payments.of({list(self)!r})"
+
+    def _answer_places(self) -> Sequence[int]:
+        """Return where each stands in the answer."""
+        return range(len(self.rows)) if self._places is None else self._places
 
     def _records(self) -> tuple[Payment, ...]:
         if self.answer is None:

@@ -75,6 +75,11 @@ def plain_payments(body: bytes, sent: Sequence[WirePlain], answer: Answer) -> li
         return None
 
 
+def plain_cents(sent: Sequence[WirePlain]) -> list[int]:
+    """Return the amounts of a page in cents, or raise one of ``STRANGE``."""
+    return [_cents[bytes(wire.amount)] for wire in sent]
+
+
 def _payment(wire: WirePlain, answer: Answer, place: int) -> Payment:
     return Payment(
         id=wire.id,

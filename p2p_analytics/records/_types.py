@@ -11,13 +11,17 @@ T = TypeVar("T")
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """Something strange in one record: which record and field, its value, and what is wrong with it."""
+    """Something strange in one record: which record and field, its value, and what is wrong with it.
+
+    ``incomplete`` says that the list may lack records; ``problem`` is then the beginning of a sentence.
+    """
 
     record_id: str | None
     field: str
     value: str
     problem: str
     unreadable: bool = False
+    incomplete: bool = False
 
 
 class User(msgspec.Struct, frozen=True, kw_only=True):

@@ -41,15 +41,15 @@ def assert_whole(archive: p2p.Archive, client: p2p.Client) -> None:
     pd.testing.assert_frame_equal(found.problems, expected.problems)
 
 
-def test_a_sync_of_one_new_payment_asks_three_times(server, tmp_path) -> None:
-    """Whose token it is, what is new, what is pending; all the rest is known."""
+def test_a_sync_of_one_new_payment_asks_four_times(server, tmp_path) -> None:
+    """Whose token it is, what is new, what is pending, and whether that list ends there; all the rest is known."""
     archive = p2p.open_archive(tmp_path)
     with client_of(server) as client, client_of(server, server.people[1].username, *WRITES) as other:
         assert archive.sync(client).added == len(p2p.load_history(client).payments)
         PaymentDesk(other).charge(user_id=server.people[0].user_id, amount="1.23", note="lunch")
         server.requests.clear()
         assert archive.sync(client) == (1, 0, ())
-        assert [path.split("?")[0] for _, path in server.requests] == ["/v1/me", "/v1/payments", "/v1/payments"]
+        assert [path.split("?")[0] for _, path in server.requests] == ["/v1/me", *["/v1/payments"] * 3]
         assert_whole(archive, client)
 
 

@@ -21,7 +21,7 @@ def client_of(service) -> Client:
 
 
 def test_each_filter_goes_out_in_the_documented_form(scripted) -> None:
-    """Several values by comma, instants in UTC, and the largest page."""
+    """Several values by comma, instants in UTC, and the largest page; an empty answer is asked for twice."""
     service = scripted(lambda _path, _parameters: EMPTY)
     client_of(service).payments(
         action="charge", actor=["8", "9"], status=["pending", "failed"],
@@ -32,7 +32,7 @@ def test_each_filter_goes_out_in_the_documented_form(scripted) -> None:
             "action": "charge", "actor": "8,9", "status": "pending,failed", "after": "2024-05-01T00:00:00",
             "before": "2024-06-01T00:00:00", "limit": "50", "access_token": "token",
         }),
-    ]  # fmt: skip
+    ] * 2  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -88,16 +88,18 @@ def test_ids_are_text_and_are_quoted_into_the_path(scripted) -> None:
 
 
 def test_friends_are_followed_by_their_next_links(scripted) -> None:
-    """The link's own parameters are sent, its token is not, and each friend comes once."""
+    """The link's own parameters are sent, its token is not, and each friend comes once; the end is asked for again."""
     pages = {
         None: {"data": [{"id": "1"}, {"id": "2"}], "pagination": {"next": "?after=2&limit=2&access_token=old"}},
         "2": {"data": [{"id": "2"}, {"id": "3"}], "pagination": {"next": None}},
+        "3": {"data": [], "pagination": {"next": None}},
     }
     service = scripted(lambda path, sent: ME if path == "/v1/me" else pages[sent.get("after")])
     assert [friend.id for friend in client_of(service).friends()] == ["1", "2", "3"]
     assert service.asked[1:] == [
         ("/v1/users/7/friends", {"limit": "50", "access_token": "token"}),
         ("/v1/users/7/friends", {"after": "2", "limit": "2", "access_token": "token"}),
+        ("/v1/users/7/friends", {"after": "3", "limit": "50", "access_token": "token"}),
     ]
 
 

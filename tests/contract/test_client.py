@@ -109,7 +109,7 @@ def test_paths_and_the_token(service: Service, client: Client) -> None:
     client.payment("4")
     client.payments()
     client.friends("900719925474099311")
-    assert [path for path, _ in service.asked] == [
+    assert list(dict.fromkeys(path for path, _ in service.asked)) == [
         "/v1/me",
         "/v1/users/0012",
         "/v1/payments/4",
@@ -124,7 +124,7 @@ def test_filters_have_the_documents_names(service: Service, client: Client) -> N
     client.payments(
         action="charge", actor=["1", "0012"], status=["settled", "pending"], after="2014-01-01", before="2015-01-01"
     )
-    query = service.asked[-1][1]
+    query = service.asked[0][1]
     assert query.keys() == {"access_token", "action", "actor", "status", "after", "before", "limit"}
     assert query["action"] == "charge"
     assert query["actor"] == "1,0012"
