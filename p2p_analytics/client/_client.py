@@ -76,7 +76,7 @@ class Client:
     in which nothing new can appear any more for thirty days.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one keyword for each setting
         self,
         token: AccessToken | str | None = None,
         *,
@@ -329,8 +329,8 @@ class Client:
             seen.update(dict.fromkeys(new))
             if len(seen) > self.max_payments:
                 raise PaginationError(
-                    f"More than {self.max_payments:,} friends arrived, so the list seems to have no end, and nothing is "
-                    "returned. If there are so many, raise the bound: Client(max_payments=...)."
+                    f"More than {self.max_payments:,} friends arrived, so the list seems to have no end, and nothing "
+                    "is returned. If there are so many, raise the bound: Client(max_payments=...)."
                 )
             if (page.next is None or not new) and len(seen) == self._friends_count(path):
                 return

@@ -7,6 +7,7 @@ load has arrived, so that last filter waits until then.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -17,7 +18,6 @@ from p2p_analytics.vocabulary import PAGE_SIZE_MAXIMUM, Action, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from datetime import datetime
     from typing import Protocol
 
     from p2p_analytics.records import Payment

@@ -87,8 +87,8 @@ class _Task:
         if self.repeated:
             since, until = format_instant(self.window.start), format_instant(self.window.end)
             raise PaginationError(
-                f"The service's answers about the time from {since} to {until} contradict each other, so payments may be "
-                "missing, and nothing is returned. Try again later."
+                f"The service's answers about the time from {since} to {until} contradict each other, so payments may "
+                "be missing, and nothing is returned. Try again later."
             )
         self.repeated, self.cuttable = True, False
         self._start(alone=True, again=True)
@@ -225,7 +225,12 @@ def history(  # noqa: PLR0913 - what is asked for, how, and who is told
     reading, accepted = Reading(friends), Accepted(most)
     tasks = _planned(source, reading, Window(after, before), since)
     evidence = _Evidence(tasks, Window(after, before), accepted)
-    for page in _fetched(source, evidence, since, concurrency, told):
+
+    def progress(arrived: int, expected: int) -> None:
+        accepted.require_end(arrived)
+        told(arrived, expected)
+
+    for page in _fetched(source, evidence, since, concurrency, progress):
         yield from accepted.pages(page, after, before)
     for page in remaining_pages(reading):
         yield from accepted.pages(page, after, before)

@@ -104,8 +104,10 @@ class Walk:
         return self.query.before is None or _end_of_second(dates[-1]) < self.query.before
 
     def _is_same_last_page(self, page: PaymentPage) -> bool:
-        """Return whether a last page is the one before it once more: the service ignores bounds, but has no other page."""
-        return page.next is None and bool(self._last_ids) and page.items.ids == self._last_ids
+        """Return whether a service that ignores ``before`` gave its only page once more."""
+        dates, before = _dates(page.items), self.query.before
+        ignored = before is not None and bool(dates) and dates[0] > before
+        return ignored and page.next is None and page.items.ids == self._last_ids
 
     def _has_older(self, oldest: datetime) -> bool:
         """Return whether the list goes on after a second, though a page that the second fills has no next link."""
@@ -160,9 +162,15 @@ class Walk:
         query = msgspec.structs.replace(query, limit=PAGE_SIZE_MAXIMUM)  # a new payment moves the others down
         page = self._fetch(query, again=True)
         contradiction = _contradiction(page, query, self._overlap)
-        if contradiction and not self._has_changed_status(page):
+        if contradiction and not (self._is_unreadable_in_part(page, query) or self._has_changed_status(page)):
             raise PaginationError(contradiction)
         return page
+
+    @staticmethod
+    def _is_unreadable_in_part(page: PaymentPage, query: Query) -> bool:
+        """Return whether a page may lack a payment because a record has no readable id, which its problems say."""
+        readable = not _contradiction(page, query, None) and bool(_dates(page.items))
+        return readable and any(problem.unreadable and problem.record_id is None for problem in page.problems)
 
     def _has_changed_status(self, page: PaymentPage) -> bool:
         """Return whether the payment that a page lacks has left a list filtered by status since the page before.
@@ -191,7 +199,7 @@ def _contradiction(page: PaymentPage, query: Query, overlap: str | None) -> str:
         return "The service's list of payments is not sorted newest first, so it cannot be paged without loss."
     if query.before is not None and dates and dates[0] > query.before:
         return "The service does not keep to the bound 'before', so its list cannot be walked."
-    if page.items and not dates and page.next is not None:
+    if not dates and page.next is not None and (page.items or page.problems):
         return "A page of payments holds no readable date, so the next page cannot be asked for."
     if overlap is not None and overlap not in page.items.ids:
         return (
@@ -256,6 +264,14 @@ class Accepted:
     def __contains__(self, payment_id: str) -> bool:
         return payment_id in self._contents
 
+    def require_end(self, count: int) -> None:
+        """Raise a PaginationError where more payments arrived than a list can have."""
+        if count > self._most:
+            raise PaginationError(
+                f"More than {self._most:,} payments arrived, so the list seems to have no end, and nothing is "
+                "returned. If there are so many, raise the bound: Client(max_payments=...)."
+            )
+
     def pages(self, page: PaymentPage, after: datetime, before: datetime) -> Iterator[PaymentPage]:
         """Yield the new payments of a page between two instants, and a page of problems where contents differ."""
         items, contents = page.items, self._contents
@@ -269,11 +285,7 @@ class Accepted:
                 contents[row.id] = hash((content, row.status))
             elif known is not None and not _is_same(known, content, row.status):
                 problems.append(Problem(row.id, "payment_id", "", "came twice with different contents; one is kept"))
-        if len(contents) > self._most:
-            raise PaginationError(
-                f"More than {self._most:,} payments arrived, so the list seems to have no end, and nothing is "
-                "returned. If there are so many, raise the bound: Client(max_payments=...)."
-            )
+        self.require_end(len(contents))
         yield msgspec.structs.replace(page, items=items.only(keep))
         if problems:
             yield PaymentPage(Payments.of((), problems))

@@ -143,8 +143,8 @@ HARMLESS = {
     "half an emoji": lambda page: json.dumps(page).encode().replace(b'"n"', rb'"\ud83c"', 1),
 }  # fmt: skip
 BROKEN = {
-    "bad UTF-8, for ever": b'{"data": [{"id": "\xff"}]}',
-    "an item without an id": with_item(id=None),
+    "bad UTF-8, for ever": (b'{"data": [{"id": "\xff"}]}', errors.RecordError, errors.PaginationError),
+    "an item without an id": (with_item(id=None), errors.RecordError, errors.PaginationError),
 }
 LAST = {
     "next null": {"pagination": {"next": None}},
@@ -158,7 +158,8 @@ CELLS = [
     *(Cell(f"{name}, for ever", answer, LATER, True, error) for name, (answer, error) in PASSING.items()),  # noqa: FBT003
     *(Cell(name, answer, at, False, error) for name, (answer, error) in FINAL.items() for at in (FIRST, LATER)),  # noqa: FBT003
     *(Cell(name, answer, at, False, None) for name, answer in HARMLESS.items() for at in (FIRST, LATER)),  # noqa: FBT003
-    *(Cell(name, answer, at, True, errors.RecordError) for name, answer in BROKEN.items() for at in (FIRST, LATER)),  # noqa: FBT003
+    *(Cell(name, answer, at, True, error) for name, (answer, *both) in BROKEN.items()  # noqa: FBT003
+      for at, error in zip((FIRST, LATER), both, strict=True)),
     *(Cell(name, lambda page, end=end: page if page["pagination"]["next"] else page | end, FIRST, True, None)  # noqa: FBT003
       for name, end in LAST.items()),
 ]  # fmt: skip

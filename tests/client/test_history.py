@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from p2p_analytics.client._crowd import Reading
 from p2p_analytics.client._history import _Task, history
 from p2p_analytics.client._windows import BEGINNING, END, Window
-from p2p_analytics.errors import PaginationError, TransportError
+from p2p_analytics.errors import TransportError
 from p2p_analytics.records import Payment, PaymentPage, Payments, User
 
 if TYPE_CHECKING:

@@ -1,0 +1,246 @@
+"""Ways in which a list of payments can be paged and can end: each history is exact, and without a problem."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from p2p_analytics.client import Client
+from p2p_analytics.errors import ConfigurationError, PaginationError
+from p2p_analytics.load import load_history
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+START = datetime(2019, 5, 1, tzinfo=UTC)
+ME = {"data": {"balance": None, "user": {"id": "7", "display_name": "Me", "friends_count": 0}}}
+Page = dict[str, object]
+
+
+def payment(number: int, date: datetime, actor: str = "7", **fields: object) -> dict:
+    """Return a payment as sent, by its number; without a zone, as in the document's samples."""
+    return {
+        "id": str(number), "status": "settled", "action": "pay", "amount": 5, "note": "n", "audience": "private",
+        "date_created": f"{date:%Y-%m-%dT%H:%M:%S}", "date_completed": None,
+        "actor": {"id": actor}, "target": {"type": "user", "user": {"id": "8"}},
+    } | fields  # fmt: skip
+
+
+class Asked(NamedTuple):
+    """A request for a page: what is left of the list from there, and how many a page holds."""
+
+    rows: list[dict]
+    size: int
+    link: str  # to the next page
+    same: str  # to this page
+
+
+def page(asked: Asked, next_link: object) -> Page:
+    """Return a page with a next link."""
+    return {"data": asked.rows[: asked.size], "pagination": {"next": next_link}}
+
+
+def ending(end: Page) -> Callable[[Asked], Page]:
+    """Return a form whose last page has this in the place of its pagination."""
+    return lambda asked: page(asked, asked.link) if len(asked.rows) > asked.size else {"data": asked.rows} | end
+
+
+FORMS: dict[str, Callable[[Asked], Page]] = {
+    "next is null": ending({"pagination": {"next": None}}),
+    "next is empty": ending({"pagination": {"next": ""}}),
+    "next is missing": ending({"pagination": {}}),
+    "pagination is null": ending({"pagination": None}),
+    "pagination is missing": ending({}),
+    "an empty page after a full one": lambda asked: page(asked, asked.link if len(asked.rows) >= asked.size else None),
+    "an empty page after the last one": lambda asked: page(asked, asked.link if asked.rows else None),
+    "next repeats itself": lambda asked: page(asked, asked.link if len(asked.rows) > asked.size else asked.same),
+    "next is never null": lambda asked: page(asked, asked.link),
+    "never a next link": lambda asked: page(asked, None),
+    "one item on a page": lambda asked: page(asked._replace(size=1), asked.link if len(asked.rows) > 1 else None),
+    "one item on a page, and an empty one": lambda asked: page(
+        asked._replace(size=1), asked.link if asked.rows else None
+    ),
+    "pages of uneven length": lambda asked: page(
+        asked._replace(size=max(1, asked.size - len(asked.rows) % 7)), asked.link if asked.rows else None
+    ),
+}  # fmt: skip
+SETTINGS = {"documented": (50, "Z"), "observed": (50, ""), "a smaller page": (20, "")}
+
+
+def service(rows: list[dict], form: Callable[[Asked], Page], cap: int, zone: str = "") -> Callable[..., object]:
+    """Return the answers of a service with these payments, newest first, which keeps to every filter."""
+
+    def answer(path: str, parameters: dict[str, str]) -> object:
+        if path != "/v1/payments":
+            return ME if path == "/v1/me" else {"data": [], "pagination": None}
+        before = parameters.get("before", "9")
+        left = [row for row in rows if row["date_created"] < before]
+        for name in ("action", "status", "actor"):
+            if words := parameters.get(name):
+                left = [r for r in left if (r["actor"]["id"] if name == "actor" else r[name]) in words.split(",")]
+        size = min(int(parameters["limit"]), cap)
+        last = (left[:size] or [{"date_created": before}])[-1]["date_created"]
+        same = f"/v1/payments?limit={size}&before={before}"
+        found = form(Asked(left, size, f"/v1/payments?limit={size}&before={last}", same))
+        return found | {"data": [row | {"date_created": row["date_created"] + zone} for row in found["data"]]}
+
+    return answer
+
+
+def client_of(scripted: Callable[..., object], answer: Callable[..., object], **options: object) -> Client:
+    """Return a client of a service that answers so."""
+    return Client("token", base_url=scripted(answer).base_url, cache_dir=False, **options)
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("count", [230, 100, 3, 1, 0])
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_a_list_is_read_to_its_end(scripted, form: str, count: int, setting: str) -> None:
+    """Also where the last page has a next link: all payments, once, in order; a walk and a load alike."""
+    rows = [payment(number, START + timedelta(days=3 * number, seconds=number)) for number in reversed(range(count))]
+    cap, zone = SETTINGS[setting]
+    client = client_of(scripted, service(rows, FORMS[form], cap, zone))
+    assert [found.id for found in client.payments()] == [row["id"] for row in rows]
+    history = load_history(client)
+    assert list(history.payments["payment_id"]) == [row["id"] for row in rows]
+    assert history.problems.empty
+
+
+@pytest.mark.parametrize("form", ["next is null", "next is never null", "an empty page after a full one"])
+@pytest.mark.parametrize("tied", [2, 9])
+def test_payments_of_the_last_second_end_every_form(scripted, form: str, tied: int) -> None:
+    """The oldest second of a list may hold several, and so may the only one."""
+    for more in (0, 60):
+        rows = [payment(100 + n, START + timedelta(days=n + 1)) for n in reversed(range(more))]
+        rows += [payment(n, START, actor=str(20 + n)) for n in reversed(range(tied))]
+        rows += [payment(999, START - timedelta(days=1))] if more else []
+        client = client_of(scripted, service(rows, FORMS[form], 50))
+        assert sorted(found.id for found in client.payments()) == sorted(row["id"] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("cap", "crowd", "people", "total"), [(20, 60, 30, 400), (50, 200, 100, 500), (20, 57, 3, 400), (50, 51, 51, 120)]
+)
+@pytest.mark.parametrize("form", ["next is null", "never a next link"])
+def test_a_second_with_more_than_a_page_is_complete(  # noqa: PLR0913, PLR0917 - the columns of a table
+    scripted, form: str, cap: int, crowd: int, people: int, total: int
+) -> None:
+    """People seen elsewhere in the list are asked for, several in a request, whatever part of them the page shows."""
+    second = START + timedelta(days=200)
+    rows = [payment(n, second, actor=str(20 + n % people)) for n in reversed(range(crowd))]
+    rows += [
+        payment(1000 + n, second + timedelta(hours=7 * (n - people - 3)), actor=str(20 + n % people))
+        for n in range(total - crowd)
+        if n != people + 3
+    ]
+    rows.sort(key=lambda row: (row["date_created"], int(row["id"])), reverse=True)
+    client = client_of(scripted, service(rows, FORMS[form], cap))
+    assert [found.id for found in client.payments()] == [row["id"] for row in rows]
+    assert sorted(load_history(client).payments["payment_id"]) == sorted(row["id"] for row in rows)
+
+
+def test_a_second_that_cannot_be_shown_complete_stops_a_load(scripted) -> None:
+    """Sixty strangers in one second: whom the page hides cannot be asked for, which is an error, or reported."""
+    rows = [payment(n, START, actor=str(20 + n)) for n in reversed(range(60))] + [
+        payment(99, START - timedelta(days=1))
+    ]
+    client = client_of(scripted, service(rows, FORMS["next is null"], 20))
+    with pytest.raises(PaginationError, match="share the second 2019-05-01T00:00:00Z, and 20 of the people in it"):
+        client.payments()
+    with pytest.raises(PaginationError, match='on_bad_record="report"'):
+        load_history(client)
+    history = load_history(client, on_bad_record="report")
+    assert history.problems["problem"].str.contains("others may be missing").sum() == 1
+    assert len(history.payments) == 21
+
+
+def test_one_id_twice_comes_once(scripted) -> None:
+    """On one page or on two, and where the contents differ, that is a problem of the payment."""
+    rows = [payment(n, START + timedelta(days=n)) for n in reversed(range(120))]
+    rows[3:3] = [rows[3], rows[3] | {"note": "other"}]
+    rows.insert(90, payment(100, START + timedelta(days=31, hours=1), amount=7))
+    client = client_of(scripted, service(rows, FORMS["next is null"], 50))
+    ids = [str(n) for n in reversed(range(120))]
+    assert [found.id for found in client.payments()] == ids
+    history = load_history(client)
+    assert list(history.payments["payment_id"]) == ids
+    assert sorted(history.problems["payment_id"]) == ["100", "116"]
+    assert set(history.problems["problem"]) == {"came twice with different contents; one is kept"}
+
+
+def test_a_payment_that_was_pending_may_change_between_two_pages(scripted) -> None:
+    """Settled since, it is no other content."""
+    rows = [payment(n, START + timedelta(days=n), status="pending") for n in reversed(range(60))]
+    answer = service(rows, FORMS["next is null"], 50)
+
+    def settling(path: str, parameters: dict[str, str]) -> object:
+        found = answer(path, parameters)
+        rows[:] = [row | {"status": "settled"} for row in rows] if path == "/v1/payments" else rows
+        return found
+
+    history = load_history(client_of(scripted, settling))
+    assert len(history.payments) == 60
+    assert history.problems.empty
+
+
+def test_a_payment_of_the_first_instant_of_the_calendar_is_kept(scripted) -> None:
+    """A date of the year 1 is odd, and still a payment."""
+    rows = [payment(2, START), payment(1, START, date_created="0001-01-01T00:00:00")]
+    client = client_of(scripted, service(rows, FORMS["next is null"], 50))
+    assert [found.id for found in client.payments()] == ["2", "1"]
+    assert list(load_history(client).payments["payment_id"]) == ["2", "1"]
+
+
+def endless(_path: str, parameters: dict[str, str]) -> object:
+    """Answer with fifty payments before any bound, a second apart, for ever."""
+    if _path == "/v1/me":
+        return ME
+    if "friends" in _path:
+        first = int(parameters.get("after", "0"))
+        return {"data": [{"id": str(first + n)} for n in range(1, 51)], "pagination": {"next": f"?after={first + 50}"}}
+    until = datetime.fromisoformat(parameters.get("before", "2024-01-01T00:00:00")).replace(tzinfo=UTC)
+    dates = [until - timedelta(seconds=n + 1) for n in range(50)]
+    data = [payment(int(date.timestamp()), date) for date in dates]
+    return {"data": data, "pagination": {"next": f"/v1/payments?before={dates[-1]:%Y-%m-%dT%H:%M:%S}"}}
+
+
+@pytest.mark.parametrize("work", [Client.payments, Client.friends, load_history], ids=lambda work: work.__name__)
+def test_a_list_without_end_stops_at_the_bound(scripted, work: Callable[[Client], object]) -> None:
+    """Plausible pages for ever end in one sentence that names the setting."""
+    client = client_of(scripted, endless, max_payments=1_000)
+    with pytest.raises(PaginationError, match=r"More than 1,000 .*max_payments="):
+        work(client)
+
+
+@pytest.mark.parametrize("bound", [0, -1, 1.5, "10"])
+def test_a_bound_that_is_none_is_refused(bound: object) -> None:
+    """It is a whole number from 1."""
+    with pytest.raises(ConfigurationError, match="max_payments must be a whole number from 1"):
+        Client("token", base_url="https://pay.example", max_payments=bound)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("threads", [0, 1, 5])
+def test_a_process_that_can_start_no_thread_gets_a_sentence(scripted, monkeypatch, threads: int) -> None:
+    """Whichever thread is one too many, the error is of this package, and nothing hangs."""
+    import threading
+
+    rows = [payment(n, START + timedelta(days=3 * n)) for n in reversed(range(900))]
+    answers = scripted(service(rows, FORMS["next is null"], 50))
+    client = Client("token", base_url=answers.base_url, cache_dir=False)
+    client._transport._sleep = lambda _seconds: None
+    real, started = threading.Thread.start, []
+
+    def start(thread: threading.Thread) -> None:
+        if thread.name.startswith("p2p-load") or isinstance(thread, threading.Timer):
+            started.append(thread)
+            if len(started) > threads:
+                raise RuntimeError("can't start new thread")
+        real(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    from p2p_analytics.errors import TransportError
+
+    with pytest.raises(TransportError):
+        load_history(client)

@@ -1,0 +1,154 @@
+"""Pages that are wrong and look right: the exact history or a typed error, never a part of it.
+
+The cells of the fault matrix for answers with status 200 that hide payments: a page that is empty, one without its
+next link, and a service that reads ``before`` in another zone or as a date. Each befalls the first, a middle and
+the last request of a load, once and from then on, in a load, a reload through the cache, and three syncs.
+"""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.errors import PaginationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+NOW = datetime(2025, 6, 30, 18, tzinfo=UTC)
+PAYMENTS = 900
+KINDS = ("empty-page", "no-next", "bound-zone", "bound-day")
+CELLS = [
+    pytest.param(kind, place, often, marks=pytest.mark.fault("read"), id=f"{kind}, {place}, {often}")
+    for kind in KINDS
+    for place in ("first", "middle", "last")
+    for often in ("once", "for ever")
+]
+
+
+class Town(NamedTuple):
+    """A running sandbox, the token of its viewer, and the ids that a complete history holds."""
+
+    server: p2p.sandbox.SandboxServer
+    token: str
+    ids: set[str]
+
+    def client(self, cache: Path | bool = False) -> p2p.Client:  # noqa: FBT001, FBT002 - as the client takes it
+        """Return a client with one connection, so that its requests have an order."""
+        return p2p.Client(self.token, base_url=self.server.base_url, cache_dir=cache, concurrency=1)
+
+    def spec(self, work: Callable[[], object], kind: str, place: str, often: str) -> str:
+        """Return the faults that befall one request for a page of payments of some work, which is done once without."""
+        self.server.faults = ""
+        self.server.requests.clear()
+        work()
+        pages = [n for n, (_, path) in enumerate(self.server.requests) if path.startswith("/v1/payments")]
+        at = {"first": pages[0], "middle": pages[len(pages) // 2], "last": pages[-1]}[place]
+        return f"ok*{at} {kind}" + ("*9000" if often == "for ever" else "")
+
+
+@pytest.fixture(scope="module")
+def dense() -> Iterator[Town]:
+    """Start a town whose viewer has payments in bursts, so that five hours hold several."""
+    chance = random.Random(7)  # noqa: S311 - the same data each time
+    with p2p.sandbox.SandboxServer(seed=3, people=4, years=1, now=NOW) as server:
+        bursts = [NOW - timedelta(days=3 + 700 * chance.random()) for _ in range(PAYMENTS // 12)]
+        dates = [chance.choice(bursts) - timedelta(seconds=chance.randrange(18 * 3600)) for _ in range(PAYMENTS)]
+        server.add_payments(server.viewer, [{"date_created": date, "amount_cents": 5} for date in dates])
+        token = server.token(server.viewer)
+        with server.store.reading() as connection:  # not by the code under test
+            viewer = next(person.user_id for person in server.people if person.username == server.viewer)
+            rows = connection.execute("SELECT payment_id FROM party WHERE user_id = ?", (int(viewer),)).fetchall()
+        yield Town(server, token, {str(row[0]) for row in rows})
+
+
+@pytest.fixture
+def town(dense: Town) -> Iterator[Town]:
+    """Return the town, without faults before and after."""
+    dense.server.faults = ""
+    yield dense
+    dense.server.faults = ""
+
+
+def exact_or_refused(work: Callable[[], set[str]], ids: set[str]) -> bool:
+    """Do some work, and return whether it gave the exact history; the typed error is the only other outcome."""
+    try:
+        found = work()
+    except PaginationError:
+        return False
+    assert found == ids, f"{len(ids - found)} lost"
+    return True
+
+
+@pytest.mark.parametrize(("kind", "place", "often"), CELLS)
+def test_a_load(town: Town, kind: str, place: str, often: str) -> None:
+    """Without a cache. Met once, the page is asked for again, and the load is exact."""
+
+    def load() -> set[str]:
+        with town.client() as client:
+            return set(p2p.load_history(client).payments["payment_id"])
+
+    town.server.faults = town.spec(load, kind, place, often)
+    exact = exact_or_refused(load, town.ids)
+    assert exact or often == "for ever"
+
+
+@pytest.mark.parametrize(("kind", "place", "often"), CELLS)
+def test_a_reload(town: Town, tmp_path: Path, kind: str, place: str, often: str) -> None:
+    """What a load under faults left in the cache never makes a later load incomplete, with or without faults."""
+
+    def load() -> set[str]:
+        with town.client(tmp_path) as client:
+            return set(p2p.load_history(client).payments["payment_id"])
+
+    def first_load() -> None:
+        load()
+        for file in tmp_path.iterdir():
+            file.unlink()
+
+    town.server.faults = town.spec(first_load, kind, place, often)
+    exact_or_refused(load, town.ids)
+    exact_or_refused(load, town.ids)
+    town.server.faults = ""
+    assert exact_or_refused(load, town.ids)
+    town.server.faults = town.spec(load, kind, place, often)  # with a good cache
+    exact_or_refused(load, town.ids)
+
+
+@pytest.mark.parametrize(("kind", "place", "often"), CELLS)
+def test_three_syncs(town: Town, tmp_path: Path, kind: str, place: str, often: str) -> None:
+    """An archive holds all or stays as it was; without faults the next sync completes it."""
+    whole, archive = p2p.open_archive(tmp_path / "whole"), p2p.open_archive(tmp_path / "archive")
+
+    def sync(target: p2p.Archive) -> set[str]:
+        with town.client() as client:
+            target.sync(client)
+        return set(target.history().payments["payment_id"])
+
+    town.server.faults = town.spec(lambda: sync(whole), kind, place, often)
+    assert exact_or_refused(lambda: sync(archive), town.ids) or often == "for ever"
+    exact_or_refused(lambda: sync(archive), town.ids)
+    town.server.faults = ""
+    assert exact_or_refused(lambda: sync(archive), town.ids)
+
+
+@pytest.mark.fault("read")
+@pytest.mark.parametrize("often", ["once", "for ever"])
+@pytest.mark.parametrize("kind", ["empty-page", "no-next"])
+@pytest.mark.parametrize("at", [1, 2, 4])
+def test_friends(kind: str, often: str, at: int) -> None:
+    """The profile counts them, so a list that ends early is asked for again, and a part of it is reported."""
+    with p2p.sandbox.SandboxServer(seed=5, people=130, years=1) as server:
+        counts = {person.username: server.store.count_friends(int(person.user_id)) for person in server.people}
+        viewer = max(counts, key=counts.get)
+        with p2p.Client(server.token(viewer), base_url=server.base_url, cache_dir=False) as client:
+            server.faults = f"ok*{at} {kind}" + ("*9000" if often == "for ever" else "")
+            pages = list(client.friend_pages(page_size=4))
+        found = [friend.id for page in pages for friend in page.items]
+        incomplete = [problem for page in pages for problem in page.problems if problem.incomplete]
+        assert len(set(found)) == counts[viewer] > 12 or (incomplete and often == "for ever")
