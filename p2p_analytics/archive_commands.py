@@ -5,15 +5,19 @@ from __future__ import annotations
 import argparse
 import sys
 
+from p2p_analytics import settings
+
 TYPE_CHECKING = False  # as in the root, for a light start
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Final
 
     import pandas as pd
 
     from p2p_analytics.load import History
+    from p2p_analytics.settings import Privacy
 
+_PRIVACY: Final = "--privacy"
 _PLAIN: Final = ("payments", "friends", "problems")
 _ANALYSES: Final = ("spend_by_friend", "monthly_flow", "status_mix", "pending_ageing", "pending_requests")
 _ENDINGS: Final = (".csv", ".parquet")
@@ -66,12 +70,36 @@ def _add_view(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as-of", metavar="DATE", type=_date, help="the moment to which ages are counted (the last sync)"
     )
-    parser.add_argument(
-        "--privacy",
-        action="store_const",
-        const=True,
-        help="invent names and amounts, as P2P_PRIVACY=1 does",
-    )
+    add_privacy(parser, "invent names and amounts and show days only, as P2P_PRIVACY=1 does; strict shows months only")
+
+
+def add_privacy(parser: argparse.ArgumentParser, summary: str) -> None:
+    """Add ``--privacy`` and ``--privacy strict`` to a command."""
+    parser.add_argument(_PRIVACY, metavar="strict", nargs="?", type=_privacy, const=True, help=summary)
+
+
+def join_privacy(words: Sequence[str]) -> list[str]:
+    """Return a command line in which ``--privacy`` takes no word but ``strict`` with it.
+
+    argparse gives an option with an optional value any word that follows, such as the archive's name.
+    """
+    joined: list[str] = []
+    for word in words:
+        if not joined or joined[-1] != _PRIVACY:
+            joined.append(word)
+        elif word == settings.STRICT:
+            joined[-1] = f"{_PRIVACY}={word}"
+        else:
+            joined[-1:] = [f"{_PRIVACY}=1", word]
+    return joined
+
+
+def _privacy(text: str) -> Privacy:
+    if text == settings.STRICT:
+        return settings.STRICT
+    if text != "1":
+        raise argparse.ArgumentTypeError(f"{text} is no privacy mode: write --privacy or --privacy strict")
+    return True
 
 
 def _table_file(text: str) -> str:
@@ -142,6 +170,7 @@ def _history(options: argparse.Namespace) -> History:
 def _table(history: History, options: argparse.Namespace) -> pd.DataFrame:
     """Return a part of a history, or what an analysis makes of it."""
     from p2p_analytics import analyses
+    from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
 
     if options.table in _PLAIN:
         frame: pd.DataFrame = getattr(history, options.table)
@@ -150,9 +179,10 @@ def _table(history: History, options: argparse.Namespace) -> pd.DataFrame:
     if options.table == "spend_by_friend":
         return analyses.spend_by_friend(payments, history.friends)
     if options.table == "monthly_flow":
-        return analyses.monthly_flow(payments, tz=options.tz)
+        return analyses.monthly_flow(payments, tz="UTC" if history.private else options.tz)  # its days are UTC's
     if options.table == "status_mix":
         return analyses.status_mix(payments)
     if options.table == "pending_ageing":
-        return analyses.pending_ageing(payments, as_of=as_of)
+        edges = MONTH_EDGES if history.strict else EDGES
+        return analyses.pending_ageing(payments, as_of=as_of, edges=edges)
     return analyses.pending_requests(payments, as_of=as_of)

@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
-from p2p_analytics.display import PRIVATE, counted, day, money, text
+from p2p_analytics.display import PRIVATE, STRICT, counted, day, money, month, text
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _AMOUNT: Final = "font-size:1.2em;font-weight:600;font-variant-numeric:tabular-n
 
 
 def render_card(  # noqa: PLR0913 - the parts of a history, which stands above this module
-    me: Me, payments: pd.DataFrame, *, friends: int, problems: int, fetched_at: datetime, private: bool
+    me: Me, payments: pd.DataFrame, *, friends: int, problems: int, fetched_at: datetime, private: bool, strict: bool
 ) -> str:
     """Return a history's card as HTML: whose, counts, settled sums, what is open, problems, "data as of".
 
@@ -43,13 +43,16 @@ def render_card(  # noqa: PLR0913 - the parts of a history, which stands above t
     """
     user = me.user
     handle = f' <span style="{_QUIET}">@<bdi>{_escaped(user.username)}</bdi></span>' if user.username else ""
-    about = [counted(len(payments), "payment", "payments") + _period(payments), counted(friends, "friend", "friends")]
+    about = [
+        counted(len(payments), "payment", "payments") + _period(payments, strict=strict),
+        counted(friends, "friend", "friends"),
+    ]
     if me.balance_cents is not None:
         about.append(f"balance {money(me.balance_cents / 100)}")
     notes = [f"data as of {fetched_at:%Y-%m-%d %H:%M} UTC"]
     if problems:
         notes.insert(0, f"{counted(problems, 'problem', 'problems')} in records, listed in .problems")
-    private_line = f'<div style="{_QUIET}">{PRIVATE}</div>' if private else ""
+    private_line = f'<div style="{_QUIET}">{STRICT if strict else PRIVATE}</div>' if private else ""
     name = _escaped(user.display_name or user.username or user.id)
     return (
         f'<div style="{_CARD}"><div><strong style="font-size:1.2em"><bdi>{name}</bdi></strong>{handle}</div>'
@@ -90,9 +93,10 @@ def _size(flows: pd.Series[Any]) -> int:
     return abs(int(flows.sum()))
 
 
-def _period(payments: pd.DataFrame) -> str:
+def _period(payments: pd.DataFrame, *, strict: bool) -> str:
     created = payments["date_created"].dropna()
-    return f" from {day(created.min(), _UTC)} to {day(created.max(), _UTC)}" if len(created) else ""
+    when = month if strict else day
+    return f" from {when(created.min(), _UTC)} to {when(created.max(), _UTC)}" if len(created) else ""
 
 
 def _escaped(value: object) -> str:

@@ -38,7 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, optional
         The words after the program's name; those of this process by default.
     """
-    options = _parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    options = _parser().parse_args(archive_commands.join_privacy(words))
     for stream in (sys.stdout, sys.stderr):  # a name that the terminal cannot show must not end the work
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -102,11 +103,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     demo.add_argument("--out", metavar="DIR", type=_folder, default="out", help="where the files go (out)")
     demo.add_argument("--person", metavar="USERNAME", help="whose history: a username of the town")
-    demo.add_argument(
-        "--privacy",
-        action="store_const",
-        const=True,
-        help="invent names, notes, ids and amounts anew in all that is written, as P2P_PRIVACY=1 does",
+    archive_commands.add_privacy(
+        demo,
+        "invent names, notes, ids and amounts in all that is written and show days only, as P2P_PRIVACY=1 does; "
+        "strict shows months only",
     )
     _add_town(demo)
     demo.set_defaults(command=_demo)

@@ -8,7 +8,7 @@ import tempfile
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics import settings
-from p2p_analytics.display import PRIVATE
+from p2p_analytics.display import PRIVATE, STRICT
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.vocabulary import Scope
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from p2p_analytics.load import History
+    from p2p_analytics.settings import Privacy
 
 SCOPES: Final = (Scope.PROFILE, Scope.EMAIL, Scope.PHONE, Scope.BALANCE, Scope.FRIENDS)
 REDIRECT: Final = "http://127.0.0.1/callback"  # nothing listens there: the token is read off the address
@@ -32,7 +33,7 @@ def run(  # noqa: PLR0913 - each is one option of the command
     years: int | None = None,
     seed: int = 7,
     person: str | None = None,
-    privacy: bool | None = None,
+    privacy: Privacy | None = None,
     interrupted: Callable[[], bool] = lambda: False,
 ) -> None:
     """Write one person's report, CSV files and plots into a folder, and print a short summary.
@@ -45,7 +46,7 @@ def run(  # noqa: PLR0913 - each is one option of the command
         The size of the town, how long it has been paying, and which of all such towns.
     person : str, optional
         A username of the town, with or without an ``@`` before it; its chief person by default.
-    privacy : bool, optional
+    privacy : bool or "strict", optional
         As for `p2p_analytics.load_history`.
     interrupted : callable, optional
         Asked between the steps whether Ctrl-C was pressed: one that comes while an object is being
@@ -102,7 +103,7 @@ def _load(
     sign_in: Callable[[str], str],
     go_on: Callable[[int], None],
     *,
-    privacy: bool | None,
+    privacy: Privacy | None,
 ) -> History:
     """Sign in as the document's client-side flow goes, and load everything the token may see."""
     from p2p_analytics.auth import authorize_url, token_from_redirect
@@ -149,7 +150,7 @@ def _write(history: History, out: Path, as_of: datetime, go_on: Callable[[], Non
 
     made = {"report.html": render_report(history, as_of=as_of).encode()}
     made |= {
-        f"{name}.png": picture(name, table, "png", private=history.private)
+        f"{name}.png": picture(name, table, "png", private=history.private, strict=history.strict)
         for name, table in _tables(history, as_of).items()
     }
     go_on()
@@ -165,12 +166,15 @@ def _write(history: History, out: Path, as_of: datetime, go_on: Callable[[], Non
 
 def _tables(history: History, as_of: datetime) -> dict[str, pd.DataFrame]:
     from p2p_analytics import analyses
+    from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
 
     payments = history.payments
     return {
         "spend_by_friend": analyses.spend_by_friend(payments, history.friends, top=15),
         "status_mix": analyses.status_mix(payments),
-        "pending_ageing": analyses.pending_ageing(payments, as_of=as_of),
+        "pending_ageing": analyses.pending_ageing(
+            payments, as_of=as_of, edges=MONTH_EDGES if history.strict else EDGES
+        ),
         "monthly_flow": analyses.monthly_flow(payments),
     }
 
@@ -185,7 +189,8 @@ def _summary(history: History, as_of: datetime, files: list[Path], out: Path) ->
     months = monthly_flow(payments)
     sent, received = months["sent"].sum(), months["received"].sum()
     dates = payments["date_created"]
-    period = f", {dates.min():%Y-%m-%d} to {dates.max():%Y-%m-%d}" if len(payments) else ""
+    form = "%Y-%m" if history.strict else "%Y-%m-%d"
+    period = f", {dates.min():{form}} to {dates.max():{form}}" if len(payments) else ""
     requests = pending_requests(payments, as_of=as_of)
     lines = [
         "",
@@ -197,7 +202,7 @@ def _summary(history: History, as_of: datetime, files: list[Path], out: Path) ->
     if len(history.problems):
         lines.append(f"  {len(history.problems):,} strange values in records, listed in the report")
     if history.private:
-        lines.append(f"  {PRIVATE}")
+        lines.append(f"  {STRICT if history.strict else PRIVATE}")
     width = max(len(file.name) for file in files)
     kinds = {".html": "open it in a browser", ".csv": "one row each", ".png": "plot"}
     lines += ["", f"In {out.resolve()}:"]

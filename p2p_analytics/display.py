@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
 PRIVATE: Final = "Privacy mode: names and amounts are invented"
+STRICT: Final = "Strict privacy mode: names and amounts are invented, dates are months"
 HIDDEN: Final = "somebody whose name privacy mode hides"
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -27,6 +28,13 @@ def day(instant: datetime | None, zone: ZoneInfo) -> str:
         return "no date"
     there = local(instant, zone)
     return f"{there.day} {_MONTHS[there.month - 1]} {there.year}"
+
+
+def month(instant: datetime | None, zone: ZoneInfo) -> str:
+    """Return a zone's month in words, such as "May 2024"."""
+    if instant is None:
+        return day(instant, zone)
+    return day(instant, zone).partition(" ")[2]
 
 
 def local(instant: datetime, zone: ZoneInfo) -> datetime:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from p2p_analytics.client import Client
     from p2p_analytics.records import Me, Page, PaymentPage, Payments, User
+    from p2p_analytics.settings import Privacy
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +42,9 @@ class History:
     problems : DataFrame
         One row per strange thing in a record: payment_id, field, value, problem.
     private : bool
-        Whether names, notes, ids and amounts in it are invented.
+        Whether names, notes, ids and amounts in it are invented, and dates are days.
+    strict : bool
+        Whether it is private and dates are months.
     """
 
     me: Me
@@ -50,29 +53,37 @@ class History:
     fetched_at: datetime
     problems: pd.DataFrame
     private: bool = False
+    strict: bool = False
 
-    def masked(self, *, key: bytes | None = None) -> History:
-        """Return the history in privacy mode: people, notes, ids and addresses invented, amounts scaled.
+    def masked(self, *, key: bytes | None = None, strict: bool = False) -> History:
+        """Return the history in privacy mode: people, notes, ids, addresses and amounts invented.
 
         The same person has the same pseudonym everywhere in it, and tomorrow, and on this machine alone.
-        Each amount is multiplied by one secret factor and is off by half a cent at most, so proportions
-        of sums stay. Dates of payments, statuses and counts are real. ``about``, pictures and
-        ``date_joined`` are null, and so are values in ``problems``. A history that is private already
-        stays as it is.
+        Each amount is multiplied by one secret factor and changed by secret noise: $20 by 24 % at most, larger
+        amounts by less. Sums of ten payments or more are, as a rule, within 5 % of the real sum times the factor.
+        Dates are whole days in UTC. Statuses and counts are real. ``about``, pictures and ``date_joined`` are null,
+        and values in ``problems`` are hidden. A history that is private already stays as it is.
 
         Parameters
         ----------
         key : bytes, optional
             The secret behind it, 32 bytes; by default the one in your state folder, made at first use.
+        strict : bool
+            True shows only the months of dates: each is the first day of its month. Equal notes become different
+            ones and ``audience`` is null, because both help to match payments with a public feed.
 
         Raises
         ------
         ConfigurationError
-            The key cannot be kept or read.
+            The key cannot be kept or read, or ``strict`` is asked of a history that is private with whole days.
         """
-        return self if self.private else self._masked(Mask(key))
+        if not self.private:
+            return self._masked(Mask(key, strict=strict), strict=strict)
+        if strict and not self.strict:
+            raise ConfigurationError("This history is in privacy mode already: mask the one it is of with strict=True.")
+        return self
 
-    def _masked(self, mask: Mask) -> History:
+    def _masked(self, mask: Mask, *, strict: bool) -> History:
         return replace(
             self,
             me=mask.me(self.me),
@@ -80,11 +91,12 @@ class History:
             friends=mask.frame(self.friends),
             problems=mask.frame(self.problems),
             private=True,
+            strict=strict,
         )
 
     def __repr__(self) -> str:
         """Show the size of the history, not its contents."""
-        mode = ", privacy mode" if self.private else ""
+        mode = ", strict privacy mode" if self.strict else ", privacy mode" if self.private else ""
         return (
             f"<History of {self.me.user.display_name}: {len(self.payments)} payments, {len(self.friends)} friends, "
             f"{len(self.problems)} problems, data as of {self.fetched_at:%Y-%m-%d %H:%M} UTC{mode}>"
@@ -101,6 +113,7 @@ class History:
             problems=len(self.problems),
             fetched_at=self.fetched_at,
             private=self.private,
+            strict=self.strict,
         )
 
 
@@ -119,7 +132,7 @@ def load_history(  # noqa: PLR0913 - each is one wish of the caller
     on_bad_record: Literal["raise", "report"] = "raise",
     progress: Callable[[int], object] | Literal[False] | None = None,
     refresh: bool = False,
-    privacy: bool | None = None,
+    privacy: Privacy | None = None,
 ) -> History:
     """Load the token owner's payments and friends.
 
@@ -140,9 +153,9 @@ def load_history(  # noqa: PLR0913 - each is one wish of the caller
         notebook shows when a load takes longer; False shows nothing.
     refresh : bool
         Ask for all of it anew, whatever is kept.
-    privacy : bool, optional
-        True gives the history as `History.masked` does, and no error quotes a value of a record or
-        what the service says.
+    privacy : bool or "strict", optional
+        True gives the history as `History.masked` does, "strict" as ``masked(strict=True)`` does, and no error quotes
+        a value of a record or what the service says.
         Without it, the environment variable ``P2P_PRIVACY`` counts.
 
     Returns
@@ -164,12 +177,14 @@ def load_history(  # noqa: PLR0913 - each is one wish of the caller
         raise ConfigurationError(f'on_bad_record can be "raise" or "report", not {on_bad_record!r}.')
     if not hasattr(client, "history_pages"):
         raise ConfigurationError(f"load_history needs a Client, such as Client(token), not {type(client).__name__}.")
-    mask = Mask() if settings.privacy(privacy) else None
+    mode = settings.privacy(privacy)
+    strict = mode == settings.STRICT
+    mask = Mask(strict=strict) if mode else None
     with shown(progress) as told:
         pages = client.history_pages(after=after, before=before, refresh=refresh, progress=told)
         me = client.me(lenient=True)
         history = gathered(me, pages, client.friend_pages(me.user.id, fresh=True), on_bad_record, mask)
-    return history if mask is None else history._masked(mask)  # noqa: SLF001 - a method of this module's own class
+    return history if mask is None else history._masked(mask, strict=strict)  # noqa: SLF001 - this module's class
 
 
 def gathered(

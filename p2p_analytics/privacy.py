@@ -1,8 +1,11 @@
 """Privacy mode: people, notes, ids and amounts replaced where data comes in, so that all made from it can be shown.
 
-What stays: dates and numbers of payments, statuses and other documented words, and who is who.
-What it is for: a screenshot or a talk. It does not hold against somebody who knows some of the real
-payments: dates are real, and one amount tells the factor of all.
+What stays: the day of a payment (in strict mode its month), the number of payments, statuses and other documented
+words, and which payments are with the same person. The order of rows says no more than the columns do.
+
+What it is for: a screenshot or a talk. It does not hold against someone who knows when the user paid whom, for example
+from a public feed: they can match days, and in strict mode the number of payments in each month.
+`tests/privacy/test_attacks.py` measures both.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, ParamSpec, TypeAlias, TypeVar
 
 from p2p_analytics import settings
 from p2p_analytics.errors import ServiceError
@@ -35,10 +38,13 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+_Unit: TypeAlias = Literal["D", "M"]
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _HIDDEN: Final = "hidden"
+_DAY_US: Final = 86_400_000_000
+_MONTH_DAYS: Final = 30  # to which ages in days are rounded in strict mode
 _NOT_TOLD: Final = "not shown in privacy mode"
 _QUOTES: Final = re.compile(r"[\"'\d]")  # a sentence without them names no value
 
@@ -61,10 +67,10 @@ _WORDS: Final = {
     "band": r"under \d+ days?|\d+ to \d+ days|\d+ days? or more|no date",
     "month": r"\d{4}-\d\d",
 }
-_NUMBERS: Final = {
-    "created_us", "completed_us", "settle_us", "payments", "share", "share_of_amount", "share_of_sent", "age_days",
-    "oldest_days",
-}  # fmt: skip
+_NUMBERS: Final = {"payments", "share", "share_of_amount", "share_of_sent"}
+_AGES: Final = {"age_days", "oldest_days"}
+_MICROSECONDS: Final = {"created_us", "completed_us", "settle_us"}
+_ROWS: Final = ("payment_id", "user_id")  # the first of these that a table has says what its rows are
 
 
 def hushed(load: Callable[P, T]) -> Callable[P, T]:
@@ -96,10 +102,13 @@ class Mask:
     ----------
     key : bytes, optional
         As for `p2p_analytics.pseudonyms.Pseudonyms`.
+    strict : bool
+        True keeps only the month of a date, makes every note different and drops the audience.
     """
 
-    def __init__(self, key: bytes | None = None) -> None:
+    def __init__(self, key: bytes | None = None, *, strict: bool = False) -> None:
         self._pseudonyms = Pseudonyms(key)
+        self._strict = strict
         self._forms: dict[str, Callable[[str], str]] = {}  # of ids and addresses that are known to be some
 
     def me(self, me: Me) -> Me:
@@ -121,14 +130,19 @@ class Mask:
         ]
 
     def frame(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return a frame's rows under pseudonyms, with the same columns, dtypes and order.
+        """Return a frame's rows under pseudonyms, with the same columns and dtypes.
 
         Made for PAYMENTS, FRIENDS, problems and the tables of the analyses. A column of another name is
         taken for a note where it holds text, and for amounts where it holds numbers; a word that neither
-        the document nor this package knows is taken for a note. Dates and truth values stay, and so do
-        the names of columns. ``about``, pictures and ``date_joined`` are null.
+        the document nor this package knows is taken for a note. Truth values stay, and so do the names of
+        columns. Instants become the first moment of their day, or in strict mode of their month, in UTC.
+        ``about``, pictures and ``date_joined`` are null.
+
+        Rows with an id are ordered by their pseudonym: those of PAYMENTS and pending requests within a date, those
+        of friends and problems among all. The service's order would tell which of them is which.
         """
         import pandas as pd
+        from pandas.api import types
 
         plain = frame.reset_index(drop=True)
         self._learn(plain)
@@ -138,10 +152,13 @@ class Mask:
         forms = self._endings()
         if not set(PROBLEMS) <= set(plain.columns):
             del forms["problem"]  # it is somebody's own, not a sentence of ours
+        payment_ids = _text(plain["payment_id"]) if "payment_id" in plain else None
         for name in plain.columns:
             if name not in masked:
-                masked[name] = self._column(name, plain[name], forms)
-        return pd.DataFrame({name: _like(masked[name], plain[name]) for name in plain.columns})
+                masked[name] = self._column(name, plain[name], forms, payment_ids)
+        if all(name in plain and types.is_integer_dtype(plain[name].dtype) for name in _MICROSECONDS):
+            masked["settle_us"] = masked["completed_us"] - masked["created_us"]
+        return _reordered(pd.DataFrame({name: _like(masked[name], plain[name]) for name in plain.columns}))
 
     def _user(self, user: User) -> User:
         pseudonyms = self._pseudonyms
@@ -215,24 +232,64 @@ class Mask:
             return text
         return self._forms.get(text, self._pseudonyms.shown)(text)
 
-    def _column(self, name: str, column: pd.Series[Any], forms: dict[str, Callable[[str], str]]) -> pd.Series[Any]:
+    def _column(
+        self,
+        name: str,
+        column: pd.Series[Any],
+        forms: dict[str, Callable[[str], str]],
+        payment_ids: pd.Series[Any] | None,
+    ) -> pd.Series[Any]:
         from pandas.api import types
 
-        if name in _NUMBERS and types.is_numeric_dtype(column.dtype):
-            return column
-        if name.endswith(_DROPPED):
+        if name.endswith(_DROPPED) or (self._strict and name == "audience"):
             return column.where(column.isna())
-        if types.is_bool_dtype(column.dtype) or column.dtype.kind in "mM":
+        if types.is_bool_dtype(column.dtype):
             return column
-        if types.is_integer_dtype(column.dtype):
-            return _changed(column, self._pseudonyms.cents)
-        if types.is_float_dtype(column.dtype):
-            return _changed(column, self._units)
-        known = _WORDS.get(name)
-        form = next((form for end, form in forms.items() if name.endswith(end)), self._pseudonyms.note)
-        return _changed(
-            _text(column), lambda text: text if known and re.fullmatch(known, text) else _replaced(text, form)
-        )
+        if column.dtype.kind in "mM" or (name in _MICROSECONDS and types.is_integer_dtype(column.dtype)):
+            return self._without_time(name, column)
+        if types.is_numeric_dtype(column.dtype):
+            return self._number(name, column, payment_ids)
+        return self._words(name, _text(column), forms, payment_ids)
+
+    def _words(
+        self,
+        name: str,
+        column: pd.Series[Any],
+        forms: dict[str, Callable[[str], str]],
+        payment_ids: pd.Series[Any] | None,
+    ) -> pd.Series[Any]:
+        known = re.compile(_WORDS.get(name, r"(?!)"))  # without words of its own, a column has none that stay
+        form = next((form for end, form in forms.items() if name.endswith(end)), None)
+        change = form or self._pseudonyms.note
+        if self._strict and name == "note" and payment_ids is not None:  # equal notes could be matched with a feed
+            return _changed_by_row(column, payment_ids, lambda note, row: _replaced(note, lambda _: change(row + note)))
+        return _changed(column, lambda text: text if known.fullmatch(text) else _replaced(text, change))
+
+    def _without_time(self, name: str, column: pd.Series[Any]) -> pd.Series[Any]:
+        """Return instants as the start of their day or month, and durations as whole days or 30 days."""
+        days = _MONTH_DAYS if self._strict else 1
+        floored: pd.Series[Any]
+        if column.dtype.kind == "m":
+            floored = column.dt.floor(f"{days}D")
+        elif column.dtype.kind == "M":
+            floored = _starts(column, "M" if self._strict else "D")
+        elif name == "settle_us":
+            floored = column // (days * _DAY_US) * (days * _DAY_US)
+        else:
+            floored = _starts_us(column, "M" if self._strict else "D")
+        return floored
+
+    def _number(self, name: str, column: pd.Series[Any], payment_ids: pd.Series[Any] | None) -> pd.Series[Any]:
+        from pandas.api import types
+
+        if name in _NUMBERS:
+            return column
+        if name in _AGES:
+            return column // _MONTH_DAYS * _MONTH_DAYS if self._strict else column
+        change = self._pseudonyms.cents if types.is_integer_dtype(column.dtype) else self._units
+        if payment_ids is None:
+            return _changed(column, change)
+        return _changed_by_row(column, payment_ids, change)
 
     def _endings(self) -> dict[str, Callable[[str], str]]:
         return {
@@ -243,8 +300,8 @@ class Mask:
             "problem": _sentence,
         }
 
-    def _units(self, units: float) -> float:
-        return self._pseudonyms.cents(round(units * 100)) / 100 if math.isfinite(units) else units
+    def _units(self, units: float, payment_id: str = "") -> float:
+        return self._pseudonyms.cents(round(units * 100), payment_id) / 100 if math.isfinite(units) else units
 
 
 def _names(name: str) -> dict[str, str]:
@@ -274,6 +331,54 @@ def _changed(column: pd.Series[Any], change: Callable[[Any], Any]) -> pd.Series[
 
     changed = {value: change(value) for value in column.dropna().unique().tolist()}
     return pd.Series([changed.get(value) for value in column.tolist()], dtype=column.dtype)
+
+
+def _starts(column: pd.Series[Any], unit: _Unit) -> pd.Series[Any]:
+    """Return datetimes as the first moment of their day or month, that of UTC where they are aware."""
+    import pandas as pd
+
+    aware = isinstance(column.dtype, pd.DatetimeTZDtype)
+    plain = column.dt.tz_convert("UTC").dt.tz_localize(None) if aware else column
+    instants = plain.to_numpy()
+    starts = pd.Series(instants.astype(f"datetime64[{unit}]").astype(instants.dtype))
+    return starts.dt.tz_localize("UTC") if aware else starts
+
+
+def _starts_us(column: pd.Series[Any], unit: _Unit) -> pd.Series[Any]:
+    """Return whole microseconds since 1970 as the first moment of their day or month."""
+    import pandas as pd
+
+    instants = column.fillna(0).to_numpy("int64").astype("datetime64[us]")
+    starts = instants.astype(f"datetime64[{unit}]").astype("datetime64[us]").astype("int64")
+    return pd.Series(starts, dtype="Int64").where(column.notna())
+
+
+def _changed_by_row(
+    column: pd.Series[Any], payment_ids: pd.Series[Any], change: Callable[[Any, str], Any]
+) -> pd.Series[Any]:
+    """Return a column with each value changed as the payment of its row asks, and nulls as they are."""
+    import pandas as pd
+
+    rows = zip(column.tolist(), payment_ids.fillna("").tolist(), column.isna().tolist(), strict=True)
+    return pd.Series([None if null else change(value, row) for value, row, null in rows], dtype=column.dtype)
+
+
+def _reordered(masked: pd.DataFrame) -> pd.DataFrame:
+    """Return rows with an id in the order of their pseudonyms, within those of one date where there is a date.
+
+    Rows of one date keep the places of that date, so a table that is sorted by date stays so.
+    """
+    import numpy as np
+
+    name = next((name for name in _ROWS if name in masked), None)
+    if name is None:
+        return masked
+    keys = masked[[name]].set_axis(["id"], axis=1).astype("str")
+    keys["group"] = masked["date_created"].factorize()[0] if "date_created" in masked else 0
+    places = keys["group"].argsort(kind="stable").to_numpy()
+    order = np.empty(len(masked), np.int64)
+    order[places] = keys.sort_values(["group", "id"], ascending=[True, False], kind="stable").index
+    return masked.take(order).reset_index(drop=True)
 
 
 def _like(column: pd.Series[Any], given: pd.Series[Any]) -> pd.Series[Any]:

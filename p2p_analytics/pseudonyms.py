@@ -1,7 +1,16 @@
-"""Invented names, ids, addresses and notes in place of real ones, and the user's own key that they come from.
+"""Invented names, ids, addresses, notes and amounts in place of real ones, and the user's own key they derive from.
 
 The same text gives the same pseudonym under one key, and nobody without the key can work it out:
 pseudonyms are a keyed hash (BLAKE2b), spelled in words and digits.
+
+Amounts are multiplied by one secret factor and then changed by keyed noise. Without the noise the factor can be
+computed, because most amounts between people are whole units: of all factors, only the true one turns the masked
+amounts back into such numbers. The noise has two parts, and both are needed:
+
+- One per payment, so that equal amounts do not stay equal and no arithmetic on single amounts works. It is larger,
+  in proportion, for small amounts: they are few whole units apart, so a few percent would leave them readable.
+- One per amount, which every payment of that amount shares, so that the mean of many equal payments, such as a rent,
+  is not the exact amount times the factor.
 """
 
 from __future__ import annotations
@@ -26,9 +35,13 @@ if TYPE_CHECKING:
 
 _KEY_FILE: Final = "privacy.key"
 _KEY_BYTES: Final = 32
-_WHOLE: Final = 2**32  # the parts that the factor of amounts is counted in
-# Never below a half, so that no cent is rounded away; and never near 1, where amounts would stay what they are.
-_FACTORS: Final = ((0.6, 0.85), (1.2, 1.7))
+_HASHES: Final = 2**512  # the number of values that a hash can have
+# Never near 1, where amounts would stay close to the real ones.
+_FACTORS: Final = ((1 / 3, 0.8), (1.25, 3.0))
+_NOISE_OF_AMOUNT: Final = 0.04  # at most, as a fraction of the amount
+_NOISE_OF_PAYMENT: Final = 0.45  # at most, for an amount up to the one below; its share falls as amounts grow
+_SMALL_CENTS: Final = 5_00
+_FALL: Final = 0.6
 _FIRST_ID: Final = 10**18
 _PHONE_DIGITS: Final = 7
 _EMAIL: Final = re.compile(r"[^\s@]+@[^\s@]+")
@@ -88,9 +101,8 @@ class Pseudonyms:
         self._key = own_key() if key is None else key
         self._given: dict[tuple[str, str], str] = {}
         self._taken: set[str] = set()
-        number = self._number("amount", "")
-        low, high = (int(bound * _WHOLE) for bound in _FACTORS[number & 1])
-        self._factor = low + (number >> 1) % (high - low) | 1  # odd parts of a power of two: no simple ratio
+        low, high = _FACTORS[self._number("factor", "") & 1]
+        self._factor: float = low * (high / low) ** self._fraction("factor", "size")
 
     def identifier(self, text: str) -> str:
         """Return 19 digits for an id."""
@@ -124,10 +136,28 @@ class Pseudonyms:
             return self.identifier(text)
         return self.phone(text) if _PHONE.fullmatch(text) else self.name(text)
 
-    def cents(self, cents: int) -> int:
-        """Return an amount times the key's factor, rounded to whole cents: off by half a cent at most, 0 only for 0."""
-        size = (abs(cents) * self._factor * 2 + _WHOLE) // (2 * _WHOLE)
-        return min(size, LARGEST_CENTS) * (-1 if cents < 0 else 1)
+    def cents(self, cents: int, payment_id: str = "") -> int:
+        """Return an amount times the key's factor, changed by keyed noise and rounded to whole cents.
+
+        The noise depends on the size of the amount and on the payment, so it is the same everywhere and every time.
+        It changes an amount up to $5 by at most 49 %, $20 by 24 %, $100 by 12 % and $1,000 by 6 %. The sign stays,
+        0 stays 0 and nothing else becomes 0.
+
+        Parameters
+        ----------
+        cents : int
+            The amount.
+        payment_id : str
+            The payment that the amount belongs to, empty for an amount of no payment, such as a balance.
+        """
+        size = abs(cents)
+        if not size:
+            return 0
+        reach: float = _NOISE_OF_PAYMENT * min(1.0, (_SMALL_CENTS / size) ** _FALL)
+        noise = _NOISE_OF_AMOUNT * self._deviation("amount", f"{size}")
+        noise += reach * self._deviation("payment", f"{size} {payment_id}")
+        changed: int = round(size * self._factor * (1 + noise))
+        return min(max(changed, 1), LARGEST_CENTS) * (-1 if cents < 0 else 1)
 
     def _distinct(self, kind: str, text: str, form: Callable[[int, int], str]) -> str:
         if (kind, text) not in self._given:
@@ -137,6 +167,14 @@ class Pseudonyms:
             self._taken.add(shown)
             self._given[kind, text] = shown
         return self._given[kind, text]
+
+    def _deviation(self, kind: str, text: str) -> float:
+        """Return a number from -1 to 1, each equally likely."""
+        return 2 * self._fraction(kind, text) - 1
+
+    def _fraction(self, kind: str, text: str) -> float:
+        """Return a number from 0 to 1, each equally likely."""
+        return self._number(kind, text) / _HASHES
 
     def _number(self, kind: str, text: str) -> int:
         hashed = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=self._key, person=kind.encode())

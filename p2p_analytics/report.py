@@ -6,11 +6,12 @@ import base64
 import io
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
-from zoneinfo import ZoneInfo
 
 from p2p_analytics import display, plots
 from p2p_analytics.analyses import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
 from p2p_analytics.analyses._calendar import END_US, FIRST_US
+from p2p_analytics.analyses._calendar import zone as zone_of
+from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
 from p2p_analytics.load import require_history
 from p2p_analytics.plots._style import MOST_MONTHS
 from p2p_analytics.plots._text import tails
@@ -29,6 +30,16 @@ _MOST_PEOPLE: Final = 15
 _MOST_REQUESTS: Final = 50
 _MOST_PROBLEMS: Final = 20
 _WIDTH: Final = 5.2  # inches; on a phone the figures are shown at two thirds of it, and stay readable
+_AMOUNTS: Final = (
+    "All amounts are multiplied by one secret factor and changed by secret noise, small ones by up to half. "
+    "As a rule, sums of ten payments or more are within 5 % of the true proportions. "
+    "Counts and statuses are real."
+)
+_PRIVATE: Final = f"Dates are real days, in UTC. {_AMOUNTS}"
+_STRICT: Final = (
+    f"Months are real, in UTC; of a payment no more than its month is known, so it is counted as made on the first day "
+    f"of the month, and ages are up to a month too high. {_AMOUNTS}"
+)
 _SALT: Final = "p2p_analytics"  # makes the identifiers inside the figures the same every time
 
 
@@ -46,7 +57,8 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str = "
     as_of : datetime, date or str
         The moment the ages of open requests are counted to; without a zone it is UTC.
     tz : str
-        Name of the zone for months and dates, such as ``America/New_York``.
+        Name of the zone for months and dates, such as ``America/New_York``. A history in privacy mode has no times
+        of day, so its months and dates are those of UTC whatever this says.
 
     Raises
     ------
@@ -58,13 +70,15 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str = "
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     require_history(history, what="render_report")
+    zone = zone_of(tz)
+    if history.private:
+        zone = zone_of(tz := "UTC")
     payments = history.payments
     people = spend_by_friend(payments, history.friends)
     flow = monthly_flow(payments, tz=tz)
     mix = status_mix(payments)
-    ages = pending_ageing(payments, as_of=as_of)
+    ages = pending_ageing(payments, as_of=as_of, edges=MONTH_EDGES if history.strict else EDGES)
     requests = pending_requests(payments, as_of=as_of)
-    zone = ZoneInfo(tz)
 
     environment = Environment(
         loader=PackageLoader("p2p_analytics"),
@@ -77,7 +91,7 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str = "
         "money": display.money,
         "share": _share,
         "text": display.text,
-        "day": lambda instant: display.day(instant, zone),
+        "day": lambda instant: (display.month if history.strict else display.day)(instant, zone),
         "moment": lambda instant: f"{display.day(instant, zone)}, {display.local(instant, zone):%H:%M}",
     }
     shown = people.head(_MOST_PEOPLE)
@@ -85,9 +99,10 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str = "
     created = _within_reach(payments["date_created"])
     undated = flow[flow["month"].isna()]
     ends = _ends(people, requests)
-    figure = partial(_figure, private=history.private)
+    figure = partial(_figure, private=history.private, strict=history.strict)
     return environment.get_template("report.html.jinja").render(
-        private=display.PRIVATE if history.private else None,
+        private=_privacy(history),
+        strict=history.strict,
         name=user.display_name or user.username or user.id,
         user=user,
         balance=None if history.me.balance_cents is None else history.me.balance_cents / 100,
@@ -123,7 +138,7 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str = "
     )
 
 
-def _figure(plot: Callable[..., Axes], table: pd.DataFrame, *, height: float, private: bool) -> str:
+def _figure(plot: Callable[..., Axes], table: pd.DataFrame, *, height: float, private: bool, strict: bool) -> str:
     """Draw a table as an SVG inside a data address, the same bytes every time, whatever style the user has set."""
     from matplotlib import style
     from matplotlib.figure import Figure
@@ -132,10 +147,17 @@ def _figure(plot: Callable[..., Axes], table: pd.DataFrame, *, height: float, pr
         figure = Figure(figsize=(_WIDTH, max(height, 2.0)), layout="constrained")
         ax = plot(table, ax=figure.subplots())
         if private:
-            plots.mark_private(ax)
+            plots.mark_private(ax, strict=strict)
         drawn = io.BytesIO()
         figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
     return "data:image/svg+xml;base64," + base64.b64encode(drawn.getvalue()).decode("ascii")
+
+
+def _privacy(history: History) -> tuple[str, str] | None:
+    """Return the privacy mode in a few words, and what it means for who reads the report."""
+    if history.strict:
+        return display.STRICT, _STRICT
+    return (display.PRIVATE, _PRIVATE) if history.private else None
 
 
 def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ import ipaddress
 import os
 import stat
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from p2p_analytics.errors import ConfigurationError
@@ -21,6 +21,9 @@ CA_BUNDLE_VARIABLES: Final = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 CACHE_DIR_VARIABLE: Final = "P2P_CACHE_DIR"
 STATE_DIR_VARIABLE: Final = "P2P_STATE_DIR"
 PRIVACY_VARIABLE: Final = "P2P_PRIVACY"
+STRICT: Final = "strict"
+
+Privacy: TypeAlias = bool | Literal["strict"]
 
 
 def base_url(value: str | None = None, *, give: str = "pass base_url=...") -> str:
@@ -154,18 +157,28 @@ def is_private(folder: Path) -> bool:
     return about.st_uid in {os.geteuid(), 0} and not about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def privacy(value: bool | None = None) -> bool:  # noqa: FBT001 - passed on from callers' privacy=
-    """Return whether names and amounts shall be invented: the argument, else ``P2P_PRIVACY``, else not.
+def privacy(value: Privacy | None = None) -> Privacy:
+    """Return the privacy mode: the argument, else ``P2P_PRIVACY``, else off.
+
+    Returns
+    -------
+    bool or "strict"
+        False for real names and amounts, True for invented ones, "strict" where dates are months too.
 
     Raises
     ------
     ConfigurationError
-        It is neither yes nor no: what was meant to be hidden must not be shown.
+        It is none of these: what was meant to be hidden must not be shown.
     """
     if value is None:
-        value = {"": False, "0": False, "1": True}.get(os.environ.get(PRIVACY_VARIABLE, "").strip())
+        modes: dict[str, Privacy] = {"": False, "0": False, "1": True, STRICT: STRICT}
+        value = modes.get(os.environ.get(PRIVACY_VARIABLE, "").strip())
         if value is None:
-            raise ConfigurationError(f"{PRIVACY_VARIABLE} is 1 for privacy mode, or 0, and nothing else.")
-    if not isinstance(value, bool):
-        raise ConfigurationError(f"privacy is True, False, or None for what {PRIVACY_VARIABLE} says, not {value!r}.")
+            raise ConfigurationError(
+                f"{PRIVACY_VARIABLE} is 1 for privacy mode, strict for the strict one, or 0, and nothing else."
+            )
+    if not isinstance(value, bool) and value != STRICT:
+        raise ConfigurationError(
+            f'privacy is True, "strict", False, or None for what {PRIVACY_VARIABLE} says, not {value!r}.'
+        )
     return value

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 
 NO_DATE: Final = "no date"
+EDGES: Final = (1, 7, 30, 90)
+MONTH_EDGES: Final = (31, 61, 92, 184)  # for payments of which only the month is known
 _DAY: Final = timedelta(days=1) // timedelta(microseconds=1)
 _DIRECTIONS: Final = ("in", "out")
 _AGES: Final = {
@@ -44,7 +46,7 @@ _REQUESTS: Final = {
 
 
 def pending_ageing(
-    payments: IntoFrameT, *, as_of: datetime | date | str, edges: Iterable[SupportsIndex] = (1, 7, 30, 90)
+    payments: IntoFrameT, *, as_of: datetime | date | str, edges: Iterable[SupportsIndex] = EDGES
 ) -> IntoFrameT:
     """Return the pending payments by direction and age.
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from p2p_analytics.client import Client
     from p2p_analytics.records import Me
+    from p2p_analytics.settings import Privacy
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +71,7 @@ class Archive:
         """Show where it is, not what it holds."""
         return f"<Archive {self.path}>"
 
-    def history(self, *, privacy: bool | None = None) -> History:
+    def history(self, *, privacy: Privacy | None = None) -> History:
         """Return what the archive holds, without a token or a network.
 
         Rows, columns and dtypes are those of `load_history`, and so is ``privacy``; "data as of" is the last sync.
@@ -101,7 +102,7 @@ class Archive:
             fetched_at=manifest.fetched_at,
             problems=problems,
         )
-        return history.masked() if private else history
+        return history.masked(strict=private == settings.STRICT) if private else history
 
     def merge(self, history: History) -> Changes:
         """Add a history's payments; friends and balance are those of whichever was fetched later.

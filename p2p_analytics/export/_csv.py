@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from p2p_analytics.settings import Privacy
+
 _ROWS_AT_ONCE: Final = 8_192
 _BLOCK_BYTES: Final = 64 * 1024 * 1024  # one row must fit, and notes have no stated maximum length
 
@@ -67,7 +69,7 @@ def to_csv(frame: pd.DataFrame, path: str | os.PathLike[str], *, raw: bool = Fal
             file.write(_bytes(pc.binary_join_element_wise(rows, "", "\n")))
 
 
-def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: bool | None = None) -> pd.DataFrame:
+def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: Privacy | None = None) -> pd.DataFrame:
     """Return the frame of a CSV file that `to_csv` wrote, or that a spreadsheet saved again.
 
     The columns of payments, friends and problems come back in their own dtypes, whatever the data:
@@ -83,9 +85,10 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: bool |
         A UTF-8 file, with a byte order mark or without.
     raw : bool
         True for a file written with ``raw=True``: an apostrophe before a cell is part of it.
-    privacy : bool, optional
-        True gives the rows under pseudonyms, as `History.masked` does; without it, the environment
-        variable ``P2P_PRIVACY`` counts. A file that holds pseudonyms is masked again: give False.
+    privacy : bool or "strict", optional
+        True or "strict" gives the rows under pseudonyms, as `History.masked` does; without it, the environment
+        variable ``P2P_PRIVACY`` counts. A file that holds pseudonyms is masked again: give False. In a file of
+        sums each sum is changed on its own, so they no longer add up: mask the history and compute them again.
 
     Raises
     ------
@@ -99,7 +102,7 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: bool |
 
     private = settings.privacy(privacy)
     path = checked(path)
-    with readable(path, private=private):
+    with readable(path, private=bool(private)):
         header, unquoted = _sniffed(path)
         table = pyarrow.csv.read_csv(
             path,
@@ -121,7 +124,7 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: bool |
         names = armed(pa.array(header, pa.string())).to_pylist()
         columns = [_armed(column) if pa.types.is_string(column.type) else column for column in columns]
     frame = frame_of(pa.table(columns, names=names))
-    return Mask().frame(frame) if private else frame
+    return Mask(strict=private == settings.STRICT).frame(frame) if private else frame
 
 
 def _ready(column: pa.ChunkedArray, *, raw: bool) -> Callable[[int], pa.Array]:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from p2p_analytics.settings import Privacy
+
 
 def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     """Write a frame as a Parquet file that any engine reads alike.
@@ -42,7 +44,7 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
         pyarrow.parquet.write_table(table, file, compression="zstd", version="2.6")
 
 
-def read_parquet(path: str | os.PathLike[str], *, privacy: bool | None = None) -> pd.DataFrame:
+def read_parquet(path: str | os.PathLike[str], *, privacy: Privacy | None = None) -> pd.DataFrame:
     """Return the frame of a Parquet file: ``str``, ``Int64``, ``float64``, ``boolean``, ``datetime64[us, UTC]``.
 
     Payments come back with their categoricals, other categoricals as their text. ``privacy`` is that of `read_csv`.
@@ -58,7 +60,7 @@ def read_parquet(path: str | os.PathLike[str], *, privacy: bool | None = None) -
 
     private = settings.privacy(privacy)
     path = checked(path)
-    with readable(path, private=private), path.open("rb") as file:  # one file: a folder is an archive's business
+    with readable(path, private=bool(private)), path.open("rb") as file:  # one file: a folder is an archive's business
         table = pyarrow.parquet.read_table(file)
     frame = frame_of(plain(table))
-    return Mask().frame(frame) if private else frame
+    return Mask(strict=private == settings.STRICT).frame(frame) if private else frame

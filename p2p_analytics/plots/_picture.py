@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 _DPI: Final = 150
 
 
-def picture(name: str, table: IntoFrame, kind: Literal["png", "svg"], *, private: bool = False) -> bytes:
+def picture(
+    name: str, table: IntoFrame, kind: Literal["png", "svg"], *, private: bool = False, strict: bool = False
+) -> bytes:
     """Return the plot of that name of a finished table, in the plot's own size; the same table gives the same bytes.
 
-    Where it is `private`, the plot says so.
+    Where it is `private`, the plot says so; ``strict`` is the history's.
     """
     from matplotlib import style
 
@@ -27,6 +29,6 @@ def picture(name: str, table: IntoFrame, kind: Literal["png", "svg"], *, private
         varying = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
         ax = getattr(plots, name)(table)
         if private:
-            plots.mark_private(ax)
+            plots.mark_private(ax, strict=strict)
         ax.figure.savefig(drawn, format=kind, dpi=_DPI, metadata=varying)
     return drawn.getvalue()

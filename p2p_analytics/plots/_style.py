@@ -6,7 +6,7 @@ import contextlib
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.display import PRIVATE
+from p2p_analytics.display import PRIVATE, STRICT
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import require
 from p2p_analytics.plots._text import FONT, TEXT, clean
@@ -101,15 +101,15 @@ def blank(ax: Axes, title: str, message: str) -> Axes:
     return ax
 
 
-def mark_private(ax: Axes) -> Axes:
+def mark_private(ax: Axes, *, strict: bool = False) -> Axes:
     """Say below a plot that it is in privacy mode: for tables of a history that is `private`.
 
-    A table does not know where it comes from, so this is for whoever draws it.
+    A table does not know where it comes from, so this is for whoever draws it; ``strict`` is the history's.
     """
     # Below the axis label, wherever that comes to be; axes that are hidden have none to go by.
     below = ax.xaxis.label if ax.axison else "axes fraction"
     ax.annotate(
-        PRIVATE,
+        STRICT if strict else PRIVATE,
         (1, 0),
         xycoords=("axes fraction", below),
         xytext=(0, -5),

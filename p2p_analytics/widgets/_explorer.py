@@ -14,6 +14,7 @@ import ipywidgets
 
 from p2p_analytics.analyses import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
 from p2p_analytics.analyses._calendar import zone as zone_of
+from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
 from p2p_analytics.display import counted
 from p2p_analytics.errors import P2PAnalyticsError
 from p2p_analytics.export import atomic_file, to_csv
@@ -56,7 +57,7 @@ class Explorer(Shown):
     as_of : datetime, date or str, optional
         The moment that open requests are counted to; default the history's ``fetched_at``.
     tz : str
-        Name of the zone for days and months, at first.
+        Name of the zone for days and months, at first. A history in privacy mode has UTC alone.
     folder : path
         Where "Save as CSV" and "Save this plot" write. A file's name tells what was chosen, so the same
         choice replaces its file.
@@ -69,7 +70,7 @@ class Explorer(Shown):
         The rows of PAYMENTS that it is made of.
     person, analysis, status, first_day, last_day, zone : ipywidgets.Widget
         The choices; setting a ``value`` is what a click does. The period is that of ``date_created``, both
-        days included.
+        days included; in strict privacy mode both months are.
 
     Raises
     ------
@@ -98,7 +99,8 @@ class Explorer(Shown):
         self.status = _choice("Status", [(_ANY_STATUS, ""), *((word, word) for word in words)])
         self.first_day = _day("From", "The first day on which a payment was made; empty for the first there is")
         self.last_day = _day("To", "The last day on which a payment was made; empty for the last there is")
-        self.zone = _choice("Zone", list(dict.fromkeys(["UTC", tz, *sorted(available_timezones())])), tz)
+        zones = ["UTC"] if history.private else [*dict.fromkeys(["UTC", tz, *sorted(available_timezones())])]
+        self.zone = _choice("Zone", zones, "UTC" if history.private else tz)
         self._choices = [self.analysis, self.person, self.first_day, self.last_day, self.status, self.zone]
         self._plot, self._table, self._said = ipywidgets.HTML(), ipywidgets.HTML(), ipywidgets.HTML()
         self.save_csv = _button("Save as CSV", "download", lambda: self._save("csv"))
@@ -134,7 +136,7 @@ class Explorer(Shown):
             self.payments = self._chosen()
             self.table = self._analyses()[name](self.payments)
             self._picture: Callable[[Any], bytes] = lambda kind: picture(
-                name, self.table, kind, private=self._history.private
+                name, self.table, kind, private=self._history.private, strict=self._history.strict
             )
             drawn = base64.b64encode(self._picture("svg")).decode("ascii")
         except P2PAnalyticsError as error:
@@ -142,7 +144,8 @@ class Explorer(Shown):
             return
         words = f"{_TITLES[name]}, as a plot; the table below has the same figures."
         self._plot.value = f'<figure><img src="data:image/svg+xml;base64,{drawn}" alt="{words}"></figure>'
-        self._table.value = as_html(self.table, _TITLES[name], zone_of(self.zone.value))
+        dates = "%Y-%m" if self._history.strict else "%Y-%m-%d"
+        self._table.value = as_html(self.table, _TITLES[name], zone_of(self.zone.value), dates)
         if self.first_day.value and self.last_day.value and self.first_day.value > self.last_day.value:
             self._said.value = told("The period ends before it begins: choose an earlier first day.", "bad")
 
@@ -156,7 +159,8 @@ class Explorer(Shown):
         if self.status.value:
             rows = rows[rows["status"] == self.status.value]
         if self.first_day.value is not None:
-            rows = rows[rows["created_us"].ge(self._midnight(self.first_day.value)).fillna(value=False)]
+            first = self.first_day.value.replace(day=1) if self._history.strict else self.first_day.value
+            rows = rows[rows["created_us"].ge(self._midnight(first)).fillna(value=False)]
         if self.last_day.value is not None and self.last_day.value < _LAST_DAY:
             end = self._midnight(self.last_day.value + timedelta(days=1))
             rows = rows[rows["created_us"].lt(end).fillna(value=False)]
@@ -170,7 +174,9 @@ class Explorer(Shown):
             "spend_by_friend": lambda rows: spend_by_friend(rows, self._history.friends),
             "monthly_flow": lambda rows: monthly_flow(rows, tz=self.zone.value),
             "status_mix": status_mix,
-            "pending_ageing": lambda rows: pending_ageing(rows, as_of=self._as_of),
+            "pending_ageing": lambda rows: pending_ageing(
+                rows, as_of=self._as_of, edges=MONTH_EDGES if self._history.strict else EDGES
+            ),
             "pending_requests": lambda rows: pending_requests(rows, as_of=self._as_of),
         }
 

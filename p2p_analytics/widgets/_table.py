@@ -21,10 +21,10 @@ _TURNING: Final = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "F
 _NAMED: Final = {"counterparty_name": "person", "is_friend": "friend", "running_net": "net so far"}
 
 
-def as_html(table: pd.DataFrame, title: str, zone: ZoneInfo) -> str:
-    """Return the first hundred rows of a table; ids are left to the CSV file, dates are the zone's."""
+def as_html(table: pd.DataFrame, title: str, zone: ZoneInfo, dates: str = "%Y-%m-%d") -> str:
+    """Return the first hundred rows of a table; ids are left to the CSV file, dates are the zone's in that form."""
     rows = table.head(MOST_ROWS)
-    columns = {name: _cells(name, rows, zone) for name in table.columns if not name.endswith("_id")}
+    columns = {name: _cells(name, rows, zone, dates) for name in table.columns if not name.endswith("_id")}
     numbers = {name for name in columns if name in _MONEY or not _is_text(rows[name])}
     head = "".join(
         f'<th scope="col"{_class(name, numbers)}>{escape(_NAMED.get(name, name.replace("_", " ")))}</th>'
@@ -60,15 +60,15 @@ def printable(text: str | None) -> str:
     return " ".join("".join(kept).split())
 
 
-def _cells(name: str, rows: pd.DataFrame, zone: ZoneInfo) -> list[str]:
+def _cells(name: str, rows: pd.DataFrame, zone: ZoneInfo, dates: str) -> list[str]:
     column = rows[name].astype(object).where(rows[name].notna(), None).tolist()
     if name == "counterparty_name":
         ids = rows["counterparty_id"].astype(object).where(rows["counterparty_id"].notna(), None).tolist()
         return names(column, ids)
-    return ["" if value is None else _text(name, value, zone) for value in column]
+    return ["" if value is None else _text(name, value, zone, dates) for value in column]
 
 
-def _text(name: str, value: Any, zone: ZoneInfo) -> str:  # noqa: ANN401 - a cell of any column
+def _text(name: str, value: Any, zone: ZoneInfo, dates: str) -> str:  # noqa: ANN401 - a cell of any column
     if name in _MONEY:
         return money(value)
     if name.startswith("share"):
@@ -76,7 +76,7 @@ def _text(name: str, value: Any, zone: ZoneInfo) -> str:  # noqa: ANN401 - a cel
     if isinstance(value, bool):
         return "yes" if value else "no"
     if hasattr(value, "astimezone"):
-        return f"{value.astimezone(zone):%Y-%m-%d}"
+        return f"{value.astimezone(zone):{dates}}"
     return printable(value) if isinstance(value, str) else f"{value:,}"
 
 
