@@ -218,7 +218,7 @@ def test_a_privacy_mode_that_is_neither_on_nor_off_is_refused_first(
     monkeypatch.setenv("P2P_PRIVACY", "maybe")
     assert cli.main(["demo", "--out", str(tmp_path / "out")]) == 1
     assert capsys.readouterr() == (
-        "", "p2p-analytics: P2P_PRIVACY is 1 for privacy mode, or 0, and nothing else.\n",
+        "", "p2p-analytics: P2P_PRIVACY is 1 for privacy mode, strict for the strict one, or 0, and nothing else.\n",
     )  # fmt: skip
     assert list(tmp_path.iterdir()) == []
 

@@ -6,7 +6,6 @@ import os
 import re
 import stat
 from concurrent.futures import ThreadPoolExecutor
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -76,14 +75,33 @@ def test_a_text_of_any_kind_gets_its_own_form(text: str, kind: str) -> None:
 
 
 @given(key=st.binary(min_size=32, max_size=32), cents=st.integers(-LARGEST_CENTS // 2, LARGEST_CENTS // 2))
-def test_amounts_are_scaled_by_one_factor(key: bytes, cents: int) -> None:
-    """Off by half a cent at most, the sign kept, 0 for 0 alone; the factor is 0.6 to 1.7 and never near a whole one."""
-    scale = Pseudonyms(key).cents
-    factor = Fraction(scale(10**15), 10**15)  # known to 15 digits
-    assert Fraction(6, 10) <= factor <= Fraction(85, 100) or Fraction(12, 10) <= factor <= Fraction(17, 10)
-    assert abs(scale(cents) - cents * factor) <= Fraction(1, 2) + abs(cents) * Fraction(1, 10**15)
-    assert scale(-cents) == -scale(cents)
-    assert [scale(small) > 0 for small in (0, 1, 2)] == [False, True, True]
+def test_amounts_are_scaled_by_one_factor_and_noise(key: bytes, cents: int) -> None:
+    """The factor is a third to 3 and never near 1; the sign stays, and 0 is for 0 alone; the noise is bounded."""
+    kinds = Pseudonyms(key)
+    factor = kinds._factor
+    assert 1 / 3 <= factor <= 0.8 or 1.25 <= factor <= 3
+    shown = kinds.cents(cents, "7")
+    assert abs(shown - cents * factor) <= 0.5 + 0.49 * abs(cents * factor) or abs(shown) == 1
+    assert kinds.cents(-cents, "7") == -shown
+    assert (shown == 0) == (cents == 0)
+    assert shown * cents >= 0
+
+
+@pytest.mark.parametrize(("units", "percent"), [(5, 49), (20, 24), (100, 12), (1_000, 6)])
+def test_larger_amounts_are_changed_by_less(units: int, percent: int) -> None:
+    """At most by the share that the docstring of `cents` states, and by nearly that much among many payments."""
+    kinds = Pseudonyms(KEY)
+    real = 100 * units * kinds._factor
+    off = [abs(kinds.cents(100 * units, f"{payment}") / real - 1) for payment in range(1_000)]
+    assert (percent - 5) / 100 - 0.04 < max(off) < (percent + 0.5) / 100
+
+
+def test_an_amount_is_masked_by_its_size_and_payment() -> None:
+    """The same each time and for either sign; equal amounts of two payments differ, and so does another key."""
+    kinds = Pseudonyms(KEY)
+    assert kinds.cents(85_000, "1") == Pseudonyms(KEY).cents(85_000, "1") == -kinds.cents(-85_000, "1")
+    assert len({kinds.cents(85_000, f"{payment}") for payment in range(50)}) > 45
+    assert kinds.cents(85_000, "1") != Pseudonyms(KEY[::-1]).cents(85_000, "1")
 
 
 def test_an_amount_stays_one_that_a_frame_can_hold() -> None:
