@@ -67,7 +67,8 @@ _WORDS: Final = {
     "band": r"under \d+ days?|\d+ to \d+ days|\d+ days? or more|no date",
     "month": r"\d{4}-\d\d",
 }
-_NUMBERS: Final = {"payments", "share", "share_of_amount", "share_of_sent"}
+_NUMBERS: Final = {"payments", "share"}
+_SHARES_OF_MONEY: Final = {"share_of_amount", "share_of_sent"}
 _AGES: Final = {"age_days", "oldest_days"}
 _MICROSECONDS: Final = {"created_us", "completed_us", "settle_us"}
 _ROWS: Final = ("payment_id", "user_id")  # the first of these that a table has says what its rows are
@@ -284,6 +285,8 @@ class Mask:
 
         if name in _NUMBERS:
             return column
+        if name in _SHARES_OF_MONEY:
+            return column.round(2)  # all digits of some shares give the whole that they are of, to the cent
         if name in _AGES:
             return column // _MONTH_DAYS * _MONTH_DAYS if self._strict else column
         change = self._pseudonyms.cents if types.is_integer_dtype(column.dtype) else self._units

@@ -633,6 +633,17 @@ def test_a_table_of_an_analysis_joins_with_the_history(service, tmp_path: Path) 
     assert sums[0].div(sums[1]).dropna().between(1 / 1.5, 1.5).all()
 
 
+def test_shares_of_money_do_not_give_the_money(service) -> None:
+    """A share to all its digits times the right whole is whole cents, so of a table's shares two digits are kept."""
+    history = load(service)
+    spent = p2p.spend_by_friend(history.payments)
+    masked = Mask(KEY).frame(spent)
+    assert masked["share_of_sent"].equals(spent["share_of_sent"].round(2))
+    assert not masked["share_of_sent"].equals(spent["share_of_sent"])
+    mix = p2p.status_mix(history.payments)
+    assert Mask(KEY).frame(mix)["share_of_amount"].equals(mix["share_of_amount"].round(2))
+
+
 def test_columns_that_nobody_knows_are_masked(tmp_path: Path) -> None:
     """Text is taken for notes and numbers for amounts, so a table of one's own leaks nothing; dates and truth stay."""
     own = pd.DataFrame(

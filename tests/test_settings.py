@@ -126,3 +126,18 @@ def test_the_environment_says_whether_it_is_private(
     monkeypatch.setenv("P2P_PRIVACY", said)
     assert settings.privacy() is private
     assert settings.privacy(not private) is not private
+
+
+def test_strict_privacy_is_a_mode_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By P2P_PRIVACY=strict or the argument, which decides; other words are refused."""
+    monkeypatch.setenv("P2P_PRIVACY", "strict")
+    assert settings.privacy() == "strict"
+    assert settings.privacy(value=True) is True
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    assert settings.privacy("strict") == "strict"
+    monkeypatch.setenv("P2P_PRIVACY", "Strict")
+    with pytest.raises(ConfigurationError, match="P2P_PRIVACY is 1 for privacy mode, strict for the strict one, or 0"):
+        settings.privacy()
+    for wrong in ("1", "days", 1):
+        with pytest.raises(ConfigurationError, match="privacy is True"):
+            settings.privacy(wrong)

@@ -101,6 +101,47 @@ def test_report(synced, tmp_path, capsys) -> None:
     assert ">rent<" not in out.read_text()
 
 
+@pytest.mark.parametrize(
+    ("words", "strict"),
+    [
+        (["--privacy", "ARCHIVE"], False),
+        (["ARCHIVE", "--privacy"], False),
+        (["ARCHIVE", "--privacy", "strict"], True),
+        (["--privacy", "strict", "ARCHIVE"], True),
+        (["--privacy=strict", "ARCHIVE"], True),
+    ],
+)
+def test_privacy_takes_no_word_but_strict(synced, tmp_path, words, strict) -> None:
+    """With or without it, and wherever the archive's name stands, which is not taken for the mode."""
+    out = tmp_path / "r.html"
+    words = [synced if word == "ARCHIVE" else word for word in words]
+    assert cli.main(["report", *words, "--out", str(out), "--tz", "Pacific/Auckland"]) == 0
+    said = "Strict privacy mode: " if strict else "Privacy mode: "
+    assert said in out.read_text()
+    assert "the zone UTC" in out.read_text()
+
+
+def test_a_privacy_mode_that_is_none_is_wrong_use(synced, tmp_path, capsys) -> None:
+    """It ends with 2 and says which there are, and nothing is written."""
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["report", synced, "--privacy=weak", "--out", str(tmp_path / "r.html")])
+    assert caught.value.code == 2
+    assert "weak is no privacy mode: write --privacy or --privacy strict" in capsys.readouterr().err
+    assert not (tmp_path / "r.html").exists()
+
+
+@pytest.mark.parametrize(("mode", "bands"), [([], "under 1 day"), (["strict"], "under 31 days")])
+def test_tables_in_privacy_mode(synced, tmp_path, mode, bands) -> None:
+    """Months are UTC's whatever the zone; ages are in bands of days or of months."""
+    out = tmp_path / "t.parquet"
+    private, plain = ["--privacy", *mode], ["--table", "monthly_flow", "--tz", "Pacific/Kiritimati"]
+    assert cli.main(["export", synced, str(out), *plain, *private]) == 0
+    real = p2p.open_archive(synced).history(privacy=False).payments
+    assert pd.read_parquet(out)["month"].tolist() == p2p.monthly_flow(real)["month"].tolist()
+    assert cli.main(["export", synced, str(out), "--table", "pending_ageing", *private]) == 0
+    assert bands in pd.read_parquet(out)["band"].tolist()
+
+
 def test_wrong_use(synced, tmp_path, capsys) -> None:
     """A file of another kind ends with 2; a folder that is no archive with 1 and one line."""
     with pytest.raises(SystemExit) as caught:

@@ -255,6 +255,19 @@ def test_it_opens_no_figure(explorer: p2p.Explorer) -> None:
     assert plt.get_fignums() == before
 
 
+def test_strict_privacy_mode_shows_months(tmp_path: Path) -> None:
+    """Dates are months, a period takes whole months, the zone is UTC, and ages are in bands of months."""
+    explorer = p2p.Explorer(history(ROWS).masked(key=b"k" * 32, strict=True), tz="America/New_York", folder=tmp_path)
+    assert explorer.zone.options == ("UTC",)
+    assert "<bdi>2024-03</bdi>" in explorer._table.value
+    assert "2024-03-" not in explorer._table.value
+    explorer.first_day.value, explorer.last_day.value = date(2024, 4, 17), date(2024, 4, 18)
+    assert explorer.payments["created_us"].tolist() == [1711929600000000] * 2  # the first of April
+    assert explorer._picture("svg") == picture("spend_by_friend", explorer.table, "svg", private=True, strict=True)
+    explorer.analysis.value = "pending_ageing"
+    assert "under 31 days" in explorer.table["band"].tolist()
+
+
 def test_privacy_mode_is_said(tmp_path: Path) -> None:
     """A history under pseudonyms shows those alone, and its plot says that it is one."""
     masked = history(ROWS, username="rosa").masked(key=b"k" * 32)
