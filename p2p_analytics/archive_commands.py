@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-from p2p_analytics import settings
-
 TYPE_CHECKING = False  # as in the root, for a light start
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
     from p2p_analytics.settings import Privacy
 
 _PRIVACY: Final = "--privacy"
+_STRICT: Final = "strict"  # as in settings, which takes long to load
 _PLAIN: Final = ("payments", "friends", "problems")
 _ANALYSES: Final = ("spend_by_friend", "monthly_flow", "status_mix", "pending_ageing", "pending_requests")
 _ENDINGS: Final = (".csv", ".parquet")
@@ -87,7 +86,7 @@ def join_privacy(words: Sequence[str]) -> list[str]:
     for word in words:
         if not joined or joined[-1] != _PRIVACY:
             joined.append(word)
-        elif word == settings.STRICT:
+        elif word == _STRICT:
             joined[-1] = f"{_PRIVACY}={word}"
         else:
             joined[-1:] = [f"{_PRIVACY}=1", word]
@@ -95,8 +94,8 @@ def join_privacy(words: Sequence[str]) -> list[str]:
 
 
 def _privacy(text: str) -> Privacy:
-    if text == settings.STRICT:
-        return settings.STRICT
+    if text == _STRICT:
+        return _STRICT
     if text != "1":
         raise argparse.ArgumentTypeError(f"{text} is no privacy mode: write --privacy or --privacy strict")
     return True

@@ -25,7 +25,7 @@ from p2p_analytics import pseudonyms
 from p2p_analytics.privacy import Mask
 from p2p_analytics.pseudonyms import Pseudonyms
 
-TRIALS = {15: 48, 50: 48, 150: 24, 500: 24}  # by the number of rows
+TRIALS = {15: 48, 50: 48, 150: 24, 500: 12}  # by the number of rows
 FOUND = 0.005  # a factor this close turns a masked $100 into the right whole unit
 
 
