@@ -119,13 +119,14 @@ class Mask:
 
     def problems(self, problems: Iterable[Problem]) -> list[Problem]:
         """Return what was strange without the values, which may be anything."""
+        import msgspec
+
         return [
-            Problem(
+            msgspec.structs.replace(
+                problem,
                 record_id=problem.record_id and self._pseudonyms.identifier(problem.record_id),
-                field=problem.field,
                 value=_HIDDEN,
                 problem=_sentence(problem.problem),
-                unreadable=problem.unreadable,
             )
             for problem in problems
         ]

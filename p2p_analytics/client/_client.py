@@ -346,8 +346,9 @@ class Client:
                 confirming = True
                 parameters = {"after": next(reversed(seen)), "limit": limit} if seen else {"limit": limit}
         if len(seen) < (self._friends_count(path) or 0) and len(seen) < (self.me(lenient=True).user.friends_count or 0):
-            counted = f"The profile counts {self._friends_count(path)} friends, but their list holds {len(seen)}"
-            yield Page((), None, (Problem(None, "friends_count", str(len(seen)), counted, incomplete=True),))
+            numbers = f"{self._friends_count(path)} and {len(seen)}"
+            text = "the profile counts more friends than their list holds"
+            yield Page((), None, (Problem(None, "friends_count", numbers, text, incomplete=True),))
 
     def _friends_count(self, path: str) -> int | None:
         """Return how many friends the token owner has, where the path is that of their own list and it is known."""

@@ -138,7 +138,7 @@ def remaining_pages(reading: Reading) -> Iterator[PaymentPage]:
         return
     known = reading.people.ids()
     for crowd in reading.crowds:
-        actors = [_actor(payment) for payment in crowd.page.items]
+        actors = {_actor(payment) for payment in crowd.page.items}
         groups = _groups(sorted({actor for actor in actors if actor} | known), _GROUP)
         found: set[str] = set()
         while groups:
@@ -154,12 +154,8 @@ def remaining_pages(reading: Reading) -> Iterator[PaymentPage]:
                 )
             else:
                 groups += _groups(group, (len(group) + 1) // 2)
-        strangers = {actor for actor in actors if actor not in known}
-        if strangers or not found.issuperset(crowd.page.items.ids):
-            yield _incomplete(
-                crowd.second,
-                f"and {len(strangers) or 'some'} of the people in it are seen nowhere else; others may be missing",
-            )
+        if not known.issuperset(actors) or not found.issuperset(crowd.page.items.ids):
+            yield _incomplete(crowd.second, "and some of the people in it are seen nowhere else; others may be missing")
 
 
 def _narrower(query: Query) -> list[Query]:
@@ -200,6 +196,6 @@ def _since(second: datetime, page: PaymentPage) -> PaymentPage:
 
 
 def _incomplete(second: datetime, reason: str) -> PaymentPage:
-    text = f"More payments than a page holds share the second {format_instant(second)}, {reason}"
+    text = f"more payments than a page holds share one second, {reason}"
     problem = Problem(None, "date_created", format_instant(second), text, incomplete=True)
     return PaymentPage(Payments.of((), [problem]))

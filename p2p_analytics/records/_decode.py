@@ -130,7 +130,7 @@ def raise_unreadable(problems: Iterable[Problem], *, instead: str = "nothing is 
     """
     for problem in problems:
         if problem.incomplete:
-            raise PaginationError(f"{problem.problem}: {instead}.")
+            raise PaginationError(f"The list may lack records: {problem.problem} ({problem.value}); {instead}.")
         if problem.unreadable:
             where = f"payment {problem.record_id}" if problem.record_id else "a record"
             raise RecordError(

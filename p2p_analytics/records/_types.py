@@ -13,7 +13,7 @@ T = TypeVar("T")
 class Problem(msgspec.Struct, frozen=True):
     """Something strange in one record: which record and field, its value, and what is wrong with it.
 
-    ``incomplete`` says that the list may lack records; ``problem`` is then the beginning of a sentence.
+    ``unreadable`` says that a field is lost, ``incomplete`` that the list may lack records.
     """
 
     record_id: str | None

@@ -147,7 +147,7 @@ def test_a_second_that_cannot_be_shown_complete_stops_a_load(scripted) -> None:
         payment(99, START - timedelta(days=1))
     ]
     client = client_of(scripted, service(rows, FORMS["next is null"], 20))
-    with pytest.raises(PaginationError, match="share the second 2019-05-01T00:00:00Z, and 20 of the people in it"):
+    with pytest.raises(PaginationError, match=r"share one second.* seen nowhere else.*\(2019-05-01T00:00:00Z\)"):
         client.payments()
     with pytest.raises(PaginationError, match='on_bad_record="report"'):
         load_history(client)

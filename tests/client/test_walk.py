@@ -76,7 +76,8 @@ def test_more_in_one_second_than_the_largest_page_holds_is_a_problem() -> None:
     pages = walk(Model([7] * 51).fetch, Query(actor="7"))
     (problem,) = (problem for page in pages for problem in page.problems)
     assert problem.incomplete
-    assert "share the second 2024-05-01T00:00:00Z, of one kind and one person" in problem.problem
+    assert "share one second, of one kind and one person" in problem.problem
+    assert problem.value == "2024-05-01T00:00:00Z"
 
 
 def test_the_last_second_of_all_has_no_next_one() -> None:
