@@ -21,7 +21,6 @@ from p2p_analytics.client._walk import MAX_PAYMENTS, Accepted, Walk, is_between,
 from p2p_analytics.client._watchdog import Stop
 from p2p_analytics.client._windows import BEGINNING, END, Window, arranged, cut, floor, opening
 from p2p_analytics.errors import PaginationError, TransportError
-from p2p_analytics.times import format_instant
 from p2p_analytics.vocabulary import PAGE_SIZE_MAXIMUM
 
 if TYPE_CHECKING:
@@ -85,10 +84,9 @@ class _Task:
     def repeat(self) -> None:
         """Ask the service for all of the window once more, or raise a PaginationError where that has been done."""
         if self.repeated:
-            since, until = format_instant(self.window.start), format_instant(self.window.end)
             raise PaginationError(
-                f"The service's answers about the time from {since} to {until} contradict each other, so payments may "
-                "be missing, and nothing is returned. Try again later."
+                "The service's pages of payments contradict each other, so payments may be missing, and nothing is "
+                "returned: try again later."
             )
         self.repeated, self.cuttable = True, False
         self._start(alone=True, again=True)
@@ -307,8 +305,8 @@ class _Evidence:
                     continue
                 if date >= task.window.end:
                     raise PaginationError(
-                        f"Payment {payment_id} is shown among older ones, but not at its own time, so payments may be "
-                        "missing, and nothing is returned. Try again later."
+                        "The service shows a payment among older ones, but not at its own time, so payments may be "
+                        "missing, and nothing is returned: try again later."
                     )
                 self._expected[payment_id] = date
 

@@ -203,8 +203,8 @@ def _contradiction(page: PaymentPage, query: Query, overlap: str | None) -> str:
         return "A page of payments holds no readable date, so the next page cannot be asked for."
     if overlap is not None and overlap not in page.items.ids:
         return (
-            f"A page of payments does not continue the one before it: payment {overlap} is not on both, so payments "
-            "may be missing between them, and nothing is returned. Try again later."
+            "A page of payments does not continue the one before it, so payments may be missing between them, and "
+            "nothing is returned: try again later."
         )
     return ""
 

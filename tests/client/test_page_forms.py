@@ -151,6 +151,9 @@ def test_a_second_that_cannot_be_shown_complete_stops_a_load(scripted) -> None:
         client.payments()
     with pytest.raises(PaginationError, match='on_bad_record="report"'):
         load_history(client)
+    with pytest.raises(PaginationError) as caught:
+        load_history(client, privacy=True)
+    assert "2019" not in str(caught.value)
     history = load_history(client, on_bad_record="report")
     assert history.problems["problem"].str.contains("others may be missing").sum() == 1
     assert len(history.payments) == 21
