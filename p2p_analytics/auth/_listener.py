@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
 from p2p_analytics.auth import _pages
 from p2p_analytics.auth._redirect import ConsentDenied, token_from_redirect
+from p2p_analytics.auth._sealing import sealed
 from p2p_analytics.errors import ConfigurationError, TokenError
 
 if TYPE_CHECKING:
@@ -146,29 +147,34 @@ class Listener:
 
         class Handler(BaseRequestHandler):
             def handle(self) -> None:
-                listener._answer(self.request)
+                outcome = listener._answer(self.request)
+                if outcome is not None:
+                    listener._on_redirect(outcome)
 
         return Handler
 
-    def _answer(self, connection: socket.socket) -> None:
+    @sealed
+    def _answer(self, connection: socket.socket) -> Outcome | None:
+        """Answer one request; return the outcome of the sign-in if the request decides it."""
         try:
             head = _read_head(connection)
         except OSError:
-            return
+            return None
         request_line, *lines = head.decode("latin-1").split("\r\n")
         words = request_line.split(" ")
         refused = self._refusal(words, lines)
         if refused is not None:
             _reply(connection, *refused)
-            return
+            return None
         path, _, query = words[1].partition("?")
         if secrets.compare_digest(path.encode("latin-1"), self._path.encode()):
-            self._redirected(connection, query)
-        elif path == _DONE and self._outcome is not None:
+            return self._redirected(connection, query)
+        if path == _DONE and self._outcome is not None:
             _send(connection, HTTPStatus.OK, _pages.page(*self._told()))
             self._ends_at = 0.0
         else:
             _reply(connection, HTTPStatus.NOT_FOUND, "There is nothing at this address.")
+        return None
 
     def _refusal(self, words: list[str], lines: list[str]) -> tuple[HTTPStatus, str] | None:
         """Say what is wrong with a request that no browser sends when it follows the service's redirect."""
@@ -185,7 +191,7 @@ class Listener:
             return HTTPStatus.FORBIDDEN, "This address is for a browser's tab, not for other pages."
         return None
 
-    def _redirected(self, connection: socket.socket, query: str) -> None:
+    def _redirected(self, connection: socket.socket, query: str) -> Outcome | None:
         outcome: Outcome
         try:
             outcome = self._read(f"?{query}")
@@ -193,12 +199,12 @@ class Listener:
             outcome = TokenError(str(error))  # without the frames that hold the address
         except TokenError as error:  # another tab may still bring a token
             _reply(connection, HTTPStatus.BAD_REQUEST, str(error))
-            return
+            return None
         if not self._take(outcome):
             _reply(connection, HTTPStatus.GONE, "This sign-in is over: close this tab and start another one.")
-            return
+            return None
         _send(connection, HTTPStatus.SEE_OTHER, b"", f"Location: {_DONE}")
-        self._on_redirect(outcome)
+        return outcome
 
     def _told(self) -> tuple[str, str]:
         return _NOT_SIGNED_IN if isinstance(self._outcome, TokenError) else _SIGNED_IN

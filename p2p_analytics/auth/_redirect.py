@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import parse_qs, quote, urlencode
 
 from p2p_analytics import settings
+from p2p_analytics.auth._redaction import redact
+from p2p_analytics.auth._sealing import sealed
 from p2p_analytics.auth._token import AccessToken, Secret
 from p2p_analytics.errors import ConfigurationError, TokenError
 from p2p_analytics.vocabulary import AUTHORIZE, CLIENT_TOKEN_SECONDS, TOKEN_PARAMETER, Scope
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _PARAMETERS: Final = (f"{TOKEN_PARAMETER}=", "code=", "error=")
+_LONGEST_REASON: Final = 4096
 
 
 class ConsentDenied(TokenError):  # noqa: N818 - not one of the errors that users type
@@ -65,6 +68,7 @@ def authorize_url(  # noqa: PLR0913 - one keyword for each parameter
     return f"{settings.base_url(base_url)}{AUTHORIZE.path}?{urlencode(fields, quote_via=quote)}"
 
 
+@sealed
 def token_from_redirect(url: str, *, scopes: Iterable[str] = (), now: datetime | None = None) -> AccessToken:
     """Return the token that the service appended to a redirect address.
 
@@ -92,6 +96,7 @@ def token_from_redirect(url: str, *, scopes: Iterable[str] = (), now: datetime |
     return AccessToken(tokens[0], scopes=scopes, expires_at=expires)
 
 
+@sealed
 def token_from_text(text: str, *, scopes: Iterable[str] = (), now: datetime | None = None) -> AccessToken:
     """Return the token in what a user pasted: a redirect address as in `token_from_redirect`, or the bare token.
 
@@ -103,6 +108,7 @@ def token_from_text(text: str, *, scopes: Iterable[str] = (), now: datetime | No
     return AccessToken(bare, scopes=scopes)
 
 
+@sealed
 def code_from_redirect(url: str) -> Secret:
     """Return the code that the service appended to a redirect address (document: "Server-side flow").
 
@@ -122,7 +128,9 @@ def _fields(url: str) -> dict[str, list[str]]:
     query = text.partition("?")[2] if "?" in text else text
     fields = parse_qs(query.partition("#")[0])
     if "error" in fields:
-        raise ConsentDenied(f"The service gave no token ({_plain(fields['error'][0])}): sign in again and agree.")
+        secrets = [Secret(value) for name in (TOKEN_PARAMETER, "code") for value in fields.get(name, ())]
+        said = _plain(redact(fields["error"][0][:_LONGEST_REASON], secrets))
+        raise ConsentDenied(f"The service gave no token ({said}): sign in again and agree.")
     return fields
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics import settings
+from p2p_analytics.auth._sealing import sealed
 from p2p_analytics.auth._store import FileStore, KeyringStore, KeyringUnavailableError, SignIn, Store, locked
 from p2p_analytics.auth._token import AccessToken, Secret
 from p2p_analytics.errors import NotSignedIn, TokenError
@@ -30,6 +31,7 @@ class Found:
     store: Store | None = None
 
 
+@sealed
 def as_token(value: AccessToken | str | None = None, *, base_url: str | None = None) -> AccessToken:
     """Return the token that was passed, or the first that `find_token` finds.
 
@@ -43,6 +45,7 @@ def as_token(value: AccessToken | str | None = None, *, base_url: str | None = N
     return find_token(value, base_url=base_url).token
 
 
+@sealed
 def find_token(value: AccessToken | str | None = None, *, base_url: str | None = None) -> Found:
     """Find a token: the argument, ``P2P_ACCESS_TOKEN``, the state file, the keyring.
 
@@ -64,12 +67,7 @@ def find_token(value: AccessToken | str | None = None, *, base_url: str | None =
     if isinstance(value, AccessToken):
         return Found(value, "the argument")
     if value is not None:
-        try:
-            return Found(AccessToken(value.strip() if isinstance(value, str) else value), "the argument")
-        except TokenError as error:
-            malformed = str(error)
-        value = None  # a traceback may show what the variables of its frames hold
-        raise TokenError(malformed)
+        return Found(AccessToken(value.strip() if isinstance(value, str) else value), "the argument")
     if (token := _environment_token()) is not None:
         return Found(token, f"the environment variable {TOKEN_VARIABLE}")
     passed_over = []
@@ -112,6 +110,7 @@ def service_url(value: str | None = None) -> str:
     return settings.base_url(given, give="give --base-url")
 
 
+@sealed
 def _environment_token() -> AccessToken | None:
     """Return the token of the environment, None where it is not set or empty."""
     text = os.environ.get(TOKEN_VARIABLE, "").strip()
@@ -120,10 +119,12 @@ def _environment_token() -> AccessToken | None:
     try:
         return AccessToken(text)
     except TokenError:
-        text = ""  # a traceback may show what variables hold
-    raise TokenError(f"What {TOKEN_VARIABLE} holds is no access token, which is one word: unset it, or set it to one.")
+        raise TokenError(
+            f"What {TOKEN_VARIABLE} holds is no access token, which is one word: unset it, or set it to one."
+        ) from None
 
 
+@sealed
 def client_secret() -> Secret | None:
     """Return the application's secret from ``P2P_CLIENT_SECRET``, None where it is not set."""
     text = os.environ.get(CLIENT_SECRET_VARIABLE, "").strip()

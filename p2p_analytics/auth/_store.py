@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
 from p2p_analytics import settings
+from p2p_analytics.auth._sealing import sealed
 from p2p_analytics.auth._token import AccessToken, Secret
 from p2p_analytics.errors import ConfigurationError, P2PAnalyticsError, TokenError, how_to_install
 from p2p_analytics.files import exclusive
@@ -76,6 +77,7 @@ class FileStore:
         self._path = self._folder / _FILE
         self.name = f"the state file {self._path}"
 
+    @sealed
     def load(self) -> SignIn | None:
         """Return the sign-in that is kept.
 
@@ -110,6 +112,7 @@ class FileStore:
             log.warning("%s cannot be read and is set aside as %s: sign in again.", self.name, broken.name)
         return sign_in
 
+    @sealed
     def save(self, sign_in: SignIn) -> None:
         """Keep a sign-in instead of the one before; a reader sees either, never a part.
 
@@ -163,15 +166,18 @@ class KeyringStore:
 
     name = "the keyring"
 
+    @sealed
     def load(self) -> SignIn | None:
         """Return the sign-in that is kept; what cannot be read counts as none."""
         text = _ask_keyring("get_password")
         return None if text is None else _decoded(text.encode())
 
+    @sealed
     def save(self, sign_in: SignIn) -> None:
         """Keep a sign-in instead of the one before."""
         _ask_keyring("set_password", sign_in)
 
+    @sealed
     def delete(self) -> bool:
         """Forget the sign-in; tell whether there was one."""
         if _ask_keyring("get_password") is None:
@@ -218,11 +224,10 @@ def _ask_keyring(name: str, *sign_ins: SignIn) -> str | None:
     try:
         found: str | None = getattr(keyring, name)(*_KEYRING_ENTRY, *(_encoded(one).decode() for one in sign_ins))
     except Exception as error:  # noqa: BLE001 - backends raise what the libraries below them do
-        reason = type(error).__name__
-    else:
-        return found
-    # Raised here, so that nothing of what was to be kept hangs on the error.
-    raise KeyringUnavailableError(f"The keyring cannot be used ({reason}): leave it out, or unlock or set it up.")
+        raise KeyringUnavailableError(
+            f"The keyring cannot be used ({type(error).__name__}): leave it out, or unlock or set it up."
+        ) from None
+    return found
 
 
 def _encoded(sign_in: SignIn) -> bytes:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import re
+import secrets
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from p2p_analytics.auth._sealing import sealed
 from p2p_analytics.errors import ConfigurationError, TokenError
 
 if TYPE_CHECKING:
@@ -21,16 +24,31 @@ class Secret:
     ----------
     value : str
         The secret itself.
+
+    Raises
+    ------
+    ConfigurationError
+        The value is not a text.
+
+    Notes
+    -----
+    The text is stored combined with random bytes, so that a tool that prints attributes shows nothing of it.
+    That protects from accidents alone: code in the same process can call :meth:`reveal`.
     """
 
-    __slots__ = ("_value",)
+    __slots__ = ("_key", "_masked")
 
+    @sealed
     def __init__(self, value: str) -> None:
-        self._value = value
+        if not isinstance(value, str):
+            raise ConfigurationError(f"A secret cannot be of the type {type(value).__name__}: pass a text.")
+        text = value.encode("utf-8", "surrogatepass")
+        self._key = secrets.token_bytes(len(text))
+        self._masked = bytes(map(operator.xor, text, self._key))
 
     def reveal(self) -> str:
         """Return the secret itself, for the one place that puts it on the wire."""
-        return self._value
+        return bytes(map(operator.xor, self._masked, self._key)).decode("utf-8", "surrogatepass")
 
     def __repr__(self) -> str:
         """Show that there is a secret, and nothing of it."""
@@ -73,6 +91,7 @@ class AccessToken(Secret):
 
     __slots__ = ("expires_at", "scopes")
 
+    @sealed
     def __init__(self, value: str, *, scopes: Iterable[str] = (), expires_at: datetime | None = None) -> None:
         if not isinstance(value, str) or not _SHAPE.fullmatch(value):
             raise TokenError("That is no access token: a token is one word without blanks; sign in again to get one.")

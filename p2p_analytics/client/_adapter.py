@@ -64,7 +64,7 @@ class SecretAdapter(HTTPAdapter):
     def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:  # noqa: ANN401
         """Send the request; ``timeout`` bounds the whole answer, not only each piece of it."""
         wire = request.copy()
-        form = self._add_secrets(wire)
+        form = _add_secrets(wire, self._secrets())
         kwargs["stream"] = True
         _connect, whole = kwargs["timeout"]
         try:
@@ -98,16 +98,17 @@ class SecretAdapter(HTTPAdapter):
         manager.pool_classes_by_scheme = WATCHED_POOLS
         return manager
 
-    def _add_secrets(self, wire: requests.PreparedRequest) -> _Form | None:
-        """Put them where the method wants them: the query of a GET, else the form (document: "Endpoints")."""
-        secrets = {name: secret.reveal() for name, secret in self._secrets().items()}
-        if wire.method == "GET":
-            wire.url = f"{wire.url}{'&' if '?' in str(wire.url) else '?'}{urlencode(secrets)}"
-            return None
-        fields = wire.body.encode() if isinstance(wire.body, str) else wire.body or b""
-        form = _Form(fields + b"&" + urlencode(secrets).encode())
-        wire.prepare_body(form, None)
-        return form
+
+def _add_secrets(wire: requests.PreparedRequest, secrets: Mapping[str, Secret]) -> _Form | None:
+    """Put them where the method wants them: the query of a GET, else the form (document: "Endpoints")."""
+    added = urlencode({name: secret.reveal() for name, secret in secrets.items()})
+    if wire.method == "GET":
+        wire.url = f"{wire.url}{'&' if '?' in str(wire.url) else '?'}{added}"
+        return None
+    fields = wire.body.encode() if isinstance(wire.body, str) else wire.body or b""
+    form = _Form(fields + b"&" + added.encode())
+    wire.prepare_body(form, None)
+    return form
 
 
 class _Form(BytesIO):

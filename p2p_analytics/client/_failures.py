@@ -14,6 +14,7 @@ import requests
 import urllib3
 
 from p2p_analytics import errors
+from p2p_analytics.auth import redact
 from p2p_analytics.client._adapter import LARGEST_BODY, NotSent, OversizedBody, redacted
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ _NOT_FOUND_CODES: Final = frozenset({"283"})
 _REDIRECTS: Final = range(300, 400)
 _REFUSALS: Final = range(400, 500)
 _FIRST_SERVER_ERROR: Final = 500
+_LONGEST_TEXT: Final = 4096
+_LONGEST_SENTENCE: Final = 200
 
 
 def no_answer(error: Exception, base_url: str) -> errors.ServiceError:
@@ -93,10 +96,8 @@ def refusal(response: requests.Response, *secrets: Secret) -> errors.ServiceErro
 
 def _plain(text: str, *secrets: Secret) -> str:
     """Keep what the service said short and printable, and the secrets out of it."""
-    for secret in secrets:
-        text = text.replace(secret.reveal(), "***")
-    text = redacted(text)
-    return "".join(char for char in text if char.isprintable())[:200]
+    text = redacted(redact(text[:_LONGEST_TEXT], secrets))
+    return "".join(char for char in text if char.isprintable())[:_LONGEST_SENTENCE]
 
 
 def is_refusal(response: requests.Response) -> bool:

@@ -21,6 +21,7 @@ import requests
 import urllib3
 
 from p2p_analytics import errors
+from p2p_analytics.auth import scrub, sealed
 from p2p_analytics.client._adapter import NotSent, prepared
 from p2p_analytics.client._cache import AccountCache, is_envelope
 from p2p_analytics.client._failures import is_refusal, no_answer, outcome_unknown, refusal
@@ -232,13 +233,14 @@ class Transport:
         self._token = self._renewal.token(refused=used)
         return self._token is not used
 
+    @sealed
     def _try(
         self, session: requests.Session, method: str, path: str, parameters: Mapping[str, str], seconds_left: float
     ) -> Answer | errors.ServiceError:
         connect, whole = self._timeout
         limits = (min(connect, max(seconds_left, 0.01)), min(whole, max(seconds_left, 0.01)))
         reads, fields = method == "GET", dict(parameters)
-        sent, refused, interrupted = True, False, False
+        sent, refused = True, False
         try:
             response = session.request(
                 method,
@@ -252,10 +254,9 @@ class Transport:
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
             outcome = no_answer(error, self.base_url)  # handed back: raised later, it has no context
             sent = not isinstance(error, NotSent)
-        except KeyboardInterrupt:
-            interrupted = True
-        if interrupted:  # raised anew: the frames of the one above hold the address on the wire
-            raise KeyboardInterrupt
+        except BaseException as error:
+            scrub(error, [self._token])
+            raise
         if reads or refused or not sent or isinstance(outcome, Answer):
             return outcome
         return outcome_unknown(outcome)

@@ -116,6 +116,8 @@ def watchdog(seconds: float) -> Iterator[None]:
 class _Watched:
     """A connection that tells the watchdog of its thread when it is made and when it is used."""
 
+    debuglevel = 0  # http.client.HTTPConnection.debuglevel would print each request, with the token
+
     def connect(self) -> None:
         """Connect, unless the time was over before there was anything to shut."""
         watch = _underway.watch

@@ -15,7 +15,7 @@ import requests
 import urllib3
 
 from p2p_analytics import errors, settings
-from p2p_analytics.auth import CLIENT_SECRET_VARIABLE, AccessToken, Secret, SignIn, client_secret
+from p2p_analytics.auth import CLIENT_SECRET_VARIABLE, AccessToken, Secret, SignIn, client_secret, scrub, sealed
 from p2p_analytics.client._adapter import NotSent, prepared
 from p2p_analytics.client._failures import no_answer, refusal
 from p2p_analytics.errors import ConfigurationError
@@ -41,6 +41,7 @@ _MEANINGS: Final = {
 }
 
 
+@sealed
 def exchange(  # noqa: PLR0913 - each is one part of the request
     code: Secret | str,
     *,
@@ -85,6 +86,7 @@ def exchange(  # noqa: PLR0913 - each is one part of the request
     return service.redeem("code", _as_secret(code), frozenset(scopes), more)
 
 
+@sealed
 def refresh(
     sign_in: SignIn,
     *,
@@ -154,7 +156,7 @@ class _Service:
         return sign_in
 
     def _read(self, content: bytes, asked_at: datetime, scopes: frozenset[str]) -> SignIn | None:
-        """Return what an answer holds; no error leaves from here, for its frames would hold the tokens."""
+        """Return the sign-in that an answer holds, None where it holds none."""
         try:
             answer = msgspec.json.decode(content, type=_Answer, strict=False)
             expires_at = asked_at + timedelta(seconds=answer.expires_in)
@@ -165,7 +167,6 @@ class _Service:
         return SignIn(self.base_url, token, self.client_id, refresh_token)
 
     def _post(self, secrets: dict[str, Secret], fields: dict[str, str]) -> requests.Response:
-        failure: BaseException  # raised outside: the frames of the one that came hold the form on the wire
         with prepared(requests.Session(), self.base_url, lambda: secrets) as session:
             try:
                 return session.post(f"{self.base_url}{PATH}", data=fields, timeout=self.timeout, allow_redirects=False)
@@ -174,9 +175,10 @@ class _Service:
                 if not isinstance(error, NotSent):
                     failure = errors.TransportError(f"It was sent and may be used up: sign in again. {failure}")
                     failure.retryable = False
-            except KeyboardInterrupt:
-                failure = KeyboardInterrupt()
-        raise failure
+                raise failure from None
+            except BaseException as error:
+                scrub(error, list(secrets.values()))
+                raise
 
 
 def _as_secret(value: Secret | str) -> Secret:

@@ -8,6 +8,7 @@ import sys
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from p2p_analytics.auth import sealed
 from p2p_analytics.errors import ConfigurationError, NotSignedIn, ScopeError
 from p2p_analytics.sign_in import waiting
 
@@ -33,6 +34,7 @@ def login(options: argparse.Namespace) -> None:
     _say(f"{who} {_terms(sign_in.token)}")
 
 
+@sealed
 def _given(options: argparse.Namespace, base_url: str) -> SignIn:
     from p2p_analytics import auth
 

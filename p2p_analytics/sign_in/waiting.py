@@ -7,15 +7,19 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from p2p_analytics.auth import sealed
 from p2p_analytics.errors import ConfigurationError, NotSignedIn, TokenError
+from p2p_analytics.sign_in._browser import in_browser
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Iterator
 
 _LARGEST_INPUT: Final = 2**14
+_OPENED: Final = "If the browser shows no page to sign in at, open the address above yourself."
 
 
+@sealed
 def redirected(
     address: Callable[..., str],
     caught: Callable[[str], Any],
@@ -53,8 +57,9 @@ def redirected(
         redirect_uri = None if listener is None else listener.redirect_uri
         url = address(redirect_uri=redirect_uri)
         _say(f"Sign in and agree at this address:\n\n  {url}\n")
-        if opens and not _opened(url):
-            _say("No browser can be opened from here: open the address yourself.")
+        if opens:
+            opened = stack.enter_context(in_browser(url))
+            _say(_OPENED if opened else "No browser can be opened from here: open the address yourself.")
         if listener is None and not _is_terminal():
             return pasted(_line()), redirect_uri
         secret = _first(mailbox, pasted, listens=listener is not None)
@@ -63,6 +68,7 @@ def redirected(
         return secret, redirect_uri
 
 
+@sealed
 def hidden_line(prompt: str) -> str:
     """Return a line from the terminal, where it is not shown, or else from standard input."""
     if not _is_terminal():
@@ -160,18 +166,6 @@ def _unechoed(terminal: int | None) -> Iterator[None]:
             termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
-def _opened(url: str) -> bool:
-    """Open the browser; False where there is none, or only one that would take the terminal over."""
-    if sys.platform.startswith("linux") and not any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))):
-        return False
-    import webbrowser
-
-    try:
-        return webbrowser.open(url)
-    except (webbrowser.Error, OSError):
-        return False
-
-
 def _is_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
@@ -182,15 +176,15 @@ def _line() -> str:
 
 def _given(read: Callable[[], str]) -> str:
     """Return a line that is read; none, and one that is no text, are each a sentence."""
-    text: str | None = ""
+    text = ""
     try:
         text = read()
     except EOFError:  # Ctrl-D at a prompt
         pass
     except UnicodeDecodeError:
-        text = None
-    if text is None:  # raised here, so that nothing of what was read hangs on the error
-        raise TokenError("What was given is no text, so nobody is signed in: start again and give what is asked for.")
+        raise TokenError(
+            "What was given is no text, so nobody is signed in: start again and give what is asked for."
+        ) from None
     if not text.strip():
         raise NotSignedIn("Nothing was given, so nobody is signed in: start again and give what is asked for.")
     return text

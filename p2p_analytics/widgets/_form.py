@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import urlsplit
 
 import ipywidgets
+import traitlets
 
 from p2p_analytics import settings
-from p2p_analytics.auth import AccessToken, Listener, authorize_url, token_from_text
+from p2p_analytics.auth import AccessToken, Listener, authorize_url, sealed, token_from_text
 from p2p_analytics.client import Client
 from p2p_analytics.display import HIDDEN
 from p2p_analytics.errors import (
@@ -39,6 +40,12 @@ _TICK: Final = 1.0
 _PASTE: Final = "paste it here and press Enter"
 _WAIT: Final = "wait until no cell runs, then paste it here"
 _NOBODY: Final = "Nobody is signed in yet"
+
+
+class _SecretBox(ipywidgets.Password):  # type: ignore[misc] # ipywidgets has no types
+    """A password box that does not repeat what was entered to every client of the kernel."""
+
+    value = traitlets.Unicode(help="String value").tag(sync=True, echo_update=False)
 
 
 class TokenForm(Shown):
@@ -102,7 +109,7 @@ class TokenForm(Shown):
         self._follow_no_cells: Callable[[], None] = lambda: None
         self._how = how
         self._way, self._said, self._left = ipywidgets.HTML(), ipywidgets.HTML(), ipywidgets.HTML()
-        self._box = ipywidgets.Password(
+        self._box = _SecretBox(
             description="Address or token",
             placeholder=_PASTE,
             continuous_update=False,  # what is typed and not yet entered stays out of the widget's state
@@ -143,6 +150,7 @@ class TokenForm(Shown):
             again = "run the cell of the form again, then this one"
         raise NotSignedIn(f"{self._reason}: {again}.")
 
+    @sealed
     def take(self, text: str) -> None:
         """Take a redirect address, ``access_token=...`` or a token, as the box does, and wait for the service's word.
 
@@ -156,7 +164,6 @@ class TokenForm(Shown):
         except TokenError as error:
             self._fail(str(error))
             raise
-        text = ""  # Ctrl-C while it waits has a traceback, which may show what variables hold
         self._accept(token).wait()
 
     def close(self) -> None:
@@ -214,6 +221,7 @@ class TokenForm(Shown):
                 return
             self._fail(str(outcome))
 
+    @sealed
     def _pasted(self, change: dict[str, Any]) -> None:
         text, self._box.value = change["new"], ""  # before anything else: what is in the box may be saved
         if text:
@@ -221,11 +229,14 @@ class TokenForm(Shown):
                 self._accept(token_from_text(text, scopes=self._scopes))
             except TokenError as error:
                 self._fail(str(error))
+            except Exception as error:  # noqa: BLE001 - the frames of ipywidgets above hold what was pasted
+                self._fail(f"What was pasted could not be used ({type(error).__name__}): paste it again.")
 
     def _busy(self, runs: bool) -> None:  # noqa: FBT001 - called with the answer
         """Close the box while a cell runs: what is pasted then would stay in it until the end, and may be saved."""
         self._box.disabled, self._box.placeholder = runs, _WAIT if runs else _PASTE
 
+    @sealed
     def _ask(self) -> None:
         sys.stdout.write(f"Sign in and agree here:\n{self.link}\n")
         try:

@@ -73,8 +73,8 @@ def test_a_variable_that_holds_no_token_is_named(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(TokenError, match=r"^What P2P_ACCESS_TOKEN holds is no access token.*unset it") as caught:
         as_token(base_url=HERE)
     frames = traceback.TracebackException.from_exception(caught.value, capture_locals=True, lookup_lines=False)
-    shown = [frame for frame in frames.stack if frame.filename.endswith("p2p_analytics/auth/_sources.py")]
-    assert len(shown) == 3
+    shown = [frame for frame in frames.stack if "/p2p_analytics/auth/" in frame.filename]
+    assert shown
     assert caught.value.__context__ is None
     assert "CANARY" not in str(caught.value) + repr([frame.locals for frame in shown])
 

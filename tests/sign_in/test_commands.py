@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import http.client
 import io
 import os
 import pty
 import re
 import signal
+import stat
 import subprocess
 import sys
 import termios
@@ -47,6 +49,15 @@ def _surroundings(server, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+def target_of(page: str) -> str:
+    """Return where a page redirects to: one that only its owner can read, in a folder that only they can enter."""
+    file = Path(urlsplit(page).path)
+    assert urlsplit(page).scheme == "file"
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (file, file.parent)] == [0o600, 0o700]
+    (found,) = re.findall(r'http-equiv="refresh" content="0;url=([^"]*)"', file.read_text())
+    return html.unescape(found)
+
+
 @pytest.fixture
 def browser(server, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Put a person with a browser in the place of the browser; give the pages it ended at."""
@@ -62,7 +73,7 @@ def browser(server, monkeypatch: pytest.MonkeyPatch) -> list[str]:
             time.sleep(0.25)  # longer than the listener needs to end, if nobody makes it wait
 
     def open_(address: str) -> bool:
-        threading.Thread(target=follow, args=[address]).start()
+        threading.Thread(target=follow, args=[target_of(address)]).start()
         return True
 
     monkeypatch.setenv("DISPLAY", ":0")
@@ -165,7 +176,7 @@ def test_who_declines(server, run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A declined consent is one sentence and exit code 1, and nothing is kept."""
 
     def decline(address: str) -> bool:
-        redirect = urlsplit(server.sign_in(address, server.viewer, allow=False))
+        redirect = urlsplit(server.sign_in(target_of(address), server.viewer, allow=False))
         connection = http.client.HTTPConnection(redirect.netloc, timeout=10)
         connection.request("GET", f"{redirect.path}?{redirect.query}")
         connection.getresponse()

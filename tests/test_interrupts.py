@@ -1,0 +1,520 @@
+"""Whatever exception interrupts whatever handles a secret: none is found from the exception that comes out.
+
+The search does what tools do that print tracebacks with variables, and goes further: it reads the variables of each
+frame and what these hold, three levels deep, in the exception, its causes, contexts, arguments, notes and attributes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import getpass
+import http.client
+import io
+import itertools
+import json
+import os
+import re
+import secrets
+import signal
+import socket
+import sys
+import threading
+import traceback
+from pathlib import Path
+from types import CodeType, FrameType, FunctionType, MethodType, ModuleType, TracebackType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import requests
+import urllib3
+
+import p2p_analytics as p2p
+from p2p_analytics import auth
+from p2p_analytics.client import _adapter, _transport, oauth
+from p2p_analytics.client._cache import ResponseStore
+from p2p_analytics.client._transport import Keep, Transport
+from p2p_analytics.sign_in import waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+CANARY = "CANARYc0ffee"
+GOOD = {"data": {"id": "7", "user": {"id": "7"}}, "pagination": None}
+TOKENS = {"access_token": f"{CANARY}-2", "expires_in": 5000, "refresh_token": f"{CANARY}-3"}
+PACKAGE = str(Path(p2p.__file__).parent)
+NOT_SEARCHED = (ModuleType, type, FunctionType, MethodType, FrameType, CodeType, TracebackType)
+# An injected exception may leave a socket behind, or be raised where Python can only print it.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:The 'pool' property:FutureWarning"),  # the search reads all attributes
+]
+
+
+class Stop(BaseException):
+    """Something that a program raises to end what it does."""
+
+
+class Timeout(Exception):  # noqa: N818 - named as such exceptions are
+    """What a signal handler raises."""
+
+
+def request_of_the_wire() -> requests.PreparedRequest:
+    """Return a request as it is sent."""
+    return requests.Request("GET", f"http://127.0.0.1/v1/me?access_token={CANARY}").prepare()
+
+
+def noted() -> Timeout:
+    """Return an exception with notes, texts and objects."""
+    error = Timeout(f"while asking /me?access_token={CANARY}", [request_of_the_wire()])
+    error.add_note(f"asked with {CANARY[::-1]}")
+    error.where = request_of_the_wire()  # type: ignore[attr-defined]
+    return error
+
+
+def group() -> BaseExceptionGroup[Any]:
+    """Return a group whose members were raised by frames that held a token."""
+
+    try:
+        json.loads(f'["{CANARY}')
+    except ValueError as error:
+        return BaseExceptionGroup("several", [error, Stop()])
+
+
+def chained() -> Timeout:
+    """Return an exception with a cause."""
+    error = Timeout("late")
+    error.__cause__ = ConnectionError(f"/me?access_token={CANARY}")
+    return error
+
+
+KINDS_OF_OTHERS: dict[str, Callable[[], BaseException]] = {
+    "Ctrl-C": KeyboardInterrupt,
+    "exit": lambda: SystemExit(3),
+    "no memory": MemoryError,
+    "a generator that is closed": GeneratorExit,
+    "recursion": lambda: RecursionError("maximum recursion depth exceeded"),
+    "cancelled task": asyncio.CancelledError,
+    "own base exception": Stop,
+    "failure of a test": lambda: pytest.fail.Exception("Timeout >1.0s"),
+    "handler of a signal": Timeout,
+}
+# These know the token themselves, from where they were raised.
+KINDS = {
+    **KINDS_OF_OTHERS,
+    "with notes, texts and objects": noted,
+    "group": group,
+    "with a cause": chained,
+    "text that cannot be decoded": lambda: UnicodeDecodeError("utf-8", CANARY.encode(), 0, 1, "invalid start byte"),
+    "missing attribute": lambda: AttributeError("no such attribute", name="x", obj=request_of_the_wire()),
+}
+
+
+def inside(value: Any, depth: int) -> Iterator[str]:
+    """Yield the texts of a value and of what it holds."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, bytes | bytearray):
+        yield value.decode("latin-1")
+    if depth == 0 or isinstance(value, NOT_SEARCHED):
+        return
+    with contextlib.suppress(Exception):
+        yield repr(value)
+    slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
+    held = [*getattr(value, "__dict__", {}).values(), *(getattr(value, name, None) for name in slots)]
+    if isinstance(value, dict):
+        held += [*value.keys(), *value.values()]
+    if isinstance(value, list | tuple | set | frozenset):
+        held += value
+    if isinstance(value, io.BytesIO) and not value.closed:
+        held.append(value.getvalue())
+    for each in held:
+        yield from inside(each, depth - 1)
+
+
+def found_from(error: BaseException) -> list[str]:
+    """Return where a secret is found from an exception, apart from the frames of the tests."""
+    found, todo, seen = [], [error], set()
+    while todo:
+        each = todo.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        attributes = {name: getattr(each, name, None) for name in dir(each) if not name.startswith("__")}
+        texts = {"text": [str(each), *traceback.format_exception_only(each), *getattr(each, "__notes__", [])]}
+        texts["attributes"] = [text for value in attributes.values() for text in inside(value, 2)]
+        held = [*each.args, *attributes.values(), *getattr(each, "exceptions", ())]
+        todo += [one for one in [*held, each.__cause__, each.__context__] if isinstance(one, BaseException)]
+        for frame, line in traceback.walk_tb(each.__traceback__):
+            if frame.f_code.co_filename == __file__ or "_pytest" in frame.f_code.co_filename:
+                continue
+            for name, value in frame.f_locals.items():
+                texts[f"{frame.f_code.co_filename}:{line} {name}"] = list(inside(value, 3))
+        marks = (CANARY, CANARY[::-1])
+        found += [where for where, said in texts.items() if any(mark in text for text in said for mark in marks)]
+    return found
+
+
+def test_the_search_would_find_a_token() -> None:
+    """Frames, what their variables hold, texts, notes, attributes, causes and groups are all searched."""
+    for make in (noted, group, chained, KINDS["text that cannot be decoded"], KINDS["missing attribute"]):
+        assert found_from(make()), make
+    adapter = requests.adapters.HTTPAdapter(max_retries=0)
+    with pytest.raises(requests.ConnectionError) as caught:
+        adapter.send(requests.Request("GET", f"http://127.0.0.1:1/?access_token={CANARY}").prepare())
+    caught.value.args = ()
+    assert any(where.endswith(" request") for where in found_from(caught.value))
+
+
+def transport_to(base_url: str, **options: Any) -> Transport:
+    """Return a transport that does not wait."""
+    return Transport(base_url, p2p.AccessToken(CANARY), timeout=(5.0, 5.0), **{"sleep": lambda _: None} | options)
+
+
+DEPTHS: dict[str, tuple[Any, str]] = {
+    "connecting": (urllib3.util.connection, "create_connection"),
+    "resolving": (socket, "getaddrinfo"),
+    "sending": (http.client.HTTPConnection, "endheaders"),
+    "waiting for the answer": (http.client.HTTPConnection, "getresponse"),
+    "reading the body": (urllib3.HTTPResponse, "read1"),
+    "decoding": (_transport, "is_envelope"),
+    "judging": (_transport, "Answer"),
+    "looking into the cache": (ResponseStore, "__getitem__"),
+    "writing into the cache": (ResponseStore, "__setitem__"),
+    "mending the body": (_adapter, "mended"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_in_the_middle_of_a_request(scripted, monkeypatch, tmp_path, depth: str, kind: str) -> None:
+    """Each kind at each depth of a GET through the cache: the same exception comes out, and holds no token."""
+    raised = []
+
+    def interrupt(*_arguments: object, **_options: object) -> None:
+        raised.append(KINDS[kind]())
+        raise raised[-1]
+
+    service = scripted(lambda _path, _asked: GOOD)
+    transport = transport_to(service.base_url)
+    transport.use_cache(tmp_path, "7")
+    monkeypatch.setattr(*DEPTHS[depth], interrupt)
+    error = None
+    try:
+        transport.get("/me", {}, keep=Keep.BRIEFLY)
+    except BaseException as came:  # noqa: BLE001 - of any kind
+        error = came
+    assert raised
+    if (depth, kind) == ("looking into the cache", "missing attribute"):
+        assert error is None, "the library below takes it for an entry that is not there"
+        return
+    assert error is raised[-1]
+    assert found_from(error) == []
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_OTHERS)
+def test_in_the_wait_before_a_retry(scripted, kind: str) -> None:
+    """The failure that is waited after quotes the token."""
+    error = KINDS_OF_OTHERS[kind]()
+    answer = 500, {}, {"error": {"message": f"access_token={CANARY}", "code": 1}}
+
+    def interrupt(_seconds: float) -> None:
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        transport_to(scripted(lambda *_: answer).base_url, sleep=interrupt).get("/me", {})
+    assert found_from(caught.value) == []
+
+
+def test_by_a_signal(scripted) -> None:
+    """A handler raises while the service does not answer, as an alarm of pytest-timeout does."""
+    interrupted = threading.Event()
+
+    def handler(_number: int, _frame: object) -> None:
+        interrupted.set()
+        raise Timeout
+
+    def hang(_connection: socket.socket) -> None:
+        os.kill(os.getpid(), signal.SIGUSR1)
+        interrupted.wait(20)
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        with pytest.raises(Timeout) as caught:
+            transport_to(scripted(lambda *_: hang).base_url).get("/me", {})
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert found_from(caught.value) == []
+
+
+def test_by_another_thread(scripted) -> None:
+    """``PyThreadState_SetAsyncExc``, while the service does not answer."""
+    here = ctypes.c_ulong(threading.get_ident())
+
+    def answer(*_: object) -> Any:
+        assert ctypes.pythonapi.PyThreadState_SetAsyncExc(here, ctypes.py_object(Timeout)) == 1
+        return GOOD
+
+    with pytest.raises(Timeout) as caught:
+        transport_to(scripted(answer).base_url).get("/me", {})
+    assert found_from(caught.value) == []
+
+
+@pytest.mark.parametrize("kind", ["no memory", "own base exception", "handler of a signal"])
+def test_in_a_thread_of_a_load(monkeypatch, kind: str) -> None:
+    """What ends a worker's request comes out of the load, without the worker's frames."""
+    with p2p.sandbox.SandboxServer(people=5, years=1) as server:
+        plain, count = urllib3.HTTPResponse.read1, itertools.count()
+
+        def interrupt(*arguments: Any, **options: Any) -> bytes:
+            if threading.current_thread() is not threading.main_thread() and next(count) > 2:
+                raise KINDS[kind]()
+            return plain(*arguments, **options)
+
+        monkeypatch.setattr(secrets, "token_urlsafe", lambda _size=None: CANARY)
+        token = p2p.AccessToken(server.token(server.viewer))
+        monkeypatch.setattr(urllib3.HTTPResponse, "read1", interrupt)
+        with p2p.Client(token, base_url=server.base_url, cache_dir=False) as client:
+            error = KINDS[kind]()
+            with pytest.raises(type(error)) as caught:
+                list(client.history_pages())
+    assert found_from(caught.value) == []
+
+
+# ---- any line of ours, any function below
+
+
+_OTHERS = re.compile(r"^<|/(_pytest|traitlets|ipywidgets|IPython|comm)/|/contextlib\.py$")
+
+
+class Interrupter:
+    """Raises at one place: a line of this package, or the beginning of a function that it calls."""
+
+    def __init__(self) -> None:
+        self.places: dict[tuple[str, int], None] = {}
+        self.at: tuple[str, int] | None = None
+        self.error: BaseException | None = None
+
+    def reach(self, place: tuple[str, int]) -> None:
+        """Note a place, or raise there."""
+        if self.at is None:
+            self.places[place] = None
+        elif place == self.at and self.error is not None:
+            error, self.error = self.error, None
+            raise error
+
+    def __call__(self, frame: FrameType, _event: str, _value: object) -> Any:
+        name = frame.f_code.co_filename
+        if name == __file__ or _OTHERS.search(name):
+            return None
+        if PACKAGE in name:
+            return self.line
+        self.reach((name, frame.f_code.co_firstlineno))
+        return None
+
+    def line(self, frame: FrameType, event: str, _value: object) -> Any:
+        """Follow the lines of a frame."""
+        # Between those of the seal itself no interrupt is delivered.
+        if event == "line" and not frame.f_code.co_filename.endswith("_sealing.py"):
+            self.reach((frame.f_code.co_filename, frame.f_lineno))
+        return self.line
+
+    def run(self, flow: Callable[[], object]) -> BaseException | None:
+        """Run a flow, and return what it raised."""
+        before = sys.gettrace()
+        sys.settrace(self)
+        try:
+            flow()
+        except BaseException as error:  # noqa: BLE001 - what the test is about
+            return error
+        finally:
+            sys.settrace(before)
+        return None
+
+
+def sign_in() -> auth.SignIn:
+    """Return a sign-in that can be renewed."""
+    return auth.SignIn("http://127.0.0.1/v1", p2p.AccessToken(CANARY), "1", auth.Secret(f"{CANARY}-1"))
+
+
+def flow_get(service: Any, _folder: Path) -> Callable[[], object]:
+    """Read a page through the cache."""
+    folders = map(str, itertools.count())
+
+    def flow() -> None:
+        transport = transport_to(service.base_url)
+        transport.use_cache(_folder, next(folders))
+        transport.get("/me", {}, keep=Keep.BRIEFLY)
+
+    return flow
+
+
+def flow_refused(service: Any, _folder: Path) -> Callable[[], object]:
+    """Read what is refused with the token in the message, once with a retry."""
+    answers = itertools.cycle(
+        [(500, {}, b""), (401, {}, {"error": {"message": f"No such token: {CANARY}", "code": 261}})]
+    )
+    service.answer = lambda *_: next(answers)
+    return lambda: transport_to(service.base_url).get("/me", {})
+
+
+def flow_unreachable(_service: Any, _folder: Path) -> Callable[[], object]:
+    """Read from nobody."""
+    return lambda: transport_to("http://127.0.0.1:1/v1").get("/me", {})
+
+
+def flow_write(service: Any, _folder: Path) -> Callable[[], object]:
+    """Send a form."""
+    return lambda: transport_to(service.base_url).write("POST", "/payments", {"amount": "1"})
+
+
+def flow_exchange(service: Any, _folder: Path) -> Callable[[], object]:
+    """Redeem a code."""
+    service.answer = lambda *_: TOKENS
+    own = {"base_url": service.base_url, "client_id": "1"}
+    return lambda: oauth.exchange(auth.Secret(f"{CANARY}-4"), secret=auth.Secret(f"{CANARY}-5"), **own)
+
+
+def flow_refresh(service: Any, _folder: Path) -> Callable[[], object]:
+    """Renew a sign-in."""
+    service.answer = lambda *_: TOKENS
+    kept = auth.SignIn(service.base_url, p2p.AccessToken(CANARY), "1", auth.Secret(f"{CANARY}-1"))
+    return lambda: oauth.refresh(kept, secret=auth.Secret(f"{CANARY}-5"))
+
+
+def flow_file(_service: Any, _folder: Path) -> Callable[[], object]:
+    """Keep a sign-in in the state file, find it, and delete it."""
+
+    def flow() -> None:
+        auth.FileStore().save(sign_in())
+        auth.find_token(base_url="http://127.0.0.1/v1")
+        auth.FileStore().delete()
+
+    return flow
+
+
+class Keyring:
+    """A keyring in memory."""
+
+    kept: str | None = None
+
+    def get_password(self, *_: str) -> str | None:
+        """Return what is kept."""
+        return self.kept
+
+    def set_password(self, *words: str) -> None:
+        """Keep a text."""
+        self.kept = words[-1]
+
+    def delete_password(self, *_: str) -> None:
+        """Forget it."""
+        self.kept = None
+
+
+def flow_keyring(_service: Any, _folder: Path) -> Callable[[], object]:
+    """Keep a sign-in in the keyring, read it, and delete it."""
+    ring: Any = Keyring()
+
+    def flow() -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(sys.modules, "keyring", ring)
+            auth.KeyringStore().save(sign_in())
+            auth.KeyringStore().load()
+            auth.KeyringStore().delete()
+
+    return flow
+
+
+def flow_environment(_service: Any, _folder: Path) -> Callable[[], object]:
+    """Take token and secret from the environment."""
+
+    def flow() -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("P2P_ACCESS_TOKEN", CANARY)
+            patch.setenv("P2P_CLIENT_SECRET", CANARY)
+            auth.as_token()
+            auth.client_secret()
+
+    return flow
+
+
+def flow_texts(_service: Any, _folder: Path) -> Callable[[], object]:
+    """Take tokens and codes from what was pasted."""
+
+    def flow() -> None:
+        auth.as_token(CANARY)
+        for text in (CANARY, f"http://127.0.0.1/?access_token={CANARY}"):
+            auth.token_from_text(text)
+        auth.code_from_redirect(f"?code={CANARY}")
+        with contextlib.suppress(auth.ConsentDenied):
+            auth.token_from_redirect(f"?error=no+{CANARY}&access_token={CANARY}")
+
+    return flow
+
+
+def flow_listener(_service: Any, _folder: Path) -> Callable[[], object]:
+    """Take the redirect."""
+
+    def flow() -> None:
+        listener = auth.Listener(lambda _: None)
+        host = listener.redirect_uri.split("/")[2]
+        here, there = socket.socketpair()
+        with here, there:
+            path = listener.redirect_uri.partition(host)[2]
+            there.sendall(f"GET {path}?access_token={CANARY} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+            try:
+                assert listener._answer(here) is not None
+            finally:
+                listener.close()
+
+    return flow
+
+
+def flow_prompt(_service: Any, _folder: Path) -> Callable[[], object]:
+    """Ask in the terminal, and read from a pipe."""
+
+    def flow() -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sys.stdin", io.StringIO(f"{CANARY}\n{CANARY}\n"))
+            waiting.redirected(
+                lambda **_: "http://127.0.0.1/", auth.token_from_redirect, auth.token_from_text,
+                listens=False, opens=False,
+            )  # fmt: skip
+            waiting.hidden_line("Token: ")
+
+    return flow
+
+
+def flow_form(service: Any, _folder: Path) -> Callable[[], object]:
+    """Give a form of a notebook a token."""
+
+    def flow() -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(getpass, "getpass", lambda _: CANARY)
+            p2p.TokenForm(service.base_url, "1", how="prompt").close()
+
+    return flow
+
+
+FLOWS = [flow for name, flow in list(globals().items()) if name.startswith("flow_")]
+
+
+@pytest.mark.parametrize("flow", FLOWS, ids=lambda flow: flow.__name__.removeprefix("flow_"))
+def test_at_any_place(scripted, tmp_path, flow: Any) -> None:
+    """An exception at each line of this package, and in 50 of the functions that it calls, with the kinds in turn."""
+    interrupter = Interrupter()
+    run = flow(scripted(lambda *_: GOOD), tmp_path)
+    interrupter.run(run)
+    places = [place for place in interrupter.places if PACKAGE in place[0]]
+    below = [place for place in interrupter.places if PACKAGE not in place[0]]
+    assert len(places) > 10
+    kinds = itertools.cycle(KINDS_OF_OTHERS.values())
+    came = 0
+    for place in places + below[:: 1 + len(below) // 50]:
+        interrupter.at, interrupter.error = place, next(kinds)()
+        raised, error = interrupter.error, interrupter.run(run)
+        came += error is raised
+        assert error is None or found_from(error) == [], (place, type(raised))
+    assert came > 10
