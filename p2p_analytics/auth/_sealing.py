@@ -95,8 +95,8 @@ def _cleaned(value: Any, secrets: Sequence[Secret], depth: int) -> Any:  # noqa:
         cleaned = redact(value, secrets)
         return value if cleaned == value else cleaned
     if isinstance(value, bytes | bytearray):
-        cleaned = redact(value.decode("latin-1"), secrets).encode("latin-1")
-        return value if cleaned == value else cleaned
+        text = value.decode("latin-1")
+        return value if (cleaned := redact(text, secrets)) == text else cleaned.encode("latin-1")
     if isinstance(value, BaseException):
         _scrub(value, secrets, depth - 1)
         return value

@@ -55,9 +55,7 @@ def _folder() -> Path | None:
 
 def _has_browser() -> bool:
     """Return whether a browser can be opened that does not take the terminal over."""
-    return not sys.platform.startswith("linux") or any(
-        map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
-    )
+    return not sys.platform.startswith("linux") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")))
 
 
 def _open(address: str) -> bool:

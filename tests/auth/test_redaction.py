@@ -86,7 +86,8 @@ def test_other_texts_stay(text: str, token: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["The access token is invalid.", "limit=50&before=2024-05-01T12:00:00", "", "***", "Zk3vQ0x W7", "%zz \\u12"]
+    "text",
+    ["The access token is invalid.", "limit=50&before=2024-05-01T12:00:00", "", "***", "Zk3vQ0x W7", "%zz \\u12"],
 )
 def test_sentences_stay(text: str) -> None:
     """Sentences of services, and fewer than eight characters of a token, are not touched."""
