@@ -21,9 +21,13 @@ CANARY = "CANARYc0ffee"
 
 LAB, FORM, SAVED = "browser/test_lab.py", "widgets/test_form.py", "widgets/test_canary.py"
 WIRE, CACHE, TOKEN = "client/test_transport.py", "client/test_cache.py", "auth/test_token.py"
-LISTENER, CANARIES, OWN = "auth/test_listener.py", "test_canary.py", "test_token_routes.py"
+LISTENER, CANARIES, OWN, STOPS = "auth/test_listener.py", "test_canary.py", "test_token_routes.py", "test_interrupts.py"
 
 WIDGETS: Final = {
+    "repeated by the kernel to all its clients": (
+        "widgets/test_messages.py",
+        "test_no_message_holds_what_was_pasted",
+    ),
     "typed and not entered, then saved with the state of widgets": (LAB, "test_by_pasting_and_by_declining"),
     "entered, then saved, and the checkpoint": (LAB, "test_by_pasting_and_by_declining"),
     "signed in, expired and signed in again, then saved": (LAB, "test_from_the_link_to_a_saved_plot"),
@@ -49,7 +53,7 @@ REQUESTS: Final = {
     ),
     "the request that hangs on an error": (CANARIES, "test_no_broken_answer_tells_the_token"),
     "urllib3's warnings of retries, and its log at DEBUG": (CANARIES, "test_no_broken_answer_tells_the_token"),
-    "debuglevel of http.client": (OWN, "test_what_shows_secrets_is_never_used"),
+    "debuglevel of http.client": (WIRE, "test_the_debug_level_of_the_library_below_prints_nothing"),
     "address, history and Location of a response": (WIRE, "test_the_token_is_on_the_wire_and_nowhere_above"),
     "a pickled session or response": (WIRE, "test_the_token_is_on_the_wire_and_nowhere_above"),
     "parameters of the session": (CANARIES, "test_a_load_leaves_no_token_behind"),
@@ -61,12 +65,22 @@ REQUESTS: Final = {
     "an address that begins like the service's": (WIRE, "test_nothing_but_the_service_can_be_reached"),
     "a header out of netrc": (WIRE, "test_netrc_adds_nothing"),
     "a proxy for plain http": (WIRE, "test_no_proxy_stands_between_this_machine_and_itself"),
-    "Ctrl-C while an answer is awaited": (WIRE, "test_an_interrupt_does_not_carry_the_token"),
+    "a token that the service repeats in another spelling": (
+        WIRE,
+        "test_a_token_that_the_service_respells_is_not_quoted",
+    ),
+    "the same, in any spelling": ("auth/test_redaction.py", "test_the_whole_of_it"),
+    "the same, a piece of it": ("auth/test_redaction.py", "test_a_piece_of_eight"),
 }
 OBJECTS: Final = {
     "repr, str and format of the token": (TOKEN, "test_no_way_of_printing_shows_the_token"),
     "pickle, copy, %store, vars, hash": (TOKEN, "test_no_store_takes_the_token"),
     "comparing": (TOKEN, "test_comparing_tells_nothing"),
+    "debuggers, rich.inspect, inspect.getmembers, __getstate__": (TOKEN, "test_no_tool_that_looks_inside_shows_it"),
+    "asdict, pickle, deepcopy and multiprocessing of what holds it": (
+        TOKEN,
+        "test_nothing_that_holds_a_token_gives_it_away",
+    ),
     "repr of what holds it": (CANARIES, "test_the_server_flow_leaves_no_secret_behind"),
 }
 ELSEWHERE: Final = {
@@ -81,6 +95,9 @@ ELSEWHERE: Final = {
     "the same, of a malformed variable": ("auth/test_sources.py", "test_a_malformed_one_is_in_no_traceback"),
     "defaults in --help": (OWN, "test_help_shows_no_variable"),
     "an argument in process lists and shell histories": (OWN, "test_no_command_takes_a_token"),
+    "the nonce of the way back, as an argument of the browser": (
+        "sign_in/test_commands.py", "test_no_process_list_shows_where_the_browser_is_sent",
+    ),
     "the process list while we run": (CANARIES, "test_signing_in_leaves_the_token_in_the_state_file_alone"),
     "the output of the demo and its sandbox at DEBUG": (CANARIES, "test_the_demo_leaves_no_token_behind"),
     "logs of a sandbox in this process, down to level 1": ("sandbox/test_logging.py", "test_no_record_holds_a_token"),
@@ -93,7 +110,17 @@ ELSEWHERE: Final = {
     "attrs of a frame, Parquet and pickle": (CANARIES, "test_a_load_leaves_no_token_behind"),
     "CSV, report and plots": (CANARIES, "test_a_load_leaves_no_token_behind"),
 }  # fmt: skip
-ROWS: Final = {**WIDGETS, **REQUESTS, **OBJECTS, **ELSEWHERE}
+INTERRUPTS: Final = {
+    "Ctrl-C, or any other exception, in the middle of a request": (STOPS, "test_in_the_middle_of_a_request"),
+    "the same, while a retry is waited for": (STOPS, "test_in_the_wait_before_a_retry"),
+    "the same, from a signal handler": (STOPS, "test_by_a_signal"),
+    "the same, set by another thread": (STOPS, "test_by_another_thread"),
+    "the same, in a worker of a load": (STOPS, "test_in_a_thread_of_a_load"),
+    "the same, twice at once": (STOPS, "test_by_a_second_one_while_the_first_is_sealed"),
+    "the same, wherever else a secret is handled": (STOPS, "test_at_any_place"),
+    "tools that print errors with variables, logs with stacks, asyncio's debug mode": (STOPS, "test_no_tool_prints_it"),
+}
+ROWS: Final = {**INTERRUPTS, **WIDGETS, **REQUESTS, **OBJECTS, **ELSEWHERE}
 
 
 @pytest.mark.parametrize("route", ROWS)
@@ -109,7 +136,8 @@ def test_each_route_has_its_test(route: str) -> None:
 def test_what_shows_secrets_is_never_used() -> None:
     """Nothing that echoes what is typed, prints what goes over the wire, or shows variables and defaults."""
     shows = re.compile(
-        r"(?<![\w.])input\(|debuglevel(?!\(0\))|show_locals|capture_locals|ArgumentDefaultsHelpFormatter"
+        r"(?<![\w.])input\(|set_debuglevel(?!\(0\))|debuglevel = (?!0)|show_locals|capture_locals"
+        r"|ArgumentDefaultsHelpFormatter"
     )
     files = sorted(PACKAGE.rglob("*.py"))
     assert len(files) > 100

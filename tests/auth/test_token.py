@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import copy
+import copyreg
+import functools
+import gc
+import inspect
+import io
 import json
+import multiprocessing.reduction
 import pickle
+from dataclasses import asdict, astuple
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+import rich
+from rich.console import Console
 
-from p2p_analytics.auth import AccessToken, as_token, authorize_url, token_from_redirect
+import p2p_analytics as p2p
+from p2p_analytics.auth import AccessToken, Secret, SignIn, as_token, authorize_url, token_from_redirect
 from p2p_analytics.errors import ConfigurationError, TokenError
 
 CANARY = "CANARY-6f1e"
@@ -31,6 +41,73 @@ def test_no_store_takes_the_token(store) -> None:
     with pytest.raises(TypeError) as caught:
         store(AccessToken(CANARY))
     assert "CANARY" not in str(caught.value)
+
+
+def shown_by_rich(token: object) -> str:
+    """Return all that rich shows of an object."""
+    shown = io.StringIO()
+    rich.inspect(token, all=True, console=Console(file=shown, width=200))
+    return shown.getvalue()
+
+
+SHOWN = {
+    "members": inspect.getmembers,
+    "members that are not computed": inspect.getmembers_static,
+    "state": object.__getstate__,
+    "state of pickle": lambda token: copyreg.__reduce_ex__(token, 2),
+    "rich": shown_by_rich,
+    "attributes of attributes": lambda token: [
+        (name, value, [getattr(value, inner, None) for inner in dir(value)])
+        for name, value in inspect.getmembers(token)
+    ],
+    "slots": lambda token: [
+        getattr(token, name) for kind in type(token).__mro__ for name in vars(kind).get("__slots__", ())
+    ],
+    "what it refers to": lambda token: [gc.get_referents(each) for each in [token, *gc.get_referents(token)]],
+}
+
+
+@pytest.mark.parametrize("tool", SHOWN)
+@pytest.mark.parametrize("secret", [AccessToken(CANARY), Secret(CANARY)], ids=["token", "secret"])
+def test_no_tool_that_looks_inside_shows_it(secret: Secret, tool: str) -> None:
+    """Debuggers and tools of introspection print attributes: none of these is the text of the secret."""
+    try:
+        shown = repr(SHOWN[tool](secret))
+    except TypeError as error:  # it refuses
+        shown = str(error)
+    assert shown
+    assert "CANARY" not in shown
+    assert secret.reveal() == CANARY
+
+
+@pytest.mark.parametrize("text", ["", "caf\u00e9", "\udcff", "x" * 5000])
+def test_a_secret_is_any_text(text: str) -> None:
+    """What a variable of the environment can hold comes out as it went in."""
+    assert Secret(text).reveal() == text
+
+
+@pytest.mark.parametrize("value", [None, 5, CANARY.encode()])
+def test_a_secret_that_is_no_text(value: object) -> None:
+    """Another type is refused without being quoted."""
+    with pytest.raises(ConfigurationError, match="pass a text") as caught:
+        Secret(value)  # type: ignore[arg-type]
+    assert "CANARY" not in str(caught.value)
+
+
+@pytest.mark.parametrize("store", [pickle.dumps, copy.copy, copy.deepcopy, asdict, astuple])
+def test_nothing_that_holds_a_token_gives_it_away(store) -> None:
+    """A sign-in, and a client, cannot be stored or copied with their token; a closure or partial does not show it."""
+    sign_in = SignIn("https://pay.example/v1", AccessToken(CANARY), "1", Secret(CANARY))
+    client = p2p.Client(CANARY, base_url="https://pay.example/v1", cache_dir=False)
+    for holder in (sign_in, client, functools.partial(print, sign_in)):
+        assert "CANARY" not in repr(holder) + repr(inspect.getmembers(holder))
+        try:
+            shown = repr(store(holder))
+        except TypeError as error:
+            shown = str(error)
+        assert "CANARY" not in shown
+    with pytest.raises(TypeError):
+        multiprocessing.reduction.ForkingPickler.dumps(client)
 
 
 def test_comparing_tells_nothing() -> None:

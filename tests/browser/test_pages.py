@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -13,10 +14,10 @@ import requests
 from p2p_analytics.auth import AccessToken, Listener
 from p2p_analytics.errors import TokenError
 from p2p_analytics.sandbox import SandboxServer
+from p2p_analytics.sign_in._browser import in_browser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from playwright.sync_api import Browser, Page
 
@@ -357,6 +358,23 @@ def test_the_listener_takes_what_a_browser_brings(
         assert complaints == []
     (outcome,) = outcomes
     assert isinstance(outcome, AccessToken if allow else TokenError)
+
+
+def test_a_private_page_leads_to_the_consent_page(page: Page, server: SandboxServer, monkeypatch) -> None:
+    """A real browser follows the redirect of the file that it is given, and tells the service no referrer."""
+    given: list[str] = []
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr("webbrowser.open", lambda address: not given.append(address))
+    with Listener(lambda _: None) as listener:
+        address = server.authorize_url(redirect_uri=listener.redirect_uri, state='a&b<c"d')
+        with in_browser(address) as opened:
+            assert opened
+            with page.expect_request(lambda request: request.url.startswith(server.base_url)) as asked:
+                page.goto(given[0])
+            assert "referer" not in asked.value.all_headers()
+            sign_in(page, "tom-ohara")
+            page.get_by_role("button", name="Allow").wait_for()
+        assert not Path(urlsplit(given[0]).path).exists()
 
 
 def test_another_page_cannot_plant_a_token(page: Page, scripted: Callable[..., Any]) -> None:

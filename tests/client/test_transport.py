@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
+import http.client
 import inspect
 import itertools
 import logging
@@ -15,6 +17,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import pytest
 import requests
@@ -24,6 +27,7 @@ from p2p_analytics import errors
 from p2p_analytics.auth import AccessToken
 from p2p_analytics.client._failures import no_answer
 from p2p_analytics.client._transport import TRIES, Transport
+from p2p_analytics.client._watchdog import WATCHED_POOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -249,18 +253,39 @@ def test_a_certificate_is_demanded_and_its_failure_named() -> None:
     assert not failure.retryable
 
 
-def test_an_interrupt_does_not_carry_the_token(scripted, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C while the answer is awaited: its traceback with local variables holds no address of the wire."""
-    service = scripted(lambda _path, _parameters: GOOD)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_the_debug_level_of_the_library_below_prints_nothing(
+    scripted, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], method: str
+) -> None:
+    """Who debugs other requests of the same program with ``debuglevel`` does not see ours."""
+    for kind in (http.client.HTTPConnection, urllib3.connection.HTTPConnection):
+        monkeypatch.setattr(kind, "debuglevel", 1, raising=False)
+    service = scripted(lambda _path, _parameters: (200, {"Location": f"/?access_token={CANARY}"}, GOOD))
+    requests.get(f"{service.base_url}/others", timeout=5)
+    assert "send: " in capfd.readouterr().out
+    transport, _ = transport_to(service.base_url)
+    _ = transport.get("/me", {}) if method == "GET" else transport.write("POST", "/payments", {"note": "x"})
+    assert CANARY in service.asked[-1][1]["access_token"]
+    assert capfd.readouterr().out == ""
+    for kind in WATCHED_POOLS.values():
+        assert kind.ConnectionCls.debuglevel == 0
 
-    def interrupted(_response: object) -> bytes:
-        raise KeyboardInterrupt
 
-    monkeypatch.setattr("p2p_analytics.client._adapter._read", interrupted)
-    with pytest.raises(KeyboardInterrupt) as caught:
+@pytest.mark.parametrize(
+    "spell",
+    [quote, lambda text: text[::-1], str.lower, lambda text: "".join(f"%{ord(char):x}" for char in text), " ".join,
+     lambda text: base64.b64encode(text.encode()).decode(), lambda text: f"{text[:9]} and more"],
+)  # fmt: skip
+@pytest.mark.parametrize("place", ["message", "code"])
+def test_a_token_that_the_service_respells_is_not_quoted(scripted, spell, place: str) -> None:
+    """However an error of the service spells the token, its message and code hide it."""
+    envelope = {"message": "Bad token", "code": "1"} | {place: f"No {spell(CANARY)}"}
+    service = scripted(lambda _path, _parameters: (400, {}, {"error": envelope}))
+    with pytest.raises(errors.ApiError) as caught:
         transport_to(service.base_url)[0].get("/me", {})
-    told = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
-    assert CANARY not in "".join(told.format())
+    said = everything_said(caught.value)
+    assert "No ***" in said
+    assert spell(CANARY) not in said
 
 
 def test_a_token_in_the_answer_goes_no_further(scripted) -> None:

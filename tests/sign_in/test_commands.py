@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import http.client
 import io
+import json
 import os
 import pty
 import re
@@ -15,6 +17,7 @@ import sys
 import termios
 import threading
 import time
+import urllib.request
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -238,6 +241,67 @@ def test_without_a_port(server, run, monkeypatch: pytest.MonkeyPatch) -> None:
     status, out, err = run("login")
     assert (status, out[:13]) == (0, "Signed in as ")
     assert "paste the address instead" in err
+
+
+BROWSER = """
+import json, os, sys
+from pathlib import Path
+from urllib.parse import urlsplit
+page = Path(urlsplit(sys.argv[-1]).path)
+seen = {"argv": sys.argv, "page": str(page), "modes": [], "text": "", "listed": ""}
+if page.exists():
+    seen |= {"modes": [path.stat().st_mode & 0o777 for path in (page, page.parent)], "text": page.read_text()}
+for process in Path("/proc").glob("[0-9]*/cmdline"):
+    try:
+        seen["listed"] += process.read_text()
+    except OSError:
+        pass
+record = Path(os.environ["RECORD"])
+record.with_suffix(".new").write_text(json.dumps(seen))
+record.with_suffix(".new").replace(record)
+"""
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o077])
+def test_no_process_list_shows_where_the_browser_is_sent(server, tmp_path, monkeypatch, mask: int) -> None:
+    """The browser is given a page that only its owner reads; the nonce is in no argument, the page gone at the end."""
+    (tmp_path / "browser.py").write_text(BROWSER)
+    record = tmp_path / "seen.json"
+    monkeypatch.setenv("RECORD", str(record))
+    monkeypatch.setenv("BROWSER", f"{sys.executable} {tmp_path / 'browser.py'} %s")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    command = [sys.executable, "-m", "p2p_analytics", "login"]
+    with (
+        subprocess.Popen(  # noqa: S603 - our own interpreter and words
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, umask=mask
+        ) as process,
+        contextlib.ExitStack() as stack,
+    ):
+        stack.callback(process.kill)
+        while not record.exists():
+            assert process.poll() is None
+            time.sleep(0.02)
+        seen = json.loads(record.read_text())
+        assert seen["modes"] == [0o600, 0o700], seen["argv"]
+        assert [path.parent for path in tmp_path.glob("*/sign-in.html")] == [Path(seen["page"]).parent]
+        address = html.unescape(re.findall(r"url=([^\"]*)", seen["text"])[0])
+        nonce = re.findall(r"callback%2F([0-9a-f]{32})", address)[0]
+        assert nonce not in seen["listed"] + str(seen["argv"])
+        assert "p2p_analytics" in seen["listed"]
+        with urllib.request.urlopen(server.sign_in(address, server.viewer), timeout=20) as page:  # noqa: S310 - loopback
+            assert b"You are signed in" in page.read()
+        output = process.stdout.read()
+        assert process.wait(20) == 0, output
+    assert nonce in output, "for who opens the address by hand"
+    assert "If the browser shows no page to sign in at, open the address above" in output
+    assert not Path(seen["page"]).parent.exists()
+
+
+def test_a_home_that_cannot_be_written(server, browser: list[str], run, tmp_path, monkeypatch) -> None:
+    """The page is then made where temporary files are."""
+    monkeypatch.setenv("HOME", str(tmp_path / "none"))
+    assert run("login")[0] == 0
+    assert "You are signed in" in browser[-1]
 
 
 def test_a_missing_browser(server, run, monkeypatch: pytest.MonkeyPatch) -> None:
