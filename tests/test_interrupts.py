@@ -37,7 +37,7 @@ from rich.traceback import Traceback
 
 import p2p_analytics as p2p
 from p2p_analytics import auth
-from p2p_analytics.auth import _sealing
+from p2p_analytics.auth import _redaction, _sealing
 from p2p_analytics.client import _adapter, _transport, oauth
 from p2p_analytics.client._cache import ResponseStore
 from p2p_analytics.client._transport import Keep, Transport
@@ -233,6 +233,38 @@ def test_in_the_wait_before_a_retry(scripted, kind: str) -> None:
     assert found_from(caught.value) == []
 
 
+def test_a_sealed_error_says_where_it_was_raised_and_stays_usable(scripted, monkeypatch) -> None:
+    """One note with file, line and function, for unexpected errors alone; attributes without a token are kept."""
+
+    class Odd(Exception):  # noqa: N818 - not an error of ours
+        """An exception with a property that must not be asked."""
+
+        def __init__(self) -> None:
+            super().__init__("odd")
+            self.about, self.asked = ["kept"], 0
+
+        @property
+        def costly(self) -> None:
+            self.asked += 1
+
+    def fail(*_: object) -> None:
+        raise Odd
+
+    @auth.sealed
+    def outer() -> None:
+        transport_to(scripted(lambda *_: GOOD).base_url).get("/me", {})
+
+    monkeypatch.setattr(http.client.HTTPConnection, "getresponse", fail)
+    with pytest.raises(Odd) as caught:
+        outer()
+    assert (caught.value.about, caught.value.asked, caught.value.args) == (["kept"], 0, ("odd",))
+    (note,) = caught.value.__notes__
+    assert re.fullmatch(r"Raised in test_interrupts\.py, line \d+, in fail; the frames are left out .*", note)
+    with pytest.raises(p2p.errors.TransportError) as refused:
+        transport_to("http://127.0.0.1:1/v1").get("/me", {})
+    assert not hasattr(refused.value, "__notes__")
+
+
 def test_by_a_signal(scripted) -> None:
     """A handler raises while the service does not answer, as an alarm of pytest-timeout does."""
     interrupted = threading.Event()
@@ -267,8 +299,10 @@ def test_by_another_thread(scripted) -> None:
     assert found_from(caught.value) == []
 
 
-@pytest.mark.parametrize("step", ["_note_origin", "_detach", "_scrub", "_cleaned"])
-def test_by_a_second_one_while_the_first_is_sealed(scripted, monkeypatch, step: str) -> None:
+@pytest.mark.parametrize(
+    "step", [(_sealing, "_note_origin"), (_sealing, "_detach"), (_redaction, "_scrub"), (_redaction, "_cleaned")]
+)
+def test_by_a_second_one_while_the_first_is_sealed(scripted, monkeypatch, step: tuple[Any, str]) -> None:
     """Ctrl-C again, just as the frames of the first exception are taken away."""
 
     def interrupt(*_: object) -> None:
@@ -278,7 +312,7 @@ def test_by_a_second_one_while_the_first_is_sealed(scripted, monkeypatch, step: 
         raise noted()
 
     monkeypatch.setattr(http.client.HTTPConnection, "getresponse", fail)
-    monkeypatch.setattr(_sealing, step, interrupt)
+    monkeypatch.setattr(*step, interrupt)
     with pytest.raises(KeyboardInterrupt) as caught:
         transport_to(scripted(lambda *_: GOOD).base_url).get("/me", {})
     assert found_from(caught.value) == []

@@ -7,7 +7,7 @@ redirects back to an address from which a :class:`Listener`, or :func:`token_fro
 from __future__ import annotations
 
 from p2p_analytics.auth._listener import Listener
-from p2p_analytics.auth._redaction import redact
+from p2p_analytics.auth._redaction import redact, scrub
 from p2p_analytics.auth._redirect import (
     ConsentDenied,
     authorize_url,
@@ -15,7 +15,7 @@ from p2p_analytics.auth._redirect import (
     token_from_redirect,
     token_from_text,
 )
-from p2p_analytics.auth._sealing import scrub, sealed
+from p2p_analytics.auth._sealing import sealed
 from p2p_analytics.auth._sources import (
     CLIENT_SECRET_VARIABLE,
     TOKEN_VARIABLE,

@@ -1,13 +1,15 @@
-"""Removal of secrets from foreign texts, however they are spelled there."""
+"""Removal of secrets from foreign texts and exceptions, however they are spelled there."""
 
 from __future__ import annotations
 
 import base64
+import contextlib
 import re
-from typing import TYPE_CHECKING, Final
+import types
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from p2p_analytics.auth._token import Secret
 
@@ -15,6 +17,9 @@ _SHORTEST: Final = 8  # characters of a secret that count as a piece of it
 _LONGEST_TEXT: Final = 2**16
 _MOST_LAYERS: Final = 4  # of escapes inside escapes
 _HIDDEN: Final = "***"
+_PLAIN: Final = (int, float, complex, type, type(None))
+_DEEPEST: Final = 4
+_ATTRIBUTES: Final = types.MemberDescriptorType, types.GetSetDescriptorType  # without properties, which may run code
 _ESCAPE: Final = re.compile(r"%([0-9a-f]{2})|\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|&#x0*([0-9a-f]{1,4});", re.IGNORECASE)
 _DECIMAL_ESCAPE: Final = re.compile(r"&#0*([0-9]{1,5});")
 
@@ -41,6 +46,11 @@ def redact(text: str, secrets: Iterable[Secret]) -> str:
             kept += [text[end:start], _HIDDEN]
         end = max(end, stop)
     return "".join([*kept, text[end:]])
+
+
+def scrub(error: BaseException, secrets: Sequence[Secret]) -> None:
+    """Replace secrets in the arguments, notes and attributes of an exception by asterisks."""
+    _scrub(error, secrets, _DEEPEST)
 
 
 def _pieces(value: str) -> Iterator[str]:
@@ -100,3 +110,46 @@ def _found(layer: _Spelled, pieces: set[str]) -> Iterator[tuple[int, int]]:
             if text[start : start + size] in pieces:
                 first, last = letters[start], letters[start + size - 1]
                 yield min(first[1], last[1]), max(first[2], last[2])
+
+
+def _scrub(error: BaseException, secrets: Sequence[Secret], depth: int) -> None:
+    built_in = {  # such as the object of a UnicodeError
+        name
+        for kind in type(error).__mro__
+        for name, attribute in vars(kind).items()
+        if isinstance(attribute, _ATTRIBUTES) and not name.startswith("__")
+    }
+    for name in {"args", "__notes__", *vars(error), *built_in}:
+        value = getattr(error, name, None)
+        cleaned = _cleaned(value, secrets, depth)
+        if cleaned is not value:
+            with contextlib.suppress(AttributeError, TypeError):  # a read-only view of other attributes
+                setattr(error, name, cleaned)
+
+
+def _cleaned(value: Any, secrets: Sequence[Secret], depth: int) -> Any:  # noqa: ANN401 - whatever an exception holds
+    """Return a value without the secrets; the very same object where it shows none."""
+    if isinstance(value, _PLAIN) or depth == 0:
+        return value
+    if isinstance(value, str):
+        cleaned = redact(value, secrets)
+        return value if cleaned == value else cleaned
+    if isinstance(value, bytes | bytearray):
+        text = value.decode("latin-1")
+        return value if (cleaned := redact(text, secrets)) == text else cleaned.encode("latin-1")
+    if isinstance(value, BaseException):
+        _scrub(value, secrets, depth - 1)
+        return value
+    if type(value) in {tuple, list}:
+        items = [_cleaned(item, secrets, depth - 1) for item in value]
+        return value if all(map(lambda a, b: a is b, items, value)) else type(value)(items)
+    return f"<{type(value).__name__} ***>" if _shows(value, secrets) else value
+
+
+def _shows(value: object, secrets: Sequence[Secret]) -> bool:
+    """Return whether the repr of an object, or of its attributes, holds a secret."""
+    try:
+        shown = f"{value!r} {getattr(value, '__dict__', None)!r}"
+    except Exception:  # noqa: BLE001 - a foreign repr may raise anything
+        return True
+    return redact(shown, secrets) != shown
