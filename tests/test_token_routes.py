@@ -58,6 +58,11 @@ REQUESTS: Final = {
     "a pickled session or response": (WIRE, "test_the_token_is_on_the_wire_and_nowhere_above"),
     "parameters of the session": (CANARIES, "test_a_load_leaves_no_token_behind"),
     "a token that the service repeats": (WIRE, "test_a_token_in_the_answer_goes_no_further"),
+    "the same, in a next link with escaped characters": (
+        WIRE,
+        "test_a_token_in_the_answer_is_found_behind_an_escaped_equals_sign",
+    ),
+    "the same, among the data": (WIRE, "test_a_token_among_the_data_goes_no_further"),
     "a form that is sent": ("client/test_desk.py", "test_a_reset_before_the_form_was_read_is_an_unknown_outcome"),
     "the cache: request, key, answer": (CACHE, "test_the_files_are_private_and_hold_no_token_or_cookie"),
     "the cache: another user's answers": (CACHE, "test_two_users_share_a_folder_and_nothing_else"),

@@ -25,9 +25,13 @@ if TYPE_CHECKING:
 
 LARGEST_BODY: Final = 8 * 2**20
 _CHUNK: Final = 2**16
-_TOKEN_IN_TEXT: Final = re.compile(rf"({TOKEN_PARAMETER}=)[^&\s\"']+", re.IGNORECASE)
-_TOKEN_PARAMETER: Final = f"{TOKEN_PARAMETER}=".encode()
-_TOKEN_IN_BODY: Final = re.compile(rb"(%b)[^&\s\"'\\]+" % _TOKEN_PARAMETER, re.IGNORECASE)
+_SHORTEST_TOKEN: Final = 16  # a shorter one may be a part of other data by chance
+# The equals sign may be escaped: in JSON, for HTML, or in an address inside an address.
+_TOKEN_IN_TEXT: Final = re.compile(
+    rf"({TOKEN_PARAMETER}(?:=|\\u003d|&(?:#61|#x3d|equals);|%(?:25)*3d))[^&\s\"'\\]+", re.IGNORECASE
+)
+_TOKEN_PARAMETER: Final = TOKEN_PARAMETER.encode()
+_TOKEN_IN_BODY: Final = re.compile(_TOKEN_IN_TEXT.pattern.encode(), re.IGNORECASE)
 _KEPT_HEADERS: Final = ("Content-Type", "Date", "Retry-After")  # others may hold a cookie, an address, a token
 
 
@@ -36,8 +40,11 @@ def redacted(text: str) -> str:
     return _TOKEN_IN_TEXT.sub(r"\1***", text)
 
 
-def _without_token(body: bytes) -> bytes:
-    """Return a body with the value of every token parameter replaced by asterisks; most hold none."""
+def _without_token(body: bytes, token: Secret | None) -> bytes:
+    """Return a body with the token, and the value of every token parameter, replaced by asterisks; most hold none."""
+    text = b"" if token is None else token.reveal().encode()
+    if len(text) >= _SHORTEST_TOKEN:
+        body = body.replace(text, b"***")
     return _TOKEN_IN_BODY.sub(rb"\1***", body) if _TOKEN_PARAMETER in body.lower() else body
 
 
@@ -64,7 +71,8 @@ class SecretAdapter(HTTPAdapter):
     def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:  # noqa: ANN401
         """Send the request; ``timeout`` bounds the whole answer, not only each piece of it."""
         wire = request.copy()
-        form = _add_secrets(wire, self._secrets())
+        secrets = self._secrets()
+        form = _add_secrets(wire, secrets)
         kwargs["stream"] = True
         _connect, whole = kwargs["timeout"]
         try:
@@ -75,7 +83,7 @@ class SecretAdapter(HTTPAdapter):
             if form is None or form.begun:
                 raise
             raise NotSent(error) from None
-        body = _without_token(mended(body))
+        body = _without_token(mended(body), secrets.get(TOKEN_PARAMETER))
         headers = urllib3.HTTPHeaderDict(
             (name, response.headers[name]) for name in _KEPT_HEADERS if name in response.headers
         )

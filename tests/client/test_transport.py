@@ -25,8 +25,9 @@ import urllib3
 
 from p2p_analytics import errors
 from p2p_analytics.auth import AccessToken
+from p2p_analytics.client import Client
 from p2p_analytics.client._failures import no_answer
-from p2p_analytics.client._transport import TRIES, Transport
+from p2p_analytics.client._transport import TRIES, Keep, Transport
 from p2p_analytics.client._watchdog import WATCHED_POOLS
 
 if TYPE_CHECKING:
@@ -295,6 +296,32 @@ def test_a_token_in_the_answer_goes_no_further(scripted) -> None:
     answer = transport_to(service.base_url)[0].get("/payments", {})
     assert CANARY.encode() not in answer.body
     assert b"&before=x" in answer.body
+
+
+def test_a_token_among_the_data_goes_no_further(scripted, tmp_path) -> None:
+    """A service that repeats the token in a record: cache, result and the error about the record do not hold it."""
+    token = f"{CANARY}-{CANARY}"
+    data = {"user": {"id": "7", "username": "ann", "display_name": f"Ann {token}"}, "balance": f"much {token}"}
+    service = scripted(lambda _path, _parameters: {"data": data})
+    client = Client(token, base_url=service.base_url, cache_dir=tmp_path)
+    with pytest.raises(errors.RecordError) as caught:
+        client.me()
+    assert CANARY not in everything_said(caught.value)
+    assert client.me(lenient=True).user.display_name == "Ann ***"
+    service.answer = lambda _path, _parameters: {"data": {"note": token}}
+    for kept in (False, True):
+        answer = client._transport.get("/payments", {}, keep=Keep.BRIEFLY)
+        assert (answer.kept, answer.body) == (kept, b'{"data": {"note": "***"}}')
+    client.close()
+
+
+@pytest.mark.parametrize("equals", ["=", "\\u003d", "\\u003D", "%3D", "%3d", "%253D", "&#61;", "&#x3D;", "&equals;"])
+@pytest.mark.parametrize("end", ["&before=x", "\\u0026before=x", "&amp;before=x", ""])
+def test_a_token_in_the_answer_is_found_behind_an_escaped_equals_sign(scripted, equals: str, end: str) -> None:
+    """JSON writers escape "=" and "&", as some do for HTML; what follows the token stays."""
+    body = f'{{"data": [], "pagination": {{"next": "/v1/payments?Access_Token{equals}{CANARY}{end}"}}}}'.encode()
+    answer = transport_to(scripted(lambda _path, _parameters: (200, {}, body)).base_url)[0].get("/payments", {})
+    assert answer.body == body.replace(CANARY.encode(), b"***")
 
 
 def test_every_error_of_the_library_below_is_mapped(monkeypatch: pytest.MonkeyPatch) -> None:
