@@ -605,7 +605,8 @@ def flow_listener(_service: Any, _folder: Path) -> Callable[[], object]:
     """Take the redirect."""
 
     def flow() -> None:
-        listener = auth.Listener(lambda _: None)
+        # One that is interrupted before it can be closed ends by itself.
+        listener = auth.Listener(lambda _: None, timeout=2.0, linger=0.5)
         host = listener.redirect_uri.split("/")[2]
         here, there = socket.socketpair()
         with here, there:
