@@ -11,7 +11,7 @@ from urllib.parse import quote
 import msgspec
 
 from p2p_analytics import records, settings, vocabulary
-from p2p_analytics.auth import AccessToken, find_token
+from p2p_analytics.auth import AccessToken, find_token, sealed
 from p2p_analytics.client._crowd import Query
 from p2p_analytics.client._history import history
 from p2p_analytics.client._links import next_parameters
@@ -76,6 +76,7 @@ class Client:
     in which nothing new can appear any more for thirty days.
     """
 
+    @sealed
     def __init__(  # noqa: PLR0913 - one keyword for each setting
         self,
         token: AccessToken | str | None = None,
