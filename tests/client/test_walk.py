@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -100,3 +101,36 @@ def test_a_page_without_dates_but_with_a_next_link_raises() -> None:
     """Without one date the next page cannot be asked for."""
     with pytest.raises(PaginationError, match="no readable date"):
         list(walk(lambda _query, **_: PaymentPage(Payments.of([Payment(id="1")]), "?more"), Query()))
+
+
+@pytest.mark.parametrize("status", ["pending", ""])
+@pytest.mark.parametrize("changed", [1, 3])
+def test_a_payment_may_leave_a_filtered_list_between_two_pages(status: str, changed: int) -> None:
+    """A pending one that settles is not missing from the list of the pending; from the whole list it would be."""
+    model = Model([second * 1_000_000 for second in range(120)])
+    model.rows = [msgspec.structs.replace(row, status="pending") for row in model.rows]
+    pages = walk(model.fetch, Query(status=status))
+    first = [row.id for row in next(pages).items]
+    del model.rows[50 - changed : 50]
+    if status:
+        rest = [row.id for page in pages for row in page.items]
+        assert [*first[: 50 - changed], *rest] == [row.id for row in model.rows]
+    else:
+        with pytest.raises(PaginationError, match="does not continue"):
+            list(pages)
+
+
+@pytest.mark.parametrize("lost", ["empty", "head"])
+def test_a_filtered_list_that_loses_a_page_is_no_changed_list(lost: str) -> None:
+    """The page before still holds the payment that is missing, so nothing has settled."""
+    model = Model([second * 1_000_000 for second in range(120)])
+    model.rows = [msgspec.structs.replace(row, status="pending") for row in model.rows]
+
+    def fetch(query: Query, *, again: bool = False) -> PaymentPage:
+        page = model.fetch(query)
+        if query.before is None:
+            return page
+        return PaymentPage(Payments() if lost == "empty" else Payments.of(list(page.items)[5:]), page.next)
+
+    with pytest.raises(PaginationError, match=r"does not continue|no readable date"):
+        list(walk(fetch, Query(status="pending")))
