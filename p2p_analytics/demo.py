@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from p2p_analytics.settings import Privacy
 
 SCOPES: Final = (Scope.PROFILE, Scope.EMAIL, Scope.PHONE, Scope.BALANCE, Scope.FRIENDS)
+_CSV_FILES: Final = ("payments.csv", "friends.csv")
 REDIRECT: Final = "http://127.0.0.1/callback"  # nothing listens there: the token is read off the address
 
 
@@ -41,7 +42,8 @@ def run(  # noqa: PLR0913 - each is one option of the command
     Parameters
     ----------
     out : Path
-        The folder; made where there is none. Each file in it is replaced whole.
+        The folder. Where there is none it is made, for its owner alone; one that exists keeps its mode. Each file
+        is replaced whole, and only its owner can read it.
     people, years, seed : int, optional
         The size of the town, how long it has been paying, and which of all such towns.
     person : str, optional
@@ -89,11 +91,13 @@ def run(  # noqa: PLR0913 - each is one option of the command
 
 def _make_writable(out: Path) -> None:
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        settings.make_private(out)
+        if not out.is_dir():
+            raise FileExistsError
         with tempfile.TemporaryFile(dir=out):  # permission bits do not tell the superuser, or a full disk
             pass
     except OSError as error:
-        reason = "it is a file" if isinstance(error, FileExistsError) else (error.strerror or str(error)).lower()
+        reason = "it is no folder" if isinstance(error, FileExistsError) else (error.strerror or str(error)).lower()
         raise ConfigurationError(f"Cannot write into {out}: {reason}; name another folder with --out.") from None
 
 
@@ -145,6 +149,7 @@ def _say(line: str) -> None:
 
 def _write(history: History, out: Path, as_of: datetime, go_on: Callable[[], None]) -> list[Path]:
     from p2p_analytics.export import atomic_file, to_csv
+    from p2p_analytics.files import require_replaceable
     from p2p_analytics.plots._picture import picture
     from p2p_analytics.report import render_report
 
@@ -155,13 +160,15 @@ def _write(history: History, out: Path, as_of: datetime, go_on: Callable[[], Non
     }
     go_on()
     # All is made before the first file changes: what fails halfway leaves the files of the run before, and they agree.
+    for name in (*made, *_CSV_FILES):
+        require_replaceable(out / name)
     for name, content in made.items():
         with atomic_file(out / name) as file:
             file.write(content)
-    to_csv(history.payments, out / "payments.csv")
-    to_csv(history.friends, out / "friends.csv")
+    for name, table in zip(_CSV_FILES, (history.payments, history.friends), strict=True):
+        to_csv(table, out / name)
     report, *plots = made
-    return [out / name for name in (report, "payments.csv", "friends.csv", *plots)]
+    return [out / name for name in (report, *_CSV_FILES, *plots)]
 
 
 def _tables(history: History, as_of: datetime) -> dict[str, pd.DataFrame]:

@@ -1,9 +1,11 @@
-"""Files that appear whole or not at all, locks, and one clear sentence where a file cannot be used."""
+"""Files that appear whole or not at all, reads that never block, locks, and one clear sentence per failure."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
 import tempfile
 import time
 from pathlib import Path
@@ -26,13 +28,13 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     Raises
     ------
     ConfigurationError
-        The file cannot be written there; what was there before is untouched.
+        The file cannot be written there, or something is there that is neither a file nor a link to one; it is
+        untouched.
     """
     path = checked(path)
     temporary: str | None = None
     try:
-        if path.is_dir():
-            raise ConfigurationError(f"{path} is a folder: give the name of a file.")
+        require_replaceable(path)
         # mkstemp makes a new file (O_EXCL) that only its owner may read, beside the target: a rename is atomic
         # only within one file system.
         descriptor, temporary = tempfile.mkstemp(prefix=".p2p-", suffix=".part", dir=path.parent)
@@ -49,6 +51,72 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+
+
+def open_regular(path: str | os.PathLike[str], *, follow_links: bool = True) -> IO[bytes]:
+    """Open a regular file for reading, without waiting: opening a named pipe would block until somebody writes.
+
+    Raises
+    ------
+    NotRegularFileError
+        Something else has that name; a link too, where links are not followed.
+    OSError
+        The file cannot be opened.
+    """
+    flags = os.O_RDONLY | os.O_NONBLOCK | (0 if follow_links else os.O_NOFOLLOW)
+    try:
+        descriptor = os.open(path, flags)
+    except OSError as error:
+        # A socket cannot be opened at all, nor a link that is not followed.
+        if error.errno == errno.ENXIO or (error.errno == errno.ELOOP and not follow_links):
+            raise NotRegularFileError(os.stat(path, follow_symlinks=follow_links)) from None
+        raise
+    about = os.fstat(descriptor)
+    if not stat.S_ISREG(about.st_mode):
+        os.close(descriptor)
+        raise NotRegularFileError(about)
+    return os.fdopen(descriptor, "rb")
+
+
+class NotRegularFileError(OSError):
+    """The path leads to a folder, pipe, socket or device, or is a link where none is followed."""
+
+    def __init__(self, about: os.stat_result) -> None:
+        super().__init__(errno.EINVAL, f"it is {_kind(about.st_mode)}, not a file")
+
+
+def _kind(mode: int) -> str:
+    kinds = (
+        (stat.S_ISLNK, "a link"),
+        (stat.S_ISDIR, "a folder"),
+        (stat.S_ISFIFO, "a named pipe"),
+        (stat.S_ISSOCK, "a socket"),
+    )
+    return next((words for is_kind, words in kinds if is_kind(mode)), "a device")
+
+
+def is_regular(path: Path) -> bool:
+    """Return whether a path is a regular file; a link to one is not."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False
+
+
+def require_replaceable(path: Path) -> None:
+    """Raise a ConfigurationError where replacing the path would destroy something other than a file.
+
+    A link to a file may be replaced; the file that it leads to stays.
+    """
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    # /dev/stdout and its like are links into /proc that the system needs, also where they lead to a file.
+    if path.is_file() and not (stat.S_ISLNK(mode) and str(path.readlink()).startswith("/proc/")):
+        return
+    kind = "a link that leads to no file" if stat.S_ISLNK(mode) else _kind(mode)
+    raise ConfigurationError(f"{path} is {kind} and is not replaced: give the name of a file.")
 
 
 def synced(folder: Path) -> None:
@@ -69,12 +137,17 @@ def exclusive(path: Path, *, seconds: float) -> Iterator[None]:
     BlockingIOError
         Somebody else has held it for so many seconds.
     OSError
-        The file cannot be made.
+        The file cannot be made, or something other than a file has its name.
     """
     import fcntl
 
     give_up_at = time.monotonic() + seconds
-    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600), "rb") as file:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    about = os.fstat(descriptor)
+    if not stat.S_ISREG(about.st_mode):
+        os.close(descriptor)
+        raise NotRegularFileError(about)
+    with os.fdopen(descriptor, "rb") as file:
         os.fchmod(file.fileno(), 0o600)
         while True:
             try:
@@ -95,12 +168,16 @@ def checked(path: str | os.PathLike[str]) -> Path:
 
 
 @contextlib.contextmanager
-def readable(path: Path, *, private: bool) -> Iterator[None]:
-    """Turn what goes wrong while a table is read into this package's errors; in privacy mode they quote no cell."""
+def readable(path: Path, *, private: bool) -> Iterator[IO[bytes]]:
+    """Open a file and turn what goes wrong while a table is read from it into this package's errors.
+
+    In privacy mode they quote no cell.
+    """
     import pyarrow as pa
 
     try:
-        yield
+        with open_regular(path) as file:
+            yield file
     except pa.ArrowInvalid as error:
         reason = "what it says is not shown in privacy mode" if private else _plain(str(error))
         raise SchemaError(f"{path} cannot be read as a table: {reason}.") from None

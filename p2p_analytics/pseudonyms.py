@@ -21,13 +21,13 @@ import itertools
 import os
 import re
 import secrets
-import stat
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics import settings
 from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.files import open_regular
 from p2p_analytics.money import LARGEST_CENTS
 
 if TYPE_CHECKING:
@@ -63,9 +63,10 @@ def own_key() -> bytes:
             raise PermissionError(None, "others can write there")
         if not path.exists():
             _make(path)
-        if stat.S_IMODE(path.stat().st_mode) & 0o077:
-            path.chmod(0o600)
-        key = path.read_bytes()
+        with open_regular(path) as file:
+            key = file.read(_KEY_BYTES + 1)
+            if len(key) == _KEY_BYTES and os.fstat(file.fileno()).st_mode & 0o077:
+                os.fchmod(file.fileno(), 0o600)
     except OSError as error:
         raise ConfigurationError(
             f"The key of privacy mode cannot be kept in {path} ({(error.strerror or str(error)).lower()}): "

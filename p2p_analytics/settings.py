@@ -88,6 +88,8 @@ def ca_bundle() -> str | None:
         if path:
             if not Path(path).exists():
                 raise ConfigurationError(f"{variable} names {path}, which does not exist: correct it or unset it.")
+            if not (Path(path).is_file() or Path(path).is_dir()):  # reading a named pipe would never end
+                raise ConfigurationError(f"{variable} names {path}, which is no file or folder: correct it or unset it.")
             return path
     return None
 
@@ -145,10 +147,19 @@ def _private_folder(chosen: str | os.PathLike[str], what: str, instead: str) -> 
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder and those above it that are missing, all of them the user's alone whatever the umask."""
+    """Make a folder and those above it that are missing, all of them the user's alone whatever the umask.
+
+    A folder that exists keeps its mode.
+    """
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     for path in reversed(missing):
-        path.mkdir(mode=0o700, exist_ok=True)
+        try:
+            path.mkdir(mode=0o700)
+        except FileExistsError:  # another process made it meanwhile, or it is a file
+            if not path.is_dir():
+                raise
+        else:
+            path.chmod(0o700)  # whatever the umask takes away
 
 
 def is_private(folder: Path) -> bool:

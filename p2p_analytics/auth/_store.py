@@ -16,7 +16,7 @@ from p2p_analytics import settings
 from p2p_analytics.auth._sealing import sealed
 from p2p_analytics.auth._token import AccessToken, Secret
 from p2p_analytics.errors import ConfigurationError, P2PAnalyticsError, TokenError, how_to_install
-from p2p_analytics.files import exclusive
+from p2p_analytics.files import exclusive, require_replaceable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,6 +125,7 @@ class FileStore:
         try:
             settings.make_private(self._folder)
             self._require_private_folder()
+            require_replaceable(self._path)
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
             try:
                 with os.fdopen(descriptor, "wb") as file:

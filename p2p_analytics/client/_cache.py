@@ -10,9 +10,13 @@ the request, and never waits longer than a second for another process.
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
+import re
+import secrets
 import sqlite3
+import struct
 import threading
 import time
 import zlib
@@ -27,6 +31,7 @@ from requests_cache.models.request import CachedRequest
 from requests_cache.models.response import CachedResponse
 
 from p2p_analytics.client._windows import Window
+from p2p_analytics.files import is_regular, open_regular
 from p2p_analytics.times import from_microseconds, to_microseconds
 
 if TYPE_CHECKING:
@@ -41,14 +46,19 @@ CACHE_SECONDS: Final = 300
 LASTING_SECONDS: Final = 30 * 86_400
 _LOCK_WAIT_SECONDS: Final = 1.0
 _LARGEST_BODY: Final = 8 * 2**20  # no more is unpacked, whatever an entry claims to be
-_TABLES: Final = """
-CREATE TABLE IF NOT EXISTS answers (
+_TABLES: Final = (
+    """CREATE TABLE IF NOT EXISTS answers (
     key TEXT PRIMARY KEY, given REAL NOT NULL, expires REAL NOT NULL, body BLOB NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS windows (
+) WITHOUT ROWID""",
+    """CREATE TABLE IF NOT EXISTS windows (
     end_us INTEGER PRIMARY KEY, start_us INTEGER NOT NULL
-);
-"""
+)""",
+)
+# Marks the files that this package made: SQLite keeps the number in the header, where `_is_ours` reads it.
+_APPLICATION_ID: Final = 0x70327063  # "p2pc"
+_FILE_NAME: Final = re.compile(r"[0-9a-f]{32}\.sqlite")
+_HEADER: Final = struct.Struct(">16s52xI")  # magic text and application id (SQLite: "Database File Format")
+_MAGIC: Final = b"SQLite format 3\0"
 _LASTING: Final = "lasting"
 _BRIEF: Final = "brief"
 
@@ -93,14 +103,33 @@ class AccountCache:
 
 
 def _tidy(folder: Path) -> None:
-    """Remove caches that hold expired answers alone: private data should not lie about for nothing."""
+    """Remove our caches that hold expired answers alone: private data should not lie about for nothing.
+
+    The folder may hold files of the user's, so only a file that has both our kind of name and our mark is removed. A
+    cache of an earlier version, which has no mark, stays until its account opens it.
+    """
     expired = time.time() - LASTING_SECONDS
     for file in folder.glob("*.sqlite"):
-        family = [file, file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-shm")]
         with contextlib.suppress(OSError):  # another process was quicker
-            if all(member.stat().st_mtime < expired for member in family if member.exists()):
-                for member in family:
-                    member.unlink(missing_ok=True)
+            if _FILE_NAME.fullmatch(file.name) and _is_ours(file):
+                journals = [file.with_name(f"{file.name}-{kind}") for kind in ("wal", "shm")]
+                family = [file, *filter(is_regular, journals)]
+                if all(member.stat().st_mtime < expired for member in family):
+                    for member in family:
+                        member.unlink(missing_ok=True)
+
+
+def _is_ours(path: Path) -> bool:
+    """Return whether a file is an SQLite database with our application id; SQLite itself does not open it.
+
+    Raises
+    ------
+    OSError
+        It cannot be read, or is no regular file.
+    """
+    with open_regular(path, follow_links=False) as file:
+        header = file.read(_HEADER.size)
+    return len(header) == _HEADER.size and _HEADER.unpack(header) == (_MAGIC, _APPLICATION_ID)
 
 
 def is_envelope(response: Response) -> bool:
@@ -217,21 +246,22 @@ class ResponseStore(BaseStorage):  # type: ignore[type-arg]
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             # Made before SQLite opens it, so that it and its journals are never readable by others.
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-            try:
-                os.fchmod(descriptor, 0o600)  # one that was there before; fails where it is another user's
-            finally:
-                os.close(descriptor)
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            with open_regular(self.path, follow_links=False):
+                pass
             connection = sqlite3.connect(
                 self.path, timeout=_LOCK_WAIT_SECONDS, isolation_level=None, check_same_thread=False
             )
             try:
+                _claim(connection)
+                self.path.chmod(0o600)  # one that was there before; fails where it is another user's
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = OFF")  # a lost entry is only asked for again
-                for table in _TABLES.split(";"):
+                for table in _TABLES:
                     connection.execute(table)
                 connection.execute("DELETE FROM answers WHERE expires < ?", (time.time(),))
-            except sqlite3.Error:
+            except (sqlite3.Error, OSError):
                 connection.close()
                 raise
             self._connection = connection
@@ -240,7 +270,26 @@ class ResponseStore(BaseStorage):  # type: ignore[type-arg]
     def _set_aside(self) -> None:
         self.close()
         with contextlib.suppress(OSError):
-            self.path.replace(self.path.with_suffix(".corrupt"))
+            self.path.replace(self.path.with_name(f"{self.path.stem}-{secrets.token_hex(4)}.corrupt"))
+
+
+def _claim(connection: sqlite3.Connection) -> None:
+    """Mark a new database as ours; empty and mark a cache of an earlier version, which proved nothing complete.
+
+    Raises
+    ------
+    PermissionError
+        It is another program's database, which is left as it is.
+    """
+    (mark,) = connection.execute("PRAGMA application_id").fetchone()
+    if mark == _APPLICATION_ID:
+        return
+    found = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master")}
+    if mark or not found <= {table.replace(" IF NOT EXISTS", "") for table in _TABLES}:
+        raise PermissionError(errno.EPERM, "it is another program's database: move it away")
+    for name in ("answers", "windows"):
+        connection.execute(f"DROP TABLE IF EXISTS {name}")
+    connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
 
 
 def _digest(*parts: str) -> str:

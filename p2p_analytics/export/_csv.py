@@ -19,6 +19,7 @@ from p2p_analytics.privacy import Mask
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+    from typing import IO
 
     import pandas as pd
     import pyarrow as pa
@@ -102,10 +103,10 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: Privac
 
     private = settings.privacy(privacy)
     path = checked(path)
-    with readable(path, private=bool(private)):
-        header, unquoted = _sniffed(path)
+    with readable(path, private=bool(private)) as file:
+        header, unquoted = _sniffed(file, path)
         table = pyarrow.csv.read_csv(
-            path,
+            file,
             read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES),
             # In a table of one column an empty line is a null.
             parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=len(header) > 1),
@@ -214,12 +215,11 @@ _CELL: Final = re.compile(rb'("[^"]*(?:""[^"]*)*"|[^,\r\n]*)(,|\r\n|\r|\n|\Z)')
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
-def _sniffed(path: Path) -> tuple[list[str], set[str]]:
+def _sniffed(file: IO[bytes], path: Path) -> tuple[list[str], set[str]]:
     """Return a CSV file's header, and the columns whose type must come from their cells: their first is not quoted."""
-    with path.open("rb") as file:
-        if not os.fstat(file.fileno()).st_size:
-            raise SchemaError(f"{path} is empty: it lacks the line that names the columns.")
-        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # goes with its last match: none can close it
+    if not os.fstat(file.fileno()).st_size:
+        raise SchemaError(f"{path} is empty: it lacks the line that names the columns.")
+    content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # goes with its last match: none can close it
     begin = len(_BYTE_ORDER_MARK) if content[: len(_BYTE_ORDER_MARK)] == _BYTE_ORDER_MARK else 0
     cells = _CELL.finditer(content, begin)
     header = []

@@ -60,7 +60,7 @@ def read_parquet(path: str | os.PathLike[str], *, privacy: Privacy | None = None
 
     private = settings.privacy(privacy)
     path = checked(path)
-    with readable(path, private=bool(private)), path.open("rb") as file:  # one file: a folder is an archive's business
+    with readable(path, private=bool(private)) as file:  # one file: a folder is an archive's business
         table = pyarrow.parquet.read_table(file)
     frame = frame_of(plain(table))
     return Mask(strict=private == settings.STRICT).frame(frame) if private else frame
