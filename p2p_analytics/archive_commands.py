@@ -1,4 +1,4 @@
-"""The commands that work with an archive: sync it, export from it, report on it."""
+"""The commands that work with an archive: sync it, verify it, export from it, report on it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ _PRIVACY: Final = "--privacy"
 _STRICT: Final = "strict"  # as in settings, which takes long to load
 _PLAIN: Final = ("payments", "friends", "problems")
 _ANALYSES: Final = ("spend_by_friend", "monthly_flow", "status_mix", "pending_ageing", "pending_requests")
+_DIFFERENCES: Final = {
+    "missing": "missing from the archive", "extra": "only in the archive", "changed": "changed",
+}  # fmt: skip
 _ENDINGS: Final = (".csv", ".parquet")
 
 
 def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add ``sync``, ``export`` and ``report`` to a command line."""
+    """Add ``sync``, ``verify``, ``export`` and ``report`` to a command line."""
     sync = _command(
         add_parser,
         "sync",
@@ -31,8 +34,21 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         "Load what may have changed since the last time into an archive, a folder that is made where there is none. "
         "Needs a token: see login.",
     )
-    sync.add_argument("--base-url", metavar="URL", help="the service (P2P_BASE_URL, or that of the last login)")
+    _add_service(sync)
+    sync.add_argument(
+        "--refresh", action="store_true", help="reload everything and replace what the archive holds: see verify"
+    )
     sync.set_defaults(command=_sync)
+
+    verify = _command(
+        add_parser,
+        "verify",
+        "compare an archive with the service",
+        "List every payment from the service and print, month by month, what the archive lacks, has beside, or holds "
+        "otherwise. Changes nothing. Exit code 1 where something differs. Needs a token: see login.",
+    )
+    _add_service(verify)
+    verify.set_defaults(command=_verify)
 
     export = _command(
         add_parser,
@@ -62,6 +78,10 @@ def _command(
     parser = add_parser(name, help=summary, description=description, allow_abbrev=False)
     parser.add_argument("archive", metavar="ARCHIVE", help="the archive's folder")
     return parser
+
+
+def _add_service(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--base-url", metavar="URL", help="the service (P2P_BASE_URL, or that of the last login)")
 
 
 def _add_view(parser: argparse.ArgumentParser) -> None:
@@ -135,10 +155,40 @@ def _sync(options: argparse.Namespace) -> None:
 
     archive = open_archive(options.archive)
     with Client(base_url=service_url(options.base_url)) as client:
-        changes = archive.sync(client)
+        changes = archive.sync(client, refresh=options.refresh)
     for name in changes.set_aside:
-        sys.stderr.write(f"{name} was broken: it is set aside, and what it held is loaded anew.\n")
+        sys.stderr.write(f"{name} was broken: it is set aside, and its payments are loaded again.\n")
     sys.stdout.write(f"{changes.added:,} new payments, {changes.changed:,} with another status, in {archive.path}\n")
+
+
+def _verify(options: argparse.Namespace) -> int:
+    """Print what differs; return the exit code."""
+    import pandas as pd
+
+    from p2p_analytics.archive import open_archive
+    from p2p_analytics.auth import service_url
+    from p2p_analytics.client import Client
+    from p2p_analytics.display import counted
+
+    archive = open_archive(options.archive)
+    with Client(base_url=service_url(options.base_url)) as client:
+        found = archive.verify(client)
+    if found.empty:
+        sys.stdout.write(f"{archive.path} and the service agree.\n")
+        return 0
+    counts = pd.crosstab(found["month"].fillna("no date"), found["difference"])
+    for month, row in counts.iterrows():
+        said = [f"{row[kind]:,} {words}" for kind, words in _DIFFERENCES.items() if row.get(kind)]
+        sys.stdout.write(f"{month}: {', '.join(said)}\n")
+    only_extra = found["difference"].eq("extra").all()
+    advice = (
+        "the archive keeps what the service does not list any more"
+        if only_extra
+        else f"run p2p-analytics sync --refresh {options.archive}"
+    )
+    differ = counted(len(found), "payment differs", "payments differ")
+    sys.stdout.write(f"{differ} in {counted(len(counts), 'month', 'months')}: {advice}.\n")
+    return 1
 
 
 def _export(options: argparse.Namespace) -> None:

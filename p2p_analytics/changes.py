@@ -37,12 +37,15 @@ class Known(NamedTuple):
         Stretches of time, each from and up to, that are to be loaded again.
     friends : DataFrame or None
         The friends, where they need not be asked for again.
+    refresh : bool
+        Whether to reload everything from the service, without what the response cache holds.
     """
 
     since: datetime | None = None
     pending: frozenset[str] = frozenset()
     missing: tuple[tuple[datetime | None, datetime | None], ...] = ()
     friends: pd.DataFrame | None = None
+    refresh: bool = False
 
 
 @hushed
@@ -57,7 +60,8 @@ def load_changes(
     """Load what may have changed: new payments, those that are pending, and those that were and are no more.
 
     Only a pending payment changes (document: "States and transitions"). One that was pending and is not in the
-    list of the pending ones is asked for by its id; where it cannot be found, ``problems`` tells it. A payment that
+    list of the pending ones (in a refresh: in no list) is asked for by its id; where it cannot be found, ``problems``
+    tells it. A payment that
     shows more than an hour later than it is dated is not looked for.
 
     Parameters
@@ -81,9 +85,22 @@ def load_changes(
     friends = client.friend_pages(me.user.id, fresh=True) if known.friends is None else ()
     mask = Mask() if settings.privacy() else None  # for the words of errors alone
     with shown(progress) as told:
-        pages = client.history_pages(progress=told) if known.since is None else _changed_pages(client, known, told)
+        pages = (
+            _all_pages(client, known, told)
+            if known.since is None or known.refresh
+            else _changed_pages(client, known, told)
+        )
         history = gathered(me, pages, friends, on_bad_record, mask)
     return history if known.friends is None else replace(history, friends=known.friends)
+
+
+def _all_pages(client: Client, known: Known, told: Callable[[int, int], object]) -> Generator[PaymentPage]:
+    seen: set[str] = set()
+    with contextlib.closing(client.history_pages(refresh=known.refresh, progress=told)) as pages:
+        for page in pages:
+            seen.update(page.items.ids)
+            yield page
+    yield from _pages_by_id(client, known.pending - seen)
 
 
 def _changed_pages(client: Client, known: Known, told: Callable[[int, int], object]) -> Generator[PaymentPage]:
@@ -99,7 +116,12 @@ def _changed_pages(client: Client, known: Known, told: Callable[[int, int], obje
     for page in client.payment_pages(status=Status.PENDING, fresh=True):
         seen.update(page.items.ids)
         yield page
-    for payment_id in sorted(known.pending - seen):
+    yield from _pages_by_id(client, known.pending - seen)
+
+
+def _pages_by_id(client: Client, payment_ids: frozenset[str]) -> Generator[PaymentPage]:
+    """Ask for payments that were pending and are not listed, one by one; a problem takes the place of a lost one."""
+    for payment_id in sorted(payment_ids):
         try:
             yield PaymentPage(Payments.of([client.payment(payment_id, fresh=True)]))
         except NotFoundError:

@@ -74,7 +74,7 @@ def _interrupts() -> Iterator[Callable[[], bool]]:
 
 def _run(options: argparse.Namespace) -> int:
     try:
-        options.command(options)
+        code: int = options.command(options) or 0
         sys.stdout.flush()
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -86,7 +86,7 @@ def _run(options: argparse.Namespace) -> int:
     except P2PAnalyticsError as error:
         sys.stderr.write(f"{_PROGRAM}: {error}\n")
         return 1
-    return 0
+    return code
 
 
 def _parser() -> argparse.ArgumentParser:

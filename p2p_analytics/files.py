@@ -69,7 +69,7 @@ def open_regular(path: str | os.PathLike[str], *, follow_links: bool = True) -> 
     except OSError as error:
         # A socket cannot be opened at all, nor a link that is not followed.
         if error.errno == errno.ENXIO or (error.errno == errno.ELOOP and not follow_links):
-            raise NotRegularFileError(os.stat(path, follow_symlinks=follow_links)) from None
+            raise NotRegularFileError(Path(path).stat(follow_symlinks=follow_links)) from None
         raise
     about = os.fstat(descriptor)
     if not stat.S_ISREG(about.st_mode):
@@ -82,7 +82,8 @@ class NotRegularFileError(OSError):
     """The path leads to a folder, pipe, socket or device, or is a link where none is followed."""
 
     def __init__(self, about: os.stat_result) -> None:
-        super().__init__(errno.EINVAL, f"it is {_kind(about.st_mode)}, not a file")
+        self.reason = f"it is {_kind(about.st_mode)}, not a file"
+        super().__init__(errno.EINVAL, self.reason)
 
 
 def _kind(mode: int) -> str:

@@ -89,7 +89,9 @@ def ca_bundle() -> str | None:
             if not Path(path).exists():
                 raise ConfigurationError(f"{variable} names {path}, which does not exist: correct it or unset it.")
             if not (Path(path).is_file() or Path(path).is_dir()):  # reading a named pipe would never end
-                raise ConfigurationError(f"{variable} names {path}, which is no file or folder: correct it or unset it.")
+                raise ConfigurationError(
+                    f"{variable} names {path}, which is neither a file nor a folder: correct it or unset it."
+                )
             return path
     return None
 

@@ -1,4 +1,4 @@
-"""An archive as its user sees it: open, history, merge, sync, scan."""
+"""An archive as its user sees it: open, history, merge, sync, verify, scan."""
 
 from __future__ import annotations
 
@@ -6,26 +6,29 @@ import functools
 import logging
 import os
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from p2p_analytics import settings
+from p2p_analytics.archive._manifest import Manifest, starts_of
 from p2p_analytics.archive._scan import scan
-from p2p_analytics.archive._store import BrokenFileError, Manifest, Store, starts_of
+from p2p_analytics.archive._store import BrokenFileError, Store
+from p2p_analytics.archive._verify import COMPARED, differences, list_payments
 from p2p_analytics.archive._writing import Changes, rows_of, written
 from p2p_analytics.changes import Known, load_changes
 from p2p_analytics.errors import ArchiveError, ConfigurationError
 from p2p_analytics.files import checked
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of, with_microseconds
-from p2p_analytics.load import History
+from p2p_analytics.load import History, shown
+from p2p_analytics.privacy import Mask, hushed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import date
     from pathlib import Path
 
     import duckdb
+    import pandas as pd
     import polars as pl
 
     from p2p_analytics.client import Client
@@ -126,6 +129,7 @@ class Archive:
         self,
         client: Client,
         *,
+        refresh: bool = False,
         on_bad_record: Literal["raise", "report"] = "raise",
         progress: Callable[[int], object] | Literal[False] | None = None,
     ) -> Changes:
@@ -139,13 +143,18 @@ class Archive:
         ----------
         client : Client
             With a token of the archive's account.
+        refresh : bool
+            Reload everything from the service, without the response cache, and replace what the archive holds: for
+            an archive that `verify` found incomplete. A payment that the service does not list any more is kept and
+            listed in ``problems``.
         on_bad_record, progress
             As for `load_history`.
 
         Raises
         ------
         ArchiveError
-            The token is another account's, or another process is writing.
+            The token is another account's, another process is writing, or something that is no file of the archive
+            has the name of one.
         ServiceError
             The service could not be asked. The archive is as it was.
         """
@@ -153,7 +162,7 @@ class Archive:
         me = client.me(lenient=True)
         if manifest is not None:
             self._store.same_account(manifest, me)
-        known = self._known(manifest, broken, me)
+        known = self._known(manifest, broken, me, refresh=refresh)
         history = load_changes(client, me, known, on_bad_record=on_bad_record, progress=progress)
         rows = rows_of(history)
         latest = history.payments["date_created"].max()
@@ -170,6 +179,59 @@ class Archive:
                 broken.append(self._store.set_manifest_aside())
             changes = written(self._store, history, rows, current, synced_to=synced_to, without=broken, known=known)
         return changes._replace(set_aside=tuple(broken))
+
+    @hushed
+    def verify(
+        self, client: Client, *, progress: Callable[[int], object] | Literal[False] | None = None
+    ) -> pd.DataFrame:
+        """Compare the archive with the service, month by month, and change nothing.
+
+        Every payment is listed from the service once, without the response cache. Compared are the ids and, because
+        the lists show them anyway, status, action, amount, note and both dates. Names of people are not: they change
+        without the payment. Sync first: a payment made since the last sync is missing too. ``sync(refresh=True)``
+        brings in what is missing or changed.
+
+        Parameters
+        ----------
+        client : Client
+            With a token of the archive's account.
+        progress
+            As for `load_history`.
+
+        Returns
+        -------
+        DataFrame
+            One row per payment that differs, newest first; empty where archive and service agree.
+
+            ========== =====================================================================================
+            month      "2024-05", the UTC month of the payment; null where it has no date
+            payment_id the payment
+            difference "missing" from the archive, "extra" in it (the service does not list it), or "changed"
+            fields     of a changed payment, the columns that differ, such as "status, amount_cents"; else null
+            ========== =====================================================================================
+
+            ``frame.groupby("month")["difference"].value_counts()`` counts them. In privacy mode the ids are invented.
+
+        Raises
+        ------
+        ArchiveError
+            The folder holds nothing yet, a file is broken, or the token is another account's.
+        ServiceError
+            The service could not be asked.
+        """
+        private = settings.privacy()
+        manifest = self._needed()
+        me = client.me(lenient=True)
+        self._store.same_account(manifest, me)
+        try:
+            archived = [self._store.read(entry, columns=[*COMPARED]) for entry in manifest.payments]
+        except BrokenFileError:
+            if self._store.manifest() != manifest:  # another process wrote meanwhile, twice
+                return self.verify(client, progress=progress)
+            raise
+        with shown(progress) as on_progress:
+            found = differences(archived, list_payments(client, me, on_progress))
+        return found.assign(payment_id=Mask().frame(found[["payment_id"]])["payment_id"]) if private else found
 
     @overload
     def scan(self, engine: Literal["polars"]) -> pl.LazyFrame: ...
@@ -216,15 +278,18 @@ class Archive:
             return None, []
         if manifest is None:
             return None, []
-        return manifest, [entry.name for entry in manifest.entries if not self._store.sound(entry)]
+        return manifest, [entry.name for entry in manifest.entries if not self._store.is_sound(entry)]
 
-    def _known(self, manifest: Manifest | None, broken: Sequence[str], me: Me) -> Known:
+    def _known(self, manifest: Manifest | None, broken: Sequence[str], me: Me, *, refresh: bool) -> Known:
+        pending = frozenset(name for entry in manifest.payments for name in entry.pending) if manifest else frozenset()
+        if refresh:
+            return Known(pending=pending, refresh=True)
         if (
             manifest is None
             or manifest.synced_to is None
             or {manifest.friends.name, manifest.problems.name} & {*broken}
         ):
-            return Known()
+            return Known(pending=pending)
         stay = (
             timedelta(0) <= datetime.now(UTC) - manifest.friends_at < _FRIENDS_STAY
             and manifest.friends.rows == me.user.friends_count
@@ -232,7 +297,7 @@ class Archive:
         starts = [*starts_of(manifest.payments), None]
         return Known(
             since=manifest.synced_to,
-            pending=frozenset(name for entry in manifest.payments for name in entry.pending),
+            pending=pending,
             missing=tuple(
                 (_midnight(starts[place], -_SECOND), _midnight(starts[place + 1]))
                 for place, entry in enumerate(manifest.payments)
@@ -243,4 +308,6 @@ class Archive:
 
 
 def _midnight(day: date | None, shift: timedelta = timedelta(0)) -> datetime | None:
-    return None if day is None else datetime.combine(day, time(), UTC) + shift
+    if day is None or day == date.min:  # nothing is before
+        return None
+    return datetime.combine(day, time(), UTC) + shift

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.archive._store import FETCHED_AT
@@ -9,7 +10,7 @@ from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import date
+    from datetime import date, datetime
 
     import numpy as np
     import pyarrow as pa
@@ -55,6 +56,17 @@ def newest(rows: pa.Table) -> pa.Table:
         }
     )
     return payments.take(pc.sort_indices(order, [(name, "descending") for name in order.column_names]))
+
+
+def before(rows: pa.Table, moment: datetime) -> pa.Table:
+    """Return the rows as fetched before a moment: those that claim a later one, by a clock that was wrong, too."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    latest = pa.scalar(moment - timedelta(microseconds=1), rows.schema.field(FETCHED_AT).type)
+    place = rows.column_names.index(FETCHED_AT)
+    fetched = rows[FETCHED_AT]
+    return rows.set_column(place, FETCHED_AT, pc.if_else(pc.greater(fetched, latest), latest, fetched))
 
 
 def changed(old: pa.Table, new: pa.Table) -> tuple[int, int]:

@@ -1,30 +1,34 @@
-"""The folder itself: private files, a manifest that names those that count, and a lock for who writes."""
+"""The archive's folder: private files, the manifest that names those that count, and a lock for writers."""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 import secrets
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from p2p_analytics import settings
+from p2p_analytics.archive import _manifest
+from p2p_analytics.archive._manifest import Entry, Manifest
 from p2p_analytics.errors import ArchiveError
-from p2p_analytics.files import atomic_file, exclusive
+from p2p_analytics.files import NotRegularFileError, atomic_file, exclusive, is_regular, open_regular
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of, type_of_name
-from p2p_analytics.records import Me
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
+    from datetime import date
     from pathlib import Path
 
     import pandas as pd
     import pyarrow as pa
     import pyarrow.parquet as pq
+
+    from p2p_analytics.records import Me
 
 FETCHED_AT: Final = "fetched_at"
 SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -33,9 +37,8 @@ SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
     "problems": schema.PROBLEMS,
 }
 LOCK_WAIT_SECONDS: Final = 10.0
-_FORMAT: Final = 1
-_MANIFEST: Final = "manifest.json"
 _LOCK: Final = "lock"
+_LEFTOVER: Final = re.compile(r"\.p2p-[a-z0-9_]{8}\.part", re.ASCII)  # of `files.atomic_file`, after a kill
 _ACCOUNT: Final = b"p2p_analytics.account"
 _OWN_TEXTS: Final = {name for name, dtype in schema.PAYMENTS.items() if dtype == schema.TEXT}
 _INSTANTS: Final = {"date_created", "date_completed", "created_us", "completed_us"}  # near to their neighbours'
@@ -45,41 +48,9 @@ class BrokenFileError(ArchiveError):
     """A file of the archive cannot be read; `sync` puts that right."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path} is broken ({reason}): sync the archive, which sets it aside and loads it anew.")
-
-
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """One file. Of payments, it holds those from ``start`` up to the next file's; the first has no start."""
-
-    name: str
-    rows: int
-    size: int
-    sha256: str
-    start: date | None = None
-    pending: tuple[str, ...] = ()
-
-
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What counts: whose history, as of when, synced up to which payment's instant, and in which files."""
-
-    me: Me
-    fetched_at: datetime
-    synced_to: datetime | None
-    friends_at: datetime
-    payments: tuple[Entry, ...]  # oldest first
-    friends: Entry
-    problems: Entry
-    format: int = _FORMAT
-
-    @property
-    def small(self) -> dict[str, Entry]:
-        """The files there is one of."""
-        return {"friends": self.friends, "problems": self.problems}
-
-    @property
-    def entries(self) -> tuple[Entry, ...]:
-        """All of its files."""
-        return (*self.payments, *self.small.values())
+        super().__init__(
+            f"{path} is broken ({reason}): sync the archive, which sets it aside and loads its payments again."
+        )
 
 
 def arrow_schema(kind: str) -> pa.Schema:
@@ -94,34 +65,31 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        if folder.exists() and not folder.is_dir():
-            raise ArchiveError(f"{folder} is a file: an archive is a folder, so name another place.")
         try:
-            strange = folder.exists() and not (folder / _LOCK).exists() and any(folder.iterdir())
+            if folder.exists() and not folder.is_dir():
+                raise ArchiveError(f"{folder} is a file: an archive is a folder, so name another place.")
+            strange = folder.exists() and not self._is_ours()
         except OSError as error:
             raise self._unusable(error) from None
-        if strange and not (folder / _MANIFEST).exists():
+        if strange:
             raise ArchiveError(f"{folder} holds other things and no archive: name a new folder, or an empty one.")
 
     def manifest(self) -> Manifest | None:
         """Return what counts now, None where nothing has been written yet."""
-        path = self.folder / _MANIFEST
+        path = self.folder / _manifest.NAME
         try:
-            body = path.read_bytes()
+            found = _manifest.decode(self._bytes_of(path))
         except FileNotFoundError:
             return None
-        except OSError as error:
-            raise self._unusable(error) from None
-        try:
-            if msgspec.json.decode(body, type=_Format).format > _FORMAT:
-                raise ArchiveError(f"{self.folder} was written by a newer p2p_analytics: update this one.")
-            return msgspec.json.decode(body, type=Manifest)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            raise BrokenFileError(path, "it is no manifest") from None
+        except _manifest.ManifestError as error:
+            raise BrokenFileError(path, str(error)) from None
+        if found is None:
+            raise ArchiveError(f"{self.folder} was written by a newer p2p_analytics: update this one.")
+        return found
 
     def read(self, entry: Entry, *, columns: list[str] | None = None, compact: bool = False) -> pa.Table:
         """Return a file's rows, after a look at each byte; compact gives words as dictionaries, on one core."""
-        kind = _kind(entry)
+        kind = entry.kind
         repeated = [name for name, dtype in SCHEMAS[kind].items() if dtype == schema.WORD]
         return self._opened(entry, repeated if compact else None).read(
             columns=columns or list(SCHEMAS[kind]), use_threads=not compact
@@ -136,8 +104,8 @@ class Store:
         if manifest.me.user.id != me.user.id:
             raise self._another_account()
 
-    def sound(self, entry: Entry) -> bool:
-        """Tell whether a file is there, is to the byte what was written, and has the columns of today."""
+    def is_sound(self, entry: Entry) -> bool:
+        """Return whether a file is there, is to the byte what was written, and has the columns of today."""
         try:
             self._opened(entry)
         except BrokenFileError:
@@ -145,12 +113,10 @@ class Store:
         return True
 
     def paths(self, manifest: Manifest) -> list[str]:
-        """Return the paths of the payments' files, newest first, after a look whether each is there."""
-        paths = [self.folder / entry.name for entry in reversed(manifest.payments)]
-        for path in paths:
-            if not path.is_file():
-                raise BrokenFileError(path, "it is missing")
-        return [str(path) for path in paths]
+        """Return the paths of the payments' files, newest first, each checked to be what was written."""
+        for entry in manifest.payments:
+            self._content(entry)
+        return [str(self.folder / entry.name) for entry in reversed(manifest.payments)]
 
     def write(self, kind: str, table: pa.Table, account: str, *, start: date | None = None) -> Entry:
         """Write rows under a new name, which counts when a manifest names it."""
@@ -171,52 +137,69 @@ class Store:
             writer.write_table(table.cast(columns))
             writer.add_key_value_metadata({_ACCOUNT: account})
         body = sink.getvalue()
-        period = f"{start or 'first'}-" if kind == "payments" else ""
-        name = f"{kind}-{period}{secrets.token_hex(6)}.parquet"
+        digest = sha256(body).hexdigest()
+        name = _manifest.file_name(kind, start, digest)
         with atomic_file(self.folder / name) as file:
             file.write(body)
         return Entry(
             name=name,
             rows=table.num_rows,
             size=body.size,
-            sha256=sha256(body).hexdigest(),
+            sha256=digest,
             start=start,
             pending=pending_ids(table) if kind == "payments" else (),
         )
 
     def commit(self, manifest: Manifest, previous: Manifest | None) -> None:
-        """Make a manifest count. The files of the one before stay, for who is reading them; older ones go."""
-        with atomic_file(self.folder / _MANIFEST) as file:
-            file.write(msgspec.json.encode(manifest))
+        """Make a manifest count. The files of the previous one stay for its readers; older ones are removed."""
+        with atomic_file(self.folder / _manifest.NAME) as file:
+            file.write(_manifest.encode(manifest))
         kept = {entry.name for each in (manifest, previous) if each for entry in each.entries}
-        for path in (*self.folder.glob("*.parquet"), *self.folder.glob(".p2p-*.part")):
+        for path in self._own_files():
             if path.name not in kept:
                 path.unlink(missing_ok=True)
 
     def set_aside(self, name: str) -> None:
-        """Rename a broken file, so that it stays to be looked at and counts no more."""
+        """Rename a broken file, so that it stays to be looked at and counts no more.
+
+        Raises
+        ------
+        ArchiveError
+            Something that is no file has this name; it is not ours and stays.
+        """
         broken = self.folder / name
+        if not os.path.lexists(broken):
+            return
+        if not is_regular(broken):
+            raise self._not_ours(broken, "a file is wanted there")
+        aside = f"{broken}.corrupt-{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
         with contextlib.suppress(FileNotFoundError):
-            broken.rename(f"{broken}.corrupt-{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(2)}")
+            broken.rename(aside)
 
     def set_manifest_aside(self) -> str:
         """Rename a broken manifest likewise, and return its name."""
-        self.set_aside(_MANIFEST)
-        return _MANIFEST
+        self.set_aside(_manifest.NAME)
+        return _manifest.NAME
 
     def unnamed(self, account: str) -> Iterator[pa.Table]:
         """Yield the payments of all files that can be read, where there is no manifest to name those that count."""
         import pyarrow.parquet
 
-        for path in sorted(self.folder.glob("payments-*.parquet")):
-            try:
-                table = pyarrow.parquet.read_table(pyarrow.BufferReader(path.read_bytes()))
-                whose = (table.schema.metadata or {}).get(_ACCOUNT, b"").decode()
-                rows = table.cast(arrow_schema("payments"))
-            except (pyarrow.ArrowException, ValueError):
+        for path in sorted(self._own_files()):
+            if not path.name.startswith("payments-"):
+                continue
+            body = self._bytes_of(path)
+            if not _manifest.fits_name(path.name, body):
                 self.set_aside(path.name)
                 continue
-            if whose != account:
+            try:
+                table = pyarrow.parquet.read_table(pyarrow.BufferReader(body))
+                written_for = (table.schema.metadata or {}).get(_ACCOUNT, b"").decode()
+                rows = table.cast(arrow_schema("payments"))
+            except (pyarrow.ArrowException, ValueError, OSError):
+                self.set_aside(path.name)
+                continue
+            if written_for != account:
                 raise self._another_account()
             yield rows
 
@@ -242,22 +225,63 @@ class Store:
                 raise self._unusable(error) from None
             yield
 
+    def _is_ours(self) -> bool:
+        """Return whether the folder is an archive, what a killed first sync left of one, or empty."""
+        with contextlib.suppress(BrokenFileError):
+            if self.manifest() is not None:
+                return True
+        names = {path.name for path in self.folder.iterdir()}
+        lock = self.folder / _LOCK
+        if is_regular(lock) and not lock.stat().st_size:
+            names.discard(_LOCK)
+        own = {path.name for path in self._own_files()}
+        return not names - own or any(_manifest.is_file_name(name) for name in own)
+
+    def _own_files(self) -> Iterator[Path]:
+        """Yield the files that an archive's writer gave their names; a link or pipe of such a name is not ours."""
+        for path in self.folder.iterdir():
+            if (_manifest.is_file_name(path.name) or _LEFTOVER.fullmatch(path.name)) and is_regular(path):
+                yield path
+
     def _opened(self, entry: Entry, repeated: list[str] | None = None) -> pq.ParquetFile:
         import pyarrow.parquet
 
         path = self.folder / entry.name
         try:
-            body = path.read_bytes()
+            file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(self._content(entry)), read_dictionary=repeated)
+        except (pyarrow.ArrowException, OSError):
+            raise BrokenFileError(path, "it is no Parquet file") from None
+        if not set(file.schema_arrow.names) >= SCHEMAS[entry.kind].keys():
+            raise BrokenFileError(path, "an earlier version wrote it, with fewer columns")
+        if file.metadata.num_rows != entry.rows:
+            raise BrokenFileError(path, f"it holds {file.metadata.num_rows} rows in place of {entry.rows}")
+        return file
+
+    def _content(self, entry: Entry) -> bytes:
+        """Return a file's bytes, which are what was written."""
+        path = self.folder / entry.name
+        try:
+            body = self._bytes_of(path)
         except FileNotFoundError:
             raise BrokenFileError(path, "it is missing") from None
+        if len(body) != entry.size or sha256(body).hexdigest() != entry.sha256:
+            raise BrokenFileError(path, "it is not what was written")
+        return body
+
+    def _bytes_of(self, path: Path) -> bytes:
+        """Return what a file of the folder holds; a link leads out of the archive, so none is followed."""
+        try:
+            with open_regular(path, follow_links=False) as file:
+                return file.read()
+        except FileNotFoundError:
+            raise
+        except NotRegularFileError as error:
+            raise self._not_ours(path, error.reason) from None
         except OSError as error:
             raise self._unusable(error) from None
-        if sha256(body).hexdigest() != entry.sha256:
-            raise BrokenFileError(path, "it is not what was written")
-        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(body), read_dictionary=repeated)
-        if not set(file.schema_arrow.names) >= SCHEMAS[_kind(entry)].keys():
-            raise BrokenFileError(path, "an earlier version wrote it, with fewer columns")
-        return file
+
+    def _not_ours(self, path: Path, reason: str) -> ArchiveError:
+        return ArchiveError(f"{path} is no file of the archive ({reason}): move it away, then sync the archive.")
 
     def _another_account(self) -> ArchiveError:
         return ArchiveError(f"{self.folder} holds the history of another account: name another folder.")
@@ -267,24 +291,8 @@ class Store:
         return ArchiveError(f"The archive {self.folder} cannot be used ({reason}): correct that, or name another one.")
 
 
-class _Format(msgspec.Struct):
-    """The part of a manifest that tells whether the rest can be read."""
-
-    format: int
-
-
-def _kind(entry: Entry) -> str:
-    return entry.name.partition("-")[0]
-
-
 def pending_ids(payments: pa.Table) -> tuple[str, ...]:
     """Return the ids of the payments that can still change."""
     import pyarrow.compute as pc
 
     return tuple(payments.filter(pc.equal(payments["status"], Status.PENDING.value))["payment_id"].to_pylist())
-
-
-def starts_of(entries: Iterable[Entry]) -> list[date | None]:
-    """Return where each file begins, whatever was before the first one being the first one's."""
-    starts = [entry.start for entry in entries]
-    return [None, *starts[1:]]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import logging
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.archive import _merge
-from p2p_analytics.archive._store import FETCHED_AT, Entry, Manifest, Store, arrow_schema, starts_of
+from p2p_analytics.archive._manifest import Entry, Manifest, starts_of
+from p2p_analytics.archive._store import FETCHED_AT, Store, arrow_schema
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import table_of
+from p2p_analytics.frames.build import problems_frame
+from p2p_analytics.records import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,6 +23,11 @@ if TYPE_CHECKING:
 
     from p2p_analytics.changes import Known
     from p2p_analytics.load import History
+
+
+log = logging.getLogger(__name__)
+
+_UNLISTED: Final = "is in the archive, but the service does not list it any more; it stays as it was"
 
 
 class Changes(NamedTuple):
@@ -61,21 +70,24 @@ def written(  # noqa: PLR0913 - what was there, what came, and how it was asked 
     without: Iterable[str] = (),
     known: Known | None = None,
 ) -> Changes:
-    """Write what changed and make it count; known tells that it was a sync."""
+    """Write what changed and make it count; without ``known`` it is a merge, else a sync or a refresh."""
     import pyarrow as pa
 
+    refresh = known is not None and known.refresh
     account = str(history.me.user.id)
     me, friends, problems = history.me, history.friends, history.problems
     fetched_at = friends_at = history.fetched_at
     kept: list[Entry] = []
     old: dict[str, Entry] = {}
+    found: list[pa.Table] = []
     if previous is None:
-        rows = pa.concat_tables([*store.unnamed(account), rows])
+        found = [*store.unnamed(account)]
     else:
         store.same_account(previous, history.me)
         kept = [entry for entry in previous.payments if entry.name not in without]
         old = {kind: entry for kind, entry in previous.small.items() if entry.name not in without}
-        synced_to = max(filter(None, (synced_to, previous.synced_to)), default=None)
+        if not refresh:
+            synced_to = max(filter(None, (synced_to, previous.synced_to)), default=None)
         if known is None:
             fetched_at = min(fetched_at, previous.fetched_at)
         if history.fetched_at < previous.friends_at if known is None else known.friends is not None:
@@ -83,7 +95,13 @@ def written(  # noqa: PLR0913 - what was there, what came, and how it was asked 
             me = previous.me if known is None else me
         if "problems" in old:
             problems = _together(store.frame(previous.problems), history)
-    payments, changes = _placed(store, rows, kept, account)
+    if refresh:
+        ids = [table["payment_id"] for table in found] + [_ids(store, entry) for entry in kept]
+        problems = _with_unlisted(problems, ids, rows, store)
+        found = [_merge.before(table, history.fetched_at) for table in found]
+    payments, changes = _placed(
+        store, pa.concat_tables([*found, rows]), kept, account, newest_at=history.fetched_at if refresh else None
+    )
     manifest = Manifest(
         me=me,
         fetched_at=fetched_at,
@@ -97,8 +115,13 @@ def written(  # noqa: PLR0913 - what was there, what came, and how it was asked 
     return changes
 
 
-def _placed(store: Store, rows: pa.Table, kept: Sequence[Entry], account: str) -> tuple[list[Entry], Changes]:
-    """Put rows among those that are kept; files in which nothing changes stay as they are."""
+def _placed(
+    store: Store, rows: pa.Table, kept: Sequence[Entry], account: str, *, newest_at: datetime | None
+) -> tuple[list[Entry], Changes]:
+    """Put rows among those that are kept; files in which nothing changes stay as they are.
+
+    With ``newest_at``, kept rows count as older than that moment, whatever they say.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -107,12 +130,12 @@ def _placed(store: Store, rows: pa.Table, kept: Sequence[Entry], account: str) -
     ids = rows["payment_id"].combine_chunks()
     for place, entry in enumerate(kept):
         # Its date may have put a payment elsewhere before.
-        if place not in touched:
-            there = store.read(entry, columns=["payment_id"])["payment_id"]
-            if pc.any(pc.is_in(there, value_set=ids)).as_py():
-                touched.add(place)
+        if place not in touched and pc.any(pc.is_in(_ids(store, entry), value_set=ids)).as_py():
+            touched.add(place)
     stored = {place: store.read(entry) for place, entry in enumerate(kept) if place in touched}
     old = pa.concat_tables([arrow_schema("payments").empty_table(), *stored.values()])
+    if newest_at is not None:
+        old = _merge.before(old, newest_at)
     new = _merge.newest(pa.concat_tables([old, rows]))
     where = _merge.places(new, starts)
     payments: list[Entry] = []
@@ -141,6 +164,30 @@ def _same(new: pa.Table, old: pa.Table) -> bool:
     """Tell whether two tables differ in nothing but when their rows were fetched."""
     same: bool = new.drop_columns(FETCHED_AT).equals(old.drop_columns(FETCHED_AT))
     return same
+
+
+def _ids(store: Store, entry: Entry) -> pa.ChunkedArray:
+    return store.read(entry, columns=["payment_id"])["payment_id"]
+
+
+def _with_unlisted(
+    problems: pd.DataFrame, ids: Sequence[pa.ChunkedArray], rows: pa.Table, store: Store
+) -> pd.DataFrame:
+    """Add a problem for each payment that the service does not list any more: it is kept, but not in silence."""
+    import pandas as pd
+
+    known = {payment_id for column in ids for payment_id in column.to_pylist()}
+    unlisted = known - {*rows["payment_id"].to_pylist()}
+    if unlisted:
+        log.warning(
+            "The service does not list %d payments of the archive %s any more; they are kept, and problems lists them.",
+            len(unlisted),
+            store.folder,
+        )
+    new = problems_frame(
+        Problem(payment_id, "id", payment_id, _UNLISTED) for payment_id in sorted(unlisted - {*problems["payment_id"]})
+    )
+    return pd.concat([problems, new], ignore_index=True)
 
 
 def _together(known: pd.DataFrame, history: History) -> pd.DataFrame:

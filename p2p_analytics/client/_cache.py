@@ -281,8 +281,12 @@ def _claim(connection: sqlite3.Connection) -> None:
     PermissionError
         It is another program's database, which is left as it is.
     """
-    (mark,) = connection.execute("PRAGMA application_id").fetchone()
+    if _mark_of(connection) == _APPLICATION_ID:
+        return
+    connection.execute("BEGIN IMMEDIATE")  # another process may be doing the same
+    mark = _mark_of(connection)
     if mark == _APPLICATION_ID:
+        connection.execute("COMMIT")
         return
     found = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master")}
     if mark or not found <= {table.replace(" IF NOT EXISTS", "") for table in _TABLES}:
@@ -290,6 +294,12 @@ def _claim(connection: sqlite3.Connection) -> None:
     for name in ("answers", "windows"):
         connection.execute(f"DROP TABLE IF EXISTS {name}")
     connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+    connection.execute("COMMIT")
+
+
+def _mark_of(connection: sqlite3.Connection) -> int:
+    (mark,) = connection.execute("PRAGMA application_id").fetchone()
+    return int(mark)
 
 
 def _digest(*parts: str) -> str:

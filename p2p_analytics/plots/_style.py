@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
@@ -150,11 +151,14 @@ def head(ax: Axes, title: str, key: Sequence[tuple[str, Any]] = ()) -> None:
 
 
 def value_axis(ax: Axes, axis: Axis, label: str, form: Callable[[float], str]) -> None:
-    """Dress the axis that carries the numbers: few ticks, faint lines, no frame."""
+    """Style the axis that carries the numbers: few ticks, faint lines, no frame.
+
+    ``form`` is a function of a module: a figure that holds another one cannot be pickled.
+    """
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: form(value)))
+    axis.set_major_formatter(FuncFormatter(functools.partial(_tick, form)))
     axis.set_label_text(label, fontsize=_SMALL, color=QUIET, **TEXT)
     axis.grid(visible=True, color=QUIET, alpha=0.25, linewidth=0.6)
     axis.set_tick_params(length=0, labelsize=_SMALL, labelfontfamily=FONT, labelcolor=QUIET)
@@ -194,6 +198,20 @@ def money_form(amounts: Iterable[float | None]) -> Callable[[float], str]:
 def ticks(units: float) -> str:
     """Return an amount for a tick: cents only where the tick is not a whole amount."""
     return _dollars(units, 0 if float(units).is_integer() else 2)
+
+
+def whole(number: float) -> str:
+    """Return a number for a tick, without decimals."""
+    return f"{number:,.0f}"
+
+
+def per_cent(share: float) -> str:
+    """Return a share for a tick."""
+    return f"{share:.0%}"
+
+
+def _tick(form: Callable[[float], str], value: float, _position: int) -> str:
+    return form(value)
 
 
 def _dollars(units: float, digits: int) -> str:

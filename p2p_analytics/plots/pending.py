@@ -107,6 +107,6 @@ def pending_requests(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     ax.set_xlim(0, max(*(age or 0 for age in ages), 1) * 1.2)
     ids = data.get("counterparty_id", [None] * total)
     _style.name_rows(ax, clean_names(data["counterparty_name"][:shown], ids[:shown]))
-    _style.value_axis(ax, ax.xaxis, _style.first_of("Age, days", shown, total, "requests"), lambda days: f"{days:,.0f}")
+    _style.value_axis(ax, ax.xaxis, _style.first_of("Age, days", shown, total, "requests"), _style.whole)
     _style.head(ax, title, key)
     return ax

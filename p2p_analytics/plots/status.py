@@ -75,7 +75,7 @@ def status_mix(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
         ax,
         ax.xaxis,
         _style.first_of("Share of payments, per cent", shown, len(groups), "values"),
-        lambda share: f"{share:.0%}",
+        _style.per_cent,
     )
     _style.head(ax, title, key)
     return ax

@@ -269,7 +269,7 @@ def test_a_file_with_fewer_columns_is_loaded_anew(tmp_path, history_of, payment,
         archive.merge(history_of(payment(1)))
     with pytest.raises(ArchiveError, match="fewer columns"):
         archive.history()
-    assert not archive._store.sound(archive._store.manifest().payments[0])
+    assert not archive._store.is_sound(archive._store.manifest().payments[0])
 
 
 def test_a_full_disk_leaves_the_archive_as_it_was(tmp_path, history_of, payment, monkeypatch) -> None:
@@ -297,10 +297,10 @@ def test_an_archive_of_a_later_version_is_left_alone(tmp_path, history_of, payme
     archive = p2p.open_archive(tmp_path)
     archive.merge(history_of(payment(1)))
     manifest = tmp_path / "manifest.json"
-    manifest.write_text('{"format": 2}')
+    manifest.write_text('{"format": 3}')
     with pytest.raises(ArchiveError, match="newer p2p_analytics"):
         archive.merge(history_of(payment(2)))
-    assert manifest.read_text() == '{"format": 2}'
+    assert manifest.read_text() == '{"format": 3}'
 
 
 def test_without_its_manifest_the_payments_are_found_again(tmp_path, history_of, payment) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -119,6 +120,24 @@ def test_given_axes_are_drawn_on(name: str) -> None:
     assert _draw(name, ax=ax) is ax
     assert plt.get_fignums() == []
     assert _draw(name).figure.number in plt.get_fignums()
+
+
+@pytest.mark.parametrize("table", [None, "empty"])
+@pytest.mark.parametrize("private", [False, True])
+@pytest.mark.parametrize("name", TABLES)
+def test_figures_can_be_pickled(name: str, table: str | None, *, private: bool) -> None:
+    """A figure that was pickled and loaded again draws the same picture: notebooks and process pools pickle them."""
+
+    def drawn(figure: Figure) -> bytes:
+        target = io.BytesIO()
+        figure.savefig(target, format="png", metadata={"Software": None})
+        return target.getvalue()
+
+    ax = _draw(name, EMPTY_TABLES[name] if table else None)
+    if private:
+        plots.mark_private(ax)
+    again = pickle.loads(pickle.dumps(ax.figure))  # noqa: S301 - our own bytes
+    assert drawn(again) == drawn(ax.figure)
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -1,0 +1,61 @@
+"""Comparison of what an archive holds with what the service lists. No files here."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, Final
+
+from p2p_analytics.frames import schema
+from p2p_analytics.frames.arrow import frame_of
+from p2p_analytics.frames.build import payments_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import pandas as pd
+    import pyarrow as pa
+
+    from p2p_analytics.client import Client
+    from p2p_analytics.records import Me, Payments
+
+_KEY: Final = "payment_id"
+# What a payment itself says; the names of its people change without it.
+COMPARED: Final = (_KEY, "status", "action", "amount_cents", "note", "date_created", "date_completed")
+
+
+def list_payments(client: Client, me: Me, on_progress: Callable[[int, int], object]) -> pd.DataFrame:
+    """Return the compared columns of all payments, listed from the service once, without its response cache."""
+
+    def items() -> Iterator[Payments]:
+        with contextlib.closing(client.history_pages(refresh=True, progress=on_progress)) as pages:
+            for page in pages:
+                yield page.items
+
+    return payments_frame(items(), str(me.user.id))[[*COMPARED]]
+
+
+def differences(archived: Sequence[pa.Table], listed: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per payment that differs, as `Archive.verify` describes it."""
+    import pandas as pd
+    import pyarrow as pa
+
+    texts = {name: schema.TEXT for name in COMPARED if schema.PAYMENTS[name] == schema.WORD}
+    old, new = frame_of(pa.concat_tables(archived)), listed.astype(texts)
+    both = old.merge(new, on=_KEY, how="outer", suffixes=("", "_listed"), indicator="side")
+    shared = both["side"] == "both"
+    differ = pd.DataFrame({name: shared & ~_same(both[name], both[f"{name}_listed"]) for name in COMPARED[1:]})
+    both["fields"] = pd.Series(
+        [", ".join(differ.columns[row]) or None for row in differ.to_numpy()], index=both.index, dtype=schema.TEXT
+    )
+    both["difference"] = (
+        both["side"].astype(schema.TEXT).map({"left_only": "extra", "right_only": "missing", "both": "changed"})
+    )
+    both["created"] = both["date_created_listed"].fillna(both["date_created"])
+    both["month"] = both["created"].dt.strftime("%Y-%m").astype(schema.TEXT)
+    found = both[~shared | differ.any(axis="columns")].sort_values(["created", _KEY], ascending=False)
+    return found[["month", _KEY, "difference", "fields"]].reset_index(drop=True)
+
+
+def _same(one: pd.Series[Any], other: pd.Series[Any]) -> pd.Series[bool]:
+    """Return where two columns hold the same value, or both hold none."""
+    return one.eq(other).fillna(value=False).astype(bool) | (one.isna() & other.isna())
