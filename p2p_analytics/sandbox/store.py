@@ -13,6 +13,7 @@ import heapq
 import itertools
 import os
 import sqlite3
+import stat
 import threading
 import zlib
 from dataclasses import dataclass
@@ -425,8 +426,9 @@ def _claim(path: Path) -> None:
     """Make the file, or make sure that it is a sandbox's before anything could change it."""
     try:
         # SQLite gives its side files the mode of the database: nobody else on the machine reads them.
-        with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "rb") as file:
-            header = file.read(100)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600)
+        with os.fdopen(descriptor, "rb") as file:
+            header = file.read(100) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b"no file"
     except OSError as error:
         raise SettingError(f"{path} cannot be opened for writing: {error.strerror}.") from None
     if not header:

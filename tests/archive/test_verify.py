@@ -18,6 +18,7 @@ from p2p_analytics.errors import ArchiveError, ServerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from p2p_analytics.archive import Archive
 
@@ -37,9 +38,9 @@ class Service:
         self.lists = 0
         self.running = scripted(self._answer)
 
-    def client(self, cache_dir: Any = False) -> p2p.Client:
+    def client(self, cache_dir: Path | None = None) -> p2p.Client:
         """Return a client that does not wait between retries."""
-        client = p2p.Client("token", base_url=self.running.base_url, cache_dir=cache_dir)
+        client = p2p.Client("token", base_url=self.running.base_url, cache_dir=cache_dir or False)
         client._transport._sleep = lambda _seconds: None
         return client
 
@@ -237,7 +238,7 @@ def test_verify_where_there_is_nothing(service, tmp_path) -> None:
 
 def test_verify_names_a_broken_file(service, archive) -> None:
     """As reading does."""
-    file = sorted(archive.path.glob("payments-*"))[0]
+    file = min(archive.path.glob("payments-*"))
     file.write_bytes(b"")
     with service.client() as client, pytest.raises(ArchiveError, match=file.name):
         archive.verify(client)
@@ -274,17 +275,19 @@ def test_in_privacy_mode_verify_shows_no_id(service, archive, monkeypatch) -> No
 
 def test_verify_costs_one_pass(tmp_path) -> None:
     """At the sandbox: whose token it is, and no more lists than a load without a cache asks for."""
-    with p2p.sandbox.SandboxServer(seed=7) as server:
-        with p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=False) as client:
-            archive = p2p.open_archive(tmp_path)
-            archive.sync(client)
-            server.requests.clear()
-            history = p2p.load_history(client)
-            one_pass = sum(path.startswith("/v1/payments") for _, path in server.requests)
-            server.requests.clear()
-            assert archive.verify(client).empty
-            assert sum(path.startswith("/v1/payments") for _, path in server.requests) <= one_pass
-            assert len(server.requests) <= one_pass + 1
+    with (
+        p2p.sandbox.SandboxServer(seed=7) as server,
+        p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=False) as client,
+    ):
+        archive = p2p.open_archive(tmp_path)
+        archive.sync(client)
+        server.requests.clear()
+        history = p2p.load_history(client)
+        one_pass = sum(path.startswith("/v1/payments") for _, path in server.requests)
+        server.requests.clear()
+        assert archive.verify(client).empty
+        assert sum(path.startswith("/v1/payments") for _, path in server.requests) <= one_pass
+        assert len(server.requests) <= one_pass + 1
     assert len(history.payments) > 500
 
 
