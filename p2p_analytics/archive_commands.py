@@ -45,7 +45,8 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         "verify",
         "compare an archive with the service",
         "List every payment from the service and print, month by month, what the archive lacks, has beside, or holds "
-        "otherwise. Changes nothing. Exit code 1 where something differs. Needs a token: see login.",
+        "otherwise. Changes nothing. Sync first: a payment made since the last sync is missing too. Exit code 1 where "
+        "something differs. Needs a token: see login.",
     )
     _add_service(verify)
     verify.set_defaults(command=_verify)

@@ -143,7 +143,7 @@ def exclusive(path: Path, *, seconds: float) -> Iterator[None]:
     import fcntl
 
     give_up_at = time.monotonic() + seconds
-    descriptor = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
     about = os.fstat(descriptor)
     if not stat.S_ISREG(about.st_mode):
         os.close(descriptor)

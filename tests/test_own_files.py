@@ -199,6 +199,24 @@ def test_the_user_s_own_files_stay_as_they_are(home, town, monkeypatch, capsys) 
     assert kept_of(before, home) == before
 
 
+def test_a_folder_that_is_named_like_the_sandbox_s_own_stays(tmp_path, monkeypatch) -> None:
+    """Only what a killed sandbox left is removed from the system's folder of temporary files."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for name in ("p2p-sandbox-mine", "p2p-sandbox-abcdefg", "p2p-sandbox-abcdefgh", "p2p-sandbox-pipe_pip"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "thesis.txt").write_text("mine")
+    (tmp_path / "p2p-sandbox-mine" / "in-use").touch()
+    (tmp_path / "p2p-sandbox-abcdefgh" / "in-use").write_text("mine")
+    os.mkfifo(tmp_path / "p2p-sandbox-pipe_pip" / "in-use")
+    (tmp_path / "p2p-sandbox-01234567").mkdir()
+    (tmp_path / "p2p-sandbox-01234567" / "in-use").touch()
+    before = state_of(tmp_path)
+    with p2p.sandbox.SandboxServer(seed=7, people=3, years=1):
+        pass
+    left = {name: seen for name, seen in before.items() if not name.startswith("p2p-sandbox-01234567")}
+    assert state_of(tmp_path) == left
+
+
 # ---- the cache's folder
 
 

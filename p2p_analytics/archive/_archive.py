@@ -217,9 +217,9 @@ class Archive:
         ArchiveError
             The folder holds nothing yet, a file is broken, or the token is another account's.
         ServiceError
-            The service could not be asked.
+            The service could not be asked, or lists a record without an id.
         """
-        private = settings.privacy()
+        mask = Mask() if settings.privacy() else None
         manifest = self._needed()
         me = client.me(lenient=True)
         self._store.same_account(manifest, me)
@@ -230,8 +230,8 @@ class Archive:
                 return self.verify(client, progress=progress)
             raise
         with shown(progress) as on_progress:
-            found = differences(archived, list_payments(client, me, on_progress))
-        return found.assign(payment_id=Mask().frame(found[["payment_id"]])["payment_id"]) if private else found
+            found = differences(archived, list_payments(client, me, on_progress, mask))
+        return found if mask is None else found.assign(payment_id=mask.frame(found[["payment_id"]])["payment_id"])
 
     @overload
     def scan(self, engine: Literal["polars"]) -> pl.LazyFrame: ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any, Final
 
+from p2p_analytics import records
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of
 from p2p_analytics.frames.build import payments_frame
@@ -16,22 +17,34 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from p2p_analytics.client import Client
-    from p2p_analytics.records import Me, Payments
+    from p2p_analytics.privacy import Mask
+    from p2p_analytics.records import Me, Payments, Problem
 
 _KEY: Final = "payment_id"
 # What a payment itself says; the names of its people change without it.
 COMPARED: Final = (_KEY, "status", "action", "amount_cents", "note", "date_created", "date_completed")
 
 
-def list_payments(client: Client, me: Me, on_progress: Callable[[int, int], object]) -> pd.DataFrame:
-    """Return the compared columns of all payments, listed from the service once, without its response cache."""
+def list_payments(client: Client, me: Me, on_progress: Callable[[int, int], object], mask: Mask | None) -> pd.DataFrame:
+    """Return the compared columns of all payments, listed from the service once, without its response cache.
+
+    Raises
+    ------
+    RecordError
+        A record has no id that can be read, so it cannot be looked for in the archive. With a mask, the error quotes
+        nothing of it.
+    """
 
     def items() -> Iterator[Payments]:
         with contextlib.closing(client.history_pages(refresh=True, progress=on_progress)) as pages:
             for page in pages:
                 yield page.items
 
-    return payments_frame(items(), str(me.user.id))[[*COMPARED]]
+    def require_ids(found: Sequence[Problem]) -> None:
+        nameless = [problem for problem in found if problem.record_id is None]
+        records.raise_unreadable(nameless if mask is None else mask.problems(nameless))
+
+    return payments_frame(items(), str(me.user.id), require_ids)[[*COMPARED]]
 
 
 def differences(archived: Sequence[pa.Table], listed: pd.DataFrame) -> pd.DataFrame:

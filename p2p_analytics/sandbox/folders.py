@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
+import stat
 import sys
 import tempfile
 from pathlib import Path
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PREFIX: Final = "p2p-sandbox-"
+_NAME: Final = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}", re.ASCII)  # as `tempfile` makes them
 _LOCK: Final = "in-use"
 
 
@@ -45,11 +48,14 @@ else:
         for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
             # What cannot be opened or locked is in use, somebody else's, or something else.
             with contextlib.suppress(OSError):
-                if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+                if not _NAME.fullmatch(folder.name) or folder.is_symlink() or folder.stat().st_uid != os.getuid():
                     continue
-                with (folder / _LOCK).open("rb") as lock:
-                    fcntl.flock(lock, _AT_ONCE)
-                    shutil.rmtree(folder, ignore_errors=True)
+                descriptor = os.open(folder / _LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+                with os.fdopen(descriptor, "rb") as lock:
+                    about = os.fstat(descriptor)
+                    if stat.S_ISREG(about.st_mode) and not about.st_size:  # else it is not our lock
+                        fcntl.flock(lock, _AT_ONCE)
+                        shutil.rmtree(folder, ignore_errors=True)
 
     @contextlib.contextmanager
     def _held(folder: Path) -> Iterator[Path]:

@@ -44,7 +44,7 @@ def die_before(number: int) -> None:
         setattr(module, name, counted(getattr(module, name)))
 
 
-def work(order: dict[str, str | float]) -> None:
+def work(order: dict[str, str | float | bool]) -> None:
     """Merge one archive into another, or sync it, unless death comes first."""
     if "step" in order:
         die_before(order["step"])
@@ -55,7 +55,7 @@ def work(order: dict[str, str | float]) -> None:
         archive.merge(p2p.open_archive(order["other"]).history())
     else:
         with p2p.Client(order["token"], base_url=order["base_url"], cache_dir=False) as client:
-            archive.sync(client)
+            archive.sync(client, refresh=order.get("refresh", False))
 
 
 for line in sys.stdin:

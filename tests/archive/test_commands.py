@@ -43,7 +43,7 @@ def test_sync_and_sync_again(town, tmp_path, capsys) -> None:
 def test_a_sync_that_is_stopped_says_what_is_kept(tmp_path, capsys, monkeypatch) -> None:
     """Ctrl-C ends with 130 and the note of the load."""
 
-    def stopped(*_: object) -> None:
+    def stopped(*_: object, **__: object) -> None:
         interrupt = KeyboardInterrupt()
         interrupt.add_note("272 payments are kept, and the next load goes on from there.")
         raise interrupt

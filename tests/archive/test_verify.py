@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import json
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -14,11 +21,10 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics import cli
 from p2p_analytics.archive import _writing
-from p2p_analytics.errors import ArchiveError, ServerError
+from p2p_analytics.errors import ArchiveError, ConfigurationError, RecordError, ServerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from p2p_analytics.archive import Archive
 
@@ -334,3 +340,112 @@ def test_an_archive_synced_to_a_wrong_moment_is_put_right(service, archive, paym
         assert archive.sync(client).added == 1
     written = json.loads((archive.path / "manifest.json").read_bytes())
     assert written["synced_to"] == "2025-01-31T00:00:00Z"
+
+
+@pytest.fixture
+def killed() -> Iterator[Callable[..., int]]:
+    """Return a function that has a process change an archive, and returns how the process ended."""
+    with subprocess.Popen(  # noqa: S603 - our own file
+        [sys.executable, str(Path(__file__).with_name("killed.py"))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+
+        def order(**words: str | float | bool) -> int:
+            process.stdin.write(json.dumps(words) + "\n")
+            process.stdin.flush()
+            return int(process.stdout.readline())
+
+        yield order
+        process.stdin.close()
+
+
+def test_a_refresh_that_is_killed_at_any_step(service, archive, killed) -> None:
+    """The archive is the damaged one or the healed one, never another; the next refresh heals it."""
+    lose(archive, MAY)
+    step, ended = 0, -signal.SIGKILL
+    seen = Counter()
+    while ended == -signal.SIGKILL:
+        copied = archive.path.with_name(f"copy {step}")
+        shutil.copytree(archive.path, copied)
+        order = {"archive": str(copied), "token": "token", "base_url": service.running.base_url, "refresh": True}
+        ended = killed(**order, step=step)
+        found = ids(p2p.open_archive(copied))
+        assert found in (set(DATES), set(DATES) - MAY)
+        seen[len(found)] += 1
+        with service.client() as client:
+            p2p.open_archive(copied).sync(client, refresh=True)
+            assert p2p.open_archive(copied).verify(client).empty
+        step += 1
+    assert ended == 0
+    assert seen[55] > 5
+
+
+def test_syncs_refreshes_and_verify_at_the_same_time(service, archive, payment) -> None:
+    """Writers wait for each other, verify reads one state; none of them fails, and all agree in the end."""
+    errors: list[BaseException] = []
+
+    def repeat(call: Callable[[p2p.Client], object]) -> None:
+        try:
+            with service.client() as client:
+                for _ in range(4):
+                    call(client)
+        except BaseException as error:  # noqa: BLE001 - the test looks at them
+            errors.append(error)
+
+    calls = (archive.sync, archive.verify, lambda client: archive.sync(client, refresh=True), archive.verify)
+    threads = [threading.Thread(target=repeat, args=(call,)) for call in calls]
+    for thread in threads:
+        thread.start()
+    service.payments["new"] = payment("new", date_created="2024-12-31T00:00:00")
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    with service.client() as client:
+        archive.sync(client)
+        assert archive.verify(client).empty
+
+
+def test_an_archive_behind_a_link(service, archive, tmp_path) -> None:
+    """The folder may be a link; its files may not."""
+    (tmp_path / "link").symlink_to(archive.path)
+    linked = p2p.open_archive(tmp_path / "link")
+    lose(archive, MAY)
+    with service.client() as client:
+        assert len(linked.verify(client)) == 5
+        assert linked.sync(client, refresh=True).added == 5
+    assert (tmp_path / "link").is_symlink()
+    assert ids(archive) == set(DATES)
+    (tmp_path / "nowhere").symlink_to(tmp_path / "nothing")
+    with service.client() as client, pytest.raises(ArchiveError, match="cannot be used"):
+        p2p.open_archive(tmp_path / "nowhere").sync(client)
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_a_disk_that_takes_no_more(service, archive) -> None:
+    """The system refuses the write in the middle of a refresh: one sentence, the state before, no file left over."""
+    lose(archive, MAY)
+    before = {path.name: path.read_bytes() for path in archive.path.iterdir()}
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, limit[1]))
+    try:
+        with service.client() as client, pytest.raises(ConfigurationError, match=r"Cannot write .*: file too large"):
+            archive.sync(client, refresh=True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    assert {path.name: path.read_bytes() for path in archive.path.iterdir()} == before
+    with service.client() as client:
+        assert archive.sync(client, refresh=True).added == 5
+
+
+def test_a_record_without_an_id_is_not_passed_over(service, archive, monkeypatch) -> None:
+    """It may be a payment that the archive lacks; in privacy mode the error quotes nothing of it."""
+    service.payments["7"] |= {"id": None, "note": "4711"}
+    with service.client() as client:
+        with pytest.raises(RecordError, match="'id'"):
+            archive.verify(client)
+        monkeypatch.setenv("P2P_PRIVACY", "1")
+        with pytest.raises(RecordError) as caught:
+            archive.verify(client)
+    assert "4711" not in str(caught.value)
