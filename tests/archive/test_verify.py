@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import resource
 import shutil
 import signal
@@ -449,3 +450,32 @@ def test_a_record_without_an_id_is_not_passed_over(service, archive, monkeypatch
         with pytest.raises(RecordError) as caught:
             archive.verify(client)
     assert "4711" not in str(caught.value)
+
+
+def test_a_sync_heals_whatever_bits_changed(service, archive) -> None:
+    """One bit of any file: the sync after it leaves the exact history, and what was broken is kept beside."""
+    chance = random.Random(15)  # noqa: S311 - no secret
+    expected = archive.history().payments
+    for _ in range(40):
+        file = chance.choice(sorted(path for path in archive.path.iterdir() if path.suffix in {".json", ".parquet"}))
+        content = bytearray(file.read_bytes())
+        place = chance.randrange(len(content))
+        content[place] ^= 1 << chance.randrange(8)
+        file.write_bytes(content)
+        counted = file.name in {"manifest.json", *(entry.name for entry in entries_of(archive))}
+        with service.client() as client:
+            changes = archive.sync(client)
+        assert changes.set_aside == ((file.name,) if counted else ())
+        assert archive.history().payments.equals(expected)
+        if counted:
+            (aside,) = archive.path.glob(f"{file.name}.corrupt-*")
+            assert aside.read_bytes() == content
+            aside.unlink()
+
+
+def entries_of(archive: Archive) -> tuple[Any, ...]:
+    """Return the entries of an archive's manifest, none where it is broken."""
+    try:
+        return archive._store.manifest().entries
+    except ArchiveError:
+        return ()
