@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from p2p_analytics import settings
-from p2p_analytics.archive._manifest import Manifest, starts_of
+from p2p_analytics.archive._manifest import Entry, Manifest, starts_of
 from p2p_analytics.archive._scan import scan
 from p2p_analytics.archive._store import BrokenFileError, Store
 from p2p_analytics.archive._verify import COMPARED, differences, list_payments
@@ -158,16 +158,18 @@ class Archive:
         ServiceError
             The service could not be asked. The archive is as it was.
         """
-        manifest, broken = self._checked()
+        manifest, suspects = self._checked()
         me = client.me(lenient=True)
         if manifest is not None:
             self._store.same_account(manifest, me)
-        known = self._known(manifest, broken, me, refresh=refresh)
+        known = self._known(manifest, suspects, me, refresh=refresh)
         history = load_changes(client, me, known, on_bad_record=on_bad_record, progress=progress)
         rows = rows_of(history)
         latest = history.payments["date_created"].max()
         synced_to = None if latest != latest else min(latest.to_pydatetime(), history.fetched_at)  # noqa: PLR0124 - NaT
         with self._store.locked():
+            # Another process may have put a file right meanwhile.
+            broken = [entry.name for entry in suspects if not self._store.is_sound(entry)]
             for name in broken:
                 log.warning("The file %s of the archive %s was broken and is set aside.", name, self.path)
                 self._store.set_aside(name)
@@ -270,25 +272,21 @@ class Archive:
             raise ArchiveError(f"There is no archive in {self.path} yet: sync it, or merge a history into it.")
         return manifest
 
-    def _checked(self) -> tuple[Manifest | None, list[str]]:
-        """Return what counts, and the names of the files that are broken."""
+    def _checked(self) -> tuple[Manifest | None, list[Entry]]:
+        """Return what counts, and the files that are broken."""
         try:
             manifest = self._store.manifest()
         except BrokenFileError:
             return None, []
         if manifest is None:
             return None, []
-        return manifest, [entry.name for entry in manifest.entries if not self._store.is_sound(entry)]
+        return manifest, [entry for entry in manifest.entries if not self._store.is_sound(entry)]
 
-    def _known(self, manifest: Manifest | None, broken: Sequence[str], me: Me, *, refresh: bool) -> Known:
+    def _known(self, manifest: Manifest | None, broken: Sequence[Entry], me: Me, *, refresh: bool) -> Known:
         pending = frozenset(name for entry in manifest.payments for name in entry.pending) if manifest else frozenset()
         if refresh:
             return Known(pending=pending, refresh=True)
-        if (
-            manifest is None
-            or manifest.synced_to is None
-            or {manifest.friends.name, manifest.problems.name} & {*broken}
-        ):
+        if manifest is None or manifest.synced_to is None or manifest.friends in broken or manifest.problems in broken:
             return Known(pending=pending)
         stay = (
             timedelta(0) <= datetime.now(UTC) - manifest.friends_at < _FRIENDS_STAY
@@ -301,7 +299,7 @@ class Archive:
             missing=tuple(
                 (_midnight(starts[place], -_SECOND), _midnight(starts[place + 1]))
                 for place, entry in enumerate(manifest.payments)
-                if entry.name in broken
+                if entry in broken
             ),
             friends=self._store.frame(manifest.friends) if stay else None,
         )

@@ -152,8 +152,13 @@ class Store:
 
     def commit(self, manifest: Manifest, previous: Manifest | None) -> None:
         """Make a manifest count. The files of the previous one stay for its readers; older ones are removed."""
+        body = _manifest.encode(manifest)
+        try:
+            _manifest.decode(body)  # what could not be read must not replace what can
+        except _manifest.ManifestError as error:
+            raise ArchiveError(f"The history cannot be kept in {self.folder} ({error}): correct it.") from None
         with atomic_file(self.folder / _manifest.NAME) as file:
-            file.write(_manifest.encode(manifest))
+            file.write(body)
         kept = {entry.name for each in (manifest, previous) if each for entry in each.entries}
         for path in self._own_files():
             if path.name not in kept:

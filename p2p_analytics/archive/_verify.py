@@ -57,16 +57,21 @@ def differences(archived: Sequence[pa.Table], listed: pd.DataFrame) -> pd.DataFr
     both = old.merge(new, on=_KEY, how="outer", suffixes=("", "_listed"), indicator="side")
     shared = both["side"] == "both"
     differ = pd.DataFrame({name: shared & ~_same(both[name], both[f"{name}_listed"]) for name in COMPARED[1:]})
-    both["fields"] = pd.Series(
-        [", ".join(differ.columns[row]) or None for row in differ.to_numpy()], index=both.index, dtype=schema.TEXT
+    differs = ~shared | differ.any(axis="columns")
+    found, differ = both[differs], differ[differs]
+    kinds = {"left_only": "extra", "right_only": "missing", "both": "changed"}
+    created = found["date_created_listed"].fillna(found["date_created"])
+    fields = [", ".join(differ.columns[row]) or None for row in differ.to_numpy()]
+    named = pd.DataFrame(
+        {
+            "month": created.dt.strftime("%Y-%m").astype(schema.TEXT),
+            _KEY: found[_KEY],
+            "difference": found["side"].astype(schema.TEXT).map(kinds).astype(schema.TEXT),
+            "fields": pd.Series(fields, index=found.index, dtype=schema.TEXT),
+            "created": created,
+        }
     )
-    both["difference"] = (
-        both["side"].astype(schema.TEXT).map({"left_only": "extra", "right_only": "missing", "both": "changed"})
-    )
-    both["created"] = both["date_created_listed"].fillna(both["date_created"])
-    both["month"] = both["created"].dt.strftime("%Y-%m").astype(schema.TEXT)
-    found = both[~shared | differ.any(axis="columns")].sort_values(["created", _KEY], ascending=False)
-    return found[["month", _KEY, "difference", "fields"]].reset_index(drop=True)
+    return named.sort_values(["created", _KEY], ascending=False, ignore_index=True).drop(columns="created")
 
 
 def _same(one: pd.Series[Any], other: pd.Series[Any]) -> pd.Series[bool]:

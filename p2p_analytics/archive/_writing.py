@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from p2p_analytics.archive import _merge
 from p2p_analytics.archive._manifest import Entry, Manifest, starts_of
 from p2p_analytics.archive._store import FETCHED_AT, Store, arrow_schema
+from p2p_analytics.display import counted
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import table_of
@@ -53,6 +54,11 @@ def rows_of(history: History) -> pa.Table:
     import pyarrow as pa
 
     schema.require(history.payments.columns, schema.PAYMENTS, what="merge")
+    if not history.me.user.id:
+        raise ArchiveError("The history names no account: an archive holds one account's, so set me.user.id.")
+    for name, instant in (("fetched_at", history.fetched_at), ("me.user.date_joined", history.me.user.date_joined)):
+        if instant is not None and instant.tzinfo is None:
+            raise ArchiveError(f"The history's {name} {instant} has no zone: give it one, such as UTC.")
     rows = table_of(history.payments[list(schema.PAYMENTS)])
     if rows["payment_id"].null_count:
         raise ArchiveError("A payment without an id cannot be told from others: leave it out of the history.")
@@ -97,7 +103,7 @@ def written(  # noqa: PLR0913 - what was there, what came, and how it was asked 
             problems = _together(store.frame(previous.problems), history)
     if refresh:
         ids = [table["payment_id"] for table in found] + [_ids(store, entry) for entry in kept]
-        problems = _with_unlisted(problems, ids, rows, store)
+        problems = _with_unlisted(problems, ids, rows, history, store)
         found = [_merge.before(table, history.fetched_at) for table in found]
     payments, changes = _placed(
         store, pa.concat_tables([*found, rows]), kept, account, newest_at=history.fetched_at if refresh else None
@@ -171,7 +177,7 @@ def _ids(store: Store, entry: Entry) -> pa.ChunkedArray:
 
 
 def _with_unlisted(
-    problems: pd.DataFrame, ids: Sequence[pa.ChunkedArray], rows: pa.Table, store: Store
+    problems: pd.DataFrame, ids: Sequence[pa.ChunkedArray], rows: pa.Table, history: History, store: Store
 ) -> pd.DataFrame:
     """Add a problem for each payment that the service does not list any more: it is kept, but not in silence."""
     import pandas as pd
@@ -179,15 +185,16 @@ def _with_unlisted(
     known = {payment_id for column in ids for payment_id in column.to_pylist()}
     unlisted = known - {*rows["payment_id"].to_pylist()}
     if unlisted:
+        count = counted(len(unlisted), "payment", "payments")
         log.warning(
-            "The service does not list %d payments of the archive %s any more; they are kept, and problems lists them.",
-            len(unlisted),
-            store.folder,
+            "The archive %s keeps %s that the service does not list any more: see problems.", store.folder, count
         )
+    # One that was asked for by its id has a problem from that.
     new = problems_frame(
-        Problem(payment_id, "id", payment_id, _UNLISTED) for payment_id in sorted(unlisted - {*problems["payment_id"]})
+        Problem(payment_id, "id", payment_id, _UNLISTED)
+        for payment_id in sorted(unlisted - {*history.problems["payment_id"]})
     )
-    return pd.concat([problems, new], ignore_index=True)
+    return pd.concat([problems, new], ignore_index=True).drop_duplicates(ignore_index=True)
 
 
 def _together(known: pd.DataFrame, history: History) -> pd.DataFrame:

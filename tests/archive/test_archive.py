@@ -19,6 +19,7 @@ import p2p_analytics as p2p
 from p2p_analytics.archive import _merge, _store
 from p2p_analytics.errors import ArchiveError, ConfigurationError, SchemaError
 from p2p_analytics.frames.schema import PAYMENTS
+from p2p_analytics.records import Me, User
 
 NOON = datetime(2024, 6, 1, 12, tzinfo=UTC)  # when `history_of` fetches, unless it is told
 HOUR = timedelta(hours=1)
@@ -215,12 +216,28 @@ def test_where_there_is_no_archive(tmp_path, history_of, payment) -> None:
         p2p.open_archive(tmp_path)
 
 
+def test_what_could_not_be_read_again_is_not_written(tmp_path, history_of, payment) -> None:
+    """A value of another type in the owner's record: the archive is as it was before."""
+    archive = p2p.open_archive(tmp_path)
+    archive.merge(history_of(payment(1)))
+    before = (tmp_path / "manifest.json").read_bytes()
+    strange = Me(user=User(id="7", friends_count="many"))
+    with pytest.raises(ArchiveError, match="cannot be kept"):
+        archive.merge(p2p.History(**vars(history_of(payment(2))) | {"me": strange}))
+    assert (tmp_path / "manifest.json").read_bytes() == before
+    assert archive.history().payments["payment_id"].tolist() == ["1"]
+
+
 def test_a_frame_that_is_no_history_is_refused(tmp_path, history_of, payment) -> None:
     """Missing columns and missing ids are told; the archive is as it was."""
     archive = p2p.open_archive(tmp_path)
     history = history_of(payment(1))
     with pytest.raises(SchemaError, match="settle_us"):
         archive.merge(p2p.History(**vars(history) | {"payments": history.payments.drop(columns="settle_us")}))
+    joined = User(id="7", date_joined=NOON.replace(tzinfo=None))
+    for wrong in ({"fetched_at": NOON.replace(tzinfo=None)}, {"me": Me(user=User(id=None))}, {"me": Me(user=joined)}):
+        with pytest.raises(ArchiveError, match=r"no zone|no account"):
+            archive.merge(p2p.History(**vars(history) | wrong))
     nameless = history.payments.assign(payment_id=pd.Series([None], dtype="str"))
     with pytest.raises(ArchiveError, match="without an id"):
         archive.merge(p2p.History(**vars(history) | {"payments": nameless}))

@@ -181,11 +181,23 @@ def test_a_refresh_replaces_and_keeps_what_is_not_listed(service, archive, caplo
             assert set(amounts.drop("7")) == {500}
             assert after.problems[["payment_id", "field"]].to_numpy().tolist() == [["7", "id"]]
             assert "does not list it" in after.problems["problem"].iloc[0]
-        assert "does not list 1 payments" in caplog.text
+        assert "keeps 1 payment that the service does not list" in caplog.text
         service.payments["7"] = gone
         archive.sync(client, refresh=True)
         assert archive.history().problems.empty
         assert archive.verify(client).empty
+
+
+def test_an_unlisted_payment_is_named_beside_its_other_problems(service, archive) -> None:
+    """A strange word in it, which was a problem before, does not hide that it is gone."""
+    service.payments["7"]["status"] = "novel"
+    with service.client() as client:
+        archive.sync(client, refresh=True)
+        assert archive.history().problems["value"].tolist() == ["novel"]
+        del service.payments["7"]
+        for _ in range(2):
+            archive.sync(client, refresh=True)
+            assert archive.history().problems["value"].tolist() == ["novel", "7"]
 
 
 def test_a_pending_payment_that_is_not_listed_is_one_problem(service, archive) -> None:
