@@ -97,7 +97,8 @@ def _make_writable(out: Path) -> None:
         with tempfile.TemporaryFile(dir=out):  # permission bits do not tell the superuser, or a full disk
             pass
     except OSError as error:
-        reason = "it is no folder" if isinstance(error, FileExistsError) else (error.strerror or str(error)).lower()
+        taken = "it is a file" if out.is_file() else "it is no folder"
+        reason = taken if isinstance(error, FileExistsError) else (error.strerror or str(error)).lower()
         raise ConfigurationError(f"Cannot write into {out}: {reason}; name another folder with --out.") from None
 
 
