@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from p2p_analytics import settings
-from p2p_analytics.errors import ConfigurationError, NotFoundError, RecordError
+from p2p_analytics.errors import ConfigurationError, NotFoundError, PaginationError, RecordError
 from p2p_analytics.load import gathered, shown
 from p2p_analytics.privacy import Mask, hushed
 from p2p_analytics.records import PaymentPage, Payments, Problem
@@ -30,7 +30,8 @@ class Known(NamedTuple):
     Attributes
     ----------
     since : datetime or None
-        All payments up to this instant of their ``date_created`` are known; None: nothing is.
+        All payments up to this instant of their ``date_created`` are known, and one of this instant or later; None:
+        nothing is.
     pending : frozenset of str
         The ids of those that were pending.
     missing : tuple of (datetime or None, datetime or None)
@@ -107,12 +108,19 @@ def _changed_pages(client: Client, known: Known, told: Callable[[int, int], obje
     from p2p_analytics.client._windows import BEGINNING, GRACE  # who only reads an archive sends nothing
 
     seen: set[str] = set()
-    newest = (known.since and max(known.since, BEGINNING + GRACE) - GRACE, None)
-    for after, before in (newest, *known.missing):
+    since = known.since or BEGINNING
+    is_continued = False
+    for after, before in ((max(since, BEGINNING + GRACE) - GRACE, None), *known.missing):
         with contextlib.closing(client.history_pages(after=after, before=before, progress=told)) as pages:
             for page in pages:
                 seen.update(page.items.ids)
+                is_continued |= any(date is not None and date >= since for date in page.items.created)
                 yield page
+        if not is_continued:
+            raise PaginationError(
+                "The service lists no payment as new as the newest one that is known, so payments may be missing and "
+                "nothing is changed: try again later; if it stays so, reload everything with refresh=True (--refresh)."
+            )
     for page in client.payment_pages(status=Status.PENDING, fresh=True):
         seen.update(page.items.ids)
         yield page

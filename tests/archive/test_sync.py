@@ -12,7 +12,7 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics.archive import _archive
 from p2p_analytics.client.desk import PaymentDesk
-from p2p_analytics.errors import ArchiveError, RecordError, ServerError
+from p2p_analytics.errors import ArchiveError, PaginationError, RecordError, ServerError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -201,15 +201,16 @@ def test_a_sync_that_fails_changes_nothing(scripted, tmp_path, payment) -> None:
 )
 def test_a_pending_payment_that_is_gone_stays_and_is_told(scripted, tmp_path, payment, by_id, told) -> None:
     """Nothing is dropped in silence; the problem is told once, and no more when the payment is back."""
-    state = {"payments": [payment(1, status="pending")]}
+    newer = payment(2, date_created="2024-05-02T12:00:00")
+    state = {"payments": [newer, payment(1, status="pending")]}
     archive = p2p.open_archive(tmp_path)
     with scripted_service(scripted, state) as client:
         archive.sync(client)
-        state |= {"payments": [], "/v1/payments/1": by_id}
+        state |= {"payments": [newer], "/v1/payments/1": by_id}
         for _ in range(2):
             assert archive.sync(client, on_bad_record="report") == (0, 0, ())
             history = archive.history()
-            assert history.payments["status"].tolist() == ["pending"]
+            assert history.payments["status"].tolist() == ["settled", "pending"]
             assert history.problems["problem"].str.contains(told).tolist() == [True]
         state["/v1/payments/1"] = {"data": payment(1)}
         assert archive.sync(client) == (0, 1, ())
@@ -229,6 +230,21 @@ def test_an_unreadable_record_stops_a_sync_unless_it_is_to_be_reported(scripted,
     assert json.loads((tmp_path / "manifest.json").read_bytes())["synced_to"] == "2024-05-01T12:00:00Z"
 
 
+def test_a_list_without_the_newest_known_payment_is_no_answer(scripted, tmp_path, payment) -> None:
+    """Nothing is changed; a refresh takes the list as it is, keeps what is gone, and syncs go on from there."""
+    state = {"payments": [payment(2, date_created="2024-05-02T12:00:00"), payment(1)]}
+    archive = p2p.open_archive(tmp_path)
+    with scripted_service(scripted, state) as client:
+        archive.sync(client)
+        state["payments"] = [payment(1)]
+        with pytest.raises(PaginationError, match="as new as the newest one that is known"):
+            archive.sync(client)
+        archive.sync(client, refresh=True)
+        assert archive.history().payments["payment_id"].tolist() == ["2", "1"]
+        assert archive.history().problems["payment_id"].tolist() == ["2"]
+        assert archive.sync(client) == (0, 0, ())
+
+
 def test_a_payment_dated_ahead_hides_no_later_one(scripted, tmp_path, payment) -> None:
     """A sync goes on from its own moment at most, so a date in the far future moves nothing."""
     state = {"payments": [payment(1, date_created="2999-01-01T00:00:00")]}
@@ -240,12 +256,13 @@ def test_a_payment_dated_ahead_hides_no_later_one(scripted, tmp_path, payment) -
 
 def test_in_privacy_mode_an_error_quotes_nothing(scripted, tmp_path, payment, monkeypatch) -> None:
     """Neither the id nor the value of a payment that was pending and cannot be read."""
-    state = {"payments": [payment(47114711, status="pending")]}
+    newer = payment(2, date_created="2024-05-02T12:00:00")
+    state = {"payments": [newer, payment(47114711, status="pending")]}
     archive = p2p.open_archive(tmp_path)
     monkeypatch.setenv("P2P_PRIVACY", "1")
     with scripted_service(scripted, state) as client:
         archive.sync(client)
-        state |= {"payments": [], "/v1/payments/47114711": {"data": {"id": "47114711", "amount": 0.123456}}}
+        state |= {"payments": [newer], "/v1/payments/47114711": {"data": {"id": "47114711", "amount": 0.123456}}}
         with pytest.raises(RecordError) as caught:
             archive.sync(client)
     assert "47114711" not in str(caught.value)

@@ -7,6 +7,7 @@ the last request of a load, once and from then on, in a load, a reload through t
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
@@ -152,3 +153,39 @@ def test_friends(kind: str, often: str, at: int) -> None:
         found = [friend.id for page in pages for friend in page.items]
         incomplete = [problem for page in pages for problem in page.problems if problem.incomplete]
         assert len(set(found)) == counts[viewer] > 12 or (incomplete and often == "for ever")
+
+
+@pytest.mark.fault("read")
+@pytest.mark.parametrize("often", ["once", "for ever"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sync_of_what_is_new(town: Town, tmp_path: Path, kind: str, often: str) -> None:
+    """A list that no longer shows the newest known payment is no answer to what is new."""
+    archive = p2p.open_archive(tmp_path)
+    with town.client() as client:
+        archive.sync(client)
+        made = town.server.add_payments(town.server.viewer, [{"date_created": town.server.now, "amount_cents": 7}])
+        town.ids.update(made)
+        town.server.faults = f"ok {kind}" + ("*9000" if often == "for ever" else "")  # the first asks whose token it is
+        exact = exact_or_refused(
+            lambda: archive.sync(client) and set(archive.history().payments["payment_id"]), town.ids
+        )
+        assert exact or often == "for ever"
+        town.server.faults = ""
+        archive.sync(client)
+        assert set(archive.history().payments["payment_id"]) == town.ids
+
+
+def test_a_history_damaged_by_an_earlier_version_heals(town: Town, tmp_path: Path) -> None:
+    """An archive that lacks the payments of two months: verify names them, and a refresh brings them."""
+    archive = p2p.open_archive(tmp_path)
+    with town.client() as client:
+        whole = p2p.load_history(client)
+        lost = whole.payments["date_created"].dt.strftime("%Y-%m").isin(["2024-02", "2024-03"])
+        assert lost.any()
+        archive.merge(dataclasses.replace(whole, payments=whole.payments[~lost].reset_index(drop=True)))
+        found = archive.verify(client)
+        assert set(found["month"]) == {"2024-02", "2024-03"}
+        assert len(found) == lost.sum()
+        archive.sync(client, refresh=True)
+        assert set(archive.history().payments["payment_id"]) == town.ids
+        assert archive.verify(client).empty
