@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
@@ -112,3 +113,21 @@ def scripted() -> Iterator[Callable[[Callable[[str, dict[str, str]], Any]], Scri
     yield start
     for service in services:
         service.close()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Write down which kind of fault a test is a cell of."""
+    item.user_properties.extend(("fault", mark.args[0]) for mark in item.iter_markers("fault"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print one row for each kind of fault."""
+    cells: Counter[tuple[str, str]] = Counter()
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.stats.get(outcome, []):
+            cells.update((kind, outcome) for name, kind in report.user_properties if name == "fault")
+    if cells:
+        terminalreporter.section("fault matrix")
+        for kind in sorted({kind for kind, _ in cells}):
+            right, wrong = cells[kind, "passed"], cells[kind, "failed"]
+            terminalreporter.write_line(f"{kind:<8}{right + wrong:>4} cells, {right} right, {wrong} wrong")
