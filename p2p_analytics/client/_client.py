@@ -306,8 +306,8 @@ class Client:
             raise
 
     def _friend_ids(self) -> list[str]:
-        """Return the ids of the token owner's friends; none where the token may not read them."""
-        with contextlib.suppress(ScopeError):
+        """Return the ids of the token owner's friends; none where they cannot be read."""
+        with contextlib.suppress(ServiceError):
             return [friend.id for page in self.friend_pages() for friend in page.items if friend.id]
         return []
 

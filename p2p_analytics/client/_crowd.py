@@ -7,6 +7,7 @@ load has arrived, so that last filter waits until then.
 
 from __future__ import annotations
 
+import threading
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -81,19 +82,24 @@ class Reading:
     ----------
     longest : int
         Records on the longest page so far: the page size of the service, as far as it is known.
+    has_links : bool
+        Whether any page had a next link, so that its absence means something.
     crowds : list of Crowd
         Crowded seconds that are left to :func:`remaining_pages`.
     """
 
     def __init__(self, friends: Callable[[], Iterable[str]] = tuple) -> None:
         self.longest = 0
+        self.has_links = False
+        self._guard = threading.Lock()
         self.people = People(friends)
         self.crowds: list[Crowd] = []
 
     def is_full(self, page: PaymentPage) -> bool:
         """Return whether the service may have cut the page off because of its length."""
-        self.longest = max(self.longest, len(page.items))
-        return len(page.items) >= max(self.longest, _SHORTEST_FULL_PAGE)
+        with self._guard:
+            self.longest = max(self.longest, page.length)
+        return page.length >= max(self.longest, _SHORTEST_FULL_PAGE)
 
     def is_crowded(self, page: PaymentPage, second: datetime) -> bool:
         """Return whether a page may lack payments of the second: it is full and shows none that is older."""
@@ -119,7 +125,7 @@ def pages_by_filters(
         return
     found: set[str] = set()
     for part in narrower:
-        answer = _answer(fetch, part, page)
+        answer = _answer(fetch, part, page, second)
         found.update(answer.items.ids)
         yield _since(second, answer)
         if reading.is_crowded(answer, second):
@@ -143,7 +149,8 @@ def remaining_pages(reading: Reading) -> Iterator[PaymentPage]:
         found: set[str] = set()
         while groups:
             group = groups.pop()
-            answer = _answer(crowd.fetch, msgspec.structs.replace(crowd.query, actor=",".join(group)), crowd.page)
+            query = msgspec.structs.replace(crowd.query, actor=",".join(group))
+            answer = _answer(crowd.fetch, query, crowd.page, crowd.second)
             found.update(answer.items.ids)
             yield _since(crowd.second, answer)
             if not reading.is_crowded(answer, crowd.second):
@@ -168,11 +175,15 @@ def _narrower(query: Query) -> list[Query]:
     return []
 
 
-def _answer(fetch: Fetch, query: Query, wider: PaymentPage) -> PaymentPage:
-    """Return the page of a narrower query; ask once more where it lacks what the wider one shows, or has nothing."""
+def _answer(fetch: Fetch, query: Query, wider: PaymentPage, second: datetime) -> PaymentPage:
+    """Return the page of a narrower query.
+
+    It is asked for once more where it lacks what the wider one shows, or shows nothing of the second.
+    """
     expected = {payment.id for payment in wider.items if _matches(payment, query)}
     answer = fetch(query)
-    if not answer.items or not expected.issubset(answer.items.ids):
+    of_second = any(date is not None and date >= second for date in answer.items.created)
+    if not of_second or not expected.issubset(answer.items.ids):
         answer = fetch(query, again=True)
     return answer
 

@@ -40,6 +40,7 @@ _WAITING: Final = 1  # request that is handed out beforehand, so that no connect
 _LISTENING_SECONDS: Final = 0.2
 _SECOND: Final = timedelta(seconds=1)
 _SHORT: Final = 2  # pages after the newest one: a history that may end with the next page is not worth a plan
+_PROBES: Final = 3  # pages after the newest one that are tried before there is a plan
 _GUESS: Final = timedelta(days=4 * 365)  # how far a history goes back, where nothing tells
 
 
@@ -176,6 +177,8 @@ class _Task:
         children = [
             _Task(part, self.fetch, self._reading, left=pages * ((part.end - part.start) / length)) for part in parts
         ]
+        if self.walk.overlap is None:  # then nothing of the newest part has been seen
+            children[0].walk.alone = True
         if self.window.start < start:
             children.append(_Task(Window(self.window.start, start), self.fetch, self._reading, left=1))
         self.window, self.whole, self.left = Window(self.cursor, self.window.end), True, 0
@@ -242,11 +245,11 @@ def _planned(source: Source, reading: Reading, asked: Window, since: datetime | 
     if newest.whole and page.items:
         return [newest]
     known = [window for window in source.whole() if window.start < asked.end]
-    if not known and not newest.whole and newest.left <= _SHORT:
+    for _ in range(0 if known else _PROBES):
+        if newest.whole or (newest.left > _SHORT and page.next is not None and page.length >= PAGE_SIZE_MAXIMUM):
+            break
         page = newest.walk.step()
         newest.take(page, since)
-    if not known and not newest.whole and page.next is None:
-        newest.take(newest.walk.step(), since)
     if not known and newest.whole:
         return [newest]
     edge = max((window.end for window in known), default=asked.start)

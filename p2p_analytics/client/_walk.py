@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     from p2p_analytics.records import Payment
 
 MAX_PAYMENTS: Final = 10_000_000  # of one list; a longer one is taken for one that never ends
+_MOST_BARREN_PAGES: Final = 1_000  # so many pages in a row without a new payment lead to no end
+_TRIES: Final = 3  # to read a list of one status while payments leave it
+_CONTRADICTORY: Final = (
+    "The service's answers to one request contradict each other, so payments may be missing, and nothing is returned: "
+    "try again later."
+)
 _SECOND: Final = timedelta(seconds=1)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _LAST_SECOND: Final = datetime.max.replace(microsecond=0, tzinfo=UTC)
@@ -44,7 +50,7 @@ class Walk:
     reading : Reading
         Shared by the walks of one load.
     alone : bool
-        Whether nothing else shows that the list is empty, so that an empty first page is asked for twice.
+        Whether nothing else shows what the first page must hold, so that it is asked for twice.
     again : bool
         Whether every page is asked for even where it is cached.
 
@@ -52,6 +58,8 @@ class Walk:
     ----------
     query : Query
         The next request.
+    overlap : str or None
+        Id of a payment that the next page must hold; None where the next page need not hold any.
     ended : bool
         Whether the list has nothing older.
     """
@@ -60,11 +68,13 @@ class Walk:
         self, fetch: Fetch, query: Query, reading: Reading, *, alone: bool = True, again: bool = False
     ) -> None:
         self._fetch, self.query, self._reading = fetch, query, reading
-        self._alone, self._again = alone, again
+        self.alone, self._again = alone, again
         self._previous: Query | None = None
-        self._overlap: str | None = None  # id of a payment that the next page must hold
+        self.overlap: str | None = None
         self._ready: PaymentPage | None = None  # the next page, where it has arrived already
         self._last_ids: list[str] = []  # of the page before, where it had no next link
+        self._first_ids: list[str] = []
+        self._was_linked = False  # whether the page before had a next link
         self.ended = False
 
     def step(self) -> PaymentPage:
@@ -76,32 +86,68 @@ class Walk:
             Pages contradict each other, also when asked for again.
         """
         page = self._checked(self.query)
-        if not page.items and self._alone and self._previous is None:
-            page = self._checked(self.query, again=True)
-        dates = _dates(page.items)
-        if not dates or self._is_same_last_page(page):
+        if self.overlap is None and (self.alone or self._previous is not None):
+            page = self._confirmed(page)
+        if not _dates(page.items) or self._is_same_last_page(page):
             self.ended = True
             return page
-        if len(page.items) >= self.query.limit < PAGE_SIZE_MAXIMUM and not self._is_past_a_second(dates):
-            page = self._checked(msgspec.structs.replace(self.query, limit=PAGE_SIZE_MAXIMUM))
-            dates = _dates(page.items)
-        full = self._reading.is_full(page)
-        if self._is_past_a_second(dates):
-            self._continue(page, _end_of_second(dates[-1]), overlap=_overlap(page.items, self.query.limit))
+        whole = msgspec.structs.replace(self.query, limit=PAGE_SIZE_MAXIMUM)
+        if page.length >= self.query.limit < PAGE_SIZE_MAXIMUM and not self._is_past_a_second(page):
+            page = self._checked(whole)
+        full, last = self._reading.is_full(page), self._is_last(page)
+        if last and (full or self._was_linked):  # the page before promised more than this one brings
+            page = self._checked(whole, again=True)
+            full, last = self._reading.is_full(page), self._is_last(page)
+        if not _dates(page.items):
+            raise PaginationError(_CONTRADICTORY)
+        oldest = _dates(page.items)[-1]
+        if self._is_past_a_second(page):
+            self._continue(page, _end_of_second(oldest), overlap=_overlap(page.items, self.query.limit))
             return page
-        last = page.next is None and self._overlap is not None
-        if full and (not last or self._has_older(dates[-1])):
-            return self._crowded(page, dates[-1])
+        if full and not (last and self._is_link_trusted(page) and not self._has_older(oldest)):
+            return self._crowded(page, oldest)
         self._reading.people.add(page.items.parties(0, len(page.items)))
         if last:
             self.ended = True
         else:  # nothing of this second is withheld, so the next request leaves it out
-            self._leave_out(page, dates[-1])
+            self._leave_out(page, oldest)
         return page
 
-    def _is_past_a_second(self, dates: Sequence[datetime]) -> bool:
+    def _is_past_a_second(self, page: PaymentPage) -> bool:
         """Return whether asking for the page's last second again comes to other payments than this page."""
-        return self.query.before is None or _end_of_second(dates[-1]) < self.query.before
+        return self.query.before is None or _end_of_second(_dates(page.items)[-1]) < self.query.before
+
+    def _is_last(self, page: PaymentPage) -> bool:
+        """Return whether a page says, as the second one to do so, that nothing is older."""
+        return page.next is None and self.overlap is not None and not self._is_past_a_second(page)
+
+    def _confirmed(self, page: PaymentPage) -> PaymentPage:
+        """Return a page asked for again, because it need not hold any payment of the page before it.
+
+        The first page of a list is only asked for again where it is empty: a new payment may come to others.
+
+        Raises
+        ------
+        PaginationError
+            Three answers to one request differ.
+        """
+        if self._previous is None and self.query.before is None and page.items:
+            return page
+        shown = set(page.items.ids)
+        for _ in range(2):
+            page = self._checked(self.query, again=True)
+            if shown.issubset(page.items.ids) or self.query.status:
+                return page
+            shown.update(page.items.ids)
+        raise PaginationError(_CONTRADICTORY)
+
+    def _is_link_trusted(self, page: PaymentPage) -> bool:
+        """Return whether a missing next link shows that a full page is the last one.
+
+        It does where other pages have links, or where the page is all there is and shorter than was asked for.
+        """
+        only = self.alone and page.items.ids == self._first_ids and page.length < PAGE_SIZE_MAXIMUM
+        return self._reading.has_links or only
 
     def _is_same_last_page(self, page: PaymentPage) -> bool:
         """Return whether a service that ignores ``before`` gave its only page once more."""
@@ -112,16 +158,19 @@ class Walk:
     def _has_older(self, oldest: datetime) -> bool:
         """Return whether the list goes on after a second, though a page that the second fills has no next link."""
         second = oldest.replace(microsecond=0)
-        older = self._fetch(msgspec.structs.replace(self.query, before=second), again=True)
-        return any(date < second for date in _dates(older.items))
+        query = msgspec.structs.replace(self.query, before=second)
+        answers = (self._fetch(query, again=True) for _ in range(2))
+        return any(date < second for older in answers for date in _dates(older.items))
 
     def _continue(self, page: PaymentPage, before: datetime, overlap: str | None) -> None:
         """Go on before an instant.
 
         The people of the page's last second count with the next page, which holds all of that second.
         """
-        self._previous, self._overlap = self.query, overlap
-        self._last_ids = page.items.ids if page.next is None else []
+        self._previous, self.overlap = self.query, overlap
+        self._was_linked = page.next is not None
+        self._last_ids = [] if self._was_linked else page.items.ids
+        self._first_ids = self._first_ids or page.items.ids
         self.query = msgspec.structs.replace(self.query, before=before)
         if overlap is not None:
             stop = sum(date is None or date >= before for date in page.items.created)
@@ -157,14 +206,22 @@ class Walk:
     def _checked(self, query: Query, *, again: bool = False) -> PaymentPage:
         """Return the page of a query, asked for once more where it contradicts the pages before it."""
         page, self._ready = self._ready or self._fetch(query, again=again or self._again), None
-        if self._is_same_last_page(page) or not _contradiction(page, query, self._overlap):
+        self._reading.has_links |= page.next is not None
+        if not _contradiction(page, query, self.overlap):
             return page
+        if self._is_same_last_page(page):
+            page = self._fetch(query, again=True)
+            if self._is_same_last_page(page):
+                return page
         query = msgspec.structs.replace(query, limit=PAGE_SIZE_MAXIMUM)  # a new payment moves the others down
         page = self._fetch(query, again=True)
-        contradiction = _contradiction(page, query, self._overlap)
-        if contradiction and not (self._is_unreadable_in_part(page, query) or self._has_changed_status(page)):
-            raise PaginationError(contradiction)
-        return page
+        contradiction = _contradiction(page, query, self.overlap)
+        for _ in range(_TRIES if query.status else 1):
+            if not contradiction or self._is_unreadable_in_part(page, query) or self._has_changed_status(page):
+                return page
+            page = self._fetch(query, again=True)
+            contradiction = _contradiction(page, query, self.overlap)
+        raise PaginationError(contradiction)
 
     @staticmethod
     def _is_unreadable_in_part(page: PaymentPage, query: Query) -> bool:
@@ -182,7 +239,7 @@ class Walk:
         if not self.query.status or previous is None or before is None or _contradiction(page, self.query, None):
             return False
         now = self._fetch(previous, again=True)
-        if self._overlap in now.items.ids or _contradiction(now, previous, None):
+        if self.overlap in now.items.ids or _contradiction(now, previous, None):
             return False
         dated = zip(now.items.ids, now.items.created, strict=True)
         below = {payment_id for payment_id, date in dated if date is not None and date < before}
@@ -242,8 +299,12 @@ def walk(  # noqa: PLR0913 - what is asked for, and how
     """
     reading, accepted = Reading(friends), Accepted(most)
     position = Walk(fetch, msgspec.structs.replace(query, before=None if before == END else before), reading)
-    while not position.ended:
-        yield from accepted.pages(position.step(), after, before)
+    oldest: datetime | None = None
+    while not position.ended and (oldest is None or oldest >= after):
+        page = position.step()
+        yield from accepted.pages(page, after, before)
+        accepted.require_end(len(accepted))
+        oldest = oldest_of(page)
     for page in remaining_pages(reading):
         yield from accepted.pages(page, after, before)
 
@@ -260,12 +321,28 @@ class Accepted:
     def __init__(self, most: int) -> None:
         self._most = most
         self._contents: dict[str, int] = {}
+        self._count = self._barren = 0
 
     def __contains__(self, payment_id: str) -> bool:
         return payment_id in self._contents
 
+    def __len__(self) -> int:
+        return len(self._contents)
+
     def require_end(self, count: int) -> None:
-        """Raise a PaginationError where more payments arrived than a list can have."""
+        """Raise a PaginationError where a list seems to have no end; to be called once for each page.
+
+        Parameters
+        ----------
+        count : int
+            Different payments that have arrived so far.
+        """
+        self._count, self._barren = count, self._barren + 1 if count == self._count else 0
+        if self._barren > _MOST_BARREN_PAGES:
+            raise PaginationError(
+                f"{_MOST_BARREN_PAGES:,} pages in a row brought no new payment, so the list seems to have no end, and "
+                "nothing is returned."
+            )
         if count > self._most:
             raise PaginationError(
                 f"More than {self._most:,} payments arrived, so the list seems to have no end, and nothing is "
@@ -285,7 +362,6 @@ class Accepted:
                 contents[row.id] = hash((content, row.status))
             elif known is not None and not _is_same(known, content, row.status):
                 problems.append(Problem(row.id, "payment_id", "", "came twice with different contents; one is kept"))
-        self.require_end(len(contents))
         yield msgspec.structs.replace(page, items=items.only(keep))
         if problems:
             yield PaymentPage(Payments.of((), problems))

@@ -182,3 +182,10 @@ class PaymentPage(msgspec.Struct, frozen=True):
     def problems(self) -> tuple[Problem, ...]:
         """What is strange in its records."""
         return self.items.problems
+
+    @property
+    def length(self) -> int:
+        """Records that were sent, including those without a readable id, which are not among the items."""
+        if self.items.answer is not None:  # every record has one
+            return len(self.items)
+        return len(self.items) + sum(problem.unreadable and problem.record_id is None for problem in self.problems)

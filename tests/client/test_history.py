@@ -7,21 +7,18 @@ import random
 import threading
 from collections import Counter
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2p_analytics.client._crowd import Reading
+from p2p_analytics.client._crowd import Query, Reading
 from p2p_analytics.client._history import _Task, history
+from p2p_analytics.client._walk import walk
 from p2p_analytics.client._windows import BEGINNING, END, Window
-from p2p_analytics.errors import TransportError
+from p2p_analytics.errors import PaginationError, TransportError
 from p2p_analytics.records import Payment, PaymentPage, Payments, User
-
-if TYPE_CHECKING:
-    from p2p_analytics.client._crowd import Query
 
 START = datetime(2019, 3, 1, tzinfo=UTC)
 YEAR = 365 * 86_400
@@ -313,3 +310,90 @@ def test_progress_is_told_with_a_fair_estimate() -> None:
     assert told[-1] == (20_000, 20_000)
     expected = next(expected for payments, expected in told if payments > 10_000)
     assert 2 / 3 <= expected / 20_000 <= 4 / 3
+
+
+class Faulty(Model):
+    """A list of which one request gets a wrong page that looks right."""
+
+    def __init__(self, rows: list[Payment], fault: str, at: int, *, page: int = 50) -> None:
+        super().__init__(rows)
+        self.fault, self.at, self.page = fault, at, page
+        self.before: PaymentPage | None = None
+
+    def fresh(self, query: Query, *, again: bool = False) -> PaymentPage:
+        """Return one page, or a wrong one."""
+        wrong = len(self.asked) == self.at
+        hours = {"zone": 5, "day": 24}.get(self.fault, 0) if wrong and query.before is not None else 0
+        bound = query.before and query.before - timedelta(hours=hours)
+        page = super().fresh(msgspec.structs.replace(query, before=bound, limit=min(query.limit, self.page)))
+        stale, self.before = self.before, page
+        if not wrong:
+            return page
+        if self.fault == "stale" and stale is not None:
+            return stale
+        items = {"empty": (), "empty and on": (), "cut": list(page.items)[:1]}.get(self.fault, page.items)
+        link = {"empty": None, "empty and on": "?more", "no link": None, "cut": None}.get(self.fault, page.next)
+        return PaymentPage(Payments.of(items), link)
+
+
+def listed(name: str) -> list[Payment]:
+    """Return the payments of a test: spread, with a crowded second in the middle or at the end, or few."""
+    words = {"action": "pay", "status": "settled"}
+    chance = random.Random(2)  # noqa: S311 - the same data each time
+    count = {"few": 40, "one on a page": 40}.get(name, 260)
+    seconds = sorted(chance.randrange(count * 3_000) for _ in range(count))
+    crowd = {"crowd": seconds[130] if count > 130 else 0, "crowded end": -5}.get(name)
+    seconds += [] if crowd is None else [crowd] * 70
+    return [
+        Payment(id=str(n), date_created=START + timedelta(seconds=second), actor=User(id=str(20 + n % 30)), **words)
+        for n, second in enumerate(seconds)
+    ]
+
+
+@pytest.mark.fault("read")
+@pytest.mark.parametrize("fault", ["empty", "empty and on", "no link", "zone", "day", "stale", "cut"])
+@pytest.mark.parametrize("name", ["spread", "crowd", "crowded end", "few", "one on a page", "until a bound"])
+def test_whichever_page_is_wrong_nothing_is_lost(name: str, fault: str) -> None:
+    """Each request of a walk and of a load in turn is answered wrongly once: all payments, or an error."""
+    made = listed(name)
+    page = 1 if name == "one on a page" else 50
+    bound = START + timedelta(days=6, hours=1) if name == "until a bound" else END
+    expected = sorted(row.id for row in made if row.date_created < bound)
+    for way in ("walk", "load"):
+        at, asked = 0, 1
+        while at < min(asked, 45):
+            model = Faulty(made, fault, at, page=page)
+            if way == "walk":
+                pages = walk(model.fresh, Query(), before=bound)
+            else:
+                pages = history(model, after=BEGINNING, before=bound, since=None, concurrency=1, told=lambda *_: None)
+            try:
+                found = sorted(row.id for each in pages for row in each.items)
+            except PaginationError:
+                found = expected
+            assert found == expected, f"{way}, request {at}"
+            at, asked = at + 1, len(model.asked)
+
+
+@pytest.mark.parametrize("way", ["walk", "load"])
+def test_a_list_that_repeats_its_payments_under_older_dates_ends(way: str) -> None:
+    """Pages that bring nothing new lead to no end, which is an error and no loop."""
+    count = 0
+
+    def fetch(query: Query, *, again: bool = False) -> PaymentPage:
+        nonlocal count
+        count += 1
+        until = query.before or START
+        rows = [Payment(id=str(n), date_created=until - timedelta(seconds=n + 1)) for n in range(50)]
+        return PaymentPage(Payments.of(rows), "?more")
+
+    model = Model([])
+    model.fresh = model.lasting = fetch
+    pages = (
+        walk(fetch, Query())
+        if way == "walk"
+        else history(model, after=BEGINNING, before=END, since=None, concurrency=1, told=lambda *_: None)
+    )
+    with pytest.raises(PaginationError):
+        list(pages)
+    assert count < 3_000

@@ -247,3 +247,26 @@ def test_a_process_that_can_start_no_thread_gets_a_sentence(scripted, monkeypatc
 
     with pytest.raises(TransportError):
         load_history(client)
+
+
+@pytest.mark.parametrize("form", ["next is null", "never a next link", "next is never null"])
+@pytest.mark.parametrize("cap", [20, 50])
+def test_the_oldest_second_may_hold_more_than_a_page(scripted, form: str, cap: int) -> None:
+    """A list that ends in a crowded second is complete, whether its pages have next links or not."""
+    rows = [payment(1000 + n, START + timedelta(hours=5 * n + 1), actor=str(20 + n % 30)) for n in reversed(range(120))]
+    rows += [payment(n, START, actor=str(20 + n % 30)) for n in reversed(range(80))]
+    client = client_of(scripted, service(rows, FORMS[form], cap))
+    expected = sorted(row["id"] for row in rows)
+    assert sorted(found.id for found in client.payments()) == expected
+    assert sorted(load_history(client).payments["payment_id"]) == expected
+
+
+def test_a_record_without_an_id_does_not_hide_a_crowded_second(scripted) -> None:
+    """It counts for the length of its page, so the page is still seen to be full."""
+    rows = [payment(1000 + n, START + timedelta(hours=5 * n + 1), actor=str(20 + n % 30)) for n in reversed(range(60))]
+    rows += [payment(n, START, actor=str(20 + n % 30)) for n in reversed(range(80))]
+    rows[-3] = rows[-3] | {"id": None}
+    rows[62] = rows[62] | {"id": None}
+    client = client_of(scripted, service(rows, FORMS["next is null"], 50))
+    history = load_history(client, on_bad_record="report")
+    assert set(history.payments["payment_id"]) == {row["id"] for row in rows if row["id"]}
