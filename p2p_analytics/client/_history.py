@@ -83,7 +83,7 @@ class _Task:
         self.whole = False
 
     def repeat(self) -> None:
-        """Ask the service for all of the window once more, or raise a PaginationError where that has been done."""
+        """Ask the service for all of the window once more; raise a PaginationError if it was repeated before."""
         if self.repeated:
             raise PaginationError(
                 "The service's pages of payments contradict each other, so payments may be missing, and nothing is "
@@ -245,8 +245,9 @@ def _planned(source: Source, reading: Reading, asked: Window, since: datetime | 
     if newest.whole and page.items:
         return [newest]
     known = [window for window in source.whole() if window.start < asked.end]
-    for _ in range(0 if known else _PROBES):
-        if newest.whole or (newest.left > _SHORT and page.next is not None and page.length >= PAGE_SIZE_MAXIMUM):
+    for probe in range(0 if known else _PROBES):
+        is_near_the_end = page.next is None or page.length < PAGE_SIZE_MAXIMUM or (probe == 0 and newest.left <= _SHORT)
+        if newest.whole or not is_near_the_end:
             break
         page = newest.walk.step()
         newest.take(page, since)
