@@ -53,6 +53,7 @@ REQUESTS: Final = {
     ),
     "the request that hangs on an error": (CANARIES, "test_no_broken_answer_tells_the_token"),
     "urllib3's warnings of retries, and its log at DEBUG": (CANARIES, "test_no_broken_answer_tells_the_token"),
+    "exceptions and frames of a log record of urllib3": (WIRE, "test_a_log_record_leads_to_no_frame_with_the_token"),
     "debuglevel of http.client": (WIRE, "test_the_debug_level_of_the_library_below_prints_nothing"),
     "address, history and Location of a response": (WIRE, "test_the_token_is_on_the_wire_and_nowhere_above"),
     "a pickled session or response": (WIRE, "test_the_token_is_on_the_wire_and_nowhere_above"),

@@ -161,9 +161,13 @@ def _read(response: requests.Response) -> bytes:
 
 
 class _Redaction(logging.Filter):
-    """Rewrites a log record that would quote the token in an address."""
+    """Removes from a log record what may hold the token: the value in an address, and every exception."""
 
     def filter(self, record: logging.LogRecord) -> bool:
+        # The frames of an exception hold the address as sent, and its text may quote the service.
+        record.exc_info = record.exc_text = None
+        if isinstance(record.args, tuple):
+            record.args = tuple(type(arg).__name__ if isinstance(arg, BaseException) else arg for arg in record.args)
         message = record.getMessage()
         if TOKEN_PARAMETER in message:
             record.msg, record.args = redacted(message), ()

@@ -272,6 +272,35 @@ def test_the_debug_level_of_the_library_below_prints_nothing(
         assert kind.ConnectionCls.debuglevel == 0
 
 
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_log_record_leads_to_no_frame_with_the_token(method: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A malformed header line is logged with an exception below; handlers that print variables find no token."""
+    shown = []
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            shown.append(record.getMessage() + repr(record.args) + repr(record.exc_text))
+            for error in (*(record.args or ()), *(record.exc_info or ())):
+                if isinstance(error, BaseException):
+                    shown.extend(traceback.TracebackException.from_exception(error, capture_locals=True).format())
+
+    def talk(connection: socket.socket) -> None:
+        head = f"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nbroken {CANARY} line\r\nX-More: 1\r\n\r\n{{}}"
+        connection.sendall(head.encode())
+
+    caplog.set_level(logging.DEBUG)
+    handler = Handler()
+    logging.getLogger().addHandler(handler)
+    try:
+        with raw_service(talk) as base_url, transport_to(base_url)[0]._plain.one() as session:
+            answer = session.request(method, f"{base_url}/me", data={"a": "b"}, timeout=(1, 1))
+    finally:
+        logging.getLogger().removeHandler(handler)
+    assert answer.status_code == 200
+    assert "Failed to parse headers" in str(shown)
+    assert CANARY not in str(shown)
+
+
 @pytest.mark.parametrize(
     "spell",
     [quote, lambda text: text[::-1], str.lower, lambda text: "".join(f"%{ord(char):x}" for char in text), " ".join,
