@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from p2p_analytics.sandbox.store import Person
 
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - answers say UTC by a Z or not at all
-_GENERAL_CODES: Final = {"502": "503"}  # what the documented dialect does not tell apart
 _SECOND: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}"
 
 
@@ -47,6 +46,9 @@ class Dialect:
     takes_usernames: ClassVar[bool] = False  # where a path has a user id
     always_shows_user: ClassVar[bool] = False  # in the answer of the token exchange, also without access_profile
 
+    # Whether an amount for new users, sent to the fixed test user, has an error code of its own.
+    separates_new_users: ClassVar[bool] = False
+
     def person(self, person: Person) -> Person:
         """Return somebody as they are shown."""
         return person
@@ -62,7 +64,7 @@ class Dialect:
 
     def code(self, code: str) -> str | int:
         """Return an error's code as text."""
-        return _GENERAL_CODES.get(code, code)
+        return code
 
     def status(self, status: int, code: str) -> int:  # noqa: ARG002 - another dialect asks for the code
         """Return an error's HTTP status."""
@@ -104,6 +106,7 @@ class _Observed(Dialect):
     ignores_unknown_scopes: ClassVar[bool] = True
     takes_usernames: ClassVar[bool] = True
     always_shows_user: ClassVar[bool] = True
+    separates_new_users: ClassVar[bool] = True
 
     def person(self, person: Person) -> Person:
         return person if person.about else person._replace(about=" ")

@@ -49,7 +49,6 @@ _TOKEN: Final[_Refusals] = (
 _CREATE: Final[_Refusals] = (
     errors.MissingArgumentError, errors.NoRecipientError, errors.NoteError, errors.AmountError,
     errors.AmountTooLargeError, errors.SelfPaymentError, errors.OutcomeAmountError,
-    errors.NewUserAmountError,
 )  # fmt: skip
 _FIND: Final[_Refusals] = (errors.NotFoundError,)
 _RESOLVE: Final[_Refusals] = (
@@ -118,7 +117,7 @@ def describe(base_url: str, dialect: Dialect) -> dict[str, Any]:
                 CREATE_PAYMENT,
                 "Pay, or with a negative amount charge, a user, an email address or a US phone number.",
                 shapes.data(shapes.CREATED),
-                _CREATE,
+                (*_CREATE, errors.NewUserAmountError) if dialect.separates_new_users else _CREATE,
                 body=shapes.payment_body,
             ),
         },

@@ -424,3 +424,10 @@ def places(part: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     elif isinstance(part, list):
         for number, value in enumerate(part):
             yield from places(value, (*above, number))
+
+
+def test_each_error_code_of_a_payment_is_listed_once(server: SandboxServer, description: Any) -> None:
+    """The documented dialect lists 503 alone for amounts to the test user, the observed one 502 beside it."""
+    refused = description["paths"]["/payments"]["post"]["responses"]["400"]["description"]
+    counts = {code: refused.count(f"{code}: ") for code in ("502", "503")}
+    assert counts == {"502": int(server.state()["dialect"] == "observed"), "503": 1}

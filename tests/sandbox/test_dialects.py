@@ -301,13 +301,14 @@ def test_a_username_is_no_id_elsewhere(both: dict[str, SandboxServer]) -> None:
     ("amount", "observed"), [("0.30", 502), ("-0.20", 502), ("0.300", 502), ("0.40", 503), ("-0.30", 503), ("5", 503)]
 )
 def test_other_amounts_to_the_test_user(both: dict[str, SandboxServer], amount: str, observed: int) -> None:
-    """As observed, an amount that is for a new user is 502, any other 503; by the document there is only 503."""
+    """As observed, an amount that is for a new user is 502, any other 503; by the document all get the same error."""
     for name, server in both.items():
         before = server.state()["counts"]["payments"]
         for to in ({"user_id": "145434160922624933"}, {"phone": "15555555555"}, {"email": "venmo@venmo.com"}):
             answer = post(server, amount=amount, note="x", **to)
-            code = answer.json()["error"]["code"]
-            assert (answer.status_code, code) == (400, observed if name == "observed" else "503")
+            error = answer.json()["error"]
+            assert (answer.status_code, error["code"]) == (400, observed if name == "observed" else "503")
+            assert ("new user" in error["message"]) is (error["code"] == 502)
         assert server.state()["counts"]["payments"] == before
 
 
