@@ -27,9 +27,13 @@ LARGEST_BODY: Final = 8 * 2**20
 _CHUNK: Final = 2**16
 _SHORTEST_TOKEN: Final = 16  # a shorter one may be a part of other data by chance
 # The equals sign may be escaped: in JSON, for HTML, or in an address inside an address.
+# So may characters of the value, in JSON; an escaped blank, quote or ampersand ends it as a plain one does.
 _TOKEN_IN_TEXT: Final = re.compile(
-    rf"({TOKEN_PARAMETER}(?:=|\\u003d|&(?:#61|#x3d|equals);|%(?:25)*3d))[^&\s\"'\\]+", re.IGNORECASE
+    rf"({TOKEN_PARAMETER}(?:=|\\u003d|&(?:#61|#x3d|equals);|%(?:25)*3d))"
+    r"(?:[^&\s\"'\\]|\\/|\\u00(?!0[9a-d]|20|22|26|27)[0-9a-f]{2})+",
+    re.IGNORECASE,
 )
+_ESCAPES: Final = (b"\\/", b"\\u00", b"%")
 _TOKEN_PARAMETER: Final = TOKEN_PARAMETER.encode()
 _TOKEN_IN_BODY: Final = re.compile(_TOKEN_IN_TEXT.pattern.encode(), re.IGNORECASE)
 _KEPT_HEADERS: Final = ("Content-Type", "Date", "Retry-After")  # others may hold a cookie, an address, a token
@@ -45,7 +49,16 @@ def _without_token(body: bytes, token: Secret | None) -> bytes:
     text = b"" if token is None else token.reveal().encode()
     if len(text) >= _SHORTEST_TOKEN:
         body = body.replace(text, b"***")
+        if any(mark in body for mark in _ESCAPES):
+            body = re.sub(b"".join(map(_spellings, text)), b"***", body)
     return _TOKEN_IN_BODY.sub(rb"\1***", body) if _TOKEN_PARAMETER in body.lower() else body
+
+
+def _spellings(byte: int) -> bytes:
+    """Return a pattern for a byte: plain, or escaped as in JSON or an address."""
+    plain, slash = re.escape(bytes([byte])), rb"|\\/" if byte == ord("/") else b""
+    first, last = (b"[%c%c]" % (*digit.encode(), *digit.upper().encode()) for digit in f"{byte:02x}")
+    return rb"(?:%b%b|(?:\\u00|%%)%b%b)" % (plain, slash, first, last)
 
 
 def prepared(session: requests.Session, base_url: str, secrets: Callable[[], Mapping[str, Secret]]) -> requests.Session:

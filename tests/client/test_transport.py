@@ -26,6 +26,7 @@ import urllib3
 from p2p_analytics import errors
 from p2p_analytics.auth import AccessToken
 from p2p_analytics.client import Client
+from p2p_analytics.client._adapter import _without_token
 from p2p_analytics.client._failures import no_answer
 from p2p_analytics.client._transport import TRIES, Keep, Transport
 from p2p_analytics.client._watchdog import WATCHED_POOLS
@@ -351,6 +352,43 @@ def test_a_token_in_the_answer_is_found_behind_an_escaped_equals_sign(scripted, 
     body = f'{{"data": [], "pagination": {{"next": "/v1/payments?Access_Token{equals}{CANARY}{end}"}}}}'.encode()
     answer = transport_to(scripted(lambda _path, _parameters: (200, {}, body)).base_url)[0].get("/payments", {})
     assert answer.body == body.replace(CANARY.encode(), b"***")
+
+
+ESCAPES = {
+    "slash": lambda char: char.replace("/", "\\/"),
+    "JSON": lambda char: char if char.isalnum() else f"\\u{ord(char):04x}",
+    "JSON in upper case": lambda char: char if char.isalnum() else f"\\u{ord(char):04X}",
+    "JSON for HTML": lambda char: f"\\u{ord(char):04x}" if char in "+<>" else char.replace("/", "\\/"),
+    "JSON, every character": lambda char: f"\\u{ord(char):04x}",
+    "address": lambda char: quote(char, safe=""),
+    "address in lower case": lambda char: quote(char, safe="").lower() if not char.isalnum() else char,
+    "address, every character": lambda char: f"%{ord(char):02X}",
+}
+
+
+@pytest.mark.parametrize("escape", ESCAPES.values(), ids=ESCAPES)
+@pytest.mark.parametrize(
+    "token", ["c0ffee/0123-4567_89ab.cdef~", "/+c0ffee==/0123456789abcdef", "(c0ffee)[0123]{4}|5?*^$"]
+)
+@pytest.mark.parametrize("own", [True, False])
+def test_an_escaped_token_in_the_answer_goes_no_further(escape, token: str, own: bool) -> None:  # noqa: FBT001
+    """The own token is found anywhere, another's behind its parameter; what follows stays."""
+    spelled, before = "".join(map(escape, token)), "" if own else "access_token="
+    ends = [
+        "",
+        "&limit=5",
+        "\\u0026limit=5",
+        " rest",
+        "\\u0020rest",
+        "\\nrest",
+        "\\u000arest",
+        '\\"',
+        "\\u0022",
+        "\\u0027",
+    ]
+    body = "".join(f'{{"note": "{before}{spelled}{end}"}}\n' for end in ends)
+    kept = _without_token(body.encode(), AccessToken(token if own else "x" * 20)).decode()
+    assert kept == body.replace(spelled, "***")
 
 
 def test_every_error_of_the_library_below_is_mapped(monkeypatch: pytest.MonkeyPatch) -> None:
