@@ -75,7 +75,7 @@ REQUESTS: Final = {
         WIRE,
         "test_a_token_that_the_service_respells_is_not_quoted",
     ),
-    "the same, in any spelling": ("auth/test_redaction.py", "test_the_whole_of_it"),
+    "the same, in the usual spellings": ("auth/test_redaction.py", "test_the_whole_of_it"),
     "the same, a piece of it": ("auth/test_redaction.py", "test_a_piece_of_eight"),
 }
 OBJECTS: Final = {

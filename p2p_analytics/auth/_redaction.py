@@ -20,8 +20,10 @@ _HIDDEN: Final = "***"
 _PLAIN: Final = (int, float, complex, type, type(None))
 _DEEPEST: Final = 4
 _ATTRIBUTES: Final = types.MemberDescriptorType, types.GetSetDescriptorType  # without properties, which may run code
-_ESCAPE: Final = re.compile(r"%([0-9a-f]{2})|\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|&#x0*([0-9a-f]{1,4});", re.IGNORECASE)
-_DECIMAL_ESCAPE: Final = re.compile(r"&#0*([0-9]{1,5});")
+_ESCAPE: Final = re.compile(
+    r"%([0-9a-f]{2})|\\u([0-9a-f]{4})|\\u\{0*([0-9a-f]{1,5})\}|\\x([0-9a-f]{2})|&#x0*([0-9a-f]{1,4});?", re.IGNORECASE
+)
+_DECIMAL_ESCAPE: Final = re.compile(r"&#0*([0-9]{1,5});?")
 
 # A character of a text, with where in the original text it begins and ends.
 _Spelled = list[tuple[str, int, int]]
@@ -56,7 +58,7 @@ def scrub(error: BaseException, secrets: Sequence[Secret]) -> None:
 def _pieces(value: str) -> Iterator[str]:
     """Yield what to look for: each run of so many letters and digits of each spelling, in lower case."""
     raw = value.encode("utf-8", "surrogatepass")
-    spellings = [raw.hex()]
+    spellings = [raw.hex(), raw[::-1].hex()]
     for offset in range(3):  # base64 spells three bytes at a time; the characters at the ends belong to others too
         spelled = base64.b64encode(bytes(offset) + raw).decode().rstrip("=")
         spellings.append(spelled[(0, 2, 3)[offset] : len(spelled) - ((len(raw) + offset) % 3 > 0)])
@@ -129,7 +131,7 @@ def _scrub(error: BaseException, secrets: Sequence[Secret], depth: int) -> None:
 
 def _cleaned(value: Any, secrets: Sequence[Secret], depth: int) -> Any:  # noqa: ANN401 - whatever an exception holds
     """Return a value without the secrets; the very same object where it shows none."""
-    if isinstance(value, _PLAIN) or depth == 0:
+    if isinstance(value, _PLAIN):
         return value
     if isinstance(value, str):
         cleaned = redact(value, secrets)
@@ -137,10 +139,10 @@ def _cleaned(value: Any, secrets: Sequence[Secret], depth: int) -> Any:  # noqa:
     if isinstance(value, bytes | bytearray):
         text = value.decode("latin-1")
         return value if (cleaned := redact(text, secrets)) == text else cleaned.encode("latin-1")
-    if isinstance(value, BaseException):
+    if isinstance(value, BaseException) and depth > 1:  # its arguments are one deeper
         _scrub(value, secrets, depth - 1)
         return value
-    if type(value) in {tuple, list}:
+    if type(value) in {tuple, list} and depth:
         items = [_cleaned(item, secrets, depth - 1) for item in value]
         return value if all(map(lambda a, b: a is b, items, value)) else type(value)(items)
     return f"<{type(value).__name__} ***>" if _shows(value, secrets) else value

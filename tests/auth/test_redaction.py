@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from p2p_analytics.auth import Secret, redact
+from p2p_analytics.auth import Secret, redact, scrub
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +33,10 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
     "JSON in JSON": lambda text: json.dumps("".join(f"\\u{ord(char):04x}" for char in text))[1:-1],
     "Python": lambda text: "".join(f"\\x{ord(char):02x}" for char in text),
     "HTML": lambda text: "".join(f"&#{ord(char)};" for char in text),
+    "HTML without semicolons": lambda text: "".join(f"&#{ord(char)}" for char in text),
+    "HTML in hexadecimal without semicolons": lambda text: "".join(f"&#x{ord(char):X}" for char in text),
+    "JavaScript": lambda text: "".join(f"\\u{{{ord(char):x}}}" for char in text),
+    "hexadecimal of the reverse": lambda text: text[::-1].encode().hex(),
     "HTML in hexadecimal": lambda text: "".join(f"&#x{ord(char):X};" for char in text),
     "blanks": " ".join,
     "lines": lambda text: "\r\n".join(cut(text, 5)),
@@ -111,3 +115,18 @@ def test_several_and_overlapping() -> None:
 def test_a_text_too_long_to_be_searched() -> None:
     """What cannot be searched in reasonable time is not shown at all."""
     assert redact("x" * 70_000, [Secret(TOKEN)]) == "***"
+
+
+@pytest.mark.parametrize("depth", range(8))
+@pytest.mark.parametrize(
+    "inner", [TOKEN, TOKEN.encode(), {"a": TOKEN}, ValueError(TOKEN)], ids=lambda one: type(one).__name__
+)
+def test_no_depth_is_too_deep(depth: int, inner: object) -> None:
+    """However deep in its arguments an exception holds a secret, it is gone."""
+    held: object = inner if not isinstance(inner, ValueError) else ValueError(TOKEN)
+    for _ in range(depth):
+        held = [held, "kept"]
+    error = RuntimeError(held)
+    scrub(error, [Secret(TOKEN)])
+    assert TOKEN not in repr(error)
+    assert "***" in repr(error)
