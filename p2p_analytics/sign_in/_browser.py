@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import stat
 import sys
 import tempfile
+import time
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,6 +21,12 @@ _PAGE: Final = (
     '<meta http-equiv="refresh" content="0;url={address}"><title>Sign in</title></head>'
     '<body><p><a href="{address}">Go on to sign in</a></p></body></html>'
 )
+
+
+_PREFIX: Final = "p2p-sign-in-"
+_NAME: Final = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}", re.ASCII)  # as `tempfile` makes them
+_FILE: Final = "sign-in.html"
+_LONGEST_SECONDS: Final = 3_600  # no sign-in takes as long
 
 
 @contextlib.contextmanager
@@ -37,11 +46,35 @@ def in_browser(address: str) -> Iterator[bool]:
 
 @contextlib.contextmanager
 def _redirecting_page(address: str) -> Iterator[str]:
-    with tempfile.TemporaryDirectory(prefix="p2p-sign-in-", dir=_folder()) as folder:
-        page = Path(folder, "sign-in.html")
+    parent = _folder()
+    _remove_abandoned(parent or Path(tempfile.gettempdir()))
+    with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=parent) as folder:
+        page = Path(folder, _FILE)
         with os.fdopen(os.open(page, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
             file.write(_PAGE.format(address=escape(address)))
         yield page.as_uri()
+
+
+def _remove_abandoned(parent: Path) -> None:
+    """Remove the pages that killed sign-ins of this user left, and nothing else."""
+    if sys.platform == "win32":  # files there have no owner's number
+        return
+    for folder in parent.glob(f"{_PREFIX}*"):
+        # A folder that cannot be read, or holds more than the page, stays.
+        with contextlib.suppress(OSError):
+            page, outside = folder / _FILE, folder.lstat()
+            if not _NAME.fullmatch(folder.name) or not stat.S_ISDIR(outside.st_mode) or {*folder.iterdir()} != {page}:
+                continue
+            inside = page.lstat()
+            is_old = time.time() - inside.st_mtime > _LONGEST_SECONDS
+            is_own = {outside.st_uid, inside.st_uid} == {os.getuid()}
+            if is_old and is_own and stat.S_ISREG(inside.st_mode) and _is_page(page):
+                page.unlink()
+                folder.rmdir()
+
+
+def _is_page(path: Path) -> bool:
+    return path.read_text(encoding="utf-8", errors="replace").startswith(_PAGE.partition("{address}")[0])
 
 
 def _folder() -> Path | None:

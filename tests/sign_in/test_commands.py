@@ -28,6 +28,7 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics import cli
 from p2p_analytics.auth import AccessToken, FileStore, KeyringStore, KeyringUnavailableError, SignIn
+from p2p_analytics.sign_in import _browser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -295,6 +296,33 @@ def test_no_process_list_shows_where_the_browser_is_sent(server, tmp_path, monke
     assert nonce in output, "for who opens the address by hand"
     assert "If the browser shows no page to sign in at, open the address above" in output
     assert not Path(seen["page"]).parent.exists()
+
+
+def test_the_page_of_a_killed_sign_in_is_removed_by_the_next(
+    server, browser: list[str], run, tmp_path, monkeypatch
+) -> None:
+    """Only old pages of ours go: neither a fresh one, nor one with other files, nor a link, nor another's page."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    own = _browser._PAGE.format(address="http://127.0.0.1/x")
+    kept = {"p2p-sign-in-fresh000", "p2p-sign-in-more0000", "p2p-sign-in-other000", "p2p-sign-in-link0000",
+            "p2p-sign-in-linked00", "p2p-sign-in-Notours0", "p2p-sign-in-toolong00", "p2p-sign-in-folder00",
+    }  # fmt: skip
+    for name in kept - {"p2p-sign-in-linked00"} | {"p2p-sign-in-killed_0", "elsewhere"}:
+        page = tmp_path / name / "sign-in.html"
+        page.parent.mkdir()
+        if "link" in name:
+            page.symlink_to(tmp_path / "elsewhere" / "sign-in.html")
+        elif "folder" in name:
+            page.mkdir()
+        else:
+            page.write_text("<!doctype html><title>mine</title>" if "other" in name else own)
+        if "fresh" not in name:
+            os.utime(page, (0, 0), follow_symlinks=False)
+    (tmp_path / "p2p-sign-in-more0000" / "notes.txt").write_text("mine")
+    (tmp_path / "p2p-sign-in-linked00").symlink_to(tmp_path / "elsewhere")
+    assert run("login")[0] == 0
+    assert {path.name for path in tmp_path.glob("p2p-sign-in-*")} == kept
+    assert (tmp_path / "elsewhere" / "sign-in.html").read_text() == own
 
 
 def test_a_home_that_cannot_be_written(server, browser: list[str], run, tmp_path, monkeypatch) -> None:
