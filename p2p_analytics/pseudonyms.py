@@ -140,7 +140,9 @@ class Pseudonyms:
     def cents(self, cents: int, payment_id: str = "") -> int:
         """Return an amount times the key's factor, changed by keyed noise and rounded to whole cents.
 
-        The noise depends on the size of the amount and on the payment, so it is the same everywhere and every time.
+        The noise depends on the key, the size of the amount and the payment id, so a payment has the same masked
+        amount each time. An amount without a payment id, such as a sum in a table, gets noise of its own: a table that
+        sums a single payment shows a second draw of the noise of that payment.
         It changes an amount up to $5 by at most 49 %, $20 by 24 %, $100 by 12 % and $1,000 by 6 %. The sign stays,
         0 stays 0 and nothing else becomes 0.
 
@@ -149,7 +151,7 @@ class Pseudonyms:
         cents : int
             The amount.
         payment_id : str
-            The payment that the amount belongs to, empty for an amount of no payment, such as a balance.
+            The payment that the amount belongs to, empty where there is none, as for a balance or a sum.
         """
         size = abs(cents)
         if not size:
