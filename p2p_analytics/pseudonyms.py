@@ -39,9 +39,9 @@ _HASHES: Final = 2**512  # the number of values that a hash can have
 # Never near 1, where amounts would stay close to the real ones.
 _FACTORS: Final = ((1 / 3, 0.8), (1.25, 3.0))
 _NOISE_OF_AMOUNT: Final = 0.04  # at most, as a fraction of the amount
-_NOISE_OF_PAYMENT: Final = 0.45  # at most, for an amount up to the one below; its share falls as amounts grow
-_SMALL_CENTS: Final = 5_00
-_FALL: Final = 0.6
+_NOISE_OF_PAYMENT: Final = 0.7  # at most, for an amount up to the one below; its share falls as amounts grow
+_SMALL_CENTS: Final = 20_00
+_FALL: Final = 0.7
 _FIRST_ID: Final = 10**18
 _PHONE_DIGITS: Final = 7
 _EMAIL: Final = re.compile(r"[^\s@]+@[^\s@]+")
@@ -143,7 +143,7 @@ class Pseudonyms:
         The noise depends on the key, the size of the amount and the payment id, so a payment has the same masked
         amount each time. An amount without a payment id, such as a sum in a table, gets noise of its own: a table that
         sums a single payment shows a second draw of the noise of that payment.
-        It changes an amount up to $5 by at most 49 %, $20 by 24 %, $100 by 12 % and $1,000 by 6 %. The sign stays,
+        It changes an amount up to $20 by at most 74 %, $50 by 41 %, $100 by 27 % and $1,000 by 9 %. The sign stays,
         0 stays 0 and nothing else becomes 0.
 
         Parameters

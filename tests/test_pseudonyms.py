@@ -81,13 +81,13 @@ def test_amounts_are_scaled_by_one_factor_and_noise(key: bytes, cents: int) -> N
     factor = kinds._factor
     assert 1 / 3 <= factor <= 0.8 or 1.25 <= factor <= 3
     shown = kinds.cents(cents, "7")
-    assert abs(shown - cents * factor) <= 0.5 + 0.49 * abs(cents * factor) or abs(shown) == 1
+    assert abs(shown - cents * factor) <= 0.5 + 0.74 * abs(cents * factor) or abs(shown) == 1
     assert kinds.cents(-cents, "7") == -shown
     assert (shown == 0) == (cents == 0)
     assert shown * cents >= 0
 
 
-@pytest.mark.parametrize(("units", "percent"), [(5, 49), (20, 24), (100, 12), (1_000, 6)])
+@pytest.mark.parametrize(("units", "percent"), [(5, 74), (20, 74), (50, 41), (100, 27), (1_000, 9)])
 def test_larger_amounts_are_changed_by_less(units: int, percent: int) -> None:
     """At most by the share that the docstring of `cents` states, and by nearly that much among many payments."""
     kinds = Pseudonyms(KEY)
