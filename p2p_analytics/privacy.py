@@ -16,7 +16,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, Literal, ParamSpec, TypeAlias, TypeVar
 
 from p2p_analytics import settings
-from p2p_analytics.errors import ServiceError
+from p2p_analytics.errors import SchemaError, ServiceError
 from p2p_analytics.frames.build import SOURCE_API
 from p2p_analytics.frames.perspective import UNREGISTERED
 from p2p_analytics.frames.schema import PROBLEMS
@@ -44,6 +44,7 @@ T = TypeVar("T")
 
 _HIDDEN: Final = "hidden"
 _DAY_US: Final = 86_400_000_000
+_INTEGER_BYTES: Final = 8
 _MONTH_DAYS: Final = 30  # to which ages in days are rounded in strict mode
 _NOT_TOLD: Final = "not shown in privacy mode"
 _QUOTES: Final = re.compile(r"[\"'\d]")  # a sentence without them names no value
@@ -142,11 +143,18 @@ class Mask:
 
         Rows with an id are ordered by their pseudonym: those of PAYMENTS and pending requests within a date, those
         of friends and problems among all. The service's order would tell which of them is which.
+
+        Integers narrower than 64 bits are widened, because a masked amount may not fit them.
+
+        Raises
+        ------
+        SchemaError
+            A column holds periods or intervals.
         """
         import pandas as pd
         from pandas.api import types
 
-        plain = frame.reset_index(drop=True)
+        plain = _maskable(frame.reset_index(drop=True))
         self._learn(plain)
         masked: dict[str, pd.Series[Any]] = self._counterparties(plain)
         for prefix, id_name in _PEOPLE.items():
@@ -306,6 +314,22 @@ class Mask:
 
     def _units(self, units: float, payment_id: str = "") -> float:
         return self._pseudonyms.cents(round(units * 100), payment_id) / 100 if math.isfinite(units) else units
+
+
+def _maskable(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with 64-bit integers in place of narrower ones, or refuse a dtype that cannot be masked."""
+    import pandas as pd
+    from pandas.api import types
+
+    wide: dict[str, str] = {}
+    for name, dtype in frame.dtypes.items():
+        if isinstance(dtype, pd.PeriodDtype | pd.IntervalDtype):
+            raise SchemaError(
+                f"Column {name!r} has dtype {dtype}, which privacy mode cannot mask: convert it to datetimes or text."
+            )
+        if types.is_integer_dtype(dtype) and dtype.itemsize < _INTEGER_BYTES:
+            wide[str(name)] = "Int64" if types.is_extension_array_dtype(dtype) else "int64"
+    return frame.astype(wide)
 
 
 def _names(name: str) -> dict[str, str]:

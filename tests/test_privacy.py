@@ -342,7 +342,7 @@ def test_amounts_of_a_payment_agree(service) -> None:
         real, scaled = history.payments[column], masked[column]
         assert scaled.isna().equals(real.isna())
         assert ((scaled.dropna() * real.dropna() > 0) == (real.dropna() != 0)).all()
-        assert ((scaled.dropna() / (real[real != 0].dropna() * factor) - 1).abs().dropna() < 0.5).all()
+        assert ((scaled.dropna() / (real[real != 0].dropna() * factor) - 1).abs().dropna() < 0.75).all()
     real, scaled = history.payments, masked
     assert (scaled["flow_cents"].abs() == scaled["amount_cents"].abs())[scaled["flow_cents"].notna()].all()
     full = (real["refund_amount_cents"] == real["amount_cents"]).fillna(value=False)
@@ -628,8 +628,8 @@ def test_a_table_of_an_analysis_joins_with_the_history(service, tmp_path: Path) 
     )
     assert read["is_friend"].sum() == made["is_friend"].sum()
     assert read["payments"].sum() == made["payments"].sum()
-    sums = [table.set_index("counterparty_name")["sent"] for table in (read, made)]
-    assert (sums[0].eq(0) == sums[1].eq(0)).reindex(sums[1].index).all()
+    sums = [table.set_index("counterparty_name")["sent"].sort_index() for table in (read, made)]
+    assert (sums[0].eq(0) == sums[1].eq(0)).all()
     assert sums[0].div(sums[1]).dropna().between(0.26 / 1.74, 1.74 / 0.26).all()
 
 
@@ -661,6 +661,28 @@ def test_columns_that_nobody_knows_are_masked(tmp_path: Path) -> None:
     assert list(map(str, masked.dtypes)) == list(map(str, real.dtypes))
     assert masked.isna().equals(real.isna())
     assert masked[["seen", "paid"]].equals(real[["seen", "paid"]])
+
+
+def test_narrow_integers_are_widened() -> None:
+    """A masked amount need not fit the integers of the real one, so these become 64 bits wide; nulls stay."""
+    own = pd.DataFrame({name: pd.array([100, 0], dtype=name) for name in ("int8", "uint8", "int16", "int32")})
+    own["Int8"] = pd.array([100, None], dtype="Int8")
+    masked = Mask(KEY).frame(own)
+    assert [str(dtype) for dtype in masked.dtypes] == ["int64", "int64", "int64", "int64", "Int64"]
+    assert masked.iloc[0].tolist() == [Pseudonyms(KEY).cents(100)] * 5
+    assert masked["Int8"].isna().tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [pd.period_range("2024-05", periods=2, freq="M"), pd.interval_range(0, 2)],
+    ids=["period", "interval"],
+)
+def test_a_column_that_cannot_be_masked_is_refused_by_name(column) -> None:
+    """The sentence names the column and its dtype and says what to do, and no value."""
+    with pytest.raises(SchemaError, match=r"'when' has dtype (period|interval).*convert it") as caught:
+        Mask(KEY).frame(pd.DataFrame({"when": column}))
+    assert "2024" not in str(caught.value)
 
 
 def test_the_environment_turns_it_on_and_the_argument_decides(service, monkeypatch) -> None:
