@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from p2p_analytics import settings
 from p2p_analytics.errors import ConfigurationError, NotFoundError, PaginationError, RecordError
@@ -14,7 +16,7 @@ from p2p_analytics.records import PaymentPage, Payments, Problem
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Iterable
     from datetime import datetime
 
     import pandas as pd
@@ -22,6 +24,33 @@ if TYPE_CHECKING:
     from p2p_analytics.client import Client
     from p2p_analytics.load import History
     from p2p_analytics.records import Me
+
+log = logging.getLogger(__name__)
+
+_SECOND: Final = timedelta(seconds=1)  # bounds of a list leave out their own instant
+
+
+class Stretch(NamedTuple):
+    """A period of time whose payments are lost here and are to be loaded again.
+
+    Attributes
+    ----------
+    start, end : datetime or None
+        It holds its start and not its end; None: it has no bound there. The one without a start holds payments
+        without a date too.
+    rows : int
+        How many payments of it were known.
+    """
+
+    start: datetime | None
+    end: datetime | None
+    rows: int
+
+    def holds(self, created: datetime | None) -> bool:
+        """Return whether a payment of this date belongs into it."""
+        if created is None:
+            return self.start is None
+        return (self.start is None or created >= self.start) and (self.end is None or created < self.end)
 
 
 class Known(NamedTuple):
@@ -34,18 +63,22 @@ class Known(NamedTuple):
         nothing is.
     pending : frozenset of str
         The ids of those that were pending.
-    missing : tuple of (datetime or None, datetime or None)
-        Stretches of time, each from and up to, that are to be loaded again.
+    missing : tuple of Stretch
+        Periods that are to be loaded again.
     friends : DataFrame or None
         The friends, where they need not be asked for again.
+    everything : bool
+        Whether to load all payments again, though those up to ``since`` are known.
     refresh : bool
-        Whether to reload everything from the service, without what the response cache holds.
+        Whether to reload everything from the service, without what the response cache holds, and to accept that the
+        service lists fewer payments than are known.
     """
 
     since: datetime | None = None
     pending: frozenset[str] = frozenset()
-    missing: tuple[tuple[datetime | None, datetime | None], ...] = ()
+    missing: tuple[Stretch, ...] = ()
     friends: pd.DataFrame | None = None
+    everything: bool = False
     refresh: bool = False
 
 
@@ -80,6 +113,12 @@ def load_changes(
     -------
     History
         Of the payments that were asked for; all of them, where nothing was known. Never in privacy mode.
+
+    Raises
+    ------
+    PaginationError
+        The service lists no payment as new as the newest known one, or fewer payments than were known of a period
+        that is to be loaded again. In a refresh the latter is a warning.
     """
     if on_bad_record not in {"raise", "report"}:
         raise ConfigurationError(f'on_bad_record can be "raise" or "report", not {on_bad_record!r}.')
@@ -88,43 +127,95 @@ def load_changes(
     with shown(progress) as told:
         pages = (
             _all_pages(client, known, told)
-            if known.since is None or known.refresh
+            if known.since is None or known.everything or known.refresh
             else _changed_pages(client, known, told)
         )
         history = gathered(me, pages, friends, on_bad_record, mask)
     return history if known.friends is None else replace(history, friends=known.friends)
 
 
-def _all_pages(client: Client, known: Known, told: Callable[[int, int], object]) -> Generator[PaymentPage]:
-    seen: set[str] = set()
-    with contextlib.closing(client.history_pages(refresh=known.refresh, progress=told)) as pages:
+class _Listing:
+    """What a load of changes has listed so far, compared with what is known."""
+
+    def __init__(self, known: Known) -> None:
+        self._known = known
+        self._ids: set[str] = set()
+        self._newest: datetime | None = None
+        self._counts = [0] * len(known.missing)
+
+    def counted(self, pages: Iterable[PaymentPage]) -> Generator[PaymentPage]:
+        """Yield pages and count their payments, each id once."""
         for page in pages:
-            seen.update(page.items.ids)
+            for payment_id, created in zip(page.items.ids, page.items.created, strict=True):
+                if payment_id not in self._ids:
+                    self._ids.add(payment_id)
+                    self._count(created)
             yield page
-    yield from _pages_by_id(client, known.pending - seen)
+
+    def _count(self, created: datetime | None) -> None:
+        since = self._known.since
+        if created is not None:
+            self._newest = created if self._newest is None else max(created, self._newest)
+            if since is not None and created > since:
+                return  # it is new, so it makes up for none that was known
+        for place, stretch in enumerate(self._known.missing):
+            self._counts[place] += stretch.holds(created)
+
+    def unlisted_pending(self) -> frozenset[str]:
+        """Return the ids of payments that were pending and are not listed."""
+        return self._known.pending - self._ids
+
+    def require_newest(self) -> None:
+        """Raise a PaginationError where no payment is as new as the newest known one."""
+        since = self._known.since
+        if since is not None and (self._newest is None or self._newest < since):
+            raise PaginationError(
+                "The service lists no payment as new as the newest one that is known, so payments may be missing and "
+                "nothing is changed: try again later; if it stays so, reload everything with refresh=True (--refresh)."
+            )
+
+    def require_missing(self) -> None:
+        """Raise a PaginationError where a period holds fewer payments than were known; warn in a refresh."""
+        for stretch, found in zip(self._known.missing, self._counts, strict=True):
+            if found >= stretch.rows:
+                continue
+            first, last = ("" if bound is None else f"{bound:%Y-%m-%d}" for bound in (stretch.start, stretch.end))
+            period = " ".join(filter(None, (first and f"from {first}", last and f"before {last}"))) or "of all time"
+            lists = f"The service lists {found:,} of the {stretch.rows:,} payments {period} that a broken file held"
+            if self._known.refresh:
+                log.warning("%s: the others are lost, unless another copy of the file exists.", lists)
+            else:
+                raise PaginationError(
+                    f"{lists}, so nothing is changed: try again later; if it stays so, reload everything with "
+                    "refresh=True (--refresh), which does without the others."
+                )
+
+
+def _all_pages(client: Client, known: Known, told: Callable[[int, int], object]) -> Generator[PaymentPage]:
+    listing = _Listing(known)
+    with contextlib.closing(client.history_pages(refresh=known.refresh, progress=told)) as pages:
+        yield from listing.counted(pages)
+    if not known.refresh:
+        listing.require_newest()
+    yield from listing.counted(_pages_by_id(client, listing.unlisted_pending()))
+    listing.require_missing()
 
 
 def _changed_pages(client: Client, known: Known, told: Callable[[int, int], object]) -> Generator[PaymentPage]:
     from p2p_analytics.client._windows import BEGINNING, GRACE  # who only reads an archive sends nothing
 
-    seen: set[str] = set()
-    since = known.since or BEGINNING
-    is_continued = False
-    for after, before in ((max(since, BEGINNING + GRACE) - GRACE, None), *known.missing):
-        with contextlib.closing(client.history_pages(after=after, before=before, progress=told)) as pages:
-            for page in pages:
-                seen.update(page.items.ids)
-                is_continued |= any(date is not None and date >= since for date in page.items.created)
-                yield page
-        if not is_continued:
-            raise PaginationError(
-                "The service lists no payment as new as the newest one that is known, so payments may be missing and "
-                "nothing is changed: try again later; if it stays so, reload everything with refresh=True (--refresh)."
-            )
-    for page in client.payment_pages(status=Status.PENDING, fresh=True):
-        seen.update(page.items.ids)
-        yield page
-    yield from _pages_by_id(client, known.pending - seen)
+    listing = _Listing(known)
+    after = max(known.since or BEGINNING, BEGINNING + GRACE) - GRACE
+    with contextlib.closing(client.history_pages(after=after, progress=told)) as pages:
+        yield from listing.counted(pages)
+    listing.require_newest()
+    for stretch in known.missing:
+        start = stretch.start and stretch.start - _SECOND
+        with contextlib.closing(client.history_pages(after=start, before=stretch.end, progress=told)) as pages:
+            yield from listing.counted(pages)
+    yield from listing.counted(client.payment_pages(status=Status.PENDING, fresh=True))
+    yield from listing.counted(_pages_by_id(client, listing.unlisted_pending()))
+    listing.require_missing()
 
 
 def _pages_by_id(client: Client, payment_ids: frozenset[str]) -> Generator[PaymentPage]:

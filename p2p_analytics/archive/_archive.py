@@ -15,7 +15,7 @@ from p2p_analytics.archive._scan import scan
 from p2p_analytics.archive._store import BrokenFileError, Store
 from p2p_analytics.archive._verify import COMPARED, differences, list_payments
 from p2p_analytics.archive._writing import Changes, rows_of, written
-from p2p_analytics.changes import Known, load_changes
+from p2p_analytics.changes import Known, Stretch, load_changes
 from p2p_analytics.errors import ArchiveError, ConfigurationError
 from p2p_analytics.files import checked
 from p2p_analytics.frames import schema
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _FRIENDS_STAY: Final = timedelta(days=1)
-_SECOND: Final = timedelta(seconds=1)  # bounds of a list leave out their own instant
 
 
 def open_archive(path: str | os.PathLike[str]) -> Archive:
@@ -137,7 +136,7 @@ class Archive:
 
         Asked for are payments made since, all that are pending, by its id each one that was and is no more, the
         friends if their number changed or they are a day old, and the time of files that are broken: these are
-        set aside under another name.
+        set aside under another name, once the service has listed as many payments as they held.
 
         Parameters
         ----------
@@ -146,7 +145,7 @@ class Archive:
         refresh : bool
             Reload everything from the service, without the response cache, and replace what the archive holds: for
             an archive that `verify` found incomplete. A payment that the service does not list any more is kept and
-            listed in ``problems``.
+            listed in ``problems``; only if it was in a broken file, it is lost, and a warning says how many are.
         on_bad_record, progress
             As for `load_history`.
 
@@ -157,6 +156,8 @@ class Archive:
             has the name of one.
         ServiceError
             The service could not be asked. The archive is as it was.
+        PaginationError
+            The service lists fewer payments than it must. The archive is as it was.
         """
         manifest, suspects = self._checked()
         me = client.me(lenient=True)
@@ -284,28 +285,33 @@ class Archive:
 
     def _known(self, manifest: Manifest | None, broken: Sequence[Entry], me: Me, *, refresh: bool) -> Known:
         pending = frozenset(name for entry in manifest.payments for name in entry.pending) if manifest else frozenset()
+        if manifest is None:
+            return Known(pending=pending, refresh=refresh)
+        starts = [*starts_of(manifest.payments), None]
+        missing = tuple(
+            Stretch(_midnight(starts[place]), _midnight(starts[place + 1]), entry.rows)
+            for place, entry in enumerate(manifest.payments)
+            if entry in broken
+        )
         if refresh:
-            return Known(pending=pending, refresh=True)
-        if manifest is None or manifest.synced_to is None or manifest.friends in broken or manifest.problems in broken:
-            return Known(pending=pending)
+            return Known(pending=pending, missing=missing, refresh=True)
+        everything = manifest.friends in broken or manifest.problems in broken
         stay = (
-            timedelta(0) <= datetime.now(UTC) - manifest.friends_at < _FRIENDS_STAY
+            not everything
+            and manifest.synced_to is not None
+            and timedelta(0) <= datetime.now(UTC) - manifest.friends_at < _FRIENDS_STAY
             and manifest.friends.rows == me.user.friends_count
         )
-        starts = [*starts_of(manifest.payments), None]
         return Known(
             since=manifest.synced_to,
             pending=pending,
-            missing=tuple(
-                (_midnight(starts[place], -_SECOND), _midnight(starts[place + 1]))
-                for place, entry in enumerate(manifest.payments)
-                if entry in broken
-            ),
+            missing=missing,
             friends=self._store.frame(manifest.friends) if stay else None,
+            everything=everything,
         )
 
 
-def _midnight(day: date | None, shift: timedelta = timedelta(0)) -> datetime | None:
+def _midnight(day: date | None) -> datetime | None:
     if day is None or day == date.min:  # nothing is before
         return None
-    return datetime.combine(day, time(), UTC) + shift
+    return datetime.combine(day, time(), UTC)
