@@ -22,8 +22,10 @@ _LOOK_SECONDS: Final = 0.05
 
 
 @contextlib.contextmanager
-def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def atomic_file(path: str | os.PathLike[str], *, prefix: str = ".p2p-") -> Iterator[IO[bytes]]:
     """Open a private file that appears under its path when all of it is written, or not at all.
+
+    Until then its name is the prefix, eight random characters and ".part".
 
     Raises
     ------
@@ -37,7 +39,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         require_replaceable(path)
         # mkstemp makes a new file (O_EXCL) that only its owner may read, beside the target: a rename is atomic
         # only within one file system.
-        descriptor, temporary = tempfile.mkstemp(prefix=".p2p-", suffix=".part", dir=path.parent)
+        descriptor, temporary = tempfile.mkstemp(prefix=prefix, suffix=".part", dir=path.parent)
         with os.fdopen(descriptor, "wb") as file:
             os.fchmod(descriptor, 0o600)  # whatever the umask takes away
             yield file

@@ -33,6 +33,7 @@ NEARLY = (
     "payments-first-xyz.parquet", f"payments-first-{HEX[:11]}.parquet", f"payments-first-{HEX[:13]}.parquet",
     f"payments-{HEX}.parquet.bak", f"Payments-first-{HEX}.parquet", f"friends-{HEX[:12]}.parquet~",
     "problems-mine.parquet", f"payments-2024-5-1-{HEX}.parquet", ".p2p-notes.part", ".p2p-ABCDEFGH.part",
+    ".p2p-abc_0123.part", ".p2p-archive-ABCDEFGH.part",
     "download.part", "manifest.json.bak", "manifest.json.corrupt-2024", "lock.txt", "privacy.key.old", "sign-in.json~",
     "sign-in.txt", ".sign-in", "report.html.bak", "payments.csv.old", "status_mix.svg", "data.csv", "config.json",
     "notes.txt", ".hidden", "-rf", "a\nb.sqlite", "caf\N{LATIN SMALL LETTER E WITH ACUTE}.parquet",
@@ -41,7 +42,7 @@ NEARLY = (
 # Names that are ours, where something is that is no file.
 OURS = (
     f"payments-first-{HEX[:12]}.parquet", f"payments-2024-05-01-{HEX}.parquet", f"{HEX[::-1]}.sqlite",
-    ".p2p-abc_0123.part",
+    ".p2p-archive-abc_0123.part",
 )  # fmt: skip
 
 

@@ -38,7 +38,8 @@ SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 LOCK_WAIT_SECONDS: Final = 10.0
 _LOCK: Final = "lock"
-_LEFTOVER: Final = re.compile(r"\.p2p-[a-z0-9_]{8}\.part", re.ASCII)  # of `files.atomic_file`, after a kill
+_PREFIX: Final = ".p2p-archive-"  # of files being written; exports into the folder have another one
+_LEFTOVER: Final = re.compile(rf"{re.escape(_PREFIX)}[a-z0-9_]{{8}}\.part", re.ASCII)  # what a kill leaves
 _ACCOUNT: Final = b"p2p_analytics.account"
 _OWN_TEXTS: Final = {name for name, dtype in schema.PAYMENTS.items() if dtype == schema.TEXT}
 _INSTANTS: Final = {"date_created", "date_completed", "created_us", "completed_us"}  # near to their neighbours'
@@ -113,9 +114,9 @@ class Store:
         return True
 
     def paths(self, manifest: Manifest) -> list[str]:
-        """Return the paths of the payments' files, newest first, each checked to be what was written."""
+        """Return the paths of the payments' files, newest first, each checked as for reading."""
         for entry in manifest.payments:
-            self._content(entry)
+            self._opened(entry)
         return [str(self.folder / entry.name) for entry in reversed(manifest.payments)]
 
     def write(self, kind: str, table: pa.Table, account: str, *, start: date | None = None) -> Entry:
@@ -139,7 +140,7 @@ class Store:
         body = sink.getvalue()
         digest = sha256(body).hexdigest()
         name = _manifest.file_name(kind, start, digest)
-        with atomic_file(self.folder / name) as file:
+        with atomic_file(self.folder / name, prefix=_PREFIX) as file:
             file.write(body)
         return Entry(
             name=name,
@@ -157,7 +158,7 @@ class Store:
             _manifest.decode(body)  # what could not be read must not replace what can
         except _manifest.ManifestError as error:
             raise ArchiveError(f"The history cannot be kept in {self.folder} ({error}): correct it.") from None
-        with atomic_file(self.folder / _manifest.NAME) as file:
+        with atomic_file(self.folder / _manifest.NAME, prefix=_PREFIX) as file:
             file.write(body)
         kept = {entry.name for each in (manifest, previous) if each for entry in each.entries}
         for path in self._own_files():
@@ -252,15 +253,23 @@ class Store:
         import pyarrow.parquet
 
         path = self.folder / entry.name
+        source = pyarrow.BufferReader(self._content(entry))
+        columns = arrow_schema(entry.kind)
         try:
-            file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(self._content(entry)), read_dictionary=repeated)
-        except (pyarrow.ArrowException, OSError):
+            file = pyarrow.parquet.ParquetFile(source)
+            found = file.schema_arrow
+        except (pyarrow.ArrowException, ValueError, OSError):
             raise BrokenFileError(path, "it is no Parquet file") from None
-        if not set(file.schema_arrow.names) >= SCHEMAS[entry.kind].keys():
+        if not set(found.names) >= set(columns.names):
             raise BrokenFileError(path, "an earlier version wrote it, with fewer columns")
+        if sorted(map(str, found)) != sorted(map(str, columns)):  # each a name, a type, and whether it holds nulls
+            raise BrokenFileError(path, "another version wrote it, with other columns or types")
         if file.metadata.num_rows != entry.rows:
             raise BrokenFileError(path, f"it holds {file.metadata.num_rows} rows in place of {entry.rows}")
-        return file
+        if repeated is None:
+            return file
+        # Only now: reading a column that is not there as a dictionary would raise a KeyError.
+        return pyarrow.parquet.ParquetFile(source, read_dictionary=repeated)
 
     def _content(self, entry: Entry) -> bytes:
         """Return a file's bytes, which are what was written."""

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.errors import PaginationError
+from p2p_analytics.archive import _manifest, _store
+from p2p_analytics.errors import ArchiveError, PaginationError
+from p2p_analytics.files import atomic_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,6 +45,14 @@ def ids(archive: Archive) -> set[str]:
 def content(archive: Archive) -> dict[str, bytes]:
     """Return the content of all files of a folder."""
     return {path.name: path.read_bytes() for path in archive.path.iterdir()}
+
+
+def restore(archive: Archive, files: dict[str, bytes]) -> None:
+    """Make a folder hold these files alone."""
+    for path in archive.path.iterdir():
+        path.unlink()
+    for name, data in files.items():
+        (archive.path / name).write_bytes(data)
 
 
 @pytest.fixture(scope="module")
@@ -81,10 +96,7 @@ def test_incomplete_lists_replace_no_broken_file(town, tmp_path, kind, place, fr
                 town.faults = ""
             archive.sync(client)
             assert ids(archive) == expected
-            for path in tmp_path.iterdir():
-                path.unlink()
-            for name, data in before.items():
-                (tmp_path / name).write_bytes(data)
+            restore(archive, before)
     assert refused or kind == "no-next"  # the client sees through the latter
 
 
@@ -168,3 +180,65 @@ def test_merged_payments_that_the_service_does_not_list_are_not_dropped(service,
             archive.sync(client)
         archive.sync(client, refresh=True)
         assert ids(archive) == set(service.rows)
+
+
+def of_another_version(archive: Archive, kind: str, change: Callable[[pa.Table], pa.Table]) -> str:
+    """Replace the newest file of a kind by another table, in a file whose digest is right, and return its name."""
+    store, manifest = archive._store, archive._store.manifest()
+    entry = [entry for entry in manifest.entries if entry.kind == kind][-1]
+    sink = pa.BufferOutputStream()
+    pq.write_table(change(store.read(entry)), sink)
+    body = sink.getvalue().to_pybytes()
+    digest = hashlib.sha256(body).hexdigest()
+    replaced = msgspec.structs.replace(
+        entry, name=_manifest.file_name(kind, entry.start, digest), size=len(body), sha256=digest
+    )
+    (archive.path / replaced.name).write_bytes(body)
+    files = {"payments": (*manifest.payments[:-1], replaced)} if kind == "payments" else {kind: replaced}
+    store.commit(msgspec.structs.replace(manifest, **files), None)
+    return replaced.name
+
+
+CHANGES: dict[str, Callable[[pa.Table, str], pa.Table]] = {
+    "missing": lambda table, name: table.drop_columns(name),
+    "other type": lambda table, name: table.set_column(
+        table.column_names.index(name), name, pa.array([1.5] * table.num_rows, pa.float64())
+    ),
+    "no nulls": lambda table, name: pa.table(
+        [pa.array([""] * table.num_rows), *table.drop_columns(name).columns],
+        pa.schema([pa.field(name, pa.string(), nullable=False), *table.drop_columns(name).schema]),
+    ),
+    "one more": lambda table, name: table.append_column(f"{name}_more", table[name]),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("kind", ["payments", "friends", "problems"])
+def test_a_file_with_other_columns_is_named_and_loaded_again(service, tmp_path, kind, change) -> None:
+    """Any column, in a file whose digest is right: every reader names the file, and a sync or refresh replaces it."""
+    archive = p2p.open_archive(tmp_path)
+    with service.client() as client:
+        archive.sync(client)
+        expected = archive.history()
+        whole = content(archive)
+        for number, column in enumerate(_store.SCHEMAS[kind]):
+            name = of_another_version(archive, kind, lambda table, column=column: CHANGES[change](table, column))
+            readers = [archive.history, lambda: archive.merge(expected)]
+            if kind == "payments":
+                readers += [lambda: archive.scan("polars").collect(), lambda: archive.verify(client)]
+            for read in readers:
+                with pytest.raises(ArchiveError, match=rf"{name} is broken \(.* version wrote it, with .*\): sync"):
+                    read()
+            if number % 7 == 0:
+                assert archive.sync(client, refresh=number % 2 == 1).set_aside == (name,)
+                pd.testing.assert_frame_equal(archive.history().payments, expected.payments)
+            restore(archive, whole)
+
+
+def test_files_that_others_are_writing_into_the_folder_stay(service, tmp_path) -> None:
+    """A sync during an export into the archive's folder removes nothing of the export."""
+    archive = p2p.open_archive(tmp_path)
+    with service.client() as client, atomic_file(tmp_path / "export.csv") as file:
+        file.write(b"whole")
+        archive.sync(client)
+    assert (tmp_path / "export.csv").read_bytes() == b"whole"
