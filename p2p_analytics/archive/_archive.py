@@ -187,9 +187,11 @@ class Archive:
     def verify(
         self, client: Client, *, progress: Callable[[int], object] | Literal[False] | None = None
     ) -> pd.DataFrame:
-        """Compare the archive with the service, month by month, and change nothing.
+        """Compare the archive with the service, month by month, and change no file of the archive.
 
-        Every payment is listed from the service once, without the response cache. Compared are the ids and, because
+        Every payment is listed from the service once, without the response cache: as in a refresh, the client's
+        cached responses for the account are deleted and replaced, so an interrupted `verify` makes the next full
+        load ask for everything. Compared are the ids and, because
         the lists show them anyway, status, action, amount, note and both dates. Names of people are not: they change
         without the payment. Sync first: a payment made since the last sync is missing too. ``sync(refresh=True)``
         brings in what is missing or changed.
@@ -259,7 +261,7 @@ class Archive:
         Raises
         ------
         ArchiveError
-            The folder holds nothing yet, or a file is missing.
+            The folder holds nothing yet, or a file is broken.
         ConfigurationError
             The engine is unknown or not installed, or privacy mode is on: files hold what is real.
         """
