@@ -59,8 +59,9 @@ class History:
         """Return the history in privacy mode: people, notes, ids, addresses and amounts invented.
 
         The same person has the same pseudonym everywhere in it, and tomorrow, and on this machine alone.
-        Each amount is multiplied by one secret factor and changed by secret noise: $20 by 24 % at most, larger
-        amounts by less. Sums of ten payments or more are, as a rule, within 5 % of the real sum times the factor.
+        Each amount is multiplied by one secret factor and changed by secret noise: $20 by 74 % at most, larger
+        amounts by less. Sums of ten payments of $100 or more are mostly within 5 % of the real sum times the
+        factor; sums of ten smaller payments often are not.
         Dates are whole days in UTC. Statuses and counts are real. ``about``, pictures and ``date_joined`` are null,
         and values in ``problems`` are hidden. A history that is private already stays as it is.
 
