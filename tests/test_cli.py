@@ -215,7 +215,9 @@ def test_the_documented_dialect_has_one_rate_limit_status(capsys: pytest.Capture
     """`--rate-limit-status 400` without the observed dialect is refused in one line."""
     assert cli.main(["sandbox", "--port", "0", "--years", "1", "--rate-limit-status", "400"]) == 1
     err = capsys.readouterr().err
-    assert err == "p2p-analytics: rate_limit_status is 429, or in the observed dialect also 400.\n"
+    assert (
+        err == "p2p-analytics: rate_limit_status is 429, or also 400 in the observed dialect: add --dialect observed.\n"
+    )
 
 
 def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ from p2p_analytics.archive._store import BrokenFileError, Store
 from p2p_analytics.archive._verify import COMPARED, differences, list_payments
 from p2p_analytics.archive._writing import Changes, rows_of, written
 from p2p_analytics.changes import Known, Stretch, load_changes
-from p2p_analytics.errors import ArchiveError, ConfigurationError
+from p2p_analytics.errors import ArchiveError, ConfigurationError, PaginationError
 from p2p_analytics.files import checked
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of, with_microseconds
@@ -222,7 +222,8 @@ class Archive:
         ArchiveError
             The folder holds nothing yet, a file is broken, or the token is another account's.
         ServiceError
-            The service could not be asked, or lists a record without an id.
+            The service could not be asked, lists a record without an id, or lists nothing where the archive holds
+            payments.
         """
         mask = Mask() if settings.privacy() else None
         manifest = self._needed()
@@ -235,7 +236,13 @@ class Archive:
                 return self.verify(client, progress=progress)
             raise
         with shown(progress) as on_progress:
-            found = differences(archived, list_payments(client, me, on_progress, mask))
+            listed = list_payments(client, me, on_progress, mask)
+        if listed.empty and any(table.num_rows for table in archived):
+            raise PaginationError(
+                "The service lists no payment at all, though the archive holds some, so nothing is compared: try "
+                "again later."
+            )
+        found = differences(archived, listed)
         return found if mask is None else found.assign(payment_id=mask.frame(found[["payment_id"]])["payment_id"])
 
     @overload

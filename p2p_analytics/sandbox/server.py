@@ -147,7 +147,7 @@ class SandboxServer(Steerable):
             raise SettingError(f"The dialects are {' and '.join(DIALECTS)}.")
         status = self._rate_limit_status
         if not isinstance(status, int) or status not in _RATE_LIMIT_STATUSES[self._dialect]:
-            raise SettingError("rate_limit_status is 429, or in the observed dialect also 400.")
+            raise SettingError("rate_limit_status is 429, or also 400 in the observed dialect: add --dialect observed.")
         with contextlib.ExitStack() as stack:
             path = self._db
             if path is None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.money import format_cents
 from p2p_analytics.sandbox import ledger
-from p2p_analytics.sandbox.dialects import SPOKEN
 from p2p_analytics.sandbox.errors import (
     InsufficientFundsError,
     NewUserAmountError,
@@ -185,6 +184,8 @@ class Transitions:
         if signed == _CHARGE_SETTLES:
             done = self._transfer(connection, payment, payer=TEST_USER_ID, receiver=payment.actor_id)
             return Status.SETTLED if done else Status.PENDING  # a test may have taken the test user's bank away
+        from p2p_analytics.sandbox.dialects import SPOKEN  # here, because it loads orjson
+
         if signed in _FOR_NEW_USERS and SPOKEN.get().separates_new_users:
             raise NewUserAmountError("This amount is for a new user: send it to an unregistered email or phone.")
         raise OutcomeAmountError("The test user takes payments of 0.10 and 0.20 and charges of -0.10, nothing else.")

@@ -118,7 +118,7 @@ def test_what_is_broken_is_set_aside_and_loaded_anew(server, tmp_path, monkeypat
         assert changes.set_aside == (() if (kind, damage) == ("manifest", None) else (broken.name,))
         assert len(list(tmp_path.glob(f"{broken.name}.corrupt-*"))) == (damage is not None)
         if kind == "payments":
-            assert len(server.requests) < 3 + 4  # its own time alone
+            assert len(server.requests) <= 3 + 4  # its own time alone; a page with a bound is asked for twice
         assert_whole(archive, client)
         assert archive.sync(client) == (0, 0, ())
 

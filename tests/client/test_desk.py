@@ -54,6 +54,7 @@ class Book:
         shown = [item for item in self.items if self.visible_from.get(item["id"], 0) <= self.now]
         self.started()
         if path == "/v1/payments":
+            shown = [item for item in shown if item["date_created"] < fields.get("before", "9")]
             return {"data": shown[:50], "pagination": {"next": "?before=x" if len(shown) > 50 else None}}
         return {"data": next(item for item in shown if path.endswith(f"/{item['id']}"))}
 

@@ -189,3 +189,13 @@ def test_a_history_damaged_by_an_earlier_version_heals(town: Town, tmp_path: Pat
         archive.sync(client, refresh=True)
         assert set(archive.history().payments["payment_id"]) == town.ids
         assert archive.verify(client).empty
+
+
+def test_verify_does_not_believe_that_everything_is_gone(town: Town, tmp_path: Path) -> None:
+    """A service that lists nothing, while the archive holds payments, is no evidence against the archive."""
+    archive = p2p.open_archive(tmp_path)
+    with town.client() as client:
+        archive.sync(client)
+        town.server.faults = "empty-page:1"
+        with pytest.raises(PaginationError, match="lists no payment at all"):
+            archive.verify(client)
