@@ -756,6 +756,8 @@ def test_the_demo_shows_nobody(tmp_path: Path) -> None:
     people = [f"{prefix}_{name}" for prefix in ("actor", "target_user") for name in ("id", "username", "display_name")]
     secrets = {text for name in ["payment_id", "target_email", *people] for text in town[name].dropna()}
     secrets |= {note for note in town["note"] if len(note) > 10}
+    # The few digits of a short id occur by chance in an invented one.
+    secrets = {text for text in secrets if not (text.isdecimal() and len(text) < 12)}
     assert len(secrets) > 100
     assert {name for name, _ in found_in(made["plain"], sorted(secrets))} == {
         "output", "report.html", "payments.csv", "friends.csv",

@@ -297,7 +297,7 @@ def test_verify_costs_one_pass(tmp_path) -> None:
     """At the sandbox: whose token it is, and no more lists than a load without a cache asks for."""
     with (
         p2p.sandbox.SandboxServer(seed=7) as server,
-        p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=False) as client,
+        p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=False, concurrency=1) as client,
     ):
         archive = p2p.open_archive(tmp_path)
         archive.sync(client)
