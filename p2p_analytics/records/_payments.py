@@ -63,7 +63,7 @@ class Payments(Sequence[Payment]):
         What else the page held.
     """
 
-    __slots__ = ("_places", "_problems", "answer", "left_out", "rows")
+    __slots__ = ("_created", "_ids", "_places", "_problems", "answer", "left_out", "rows")
 
     def __init__(
         self,
@@ -75,6 +75,8 @@ class Payments(Sequence[Payment]):
     ) -> None:
         self.rows, self.answer, self.left_out = rows, answer, left_out
         self._places, self._problems = places, problems
+        self._ids: list[str] | None = None
+        self._created: list[datetime | None] | None = None
 
     @classmethod
     def of(cls, records: Iterable[Payment], problems: Iterable[Problem] = ()) -> Payments:
@@ -84,13 +86,17 @@ class Payments(Sequence[Payment]):
     @property
     def ids(self) -> list[str]:
         """Their ids."""
-        return [row.id for row in self.rows]
+        if self._ids is None:
+            self._ids = [row.id for row in self.rows]
+        return self._ids
 
     @property
     def created(self) -> list[datetime | None]:
         """When each was made, aware UTC."""
-        dates = [row.date_created for row in self.rows]
-        return [date if date is None or date.tzinfo is UTC else _in_utc(date) for date in dates]
+        if self._created is None:
+            dates = [row.date_created for row in self.rows]
+            self._created = [date if date is None or date.tzinfo is UTC else _in_utc(date) for date in dates]
+        return self._created
 
     @property
     def problems(self) -> tuple[Problem, ...]:
