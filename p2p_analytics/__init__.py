@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from p2p_analytics.client import Client
     from p2p_analytics.errors import P2PAnalyticsError
     from p2p_analytics.export import read_csv, read_parquet, to_csv, to_parquet
-    from p2p_analytics.load import History, load_history
+    from p2p_analytics.history import History, load_history
     from p2p_analytics.report import render_report
     from p2p_analytics.widgets import Explorer, TokenForm
 
@@ -65,11 +65,11 @@ _HOMES = {
     "Archive": "archive",
     "Client": "client",
     "Explorer": "widgets",
-    "History": "load",
+    "History": "history",
     "P2PAnalyticsError": "errors",
     "TokenForm": "widgets",
     "authorize_url": "auth",
-    "load_history": "load",
+    "load_history": "history",
     "monthly_flow": "analyses",
     "open_archive": "archive",
     "pending_ageing": "analyses",

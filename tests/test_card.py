@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS
-from p2p_analytics.load import History
+from p2p_analytics.history import History
 from p2p_analytics.records import Me, User
 
 EVIL = '<img src=x onerror="alert(1)"> & $a$ \u202eb'

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from p2p_analytics import cli, demo
+from p2p_analytics import cli
+from p2p_analytics.cli import _demo, _main
 from p2p_analytics.errors import TransportError
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def test_a_failure_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     def fail(*_: object, **__: object) -> None:
         raise TransportError("The service cannot be reached: try again later.")
 
-    monkeypatch.setattr(demo, "run", fail)
+    monkeypatch.setattr(_demo, "run", fail)
     assert cli.main(["demo"]) == 1
     captured = capsys.readouterr()
     assert captured.err == "p2p-analytics: The service cannot be reached: try again later.\n"
@@ -113,7 +114,7 @@ def test_our_own_mistakes_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> Non
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(demo, "run", fail)
+    monkeypatch.setattr(_demo, "run", fail)
     with pytest.raises(ZeroDivisionError):
         cli.main(["demo"])
 
@@ -169,7 +170,7 @@ def test_the_sandbox_serves_until_ctrl_c(started: list[subprocess.Popen[str]]) -
     started.append(process)
     assert process.stdout is not None
     login = next(words for line in process.stdout if (words := line.partition("p2p-analytics ")[2].split()))
-    address = cli._parser().parse_args(login).base_url
+    address = _main._parser().parse_args(login).base_url
     assert login == ["login", "--base-url", address, "--client-id", "1001"]
     request = urllib.request.Request(f"{address}/oauth/authorize?client_id=1001&scope=access_profile")  # noqa: S310 - loopback
     with urllib.request.urlopen(request, timeout=20) as answer:  # noqa: S310 - loopback

@@ -14,7 +14,7 @@ import pytest
 import requests
 
 from p2p_analytics import auth, cli
-from p2p_analytics import demo as demonstration
+from p2p_analytics.cli import _demo as demonstration
 from p2p_analytics.export import read_csv
 from p2p_analytics.frames import schema
 from p2p_analytics.sandbox import SandboxServer, UnknownPersonError

@@ -38,10 +38,12 @@ from rich.traceback import Traceback
 import p2p_analytics as p2p
 from p2p_analytics import auth
 from p2p_analytics.auth import _redaction, _sealing
-from p2p_analytics.client import _adapter, _transport, oauth
-from p2p_analytics.client._cache import ResponseStore
-from p2p_analytics.client._transport import Keep, Transport
-from p2p_analytics.sign_in import waiting
+from p2p_analytics.cli import _prompt
+from p2p_analytics.client import oauth
+from p2p_analytics.client.http import adapter as _adapter
+from p2p_analytics.client.http import transport as _transport
+from p2p_analytics.client.http.cache import ResponseStore
+from p2p_analytics.client.http.transport import Keep, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -626,11 +628,11 @@ def flow_prompt(_service: Any, _folder: Path) -> Callable[[], object]:
     def flow() -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("sys.stdin", io.StringIO(f"{CANARY}\n{CANARY}\n"))
-            waiting.redirected(
+            _prompt.redirected(
                 lambda **_: "http://127.0.0.1/", auth.token_from_redirect, auth.token_from_text,
                 listens=False, opens=False,
             )  # fmt: skip
-            waiting.hidden_line("Token: ")
+            _prompt.hidden_line("Token: ")
 
     return flow
 

@@ -10,7 +10,7 @@ import pytest
 
 from p2p_analytics.client import Client
 from p2p_analytics.errors import ConfigurationError, RecordError, ServerError
-from p2p_analytics.load import load_history
+from p2p_analytics.history import load_history
 
 ME = {"data": {"balance": None, "user": {"id": "7", "display_name": "Me"}}}
 GOOD = {"id": "2", "status": "settled", "action": "pay", "amount": 5, "date_created": "2024-05-02T12:00:00",

@@ -17,9 +17,9 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics import cli, settings
 from p2p_analytics.auth import FileStore
-from p2p_analytics.client._cache import LASTING_SECONDS, AccountCache
+from p2p_analytics.client.http.cache import LASTING_SECONDS, AccountCache
 from p2p_analytics.errors import ArchiveError, ConfigurationError, P2PAnalyticsError, TokenError
-from p2p_analytics.pseudonyms import own_key
+from p2p_analytics.privacy._pseudonyms import own_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -28,7 +28,7 @@ from p2p_analytics import plots
 from p2p_analytics.errors import ApiError, ConfigurationError, RecordError, SchemaError
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS
 from p2p_analytics.privacy import Mask
-from p2p_analytics.pseudonyms import Pseudonyms
+from p2p_analytics.privacy._pseudonyms import Pseudonyms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -290,7 +290,7 @@ def test_an_error_of_a_load_quotes_no_words_of_the_service(service, at: str, sta
     """What the service says may name people; without privacy mode it is quoted."""
     refusal = (status, {}, {"error": {"message": "Wilhelmax owes Volodya.", "code": "Quuxmart"}})
     service[1][at] = refusal
-    monkeypatch.setattr("p2p_analytics.client._transport.TRIES", 1)
+    monkeypatch.setattr("p2p_analytics.client.http.transport.TRIES", 1)
     texts = []
     for privacy in (True, False):
         with pytest.raises(ApiError) as caught:

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from p2p_analytics import pseudonyms
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.money import LARGEST_CENTS
-from p2p_analytics.pseudonyms import Pseudonyms, own_key
+from p2p_analytics.privacy import _pseudonyms
+from p2p_analytics.privacy._pseudonyms import Pseudonyms, own_key
 
 KEY = bytes(range(32))
 KINDS = {
@@ -39,7 +39,7 @@ def test_a_pseudonym_looks_like_what_it_stands_for(kind: str, form: str) -> None
 def test_different_people_never_share_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """With one pair of words for all, a number tells them apart; whoever came first keeps the plain name."""
     for words in ("_FIRSTS", "_ANIMALS", "_THINGS"):
-        monkeypatch.setattr(pseudonyms, words, ("Maple",))
+        monkeypatch.setattr(_pseudonyms, words, ("Maple",))
     given_names = Pseudonyms(KEY)
     names = [given_names.name(str(number)) for number in range(300)]
     assert names[0] == "Maple Maple"
@@ -52,7 +52,7 @@ def test_different_people_never_share_a_name(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_phones_are_told_apart_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where all would be one number, digits are added."""
-    monkeypatch.setattr(pseudonyms, "_PHONE_DIGITS", 1)
+    monkeypatch.setattr(_pseudonyms, "_PHONE_DIGITS", 1)
     given_numbers = Pseudonyms(KEY)
     assert len({given_numbers.phone(str(number)) for number in range(50)}) == 50
 
@@ -173,7 +173,7 @@ def test_a_folder_that_cannot_be_had_is_named(monkeypatch: pytest.MonkeyPatch, t
 
 def test_words_are_enough_and_short() -> None:
     """Twenty thousand names, each short enough for the margin of a plot, no word twice."""
-    for words in (pseudonyms._FIRSTS, pseudonyms._ANIMALS, pseudonyms._THINGS):
+    for words in (_pseudonyms._FIRSTS, _pseudonyms._ANIMALS, _pseudonyms._THINGS):
         assert len(set(words)) == len(words)
-    assert len(pseudonyms._FIRSTS) * len(pseudonyms._ANIMALS) > 20_000
-    assert max(map(len, pseudonyms._FIRSTS)) + max(map(len, pseudonyms._ANIMALS)) < 24
+    assert len(_pseudonyms._FIRSTS) * len(_pseudonyms._ANIMALS) > 20_000
+    assert max(map(len, _pseudonyms._FIRSTS)) + max(map(len, _pseudonyms._ANIMALS)) < 24

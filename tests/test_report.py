@@ -14,7 +14,7 @@ import pytest
 
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS
-from p2p_analytics.load import History
+from p2p_analytics.history import History
 from p2p_analytics.records import Me, User
 from p2p_analytics.report import render_report
 from p2p_analytics.times import parse_instant, to_microseconds

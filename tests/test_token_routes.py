@@ -14,6 +14,7 @@ from typing import Final
 import pytest
 
 from p2p_analytics import cli
+from p2p_analytics.cli import _main
 
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent / "p2p_analytics"
@@ -153,7 +154,7 @@ def test_what_shows_secrets_is_never_used() -> None:
 
 def commands() -> list[str]:
     """Return the names of all commands."""
-    return re.findall(r"^    (\w+) ", cli._parser().format_help().partition("commands:")[2], re.MULTILINE)
+    return re.findall(r"^    (\w+) ", _main._parser().format_help().partition("commands:")[2], re.MULTILINE)
 
 
 def test_help_shows_no_variable(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,12 +15,11 @@ from p2p_analytics.archive._scan import scan
 from p2p_analytics.archive._store import BrokenFileError, Store
 from p2p_analytics.archive._verify import COMPARED, differences, list_payments
 from p2p_analytics.archive._writing import Changes, rows_of, written
-from p2p_analytics.changes import Known, Stretch, load_changes
 from p2p_analytics.errors import ArchiveError, ConfigurationError, PaginationError
 from p2p_analytics.files import checked
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of, with_microseconds
-from p2p_analytics.load import History, shown
+from p2p_analytics.history import History, Known, Stretch, load_changes, shown
 from p2p_analytics.privacy import Mask, hushed
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from p2p_analytics.changes import Known
-    from p2p_analytics.load import History
+    from p2p_analytics.history import History, Known
 
 
 log = logging.getLogger(__name__)

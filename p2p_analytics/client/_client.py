@@ -12,14 +12,14 @@ import msgspec
 
 from p2p_analytics import records, settings, vocabulary
 from p2p_analytics.auth import AccessToken, find_token, sealed
-from p2p_analytics.client._crowd import Query
-from p2p_analytics.client._history import history
-from p2p_analytics.client._links import next_parameters
 from p2p_analytics.client._renewal import Renewal
-from p2p_analytics.client._source import PaymentSource
-from p2p_analytics.client._transport import Answer, Keep, Transport
-from p2p_analytics.client._walk import MAX_PAYMENTS, age, walk
-from p2p_analytics.client._windows import BEGINNING, END
+from p2p_analytics.client.http.transport import Answer, Keep, Transport
+from p2p_analytics.client.paging.cached_pages import PaymentSource
+from p2p_analytics.client.paging.crowded_seconds import Query
+from p2p_analytics.client.paging.next_link import next_parameters
+from p2p_analytics.client.paging.pagination import MAX_PAYMENTS, age, walk
+from p2p_analytics.client.paging.scheduler import history
+from p2p_analytics.client.paging.windows import BEGINNING, END
 from p2p_analytics.errors import (
     AuthenticationError,
     ConfigurationError,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
     from os import PathLike
 
-    from p2p_analytics.client._cache import ResponseStore
+    from p2p_analytics.client.http.cache import ResponseStore
     from p2p_analytics.records import Me, Payment, PaymentPage, User
 
 

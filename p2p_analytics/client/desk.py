@@ -16,7 +16,7 @@ from urllib.parse import quote
 import msgspec
 
 from p2p_analytics import records, vocabulary
-from p2p_analytics.client._orders import Order, order
+from p2p_analytics.client._payment_requests import Order, order
 from p2p_analytics.errors import (
     ConfigurationError,
     InvalidRequestError,

@@ -16,8 +16,8 @@ import urllib3
 
 from p2p_analytics import errors, settings
 from p2p_analytics.auth import CLIENT_SECRET_VARIABLE, AccessToken, Secret, SignIn, client_secret, scrub, sealed
-from p2p_analytics.client._adapter import NotSent, prepared
-from p2p_analytics.client._failures import no_answer, refusal
+from p2p_analytics.client.http.adapter import NotSent, prepared
+from p2p_analytics.client.http.error_mapping import no_answer, refusal
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.vocabulary import SERVER_TOKEN_SECONDS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from p2p_analytics.frames.arrow import categorical, pandas_array, with_microseconds
-from p2p_analytics.frames.columns import Numbered, Seen, Words, payment_columns
+from p2p_analytics.frames.bulk import Numbered, Seen, Words, payment_columns
 from p2p_analytics.frames.perspective import Perspective, perspective
 from p2p_analytics.frames.schema import FRIENDS, INSTANT, PAYMENTS, PROBLEMS
 from p2p_analytics.times import to_microseconds

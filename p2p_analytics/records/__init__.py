@@ -15,10 +15,10 @@ from p2p_analytics.records._decode import (
     party_id,
     raise_unreadable,
 )
+from p2p_analytics.records._fast_decode import STRANGE, read_actor, read_target
+from p2p_analytics.records._models import Me, Page, Payment, Problem, Receipt, Refund, Target, User
 from p2p_analytics.records._payments import PaymentPage, Payments, Row
-from p2p_analytics.records._plain import STRANGE, read_actor, read_target
-from p2p_analytics.records._types import Me, Page, Payment, Problem, Receipt, Refund, Target, User
-from p2p_analytics.records._wire import mended
+from p2p_analytics.records._wire_types import mended
 
 __all__ = [
     "STRANGE",

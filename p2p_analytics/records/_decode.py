@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from p2p_analytics.errors import PaginationError, RecordError
+from p2p_analytics.records._fast_decode import STRANGE, WirePlain, WirePlainPage, plain_cents, plain_payments
+from p2p_analytics.records._models import Answer, Me, Page, Payment, Receipt, Refund, User
 from p2p_analytics.records._payments import PaymentPage, Payments
-from p2p_analytics.records._plain import STRANGE, WirePlain, WirePlainPage, plain_cents, plain_payments
-from p2p_analytics.records._types import Answer, Me, Page, Payment, Receipt, Refund, User
-from p2p_analytics.records._wire import (
+from p2p_analytics.records._wire_types import (
     ACTIONS,
     NULL,
     REPLACED,
@@ -32,7 +32,7 @@ from p2p_analytics.records._wire import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from p2p_analytics.records._types import Problem
+    from p2p_analytics.records._models import Problem
 
 
 def decode_me(body: bytes) -> Me:

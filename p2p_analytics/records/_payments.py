@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Protocol, cast, overload
 
 import msgspec
 
-from p2p_analytics.records._types import Payment
+from p2p_analytics.records._models import Payment
 from p2p_analytics.times import in_utc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from p2p_analytics.records._types import Problem
+    from p2p_analytics.records._models import Problem
 
 
 class Row(Protocol):

@@ -6,9 +6,9 @@ parsing. What it decides where the document is open stands in this folder's READ
 
 from __future__ import annotations
 
+from p2p_analytics.sandbox.domain.applications import Application
 from p2p_analytics.sandbox.errors import SandboxError, SettingError, UnknownPersonError
-from p2p_analytics.sandbox.registration import Application
+from p2p_analytics.sandbox.serve import serve
 from p2p_analytics.sandbox.server import SandboxServer
-from p2p_analytics.sandbox.serving import serve
 
 __all__ = ["Application", "SandboxError", "SandboxServer", "SettingError", "UnknownPersonError", "serve"]

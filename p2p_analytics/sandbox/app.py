@@ -13,19 +13,21 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annota
 from starlette.responses import Response
 from starlette.routing import Match
 
-from p2p_analytics.sandbox import openapi, rules, wire
-from p2p_analytics.sandbox.account import Account
-from p2p_analytics.sandbox.control import Control
-from p2p_analytics.sandbox.dialects import SPOKEN, Dialect
-from p2p_analytics.sandbox.entrance import Entrance
+from p2p_analytics.sandbox.api import openapi
+from p2p_analytics.sandbox.api.authentication import Entrance
+from p2p_analytics.sandbox.api.control import Control
+from p2p_analytics.sandbox.api.token_exchange import Exchange
+from p2p_analytics.sandbox.api.writes import Writing
+from p2p_analytics.sandbox.domain.payments import may_see
 from p2p_analytics.sandbox.errors import InvalidParameterError, MethodError, NotFoundError, RefusalError
-from p2p_analytics.sandbox.exchange import Exchange
-from p2p_analytics.sandbox.gate import DATA_HEADERS, EXCHANGE_PATH, Gate, answer
-from p2p_analytics.sandbox.oauth import Authorization
-from p2p_analytics.sandbox.sessions import Sessions
-from p2p_analytics.sandbox.steering import Steering
-from p2p_analytics.sandbox.transitions import may_see
-from p2p_analytics.sandbox.writing import Writing
+from p2p_analytics.sandbox.faults.settings import Steering
+from p2p_analytics.sandbox.http import parameters as rules
+from p2p_analytics.sandbox.http import serialize
+from p2p_analytics.sandbox.http.dialects import SPOKEN, Dialect
+from p2p_analytics.sandbox.pages.account import Account
+from p2p_analytics.sandbox.pages.authorization import Authorization
+from p2p_analytics.sandbox.pages.sessions import Sessions
+from p2p_analytics.sandbox.runtime.middleware import DATA_HEADERS, EXCHANGE_PATH, Gate, answer
 from p2p_analytics.vocabulary import Scope
 
 if TYPE_CHECKING:
@@ -33,10 +35,10 @@ if TYPE_CHECKING:
 
     from fastapi.telemetry import TelemetryConfig
 
-    from p2p_analytics.sandbox.control import Steered
-    from p2p_analytics.sandbox.request_log import RequestLog
-    from p2p_analytics.sandbox.store import Payment, Person, Store
-    from p2p_analytics.sandbox.tokens import Caller, Tokens
+    from p2p_analytics.sandbox.api.control import Steered
+    from p2p_analytics.sandbox.domain.tokens import Caller, Tokens
+    from p2p_analytics.sandbox.runtime.request_log import RequestLog
+    from p2p_analytics.sandbox.storage.store import Payment, Person, Store
 
 _NOT_FOUND = "Resource not found."
 _READING = ["GET", "HEAD"]
@@ -127,7 +129,7 @@ class _Service:
             person = self._store.people_by_id([caller.user_id])[caller.user_id]
             # The sample of /me says false where the field's description says null.
             user = self._user(caller, person, is_friend=False)
-        return _data(wire.me(user, person.balance_cents if Scope.BALANCE in caller.scopes else None))
+        return _data(serialize.me(user, person.balance_cents if Scope.BALANCE in caller.scopes else None))
 
     async def user(self, request: Request) -> Response:
         """GET /users/:user_id."""
@@ -148,8 +150,8 @@ class _Service:
         page, more = found[: asked.limit], len(found) > asked.limit
         # As it was asked for: a client may take a link to another path for a hostile one.
         address = f"{self._base_url}/users/{quote(request.path_params['user_id'], safe='')}/friends"
-        next_url = wire.link(address, {"after": str(page[-1].user_id), **asked.carried}) if more else None
-        return _json(wire.page([wire.friend(friend) for friend in page], next_url))
+        next_url = serialize.link(address, {"after": str(page[-1].user_id), **asked.carried}) if more else None
+        return _json(serialize.page([serialize.friend(friend) for friend in page], next_url))
 
     async def payments(self, request: Request) -> Response:
         """GET /payments: newest first, and a next link with the whole second of the last item as `before`."""
@@ -159,10 +161,10 @@ class _Service:
             found = self._store.payments(caller.user_id, asked.wanted, asked.limit + 1)
             page, more = found[: asked.limit], len(found) > asked.limit
             people = self._people_in(page)
-        items = [wire.listed_payment(payment, people) for payment in page]
+        items = [serialize.listed_payment(payment, people) for payment in page]
         address = f"{self._base_url}/payments"
-        before = {"before": wire.second(page[-1].created_us)} if more else {}
-        return _json(wire.page(items, wire.link(address, {**asked.carried, **before}) if more else None))
+        before = {"before": serialize.second(page[-1].created_us)} if more else {}
+        return _json(serialize.page(items, serialize.link(address, {**asked.carried, **before}) if more else None))
 
     async def payment(self, request: Request) -> Response:
         """GET /payments/:payment: of the caller, or shown to them by its audience."""
@@ -174,7 +176,7 @@ class _Service:
             refund = self._store.refund(payment.payment_id)
             people = self._people_in([payment, refund] if refund else [payment])
         party = caller.user_id in (payment.actor_id, payment.target_user_id)
-        return _data(wire.payment(payment, people, refund, to_party=party))
+        return _data(serialize.payment(payment, people, refund, to_party=party))
 
     def _enter(self, request: Request, scope: Scope) -> tuple[Caller, rules.Parameters]:
         parameters = rules.Parameters(request.query_params.multi_items())
@@ -189,10 +191,10 @@ class _Service:
             raise NotFoundError(_NOT_FOUND)
         return person
 
-    def _user(self, caller: Caller, person: Person, *, is_friend: bool | None) -> wire.Json:
+    def _user(self, caller: Caller, person: Person, *, is_friend: bool | None) -> serialize.Json:
         # Email and phone are the token owner's to grant: nobody else's are ever shown.
         own = person.user_id == caller.user_id
-        return wire.user(
+        return serialize.user(
             person,
             with_email=own and Scope.EMAIL in caller.scopes,
             with_phone=own and Scope.PHONE in caller.scopes,
@@ -210,7 +212,7 @@ def _description(base_url: str, dialect: Dialect) -> Callable[[], Awaitable[Resp
 
     @functools.cache
     def written() -> bytes:
-        return wire.encode(openapi.describe(base_url, dialect))
+        return serialize.encode(openapi.describe(base_url, dialect))
 
     async def answer() -> Response:
         return Response(written(), headers=DATA_HEADERS, media_type="application/json")
@@ -218,12 +220,12 @@ def _description(base_url: str, dialect: Dialect) -> Callable[[], Awaitable[Resp
     return answer
 
 
-def _data(data: wire.Json) -> Response:
+def _data(data: serialize.Json) -> Response:
     return _json({"data": data})
 
 
-def _json(body: wire.Json) -> Response:
-    return Response(wire.encode(body), headers=DATA_HEADERS, media_type="application/json")
+def _json(body: serialize.Json) -> Response:
+    return Response(serialize.encode(body), headers=DATA_HEADERS, media_type="application/json")
 
 
 async def _refuse(_request: Request, error: Exception) -> Response:

@@ -11,21 +11,25 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from p2p_analytics.errors import how_to_install
-from p2p_analytics.sandbox import browser, ledger, registration, rules, town
-from p2p_analytics.sandbox import people as known_people
-from p2p_analytics.sandbox.crafted import PaymentDraft, as_row
+from p2p_analytics.sandbox import browser
+from p2p_analytics.sandbox.domain import applications
+from p2p_analytics.sandbox.domain.applications import Application, Draft
+from p2p_analytics.sandbox.domain.payments import Transitions
+from p2p_analytics.sandbox.domain.tokens import Tokens
 from p2p_analytics.sandbox.errors import SettingError, UnknownPersonError
-from p2p_analytics.sandbox.folders import temporary_folder
-from p2p_analytics.sandbox.people import TEST_USER
-from p2p_analytics.sandbox.plan import Plan
-from p2p_analytics.sandbox.registration import Application, Draft
-from p2p_analytics.sandbox.registry import Registration, Registry
-from p2p_analytics.sandbox.request_log import RequestLog
-from p2p_analytics.sandbox.running import HOST, listen, running
-from p2p_analytics.sandbox.steering import Steerable, Steering
-from p2p_analytics.sandbox.store import Store
-from p2p_analytics.sandbox.tokens import Tokens
-from p2p_analytics.sandbox.transitions import Transitions
+from p2p_analytics.sandbox.faults.settings import Steerable, Steering
+from p2p_analytics.sandbox.http import parameters
+from p2p_analytics.sandbox.runtime.request_log import RequestLog
+from p2p_analytics.sandbox.runtime.temporary import temporary_folder
+from p2p_analytics.sandbox.runtime.thread import HOST, listen, running
+from p2p_analytics.sandbox.storage import ledger
+from p2p_analytics.sandbox.storage.oauth_store import Registration, Registry
+from p2p_analytics.sandbox.storage.store import Store
+from p2p_analytics.sandbox.town import build
+from p2p_analytics.sandbox.town import people as known_people
+from p2p_analytics.sandbox.town.drafts import PaymentDraft, as_row
+from p2p_analytics.sandbox.town.people import TEST_USER
+from p2p_analytics.sandbox.town.plan import Plan
 from p2p_analytics.vocabulary import AUTHORIZE, CLIENT_TOKEN_SECONDS, VERSION_PATH, Scope
 
 if TYPE_CHECKING:
@@ -33,7 +37,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Self
 
-    from p2p_analytics.sandbox.gate import Gate
+    from p2p_analytics.sandbox.runtime.middleware import Gate
 
 READ_SCOPES: Final = tuple(scope for scope in Scope if scope is not Scope.PAYMENTS)
 _NAMES_TOLD: Final = 20
@@ -107,7 +111,7 @@ class SandboxServer(Steerable):
 
     def __init__(  # noqa: PLR0913 - each is one setting of the town or of the server
         self,
-        seed: int = town.SEED,
+        seed: int = build.SEED,
         *,
         people: int | None = None,
         years: int | None = None,
@@ -126,12 +130,12 @@ class SandboxServer(Steerable):
         self.seed = seed
         self._steering = Steering(latency=latency, faults=faults, rate_limit=rate_limit, seed=seed, monotonic=monotonic)
         self.test_user = Resident(str(TEST_USER.user_id), TEST_USER.username, TEST_USER.display_name)
-        self._start = self._now = town.NOW if now is None else now
+        self._start = self._now = build.NOW if now is None else now
         self._dialect, self._rate_limit_status = dialect, rate_limit_status
         self.client_id = DEMO_CLIENT_ID
         self.requests = RequestLog()
         self.base_url = ""
-        self._size = (town.PEOPLE if people is None else people, town.YEARS if years is None else years)
+        self._size = (build.PEOPLE if people is None else people, build.YEARS if years is None else years)
         self._port = port
         self._db = None if db is None else Path(db)
         self._strict_redirect = strict_redirect
@@ -192,7 +196,7 @@ class SandboxServer(Steerable):
     @property
     def now(self) -> datetime:
         """The town's clock: it stands still but for `advance`, and for the second that each write takes."""
-        return self._now if self._store is None else town.instant(self._store.now_us())
+        return self._now if self._store is None else build.instant(self._store.now_us())
 
     def __repr__(self) -> str:
         """Show which town it is, and where it answers; nothing of tokens."""
@@ -279,7 +283,7 @@ class SandboxServer(Steerable):
         draft = Draft.of({"name": name, "redirect_url": redirect_url, "description": description, "site_url": site_url})
         for sentence in draft.problems().values():
             raise SettingError(sentence)
-        return registration.register(self._tokens.registry, owner_id, draft)
+        return applications.register(self._tokens.registry, owner_id, draft)
 
     def verify(self, user: str, *, verified: bool = True) -> None:
         """Verify somebody's identity, or take that back; who moves into a town is verified, but for one."""
@@ -440,7 +444,7 @@ class SandboxServer(Steerable):
     def _application(self) -> Gate:
         try:
             from p2p_analytics.sandbox.app import create_app
-            from p2p_analytics.sandbox.dialects import dialect_named
+            from p2p_analytics.sandbox.http.dialects import dialect_named
         except ModuleNotFoundError as error:
             raise SettingError(f"The sandbox needs {error.name}: {how_to_install('sandbox')}.") from None
         spoken = dialect_named(self._dialect, application=_DEMO.name, rate_limit_status=self._rate_limit_status)
@@ -457,7 +461,7 @@ class SandboxServer(Steerable):
 
     def _user_id(self, user: str) -> int:
         person = self.store.person_named(user)
-        if person is None and rules.ID.fullmatch(user):
+        if person is None and parameters.ID.fullmatch(user):
             person = self.store.person(int(user))
         if person is None:
             raise self._unknown(user)

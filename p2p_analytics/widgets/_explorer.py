@@ -18,10 +18,10 @@ from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
 from p2p_analytics.display import counted
 from p2p_analytics.errors import P2PAnalyticsError
 from p2p_analytics.export import atomic_file, to_csv
-from p2p_analytics.load import require_history
+from p2p_analytics.history import require_history
 from p2p_analytics.plots._picture import picture
 from p2p_analytics.times import to_microseconds
-from p2p_analytics.widgets._look import STYLE, Shown, box, told
+from p2p_analytics.widgets._style import STYLE, Shown, box, told
 from p2p_analytics.widgets._table import as_html, names
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from p2p_analytics.load import History
+    from p2p_analytics.history import History
 
 _EVERYONE: Final = "everyone"
 _ANY_STATUS: Final = "every status"

@@ -26,10 +26,10 @@ from p2p_analytics.errors import (
 )
 from p2p_analytics.privacy import hushed
 from p2p_analytics.vocabulary import Scope
-from p2p_analytics.widgets._cells import follow_cells
-from p2p_analytics.widgets._look import Shown, box, told
+from p2p_analytics.widgets._kernel_events import follow_cells
+from p2p_analytics.widgets._messages import expired, granted_scopes, left, permits, way_in
+from p2p_analytics.widgets._style import Shown, box, told
 from p2p_analytics.widgets._table import printable
-from p2p_analytics.widgets._words import expired, granted_scopes, left, permits, way_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from p2p_analytics.frames.build import friends_frame, payments_frame, problems_frame
-from p2p_analytics.load import History
+from p2p_analytics.history import History
 from p2p_analytics.records import Me, User, decode_payments
 
 if TYPE_CHECKING:

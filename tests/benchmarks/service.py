@@ -23,9 +23,9 @@ from urllib.parse import urlencode, urlsplit
 from urllib.request import Request, urlopen
 
 from p2p_analytics.sandbox import SandboxServer
-from p2p_analytics.sandbox.orders import Order, Recipient
-from p2p_analytics.sandbox.store import Payment, Store
-from p2p_analytics.sandbox.transitions import Transitions
+from p2p_analytics.sandbox.api.payment_requests import Order, Recipient
+from p2p_analytics.sandbox.domain.payments import Transitions
+from p2p_analytics.sandbox.storage.store import Payment, Store
 from p2p_analytics.vocabulary import Audience, TargetType
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ LONGEST = 120  # seconds of a round
 # The web server of the sandbox with nothing behind it: it sends one body, whatever is asked.
 BARE = """
 import sys
-from p2p_analytics.sandbox.running import listen, running
+from p2p_analytics.sandbox.runtime.thread import listen, running
 body = sys.stdin.buffer.read()
 head = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
 async def application(scope, receive, send):

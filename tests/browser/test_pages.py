@@ -12,9 +12,9 @@ import pytest
 import requests
 
 from p2p_analytics.auth import AccessToken, Listener
+from p2p_analytics.cli._browser import in_browser
 from p2p_analytics.errors import TokenError
 from p2p_analytics.sandbox import SandboxServer
-from p2p_analytics.sign_in._browser import in_browser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,7 +14,7 @@ import pytest
 import requests
 
 from p2p_analytics.client import Client
-from p2p_analytics.client._cache import LASTING_SECONDS, AccountCache
+from p2p_analytics.client.http.cache import LASTING_SECONDS, AccountCache
 from p2p_analytics.errors import AuthenticationError, ServerError
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def test_a_locked_file_does_not_hold_up_the_load(scripted, tmp_path) -> None:
 
 def test_an_expired_answer_is_asked_for_anew(scripted, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After its time an answer is not served again, not even where the service fails then."""
-    monkeypatch.setattr("p2p_analytics.client._cache.CACHE_SECONDS", 1)
+    monkeypatch.setattr("p2p_analytics.client.http.cache.CACHE_SECONDS", 1)
     failing = []
     service = scripted(lambda path, sent: (500, {}, b"") if failing and path != "/v1/me" else answer(path, sent))
     with Client("TOKEN-A", base_url=service.base_url, cache_dir=tmp_path) as client:

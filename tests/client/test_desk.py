@@ -18,8 +18,8 @@ import urllib3.util.connection
 from p2p_analytics import errors
 from p2p_analytics.auth import AccessToken
 from p2p_analytics.client import Client
-from p2p_analytics.client._transport import Transport
 from p2p_analytics.client.desk import PaymentDesk
+from p2p_analytics.client.http.transport import Transport
 from p2p_analytics.records import Payment, Receipt
 
 if TYPE_CHECKING:

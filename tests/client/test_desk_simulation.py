@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from p2p_analytics.client._transport import Answer
 from p2p_analytics.client.desk import PaymentDesk
+from p2p_analytics.client.http.transport import Answer
 from p2p_analytics.errors import OutcomeUnknownError
 from p2p_analytics.money import to_cents
 from p2p_analytics.records import Me, Payment, PaymentPage, Payments, Target, User

@@ -14,8 +14,8 @@ import pytest
 
 from p2p_analytics.auth import AccessToken
 from p2p_analytics.client import Client
-from p2p_analytics.client._gate import SLOW_SECONDS, Gate
-from p2p_analytics.client._transport import Transport
+from p2p_analytics.client.http._throttle import SLOW_SECONDS, Gate
+from p2p_analytics.client.http.transport import Transport
 
 GOOD = {"data": {"id": "7"}}
 

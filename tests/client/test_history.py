@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2p_analytics.client._crowd import Query, Reading
-from p2p_analytics.client._history import _Task, history
-from p2p_analytics.client._walk import walk
-from p2p_analytics.client._windows import BEGINNING, END, Window
+from p2p_analytics.client.paging.crowded_seconds import Query, Reading
+from p2p_analytics.client.paging.pagination import walk
+from p2p_analytics.client.paging.scheduler import _Task, history
+from p2p_analytics.client.paging.windows import BEGINNING, END, Window
 from p2p_analytics.errors import PaginationError, TransportError
 from p2p_analytics.records import Payment, PaymentPage, Payments, User
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from p2p_analytics.client._orders import order
+from p2p_analytics.client._payment_requests import order
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.records import Payment, Target, User
 from p2p_analytics.vocabulary import Action

@@ -9,7 +9,7 @@ import pytest
 
 from p2p_analytics.client import Client
 from p2p_analytics.errors import ConfigurationError, PaginationError
-from p2p_analytics.load import load_history
+from p2p_analytics.history import load_history
 
 if TYPE_CHECKING:
     from collections.abc import Callable

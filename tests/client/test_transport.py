@@ -26,10 +26,10 @@ import urllib3
 from p2p_analytics import errors
 from p2p_analytics.auth import AccessToken
 from p2p_analytics.client import Client
-from p2p_analytics.client._adapter import _without_token
-from p2p_analytics.client._failures import no_answer
-from p2p_analytics.client._transport import TRIES, Keep, Transport
-from p2p_analytics.client._watchdog import WATCHED_POOLS
+from p2p_analytics.client.http.adapter import _without_token
+from p2p_analytics.client.http.deadline import WATCHED_POOLS
+from p2p_analytics.client.http.error_mapping import no_answer
+from p2p_analytics.client.http.transport import TRIES, Keep, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

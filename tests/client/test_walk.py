@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2p_analytics.client._crowd import Query
-from p2p_analytics.client._walk import walk
-from p2p_analytics.client._windows import END
+from p2p_analytics.client.paging.crowded_seconds import Query
+from p2p_analytics.client.paging.pagination import walk
+from p2p_analytics.client.paging.windows import END
 from p2p_analytics.errors import PaginationError
 from p2p_analytics.records import Payment, PaymentPage, Payments
 

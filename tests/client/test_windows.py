@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from p2p_analytics.client._windows import BEGINNING, GRACE, Window, arranged, cut, floor, opening
+from p2p_analytics.client.paging.windows import BEGINNING, GRACE, Window, arranged, cut, floor, opening
 
 EPOCH = datetime(2010, 1, 1, tzinfo=UTC)
 NOW = datetime(2030, 1, 1, tzinfo=UTC)

@@ -15,7 +15,7 @@ import pytest
 
 from p2p_analytics.auth import authorize_url
 from p2p_analytics.client import Client
-from p2p_analytics.load import load_history
+from p2p_analytics.history import load_history
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

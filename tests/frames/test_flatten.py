@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import p2p_analytics as p2p
-from p2p_analytics.frames import columns
+from p2p_analytics.frames import bulk
 from p2p_analytics.frames.build import payments_frame
 from p2p_analytics.frames.schema import PAYMENTS
 from p2p_analytics.records import Payments, _decode, decode_payments
@@ -192,8 +192,8 @@ def test_each_row_is_what_was_sent(items: list[dict]) -> None:
     """Every cell, worked out here from the JSON alone; few records are laid out at once, and few people at hand."""
     bodies = [json.dumps({"data": items[start : start + 2]}).encode() for start in range(0, len(items) or 1, 2)]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(columns, "ROWS_AT_ONCE", 3)
-        patched.setattr(columns, "AT_HAND", 1)
+        patched.setattr(bulk, "ROWS_AT_ONCE", 3)
+        patched.setattr(bulk, "AT_HAND", 1)
         frame = payments_frame([decode_payments(body).items for body in bodies], VIEWER)
     rows = sorted(map(row_of, items), key=lambda row: (row["created_us"], int(row["payment_id"])), reverse=True)
     assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == dict(PAYMENTS)
@@ -227,7 +227,7 @@ def test_pages_are_let_go_while_they_are_laid_out(monkeypatch: pytest.MonkeyPatc
             yield page.items
             most.append(sum(answer() is not None for answer in answers))
 
-    monkeypatch.setattr(columns, "ROWS_AT_ONCE", 20)
+    monkeypatch.setattr(bulk, "ROWS_AT_ONCE", 20)
     most: list[int] = []
     assert len(payments_frame(pages(), VIEWER)) == 500
     assert max(most) <= 2 * 20
@@ -255,15 +255,15 @@ def test_categories_are_the_words_that_are_there(items: list[dict]) -> None:
 
 def test_somebody_is_numbered_once_however_many_come(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where more spellings come than are at hand at a time."""
-    monkeypatch.setattr(columns, "AT_HAND", 1)
-    monkeypatch.setattr(columns, "ROWS_AT_ONCE", 1)
+    monkeypatch.setattr(bulk, "AT_HAND", 1)
+    monkeypatch.setattr(bulk, "ROWS_AT_ONCE", 1)
     rounds = [
         decode_payments(json.dumps({"data": [PLAIN_ITEM | {"id": f"{turn}{who}", "actor": {"id": f"{who}"}}]}).encode())
         for turn in range(1, 4)
         for who in range(1, 6)
     ]
-    seen = columns.Seen()
-    assert columns.payment_columns((page.items for page in rounds), seen, list)["actor"].to_pylist() == [
+    seen = bulk.Seen()
+    assert bulk.payment_columns((page.items for page in rounds), seen, list)["actor"].to_pylist() == [
         0, 2, 3, 4, 5, *[0, 2, 3, 4, 5] * 2,
     ]  # fmt: skip
     assert len(seen.people.things) == 6  # five actors and the target of all

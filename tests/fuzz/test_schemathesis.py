@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from p2p_analytics.sandbox import SandboxServer, rules, wire
+from p2p_analytics.sandbox import SandboxServer
+from p2p_analytics.sandbox.http import parameters, serialize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -153,9 +154,9 @@ def test_the_seed_repeats_a_run(fuzz: Callable[..., Run]) -> None:
 
 def test_mistakes_are_found(fuzz: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
     """Mistakes that are planted in the sandbox are told, with the seed and the request as curl without the token."""
-    monkeypatch.setattr(wire, "error", lambda message, code: {"error": {"message": message}})
-    monkeypatch.setattr(wire, "page", lambda items, _: {"data": items})
-    monkeypatch.setattr(rules, "identifier", lambda text: {"7": 7}[text])
+    monkeypatch.setattr(serialize, "error", lambda message, code: {"error": {"message": message}})
+    monkeypatch.setattr(serialize, "page", lambda items, _: {"data": items})
+    monkeypatch.setattr(parameters, "identifier", lambda text: {"7": 7}[text])
     with SandboxServer(people=6, years=1) as server:
         run = fuzz(server, 7, 4, EVERY, "--phases", "fuzzing", "--no-shrink")
     assert not run.succeeded
@@ -168,7 +169,7 @@ def test_mistakes_are_found(fuzz: Callable[..., Run], monkeypatch: pytest.Monkey
 
 def test_a_bad_query_that_is_accepted_is_found(fuzz: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
     """A parameter of which every value is taken is told, though each request has good ones beside it."""
-    monkeypatch.setattr(rules, "page_size", lambda _parameters: 20)
+    monkeypatch.setattr(parameters, "page_size", lambda _parameters: 20)
     with SandboxServer(people=6, years=1) as server:
         run = fuzz(server, 7, 1, EVERY, "--phases", "coverage", "--include-operation-id", "get_payments")
     assert not run.succeeded

@@ -22,9 +22,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from p2p_analytics import pseudonyms
-from p2p_analytics.privacy import Mask
-from p2p_analytics.pseudonyms import Pseudonyms
+from p2p_analytics.privacy import Mask, _pseudonyms
+from p2p_analytics.privacy._pseudonyms import Pseudonyms
 
 TRIALS = {15: 48, 50: 48, 150: 24, 500: 12}  # by the number of rows
 JOINT_SCALES = 13
@@ -147,12 +146,12 @@ _TOGETHER = 8  # candidates for the factor that are one where amounts are guesse
 
 def reach(cents) -> Any:
     """Return the largest noise of a payment, as a fraction of its amount."""
-    return pseudonyms._NOISE_OF_PAYMENT * np.minimum(1, (pseudonyms._SMALL_CENTS / cents) ** pseudonyms._FALL)
+    return _pseudonyms._NOISE_OF_PAYMENT * np.minimum(1, (_pseudonyms._SMALL_CENTS / cents) ** _pseudonyms._FALL)
 
 
 def noise(off, cents, count: int = 1) -> Any:
     """Return the density of the mean noise of payments of one amount: exact for one, normal for more."""
-    shared, own = pseudonyms._NOISE_OF_AMOUNT, reach(cents)
+    shared, own = _pseudonyms._NOISE_OF_AMOUNT, reach(cents)
     if count == 1:
         return np.maximum(0, np.minimum(off + shared, own) - np.maximum(off - shared, -own)) / (4 * shared * own)
     spread = own / np.sqrt(3 * count) / 1.702  # the logistic function with this constant is near the normal one
@@ -174,8 +173,8 @@ class Likelihood:
         chance = self.prior @ everybody / self.prior.sum()
         self.amounts = np.flatnonzero(chance > 2e-5)  # rarer ones are never the best guess
         self.chances, self.logs = everybody[:, self.amounts], np.log(self.amounts)
-        self.grid = np.arange(np.log(pseudonyms._FACTORS[0][0]), np.log(pseudonyms._FACTORS[1][1]), _STEP)
-        gap = np.log([pseudonyms._FACTORS[0][1], pseudonyms._FACTORS[1][0]])
+        self.grid = np.arange(np.log(_pseudonyms._FACTORS[0][0]), np.log(_pseudonyms._FACTORS[1][1]), _STEP)
+        gap = np.log([_pseudonyms._FACTORS[0][1], _pseudonyms._FACTORS[1][0]])
         self.grid = self.grid[(self.grid < gap[0]) | (self.grid > gap[1])]
         cells = (np.log(np.arange(1, _LARGEST)) / _STEP).astype(int)
         masses = np.array([np.bincount(cells, chances[1:], _CELLS) for chances in everybody])
@@ -283,7 +282,7 @@ def attack_histories(likelihood: Likelihood | None, size: int, trials: int, whol
         if likelihood:
             guess, share = likelihood.attack(payments, masked)
         else:
-            guess, amounts = by_arithmetic(masked, (pseudonyms._FACTORS[0][0], pseudonyms._FACTORS[1][1]))
+            guess, amounts = by_arithmetic(masked, (_pseudonyms._FACTORS[0][0], _pseudonyms._FACTORS[1][1]))
             share = (amounts == payments.cents).mean()
         found += is_found(guess, Pseudonyms(key)._factor)
         shares.append(share)
@@ -328,7 +327,7 @@ def test_the_factor_is_not_found(attack: str, sizes, record_property) -> None:
 
 def test_the_joint_attack_is_the_stronger_one(record_property, monkeypatch) -> None:
     """With weak noise it recovers more amounts of the same histories than the attack on single amounts does."""
-    monkeypatch.setattr(pseudonyms, "_NOISE_OF_PAYMENT", 0.1)
+    monkeypatch.setattr(_pseudonyms, "_NOISE_OF_PAYMENT", 0.1)
     shares = {scales: attack_histories(Likelihood(scales=scales), 50, 12)[1] for scales in (1, JOINT_SCALES)}
     gain = shares[JOINT_SCALES] - shares[1]
     record_property(

@@ -9,14 +9,14 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics import errors
-from p2p_analytics.client import _transport
 from p2p_analytics.client.desk import PaymentDesk
-from p2p_analytics.sandbox import faults
+from p2p_analytics.client.http import transport
+from p2p_analytics.sandbox.faults import faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from p2p_analytics.load import History
+    from p2p_analytics.history import History
 
 MAYA, SAM = "maya-lindqvist", "sam-rivera"
 PASSING = ("429", "500", "502", "503", "504", "reset", "lost", "cut", "cut-reset", "html", "garbage", "empty", "drip")
@@ -77,7 +77,7 @@ def test_a_fault_that_passes_leaves_no_trace(
 
 
 # Where a fifth fails, one request of some 3,500 does so five times in a row, and that ends a load as it should.
-@pytest.mark.parametrize(("share", "tries"), [("0.005", _transport.TRIES), ("0.015", 12)])
+@pytest.mark.parametrize(("share", "tries"), [("0.005", transport.TRIES), ("0.015", 12)])
 def test_many_faults_at_once(  # noqa: PLR0913, PLR0917 - fixtures
     town: p2p.sandbox.SandboxServer,
     load: Callable[[str | None], History],
@@ -87,7 +87,7 @@ def test_many_faults_at_once(  # noqa: PLR0913, PLR0917 - fixtures
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With up to a fifth of all requests failing in every way there is, ten loads in a row are exact."""
-    monkeypatch.setattr(_transport, "TRIES", tries)
+    monkeypatch.setattr(transport, "TRIES", tries)
     town.faults = spec = ",".join(f"{kind}:{share}" for kind in PASSING)
     for _ in range(10):
         same(load(None), whole)

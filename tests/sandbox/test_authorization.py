@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from p2p_analytics.sandbox import SandboxServer, SettingError, UnknownPersonError
-from p2p_analytics.sandbox.registry import Registration
+from p2p_analytics.sandbox.storage.oauth_store import Registration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,8 +15,9 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 import requests
 
-from p2p_analytics.sandbox import SandboxServer, SettingError, faults
-from p2p_analytics.sandbox.faults import Faults, Kind
+from p2p_analytics.sandbox import SandboxServer, SettingError
+from p2p_analytics.sandbox.faults import faults
+from p2p_analytics.sandbox.faults.faults import Faults, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

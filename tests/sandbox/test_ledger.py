@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from p2p_analytics.sandbox import SandboxServer, ledger, town
-from p2p_analytics.sandbox.people import TEST_USER
-from p2p_analytics.sandbox.store import Store
-from p2p_analytics.sandbox.transitions import Transitions
+from p2p_analytics.sandbox import SandboxServer
+from p2p_analytics.sandbox.domain.payments import Transitions
+from p2p_analytics.sandbox.storage import ledger
+from p2p_analytics.sandbox.storage.store import Store
+from p2p_analytics.sandbox.town import build
+from p2p_analytics.sandbox.town.people import TEST_USER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     """Return the database of a small town, without a server."""
-    built = town.build(people=6, years=1)
+    built = build.build(people=6, years=1)
     made = Store(tmp_path / "town.sqlite")
     settings = {"viewer": built.people[0].username, "test_user": str(TEST_USER.user_id)}
     made.create(settings, [*built.people, TEST_USER], built.friendships, built.payments, now_us=1)
@@ -37,7 +39,7 @@ def test_the_town_opens_with_right_books(store: Store) -> None:
     assert sum(totals.values()) == 0
     for person in store.people():
         assert totals.get(person.user_id, 0) == person.balance_cents
-    waiting = [row for row in town.build(people=6, years=1).payments if (row.status, row.action) == ("pending", "pay")]
+    waiting = [row for row in build.build(people=6, years=1).payments if (row.status, row.action) == ("pending", "pay")]
     assert len(waiting) == 4  # a gift and a cab, from each of two people
     assert totals[-2] == sum(row.amount_cents for row in waiting)
     assert totals[-1] < 0
@@ -138,12 +140,12 @@ def test_the_audit_sees_damage(store: Store, damage: Callable[[sqlite3.Connectio
 
 def test_a_failure_in_the_middle_undoes_it_all(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A write that breaks after the money has moved leaves no trace: no payment, no entry, no tick of the clock."""
-    from p2p_analytics.sandbox.orders import Order, Recipient
+    from p2p_analytics.sandbox.api.payment_requests import Order, Recipient
     from p2p_analytics.vocabulary import Audience, TargetType
 
     one, other = store.people()[:2]
     before = list(store.connection.iterdump())
-    monkeypatch.setattr("p2p_analytics.sandbox.transitions.insert_payments", lambda *_: 1 / 0)
+    monkeypatch.setattr("p2p_analytics.sandbox.domain.payments.insert_payments", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         Transitions(store).create(
             one.user_id, Order(Recipient(TargetType.USER, str(other.user_id)), 1, "x", Audience.PRIVATE)
@@ -189,7 +191,7 @@ def test_a_file_keeps_clock_and_books(tmp_path: Path) -> None:
 
 def test_two_that_write_one_file(store: Store) -> None:
     """A second process on the same file waits its turn: nothing is refused as busy, and nothing is spent twice."""
-    from p2p_analytics.sandbox.orders import Order, Recipient
+    from p2p_analytics.sandbox.api.payment_requests import Order, Recipient
     from p2p_analytics.vocabulary import Audience, TargetType
 
     one, other = store.people()[:2]
@@ -215,7 +217,7 @@ def test_two_that_write_one_file(store: Store) -> None:
 
 def test_a_write_costs_the_same_however_many_came_before(store: Store) -> None:
     """The steps of SQLite's virtual machine for a payment do not grow with the entries that are in the books."""
-    from p2p_analytics.sandbox.orders import Order, Recipient
+    from p2p_analytics.sandbox.api.payment_requests import Order, Recipient
     from p2p_analytics.vocabulary import Audience, TargetType
 
     one, other = store.people()[:2]

@@ -12,10 +12,10 @@ import requests
 from starlette.requests import Request
 
 from p2p_analytics.sandbox import SandboxServer, SettingError
-from p2p_analytics.sandbox.entrance import Entrance
+from p2p_analytics.sandbox.api.authentication import Entrance
 from p2p_analytics.sandbox.errors import RateLimitError
-from p2p_analytics.sandbox.limits import MOST_KEYS, Rate, RateLimit, read_rate
-from p2p_analytics.sandbox.steering import Steering
+from p2p_analytics.sandbox.faults.rate_limit import MOST_KEYS, Rate, RateLimit, read_rate
+from p2p_analytics.sandbox.faults.settings import Steering
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

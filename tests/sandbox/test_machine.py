@@ -20,7 +20,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from p2p_analytics.sandbox import ledger
+from p2p_analytics.sandbox.api.payment_requests import Order, Recipient
+from p2p_analytics.sandbox.domain.payments import Transitions
 from p2p_analytics.sandbox.errors import (
     InsufficientFundsError,
     NotFoundError,
@@ -30,10 +31,9 @@ from p2p_analytics.sandbox.errors import (
     SettingError,
     StateError,
 )
-from p2p_analytics.sandbox.orders import Order, Recipient
-from p2p_analytics.sandbox.people import TEST_USER
-from p2p_analytics.sandbox.store import Person, Store
-from p2p_analytics.sandbox.transitions import Transitions
+from p2p_analytics.sandbox.storage import ledger
+from p2p_analytics.sandbox.storage.store import Person, Store
+from p2p_analytics.sandbox.town.people import TEST_USER
 from p2p_analytics.vocabulary import Audience, Resolution, TargetType
 
 PEOPLE = (1, 2, 3, 4)

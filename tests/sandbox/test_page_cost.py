@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from p2p_analytics.sandbox import rules
-from p2p_analytics.sandbox.store import Payment, Person, Store
+from p2p_analytics.sandbox.http import parameters
+from p2p_analytics.sandbox.storage.store import Payment, Person, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,7 +96,7 @@ def _read(store: Store, query: str) -> list[object]:
 
 
 def _page(store: Store, given: dict[str, str]) -> list[Payment]:
-    asked = rules.payment_list(rules.Parameters([*given.items(), ("limit", "50")]))
+    asked = parameters.payment_list(parameters.Parameters([*given.items(), ("limit", "50")]))
     with store.reading():
         payments = store.payments(ME, asked.wanted, asked.limit + 1)
         store.people_by_id(one for row in payments for one in (row.actor_id, row.target_user_id) if one is not None)

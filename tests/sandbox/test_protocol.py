@@ -14,7 +14,7 @@ import pytest
 import requests
 
 from p2p_analytics.sandbox import SandboxServer
-from p2p_analytics.sandbox.protocol import Protocol
+from p2p_analytics.sandbox.faults.connection import Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

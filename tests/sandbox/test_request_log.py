@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from p2p_analytics.sandbox import SandboxServer, request_log
-from p2p_analytics.sandbox.request_log import RequestLog
+from p2p_analytics.sandbox import SandboxServer
+from p2p_analytics.sandbox.runtime import request_log
+from p2p_analytics.sandbox.runtime.request_log import RequestLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable

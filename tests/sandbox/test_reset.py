@@ -16,8 +16,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import requests
 
-from p2p_analytics.sandbox import SandboxServer, SettingError, town, turnstile
-from p2p_analytics.sandbox.plan import Plan
+from p2p_analytics.sandbox import SandboxServer, SettingError
+from p2p_analytics.sandbox.runtime import readers_writer_lock
+from p2p_analytics.sandbox.town import build as town
+from p2p_analytics.sandbox.town.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,7 +154,7 @@ def test_a_town_that_cannot_be_leaves_the_old_one(monkeypatch: pytest.MonkeyPatc
 
 def test_a_reset_that_gives_up_lets_requests_in(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the event loop stands still, or a request does not end, it says so, and later all is as before."""
-    monkeypatch.setattr(turnstile, "_LONGEST_WAIT", 0.05)
+    monkeypatch.setattr(readers_writer_lock, "_LONGEST_WAIT", 0.05)
     with SandboxServer(people=3, years=1) as own:
         moved = threading.Event()
         own._loop.call_soon_threadsafe(moved.wait, 10)

@@ -9,8 +9,9 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from p2p_analytics import cli
-from p2p_analytics.sandbox import SandboxServer, SettingError, sessions
-from p2p_analytics.sandbox.sessions import Sessions
+from p2p_analytics.sandbox import SandboxServer, SettingError
+from p2p_analytics.sandbox.pages import sessions
+from p2p_analytics.sandbox.pages.sessions import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from p2p_analytics.sandbox import ledger
+from p2p_analytics.sandbox.api.payment_requests import Order, Recipient
+from p2p_analytics.sandbox.api.writes import Together
+from p2p_analytics.sandbox.domain.payments import Transitions
 from p2p_analytics.sandbox.errors import SelfPaymentError, StateError
-from p2p_analytics.sandbox.orders import Order, Recipient
-from p2p_analytics.sandbox.store import Person, Store
-from p2p_analytics.sandbox.transitions import Transitions
-from p2p_analytics.sandbox.writing import Together
+from p2p_analytics.sandbox.storage import ledger
+from p2p_analytics.sandbox.storage.store import Person, Store
 from p2p_analytics.vocabulary import Audience, Resolution, TargetType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from p2p_analytics.sandbox.transitions import Outcome
+    from p2p_analytics.sandbox.domain.payments import Outcome
 
 
 @pytest.fixture

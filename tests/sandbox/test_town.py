@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from p2p_analytics.sandbox import SandboxServer, SettingError, town
-from p2p_analytics.sandbox.notes import CONCERTS, DINNERS
+from p2p_analytics.sandbox import SandboxServer, SettingError
+from p2p_analytics.sandbox.town import build
+from p2p_analytics.sandbox.town.notes import CONCERTS, DINNERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -151,7 +152,7 @@ def test_the_balance_follows_from_the_history(history: tuple[SandboxServer, list
     """The balance of /me is what the history makes of the opening balance, by the rules that the README states."""
     own, items = history
     me = ask(on=own)
-    held = Decimal(town.build(own.seed).opening_cents[int(own.people[0].user_id)]) / 100
+    held = Decimal(build.build(own.seed).opening_cents[int(own.people[0].user_id)]) / 100
     events = []
     for item in items:
         whole = me.ok(f"/payments/{item['id']}")["data"]
@@ -173,12 +174,12 @@ def test_the_balance_follows_from_the_history(history: tuple[SandboxServer, list
 def test_nobody_is_below_zero() -> None:
     """Every balance is zero or more in towns of several seeds."""
     for seed in range(5):
-        assert min(one.balance_cents for one in town.build(seed, people=9, years=2).people) >= 0
+        assert min(one.balance_cents for one in build.build(seed, people=9, years=2).people) >= 0
 
 
 def test_size_follows_the_settings() -> None:
     """More people and more years make more payments; everybody's username, email, phone and id is their own."""
-    default, large = town.build(), town.build(people=60, years=6)
+    default, large = build.build(), build.build(people=60, years=6)
     assert 1_200 <= len(default.payments) <= 2_600
     assert len(large.payments) > 5 * len(default.payments)
     for field in ("user_id", "username", "email", "phone"):
@@ -192,15 +193,15 @@ def test_size_follows_the_settings() -> None:
 def test_settings_that_make_no_town(settings: dict[str, Any]) -> None:
     """Numbers out of range, and a now without a zone, are refused with one sentence."""
     with pytest.raises(SettingError, match=r"^[^.]+\.$"):
-        town.build(**settings)
+        build.build(**settings)
 
 
 @pytest.mark.parametrize("seed", [7, 1, 3, 20_260])
 @pytest.mark.parametrize("people", [3, 12])
 def test_open_requests_are_no_mirror_images(seed: int, people: int) -> None:
     """No two open requests between the viewer and one person are a day, or two units, apart; none is on the hour."""
-    built = town.build(seed, people=people)
-    me, crafted_us = built.people[0].user_id, town.microseconds(built.now - timedelta(days=210))
+    built = build.build(seed, people=people)
+    me, crafted_us = built.people[0].user_id, build.microseconds(built.now - timedelta(days=210))
     of: dict[int, list[Any]] = {}
     for row in built.payments:
         if row.status == "pending" and row.target_user_id and me in (row.actor_id, row.target_user_id):
@@ -216,7 +217,7 @@ def test_open_requests_are_no_mirror_images(seed: int, people: int) -> None:
 
 def test_the_cafe_is_a_merchant() -> None:
     """The business has no home and no friends, asks nobody for anything, and is paid for coffee alone."""
-    built = town.build()
+    built = build.build()
     cafe = built.people[8].user_id
     rows = [row for row in built.payments if cafe in (row.actor_id, row.target_user_id)]
     assert len(rows) > 20
@@ -227,7 +228,7 @@ def test_the_cafe_is_a_merchant() -> None:
 
 def test_strangers_are_each_persons_own() -> None:
     """No address gets money or requests from two people; expired payments become more as the town grows."""
-    small, large = town.build(people=12), town.build(people=60)
+    small, large = build.build(people=12), build.build(people=60)
     for built in (small, large):
         sent = [row for row in built.payments if row.target_user_id is None]
         of: dict[str, set[int]] = {}
@@ -242,7 +243,7 @@ def test_strangers_are_each_persons_own() -> None:
 @pytest.mark.parametrize("seed", [7, 1, 20_260])
 def test_the_viewers_spending_reads_well(seed: int) -> None:
     """The rent rises each year and is about half of what the viewer sends; eight others have bars that can be seen."""
-    built = town.build(seed)
+    built = build.build(seed)
     me = built.people[0].user_id
     sent: dict[int, int] = {}
     received, rents = 0, []

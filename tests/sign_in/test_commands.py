@@ -28,7 +28,7 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics import cli
 from p2p_analytics.auth import AccessToken, FileStore, KeyringStore, KeyringUnavailableError, SignIn
-from p2p_analytics.sign_in import _browser
+from p2p_analytics.cli import _browser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,0 +1,228 @@
+"""The whole pipeline on a town of invented people: sandbox, sign-in, load, analyses, report, files."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tempfile
+from typing import TYPE_CHECKING, Final
+
+from p2p_analytics import settings
+from p2p_analytics.display import PRIVATE, STRICT
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.vocabulary import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from datetime import datetime
+    from pathlib import Path
+
+    import pandas as pd
+
+    from p2p_analytics.history._load import History
+    from p2p_analytics.settings import Privacy
+
+SCOPES: Final = (Scope.PROFILE, Scope.EMAIL, Scope.PHONE, Scope.BALANCE, Scope.FRIENDS)
+_CSV_FILES: Final = ("payments.csv", "friends.csv")
+REDIRECT: Final = "http://127.0.0.1/callback"  # nothing listens there: the token is read off the address
+
+
+def run(  # noqa: PLR0913 - each is one option of the command
+    out: Path,
+    *,
+    people: int | None = None,
+    years: int | None = None,
+    seed: int = 7,
+    person: str | None = None,
+    privacy: Privacy | None = None,
+    interrupted: Callable[[], bool] = lambda: False,
+) -> None:
+    """Write one person's report, CSV files and plots into a folder, and print a short summary.
+
+    Parameters
+    ----------
+    out : Path
+        The folder. Where there is none it is made, for its owner alone; one that exists keeps its mode. Each file
+        is replaced whole, and only its owner can read it.
+    people, years, seed : int, optional
+        The size of the town, how long it has been paying, and which of all such towns.
+    person : str, optional
+        A username of the town, with or without an ``@`` before it; its chief person by default.
+    privacy : bool or "strict", optional
+        As for `p2p_analytics.load_history`.
+    interrupted : callable, optional
+        Asked between the steps whether Ctrl-C was pressed: one that comes while an object is being
+        cleaned away is swallowed by Python.
+
+    Raises
+    ------
+    ConfigurationError
+        The folder cannot be written to, or ``P2P_PRIVACY`` is neither yes nor no; both before the work begins.
+    UnknownPersonError
+        Nobody in the town has that username.
+    """
+    privacy = settings.privacy(privacy)
+    made = not out.exists()
+    _make_writable(out)
+    from p2p_analytics.sandbox import SandboxServer
+
+    def go_on(*_told: object) -> None:
+        if interrupted():
+            raise KeyboardInterrupt
+
+    try:
+        _say("Building a town of invented people and starting its sandbox ...")
+        with SandboxServer(seed, people=people, years=years) as server:
+            person = server.viewer if person is None else person.removeprefix("@")
+            history = _load(
+                server.base_url, server.client_id, lambda url: server.sign_in(url, person), go_on, privacy=privacy
+            )
+            as_of = server.now
+        go_on()
+        _say("Drawing and writing ...")
+        files = _write(history, out, as_of, go_on)
+    except BaseException:
+        if made:
+            with contextlib.suppress(OSError):  # it holds files by now
+                out.rmdir()
+        raise
+    sys.stdout.write(_summary(history, as_of, files, out) + "\n")
+
+
+def _make_writable(out: Path) -> None:
+    try:
+        settings.make_private(out)
+        if not out.is_dir():
+            raise FileExistsError
+        with tempfile.TemporaryFile(dir=out):  # permission bits do not tell the superuser, or a full disk
+            pass
+    except OSError as error:
+        taken = "it is a file" if out.is_file() else "it is no folder"
+        reason = taken if isinstance(error, FileExistsError) else (error.strerror or str(error)).lower()
+        raise ConfigurationError(f"Cannot write into {out}: {reason}; name another folder with --out.") from None
+
+
+def _load(
+    base_url: str,
+    client_id: str,
+    sign_in: Callable[[str], str],
+    go_on: Callable[[int], None],
+    *,
+    privacy: Privacy | None,
+) -> History:
+    """Sign in as the document's client-side flow goes, and load everything the token may see."""
+    from p2p_analytics.auth import authorize_url, token_from_redirect
+    from p2p_analytics.client import Client
+    from p2p_analytics.history._load import load_history
+
+    token = token_from_redirect(sign_in(authorize_url(base_url, client_id, SCOPES)))
+    with (
+        tempfile.TemporaryDirectory(prefix="p2p-demo-") as cache,
+        Client(token, base_url=base_url, cache_dir=cache) as client,
+        _progress() as progress,
+    ):
+
+        def told(count: int) -> None:
+            go_on(count)
+            progress(count)
+
+        return load_history(client, progress=told, privacy=privacy)
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[Callable[[int], object]]:
+    """Show the number of payments so far: a living line in a terminal, one quiet line elsewhere."""
+    from p2p_analytics.progress import is_watched, loading_bar
+
+    if not is_watched():
+        _say("Loading payments ...")
+    with loading_bar(delay=0) as show:
+        yield lambda count: show(count, 0)
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
+# ---- files
+
+
+def _write(history: History, out: Path, as_of: datetime, go_on: Callable[[], None]) -> list[Path]:
+    from p2p_analytics.export import atomic_file, to_csv
+    from p2p_analytics.files import require_replaceable
+    from p2p_analytics.plots._picture import picture
+    from p2p_analytics.report._report import render_report
+
+    made = {"report.html": render_report(history, as_of=as_of).encode()}
+    made |= {
+        f"{name}.png": picture(name, table, "png", private=history.private, strict=history.strict)
+        for name, table in _tables(history, as_of).items()
+    }
+    go_on()
+    # All is made before the first file changes: what fails halfway leaves the files of the run before, and they agree.
+    for name in (*made, *_CSV_FILES):
+        require_replaceable(out / name)
+    for name, content in made.items():
+        with atomic_file(out / name) as file:
+            file.write(content)
+    for name, table in zip(_CSV_FILES, (history.payments, history.friends), strict=True):
+        to_csv(table, out / name)
+    report, *plots = made
+    return [out / name for name in (report, *_CSV_FILES, *plots)]
+
+
+def _tables(history: History, as_of: datetime) -> dict[str, pd.DataFrame]:
+    from p2p_analytics import analyses
+    from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
+
+    payments = history.payments
+    return {
+        "spend_by_friend": analyses.spend_by_friend(payments, history.friends, top=15),
+        "status_mix": analyses.status_mix(payments),
+        "pending_ageing": analyses.pending_ageing(
+            payments, as_of=as_of, edges=MONTH_EDGES if history.strict else EDGES
+        ),
+        "monthly_flow": analyses.monthly_flow(payments),
+    }
+
+
+# ---- summary
+
+
+def _summary(history: History, as_of: datetime, files: list[Path], out: Path) -> str:
+    from p2p_analytics.analyses import monthly_flow, pending_requests
+
+    me, payments = history.me.user, history.payments
+    months = monthly_flow(payments)
+    sent, received = months["sent"].sum(), months["received"].sum()
+    dates = payments["date_created"]
+    form = "%Y-%m" if history.strict else "%Y-%m-%d"
+    period = f", {dates.min():{form}} to {dates.max():{form}}" if len(payments) else ""
+    requests = pending_requests(payments, as_of=as_of)
+    lines = [
+        "",
+        f"{me.display_name or me.username or me.id} (@{me.username})",
+        f"  {len(payments):,} payments{period}; {len(history.friends):,} friends",
+        f"  sent ${sent:,.2f}, received ${received:,.2f}, net {_signed(received - sent)}",
+        f"  open: {_open(requests, 'in')} to come in, {_open(requests, 'out')} to go out",
+    ]
+    if len(history.problems):
+        lines.append(f"  {len(history.problems):,} strange values in records, listed in the report")
+    if history.private:
+        lines.append(f"  {STRICT if history.strict else PRIVATE}")
+    width = max(len(file.name) for file in files)
+    kinds = {".html": "open it in a browser", ".csv": "one row each", ".png": "plot"}
+    lines += ["", f"In {out.resolve()}:"]
+    lines += [f"  {file.name:<{width}}  {kinds[file.suffix]}" for file in files]
+    lines += ["", f"The town is invented, and its clock stands at {as_of:%Y-%m-%d %H:%M} UTC."]
+    return "\n".join(lines)
+
+
+def _open(requests: pd.DataFrame, direction: str) -> str:
+    mine = requests[requests["direction"] == direction]
+    return f"{len(mine):,} worth ${mine['amount'].sum():,.2f}"
+
+
+def _signed(units: float) -> str:
+    return f"{'-' if units < 0 else '+'}${abs(units):,.2f}"

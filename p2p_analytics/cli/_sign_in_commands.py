@@ -1,0 +1,134 @@
+"""What the commands of signing in do."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from p2p_analytics.auth import sealed
+from p2p_analytics.cli import _prompt
+from p2p_analytics.errors import ConfigurationError, NotSignedIn, ScopeError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from p2p_analytics.auth import AccessToken, Secret, SignIn
+
+
+def login(options: argparse.Namespace) -> None:
+    """Sign in, and keep the token."""
+    from p2p_analytics import auth, settings
+
+    base_url = settings.base_url(options.base_url, give="give --base-url")
+    chosen, other = (auth.KeyringStore(), auth.FileStore())[:: 1 if options.keyring else -1]
+    chosen.load()  # a store that cannot be used is found before anybody signs in
+    sign_in = _given(options, base_url) if options.token_stdin else _agreed(options, base_url)
+    who = _owner(sign_in.token, base_url)
+    with auth.locked():
+        chosen.save(sign_in)
+        with contextlib.suppress(auth.KeyringUnavailableError):
+            other.delete()  # or it might be found instead of this one
+    _say(f"{who} {_terms(sign_in.token)}")
+
+
+@sealed
+def _given(options: argparse.Namespace, base_url: str) -> SignIn:
+    from p2p_analytics import auth
+
+    if options.server_flow:
+        raise ConfigurationError("A token that is given needs no flow: leave out --server-flow or --token-stdin.")
+    text = _prompt.hidden_line("Token, or the address with it: ")
+    return auth.SignIn(base_url, auth.token_from_text(text, scopes=options.scope or ()))
+
+
+def _agreed(options: argparse.Namespace, base_url: str) -> SignIn:
+    """Let the user sign in and agree in the browser."""
+    from functools import partial
+
+    from p2p_analytics import auth, settings
+    from p2p_analytics.client import oauth
+    from p2p_analytics.vocabulary import Scope
+
+    client_id = settings.client_id(options.client_id, give="give --client-id")
+    scopes = options.scope or [Scope.PROFILE, Scope.FRIENDS]
+    wait = partial(_prompt.redirected, listens=not options.paste, opens=not options.no_browser)
+    address = partial(auth.authorize_url, base_url, client_id, scopes)
+    if not options.server_flow:
+        caught, pasted = (partial(read, scopes=scopes) for read in (auth.token_from_redirect, auth.token_from_text))
+        token, _ = wait(address, caught, pasted)
+        return auth.SignIn(base_url, token, client_id)
+    secret = auth.client_secret() or _secret()
+    read = auth.code_from_redirect
+    code, redirect_uri = wait(partial(address, response_type="code"), read, read)
+    return oauth.exchange(
+        code, base_url=base_url, client_id=client_id, secret=secret, redirect_uri=redirect_uri, scopes=scopes
+    )
+
+
+def _secret() -> Secret:
+    from p2p_analytics import auth
+
+    with contextlib.suppress(NotSignedIn):  # which speaks of a token
+        return auth.Secret(_prompt.hidden_line("The application's secret: ").strip())
+    raise NotSignedIn(f"No secret of the application: set {auth.CLIENT_SECRET_VARIABLE}, or give it on standard input.")
+
+
+def whoami(options: argparse.Namespace) -> None:
+    """Say whose the token is that a client would take."""
+    from p2p_analytics import auth
+
+    base_url = auth.service_url(options.base_url)
+    who = _owner(None, base_url)  # which may renew the token, so that it is looked for again
+    found = auth.find_token(base_url=base_url)
+    renewed = found.sign_in is not None and found.sign_in.refresh_token is not None
+    _say(f"{who} {_terms(found.token)}")
+    _say(f"The token is for {base_url} and comes from {found.source}{'; it renews itself' if renewed else ''}.")
+
+
+def logout() -> None:
+    """Delete what is kept."""
+    from p2p_analytics import auth
+
+    deleted = []
+    with auth.locked():
+        for store in (auth.FileStore(), auth.KeyringStore()):
+            with contextlib.suppress(auth.KeyringUnavailableError):
+                deleted += [store.name] if store.delete() else []
+    _say(
+        f"Signed out: deleted from {' and '.join(deleted)}." if deleted else "Nothing was kept, so nothing is deleted."
+    )
+    if os.environ.get(auth.TOKEN_VARIABLE):
+        _say(f"The environment variable {auth.TOKEN_VARIABLE} is still set.")
+
+
+def _owner(token: AccessToken | None, base_url: str) -> str:
+    """Ask the service whose token it is, which also proves that it is good."""
+    from p2p_analytics import display, settings
+    from p2p_analytics.client import Client
+    from p2p_analytics.privacy._mask import hushed
+
+    with Client(token, base_url=base_url, cache_dir=False) as client:
+        try:
+            user = hushed(client.me)(lenient=True).user
+        except ScopeError:
+            return "Signed in"  # without access_profile nobody says as whom
+    if settings.privacy():
+        return f"Signed in as {display.HIDDEN}"
+    handle = f" (@{user.username})" if user.username else ""
+    name = f"{user.display_name or user.id}{handle}"
+    return "Signed in as " + "".join(char for char in name if char.isprintable())
+
+
+def _terms(token: AccessToken) -> str:
+    scopes = ", ".join(sorted(token.scopes)) or "not known"
+    if token.expires_at is None:
+        return f"for as long as the token lasts; scopes: {scopes}."
+    day = "" if token.expires_at - datetime.now(UTC) < timedelta(days=1) else "%Y-%m-%d "
+    return f"until {token.expires_at.astimezone(UTC):{day}%H:%M} UTC; scopes: {scopes}."
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")

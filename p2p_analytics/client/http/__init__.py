@@ -1,0 +1,1 @@
+"""HTTP half of the client: transport, adapter, deadline, throttle, error mapping and response cache."""

@@ -1,0 +1,179 @@
+"""What went wrong, as this package's errors.
+
+No function quotes the text of the libraries below, which may hold the address and its token.
+"""
+
+from __future__ import annotations
+
+import email.utils
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+import requests
+import urllib3
+
+from p2p_analytics import errors
+from p2p_analytics.auth import redact
+from p2p_analytics.client.http.adapter import LARGEST_BODY, NotSent, OversizedBody, redacted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from p2p_analytics.auth import Secret
+
+_NO_ANSWER: Final[tuple[tuple[tuple[type[Exception], ...], str, bool], ...]] = (
+    (
+        (
+            requests.exceptions.InvalidURL,
+            requests.exceptions.InvalidSchema,
+            requests.exceptions.MissingSchema,
+            requests.exceptions.InvalidHeader,
+            requests.exceptions.InvalidProxyURL,
+        ),
+        "No request can be sent to {base_url}: check the base URL and the proxies.",
+        False,
+    ),
+    (
+        (requests.exceptions.ReadTimeout, urllib3.exceptions.TimeoutError, TimeoutError),
+        "The service at {base_url} did not answer in time: try again later.",
+        True,
+    ),
+    (
+        (requests.exceptions.SSLError,),
+        (
+            "The certificate of {base_url} cannot be verified: check the base URL, "
+            "or name your organisation's certificates in REQUESTS_CA_BUNDLE."
+        ),
+        False,
+    ),
+    (
+        (requests.exceptions.ConnectionError,),
+        "The service at {base_url} cannot be reached: check the base URL, the network, and that it is running.",
+        True,
+    ),
+    ((Exception,), "The answer of {base_url} broke off or could not be read: try again later.", True),
+)
+_TOKEN_CODES: Final = frozenset({"240", "259", "261", "262", "265", "267"})
+_SCOPE_CODES: Final = frozenset({"260"})
+_NOT_FOUND_CODES: Final = frozenset({"283"})
+_REDIRECTS: Final = range(300, 400)
+_REFUSALS: Final = range(400, 500)
+_FIRST_SERVER_ERROR: Final = 500
+_LONGEST_TEXT: Final = 4096
+_LONGEST_SENTENCE: Final = 200
+
+
+def no_answer(error: Exception, base_url: str) -> errors.ServiceError:
+    """Return the error for a request to which no whole answer arrived."""
+    if isinstance(error, NotSent):
+        failure = no_answer(error.reason, base_url)
+        failure.retryable = error.no_connection
+        return failure
+    if isinstance(error, OversizedBody):
+        return errors.ProtocolError(f"The answer of {base_url} is larger than {LARGEST_BODY // 2**20} MiB: not read.")
+    sentence, passing = next((words, again) for kinds, words, again in _NO_ANSWER if isinstance(error, kinds))
+    failure = errors.TransportError(sentence.format(base_url=base_url))
+    failure.retryable = passing
+    return failure
+
+
+def refusal(response: requests.Response, *secrets: Secret) -> errors.ServiceError:
+    """Return the error for an answer that is no success (document: "Errors")."""
+    status, envelope = response.status_code, _envelope(response.content)
+    code = None if envelope.code is None else _plain(str(envelope.code), *secrets)
+    said = _plain(envelope.message or "", *secrets).rstrip(".")
+    kind, sentence = _kind(status, code)
+    failure = kind(
+        sentence.format(said=f" ({said})" if said else "", status=status),
+        status_code=status,
+        code=code,
+        retry_after=_retry_after(response.headers),
+    )
+    failure.said = said
+    return failure
+
+
+def _plain(text: str, *secrets: Secret) -> str:
+    """Keep what the service said short and printable, and the secrets out of it."""
+    text = redacted(redact(text[:_LONGEST_TEXT], secrets))
+    return "".join(char for char in text if char.isprintable())[:_LONGEST_SENTENCE]
+
+
+def is_refusal(response: requests.Response) -> bool:
+    """Tell whether the service itself refused: a 4xx with its envelope, not the page of some gateway."""
+    said = _envelope(response.content)
+    return response.status_code in _REFUSALS and (said.code is not None or bool(said.message))
+
+
+def outcome_unknown(failure: errors.ServiceError) -> errors.OutcomeUnknownError:
+    """Return the error for a write that was sent and got no answer that tells what became of it."""
+    return errors.OutcomeUnknownError(
+        f"It was sent, and no answer tells whether it was carried out; look before sending it again. {failure}",
+        status_code=failure.status_code,
+        code=failure.code,
+        retry_after=failure.retry_after,
+    )
+
+
+class _Envelope(msgspec.Struct):
+    """The inside of the error envelope; real answers carry ``code`` as a number."""
+
+    message: str | None = None
+    code: str | int | None = None
+
+
+class _ErrorBody(msgspec.Struct):
+    """The error envelope."""
+
+    error: _Envelope
+
+
+def _envelope(body: bytes) -> _Envelope:
+    try:
+        return msgspec.json.decode(body, type=_ErrorBody).error
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return _Envelope()
+
+
+def _kind(status: int, code: str | None) -> tuple[type[errors.ServiceError], str]:
+    """Return the error class and its sentence; a known code says more than the status."""
+    for kind, statuses, codes, sentence in _KINDS:
+        if code in codes or status in statuses:
+            return kind, sentence
+    if status >= _FIRST_SERVER_ERROR:
+        return errors.ServerError, "The service failed with status {status}{said}: try again later."
+    return errors.InvalidRequestError, "The service refused the request with status {status}{said}."
+
+
+_NONE: Final[frozenset[str]] = frozenset()
+_NO_STATUS: Final[frozenset[int]] = frozenset()  # a 403 may also say whose a payment is, which no scope changes
+_KINDS: Final = (
+    (errors.AuthenticationError, {401}, _TOKEN_CODES, "The service does not accept the token{said}: sign in again."),
+    (
+        errors.ScopeError,
+        _NO_STATUS,
+        _SCOPE_CODES,
+        "The token does not permit this{said}: sign in again with that scope.",
+    ),
+    (
+        errors.NotFoundError,
+        {404},
+        _NOT_FOUND_CODES,
+        "The service knows no such record, or does not show it to you{said}.",
+    ),
+    (errors.RateLimitedError, {429}, {"277"}, "The service asks to slow down{said}: try again later."),
+    (errors.ProtocolError, _REDIRECTS, _NONE, "The service answered with a redirect, which is not followed."),
+)
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds to wait; None for what is neither a whole number of seconds nor a date."""
+    text = headers.get("Retry-After", "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        moment = email.utils.parsedate_to_datetime(text)
+    except (TypeError, ValueError, IndexError, OverflowError):
+        return None
+    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,1 @@
+"""Paging half of the client: scheduler, windows, pagination, cached pages and next links."""

@@ -1,0 +1,5 @@
+"""The HTML report of a history."""
+
+from p2p_analytics.report._report import render_report
+
+__all__ = ["render_report"]

@@ -1,0 +1,1 @@
+"""Endpoints that answer JSON: payments, friends, the token exchange, OpenAPI and control."""

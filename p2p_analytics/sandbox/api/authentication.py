@@ -1,0 +1,71 @@
+"""Who asks, and whether they ask too often: the way into every endpoint that takes a token."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+from typing import TYPE_CHECKING
+
+from starlette.exceptions import HTTPException
+
+from p2p_analytics.sandbox.errors import RefusalError
+from p2p_analytics.sandbox.http import parameters as rules
+from p2p_analytics.sandbox.runtime.middleware import header
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from starlette import types
+    from starlette.requests import Request
+
+    from p2p_analytics.sandbox.domain.tokens import Caller, Tokens
+    from p2p_analytics.sandbox.faults.settings import Steering
+    from p2p_analytics.vocabulary import Scope
+
+
+class Entrance:
+    """Counts a request for its user and application, or for its address where nobody's token comes with it."""
+
+    def __init__(self, tokens: Tokens, steering: Steering) -> None:
+        self._tokens = tokens
+        self._steering = steering
+
+    def caller(self, request: Request, parameters: rules.Parameters, scope: Scope) -> Caller:
+        """Return whose token a request carries, which must permit the scope."""
+        with self.nobody_yet(request):
+            caller = self._tokens.caller(rules.bearer(parameters, header(request.scope, b"authorization")))
+        self._steering.limit.take((caller.user_id, caller.client_id))
+        caller.needs(scope)
+        return caller
+
+    @contextlib.contextmanager
+    def nobody_yet(self, request: Request) -> Iterator[None]:
+        """Count a request for its address where this block refuses it: whose it is will not be known."""
+        try:
+            yield
+        except (RefusalError, HTTPException):  # the framework's own, of a broken multipart body
+            self.count_address(request)
+            raise
+
+    def count_address(self, request: Request) -> None:
+        """Count a request for the address that it comes from."""
+        self._steering.limit.take(_peer(request.scope))
+
+
+def _peer(scope: types.Scope) -> str | None:
+    """Return the address that a request comes from, the same one for everything on this machine.
+
+    Whoever reaches a loopback address is on this machine, whatever source address the connection is bound to.
+    """
+    ends = [end[0] for end in (scope.get("client"), scope.get("server")) if end]
+    if any(map(_is_loopback, ends)):
+        return "localhost"
+    return scope["client"][0] if scope.get("client") else None
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host == "localhost"
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback

@@ -1,0 +1,171 @@
+"""The control routes: whoever tests a client in another process, or another language, steers the sandbox by HTTP.
+
+They stand under ``/sandbox/`` at the origin's root, beside the service and no part of it. A web page could
+send a request here, so each one needs a header that no page can add without being allowed to, and nothing
+here ever allows it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import anyio
+from fastapi import Depends
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations of its routes
+from starlette.responses import Response
+
+from p2p_analytics.sandbox.errors import (
+    ControlError,
+    InvalidParameterError,
+    MediaTypeError,
+    SettingError,
+    UnknownPersonError,
+)
+from p2p_analytics.sandbox.http import bodies, serialize
+from p2p_analytics.sandbox.runtime.middleware import CONTROL, DATA_HEADERS, header
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from fastapi import FastAPI
+
+_HEADER: Final = "X-Sandbox-Control"
+_MOST_LISTED: Final = 1_000
+_Fields = dict[str, Any]
+_Kinds = dict[str, type | tuple[type, ...]]
+_NUMBER: Final = (int, float)
+
+
+class Steered(Protocol):
+    """What the control routes steer."""
+
+    latency: float
+    faults: str
+    rate_limit: tuple[int, float] | None
+
+    @property
+    def requests(self) -> Sequence[tuple[str, str]]:
+        """The requests of the service, as method and path."""
+
+    def state(self) -> dict[str, Any]:
+        """Return what can be told."""
+
+    def advance(self, *, days: float = 0, hours: float = 0) -> object:
+        """Move the clock on."""
+
+    def deposit(self, user: str, cents: int) -> None:
+        """Move money from somebody's bank to their balance."""
+
+    def reset(self, seed: int | None = None) -> None:
+        """Make another town."""
+
+
+class Control:
+    """The routes by which one sandbox is watched and steered; each does what the server's method of its name does."""
+
+    def __init__(self, server: Steered) -> None:
+        self._server = server
+        # Of its own: threads that wait here for a request to end must not be those that requests wait for.
+        self._one_at_a_time = anyio.CapacityLimiter(1)
+
+    def add_to(self, app: FastAPI) -> None:
+        """Add the routes; other routes under the same path need no header of theirs."""
+        checked = [Depends(_check_header)]
+        app.add_api_route(f"{CONTROL}state", self.state, methods=["GET"], dependencies=checked)
+        app.add_api_route(f"{CONTROL}requests", self.requests, methods=["GET"], dependencies=checked)
+        routes: tuple[tuple[str, _Kinds, Callable[[_Fields], None]], ...] = (
+            ("advance", {"days": _NUMBER, "hours": _NUMBER}, self._advance),
+            ("deposit", {"user": str, "cents": int}, self._deposit),
+            ("faults", {"faults": str}, self._faults),
+            ("latency", {"seconds": _NUMBER}, self._latency),
+            ("rate-limit", {"requests": int, "seconds": _NUMBER}, self._rate_limit),
+            ("reset", {"seed": int}, self._reset),
+        )
+        for name, fields, act in routes:
+            app.add_api_route(f"{CONTROL}{name}", self._route(act, fields), methods=["POST"], dependencies=checked)
+
+    async def state(self) -> Response:
+        """GET /sandbox/state."""
+        return await self._in_a_thread(lambda: None)
+
+    async def requests(self) -> Response:
+        """GET /sandbox/requests: the newest of them, in order."""
+        seen = self._server.requests[-_MOST_LISTED:]
+        return _json({"requests": [{"method": method, "path": path} for method, path in seen]})
+
+    def _route(self, act: Callable[[_Fields], None], kinds: _Kinds) -> Callable[[Request], Any]:
+        async def route(request: Request) -> Response:
+            fields = await _fields(request, kinds)
+            return await self._in_a_thread(lambda: act(fields))
+
+        return route
+
+    async def _in_a_thread(self, act: Callable[[], None]) -> Response:
+        """Do something and answer with the state after it."""
+
+        def acted() -> _Fields:
+            act()
+            return self._server.state()
+
+        try:
+            return _json(await anyio.to_thread.run_sync(acted, limiter=self._one_at_a_time))
+        except (SettingError, UnknownPersonError) as error:
+            raise InvalidParameterError(str(error)) from None
+
+    def _advance(self, fields: _Fields) -> None:
+        self._server.advance(**fields)
+
+    def _deposit(self, fields: _Fields) -> None:
+        self._server.deposit(_given(fields, "user"), _given(fields, "cents"))
+
+    def _faults(self, fields: _Fields) -> None:
+        self._server.faults = _given(fields, "faults")
+
+    def _latency(self, fields: _Fields) -> None:
+        self._server.latency = _given(fields, "seconds")
+
+    def _rate_limit(self, fields: _Fields) -> None:
+        whole = fields or None  # no fields: no limit
+        self._server.rate_limit = whole and (_given(whole, "requests"), _given(whole, "seconds"))
+
+    def _reset(self, fields: _Fields) -> None:
+        self._server.reset(**fields)
+
+
+async def _check_header(request: Request) -> None:
+    if header(request.scope, _HEADER.lower().encode()) != ["1"]:
+        raise ControlError(f"Control routes need the header {_HEADER}: 1, which web pages cannot send.")
+
+
+async def _fields(request: Request, kinds: _Kinds) -> _Fields:
+    """Return the fields of a JSON object, which are all known; no body at all is an empty one."""
+    body = await request.body()
+    kind, _ = bodies.kind_of(request)
+    if kind != "application/json" and (body or kind):
+        raise MediaTypeError("A control route takes JSON: send Content-Type: application/json.")
+    try:
+        found = json.loads(body) if body else {}
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise InvalidParameterError("The body is no JSON object.")
+    for name, value in found.items():
+        if name not in kinds:
+            raise InvalidParameterError(f"The fields of this route are {', '.join(kinds)}.")
+        if not isinstance(value, kinds[name]) or isinstance(value, bool):
+            raise InvalidParameterError(f"{name} is of the wrong type.")
+    bodies.whole([(name, value) for name, value in found.items() if isinstance(value, str)])
+    return found
+
+
+def _given(fields: _Fields, name: str) -> Any:  # noqa: ANN401 - of a type that was checked
+    if name not in fields:
+        raise InvalidParameterError(f"The field {name} is missing.")
+    return fields[name]
+
+
+def _json(body: _Fields) -> Response:
+    return Response(
+        serialize.encode(body), headers={**DATA_HEADERS, "Cache-Control": "no-store"}, media_type="application/json"
+    )

@@ -1,0 +1,238 @@
+"""The JSON Schemas of what goes in and out, for the service's description of itself in `openapi`.
+
+Fields and words are the vocabulary's, patterns are those that `rules` and `orders` go by, and what the dialects write
+differently is told by the dialect.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from p2p_analytics.money import to_units
+from p2p_analytics.sandbox.api.payment_requests import EMAIL, LARGEST_PAYMENT_CENTS, LONGEST_EMAIL, LONGEST_NOTE, PHONE
+from p2p_analytics.sandbox.http import parameters
+from p2p_analytics.vocabulary import (
+    EMBEDDED_USER_FIELDS,
+    FRIEND_FIELDS,
+    LISTED_PAYMENT_FIELDS,
+    PAGE_SIZE_MAXIMUM,
+    PAYMENT_FIELDS,
+    SERVER_TOKEN_SECONDS,
+    TARGET_FIELDS,
+    TOKEN_PARAMETER,
+    USER_FIELDS,
+    Action,
+    Audience,
+    Resolution,
+    Status,
+    TargetType,
+)
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterable, Mapping
+    from enum import StrEnum
+
+    from p2p_analytics.sandbox.http.dialects import Dialect
+
+Schema = dict[str, Any]
+
+
+def ref(name: str) -> Schema:
+    """Return a reference to a schema of the description."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def or_null(schema: Schema) -> Schema:
+    """Return a schema that takes null as well."""
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def words(kind: type[StrEnum]) -> Schema:
+    """Return the schema of a closed list of words."""
+    return {"type": "string", "enum": [word.value for word in kind]}
+
+
+def closed(fields: Iterable[str], types: Mapping[str, Schema]) -> Schema:
+    """Return an object that has exactly these fields."""
+    properties = {name: types[name] for name in fields}
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def like(pattern: re.Pattern[str], example: str, **more: object) -> Schema:
+    r"""Return text that a pattern of the sandbox takes as a whole.
+
+    Its digits are spelled out, because not every reader of a schema takes ``\d`` for ASCII alone.
+    """
+    digits = pattern.pattern.replace(r"\d", "[0-9]")
+    return {"type": "string", "pattern": f"^(?:{digits})$", "examples": [example], **more}
+
+
+TEXT: Final[Schema] = {"type": "string"}
+_URL: Final[Schema] = {"type": "string", "format": "uri"}
+_MAYBE: Final[Schema] = {"type": ["string", "null"]}
+
+ID: Final = like(parameters.ID, "145434160922624933")
+USERNAME: Final[Schema] = {"type": "string", "pattern": "^[A-Za-z0-9_-]+$", "examples": ["sam-rivera"]}
+MOMENT: Final = like(
+    parameters.INSTANT,
+    "2024-05-31T18:30:00Z",
+    description="A datetime, in UTC where it names no zone, or a date, which is its first moment. It must exist.",
+)
+
+
+def answers(dialect: Dialect) -> dict[str, Schema]:
+    """Return the schemas of all that is answered, by name."""
+    spoken = dialect.schemas
+    user = {
+        **dict.fromkeys(("username", "first_name", "last_name", "display_name", "about"), TEXT),
+        "id": ref("Id"),
+        "date_joined": ref("Datetime"),
+        "profile_picture_url": _URL,
+        "email": _MAYBE | {"description": "One's own, with the scope access_email; else null."},
+        "phone": _MAYBE | {"description": "One's own, with the scope access_phone; else null."},
+        "is_friend": {"type": ["boolean", "null"]},
+        "friends_count": {"type": "integer", "minimum": 0},
+    }
+    payment = {
+        "id": ref("Id"),
+        "status": words(Status),
+        "note": TEXT,
+        "amount": ref("Amount"),
+        "action": words(Action),
+        "date_created": ref("Datetime"),
+        "date_completed": or_null(ref("Datetime")),
+        "audience": words(Audience),
+        "target": ref("Target"),
+        "actor": ref("EmbeddedUser"),
+        "fee": or_null(closed(["amount"], {"amount": ref("Amount")})),
+        "refund": or_null(ref("Refund")),
+        "medium": spoken["medium"],
+    }
+    target = {"type": words(TargetType), "email": _MAYBE, "phone": _MAYBE, "user": or_null(ref("EmbeddedUser"))}
+    following = _URL | {
+        "type": ["string", "null"],
+        "description": "The next page, without the token; null on the last.",
+    }
+    more = {name: {"const": value} for fields in dialect.more.values() for name, value in fields.items()}
+    return {
+        "Id": ID,
+        "Amount": spoken["amount"],
+        "Balance": spoken["balance"] | {"description": "With the scope access_balance; else null."},
+        "Datetime": spoken["datetime"],
+        "User": closed(USER_FIELDS, user),
+        "CurrentUser": closed([*USER_FIELDS, *dialect.more["me"]], user | more),
+        "Friend": closed(FRIEND_FIELDS, user),
+        "EmbeddedUser": closed(EMBEDDED_USER_FIELDS, user),
+        "Target": closed([*TARGET_FIELDS, *dialect.more["target"]], target | more),
+        "Payment": closed(PAYMENT_FIELDS, payment),
+        "Refund": closed(PAYMENT_FIELDS, payment | {"refund": {"type": "null"}}),
+        "ListedPayment": closed(LISTED_PAYMENT_FIELDS, payment),
+        "Pagination": closed(["next"], {"next": following}),
+    }
+
+
+def data(schema: Schema) -> Schema:
+    """Return an answer's envelope."""
+    return closed(["data"], {"data": schema})
+
+
+def page(item: str) -> Schema:
+    """Return a list's envelope."""
+    items = {"type": "array", "items": ref(item), "maxItems": PAGE_SIZE_MAXIMUM}
+    return closed(["pagination", "data"], {"pagination": ref("Pagination"), "data": items})
+
+
+ME: Final = closed(["balance", "user"], {"balance": ref("Balance"), "user": ref("CurrentUser")})
+CREATED: Final = closed(["balance", "payment"], {"balance": ref("Balance"), "payment": ref("Payment")})
+
+
+def tokens(dialect: Dialect) -> Schema:
+    """Return the answer of the token exchange."""
+    user = ref("CurrentUser")
+    types = {
+        TOKEN_PARAMETER: TEXT,
+        "expires_in": {"const": SERVER_TOKEN_SECONDS},
+        "token_type": {"const": "bearer"},
+        "user": user if dialect.always_shows_user else or_null(user),
+        "balance": ref("Balance"),
+        "refresh_token": TEXT,
+    }
+    return closed(types, types)
+
+
+def error(codes: Iterable[str | int]) -> Schema:
+    """Return the error envelope with one of these codes."""
+    return closed(["error"], {"error": closed(["message", "code"], {"message": TEXT, "code": {"enum": list(codes)}})})
+
+
+# Text stands for a form's field; a JSON body may have numbers as numbers, and null for what is not given.
+_LARGEST: Final = int(to_units(LARGEST_PAYMENT_CENTS))
+_AMOUNT: Final[Schema] = {
+    "type": "string",
+    "pattern": rf"^[+-]?0*(?:[0-9]{{1,{len(str(_LARGEST)) - 1}}}(?:\.[0-9]{{0,2}}0*)?|{_LARGEST}(?:\.0*)?)$",
+    "not": {"pattern": r"^[+-]?[0.]*$"},
+    "maxLength": 40,
+    "description": f"Whole cents, not zero, at most {_LARGEST:,}.00. Negative: a charge.",
+    "examples": ["12.30", "-12.30"],
+}
+_AMOUNT_NUMBER: Final[Schema] = {
+    "type": "number", "multipleOf": 0.01, "minimum": -_LARGEST, "maximum": _LARGEST, "not": {"const": 0},
+}  # fmt: skip
+_BLANKS: Final = r"\s\x1c-\x1f\x85"  # Python knows some more than a schema's \s
+_GIVEN: Final[Schema] = {"type": "string", "pattern": f"[^{_BLANKS}]"}
+_NOTE: Final[Schema] = _GIVEN | {"maxLength": LONGEST_NOTE}
+_ADDRESSES: Final[dict[str, tuple[Schema, Schema]]] = {
+    "user_id": (ID, {"type": "integer", "minimum": 1, "maximum": 92 * 10**17 - 1}),
+    "email": (like(EMAIL, "sam@example.com", maxLength=LONGEST_EMAIL), {}),
+    "phone": (like(PHONE, "15555550123"), {"type": "integer", "minimum": 2_000_000_000, "maximum": 9_999_999_999}),
+}
+
+
+def payment_body(*, json: bool) -> Schema:
+    """Return the body of POST /payments: one way to say whom, in the order in which they win, and the rest."""
+    rest = {
+        "note": {"anyOf": [_NOTE, {"type": "number"}]} if json else _NOTE,
+        "amount": {"anyOf": [_AMOUNT, _AMOUNT_NUMBER]} if json else _AMOUNT,
+        "audience": _blank_or(words(Audience), json=json) | {"default": Audience.PRIVATE.value},
+        TOKEN_PARAMETER: _token(json=json),
+    }
+    ways: list[Schema] = []
+    before: dict[str, Schema] = {}
+    for name, (text, number) in _ADDRESSES.items():
+        address = {"anyOf": [text, number]} if json and number else text
+        properties = {**before, name: address, **rest}
+        ways.append({"type": "object", "properties": properties, "required": [name, "note", "amount"]})
+        before[name] = _blank(json=json)
+    return {"anyOf": ways}
+
+
+def resolution_body(*, json: bool) -> Schema:
+    """Return the body of PUT /payments/:payment."""
+    properties = {"action": words(Resolution), TOKEN_PARAMETER: _token(json=json)}
+    return {"type": "object", "properties": properties, "required": ["action"]}
+
+
+def exchange_body(grants: Mapping[str, str], *, json: bool) -> Schema:
+    """Return the body of POST /oauth/access_token: one way for each grant type."""
+    ways = []
+    for grant, kind in grants.items():
+        grant_type = _blank_or({"const": grant}, json=json)
+        properties = {"client_id": _GIVEN, "client_secret": _GIVEN, "grant_type": grant_type, kind: _GIVEN}
+        if kind == "code":
+            properties["redirect_uri"] = _blank_or(TEXT, json=json)
+        required = ["client_id", "client_secret", kind]
+        ways.append({"type": "object", "properties": properties, "required": required})
+    return {"anyOf": ways}
+
+
+def _token(*, json: bool) -> Schema:
+    return _blank_or(TEXT, json=json) | {"description": "Instead of the one in the query or the header."}
+
+
+def _blank(*, json: bool) -> Schema:
+    return {"type": ["string", "null"] if json else "string", "pattern": f"^[{_BLANKS}]*$"}
+
+
+def _blank_or(schema: Schema, *, json: bool) -> Schema:
+    return {"anyOf": [schema, _blank(json=json)]}

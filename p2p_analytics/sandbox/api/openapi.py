@@ -1,0 +1,260 @@
+"""The service's description of itself, as OpenAPI 3.1: what lies below ``/v1``, in the dialect that is spoken.
+
+The pages of the authorization are for people and not in it, but for their addresses in the security schemes.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from p2p_analytics.sandbox import errors
+from p2p_analytics.sandbox.api import json_schemas
+from p2p_analytics.sandbox.api.json_schemas import Schema, ref
+from p2p_analytics.sandbox.api.token_exchange import GRANTS, NOT_KEPT
+from p2p_analytics.sandbox.pages.render import PLAIN_WORDS
+from p2p_analytics.sandbox.runtime.middleware import CONTROL, DATA_HEADERS, EXCHANGE_PATH
+from p2p_analytics.vocabulary import (
+    AUTHORIZE,
+    CREATE_PAYMENT,
+    FRIENDS,
+    ME,
+    PAGE_SIZE_DEFAULT,
+    PAGE_SIZE_MAXIMUM,
+    PAYMENT,
+    PAYMENTS,
+    RESOLVE_PAYMENT,
+    TOKEN_PARAMETER,
+    USER,
+    VERSION_PATH,
+    Action,
+    Endpoint,
+    Status,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from p2p_analytics.sandbox.http.dialects import Dialect
+
+PATH: Final = f"{CONTROL}openapi.json"
+
+_Refusals = tuple[type[errors.RefusalError], ...]
+_ALWAYS: Final[_Refusals] = (errors.InvalidParameterError, errors.WrongHostError, errors.TooLargeError)
+_TOKEN: Final[_Refusals] = (
+    errors.NoTokenError, errors.InvalidTokenError, errors.ExpiredTokenError, errors.DeletedTokenError,
+    errors.RevokedTokenError, errors.MissingScopeError,
+)  # fmt: skip
+_CREATE: Final[_Refusals] = (
+    errors.MissingArgumentError, errors.NoRecipientError, errors.NoteError, errors.AmountError,
+    errors.AmountTooLargeError, errors.SelfPaymentError, errors.OutcomeAmountError,
+)  # fmt: skip
+_FIND: Final[_Refusals] = (errors.NotFoundError,)
+_RESOLVE: Final[_Refusals] = (
+    errors.MissingArgumentError, errors.NotFoundError, errors.RoleError, errors.StateError,
+    errors.InsufficientFundsError,
+)  # fmt: skip
+_EXCHANGE: Final[_Refusals] = (
+    errors.MissingArgumentError, errors.OAuthError, errors.ForeignCodeError, errors.ExpiredCodeError,
+    errors.RedeemedCodeError, errors.RefreshError, errors.GrantTypeError, errors.ClientNotFoundError,
+    errors.ClientSecretError,
+)  # fmt: skip
+
+
+def _in_query(name: str, description: str, schema: Schema) -> Schema:
+    # Several values are one text with commas between them.
+    several = {"style": "form", "explode": False} if schema["type"] == "array" else {}
+    given = {"name": name, "in": "query", "description": description, "allowEmptyValue": True}
+    return {**given, **several, "schema": schema}
+
+
+_LIMIT: Final = _in_query(
+    "limit",
+    f"The most items of a page; above {PAGE_SIZE_MAXIMUM} it is {PAGE_SIZE_MAXIMUM}.",
+    {"type": "integer", "minimum": 1, "default": PAGE_SIZE_DEFAULT},
+)
+_PAYMENTS_QUERY: Final = (
+    _in_query("action", "Only payments, or only charges.", json_schemas.words(Action)),
+    _in_query("actor", "Only what these users started.", {"type": "array", "items": json_schemas.ID}),
+    _in_query("status", "Only what is in one of these states.", {"type": "array", "items": json_schemas.words(Status)}),
+    _LIMIT,
+    _in_query("after", "Only what was made after this.", json_schemas.MOMENT),
+    _in_query("before", "Only what was made before this.", json_schemas.MOMENT),
+)
+# In a list of friends the bounds are user ids, and the next links use `after`.
+_BOUND: Final[Schema] = {"type": "string", "pattern": "^[0-9]+$"}
+_FRIENDS_QUERY: Final = (
+    _in_query("before", "Only user ids less than this.", _BOUND),
+    _in_query("after", "Only user ids greater than this.", _BOUND),
+    _LIMIT,
+)
+_MORE: Final[dict[int, tuple[str, Schema]]] = {
+    401: ("WWW-Authenticate", {"type": "string"}),
+    429: ("Retry-After", {"type": "integer", "minimum": 0}),
+}
+
+
+def describe(base_url: str, dialect: Dialect) -> dict[str, Any]:
+    """Return the OpenAPI document of the service at `base_url`, as an object to be written as JSON."""
+    told = _Operations(dialect)
+    user, payment = _in_path("user_id", *_user_path(dialect)), _in_path("payment_id", "The id of a payment.")
+    paths = {
+        ME.path: {"get": told.one(ME, "Read one's own profile.", json_schemas.data(json_schemas.ME))},
+        USER.at("{user_id}"): {
+            "get": told.one(USER, "Read a user's profile.", json_schemas.data(ref("User")), _FIND, [user]),
+        },
+        FRIENDS.at("{user_id}"): {
+            "get": told.one(
+                FRIENDS, "List a user's friends by id.", json_schemas.page("Friend"), _FIND, [user, *_FRIENDS_QUERY]
+            ),
+        },
+        PAYMENTS.path: {
+            "get": told.one(
+                PAYMENTS, "List one's payments, newest first.", json_schemas.page("ListedPayment"), (), _PAYMENTS_QUERY
+            ),
+            "post": told.one(
+                CREATE_PAYMENT,
+                "Pay, or with a negative amount charge, a user, an email address or a US phone number.",
+                json_schemas.data(json_schemas.CREATED),
+                (*_CREATE, errors.NewUserAmountError) if dialect.separates_new_users else _CREATE,
+                body=json_schemas.payment_body,
+            ),
+        },
+        PAYMENT.at("{payment_id}"): {
+            "get": told.one(
+                PAYMENT, "Read a payment that one may see.", json_schemas.data(ref("Payment")), _FIND, [payment]
+            ),
+            "put": told.one(
+                RESOLVE_PAYMENT,
+                "Approve or deny a request that one received, or cancel what one made.",
+                json_schemas.data(ref("Payment")),
+                _RESOLVE,
+                [payment],
+                body=json_schemas.resolution_body,
+            ),
+        },
+        EXCHANGE_PATH: {"post": told.exchange()},
+    }
+    about = (
+        f"What the service answers on this machine, in the dialect {dialect.name!r}. HEAD works wherever GET does. "
+        "Blank and unknown parameters are ignored; one that is given twice is refused, but for one and the same token. "
+        f"The pages for a browser begin at {AUTHORIZE.path} and /account."
+    )
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "The sandbox", "version": VERSION_PATH.removeprefix("/v"), "description": about},
+        "servers": [{"url": base_url}],
+        "paths": paths,
+        "components": {"schemas": json_schemas.answers(dialect), "securitySchemes": _security_schemes(base_url)},
+    }
+
+
+class _Operations:
+    """The operations, in one dialect."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+
+    def one(  # noqa: PLR0913 - each is one part of an operation
+        self,
+        endpoint: Endpoint,
+        summary: str,
+        answer: Schema,
+        refusals: _Refusals = (),
+        parameters: Iterable[Schema] = (),
+        *,
+        body: Callable[..., Schema] | None = None,
+    ) -> Schema:
+        """Return the operation of a documented endpoint."""
+        assert endpoint.scope is not None  # noqa: S101 - the pages alone have none
+        optional = ", ".join(endpoint.optional_scopes)
+        return {
+            "operationId": endpoint.method.lower() + re.sub(r"\W+", "_", endpoint.path).rstrip("_"),
+            "summary": summary,
+            **({"description": f"Optional scopes: {optional}."} if optional else {}),
+            "security": [{"oauth": [endpoint.scope.value]}, {TOKEN_PARAMETER: [endpoint.scope.value]}],
+            "parameters": list(parameters),
+            **({} if body is None else {"requestBody": _body(body)}),
+            "responses": self._responses(answer, (*_ALWAYS, *_TOKEN, *refusals)),
+        }
+
+    def exchange(self) -> Schema:
+        """Return the operation that the document names the server-side flow for, and does not show."""
+        return {
+            "operationId": "post_oauth_access_token",
+            "summary": "Turn a code or a refresh token into tokens that last 60 days.",
+            "description": "client_id and client_secret may be in an Authorization header of the kind Basic instead.",
+            "security": [],
+            "requestBody": _body(functools.partial(json_schemas.exchange_body, GRANTS)),
+            "responses": self._responses(json_schemas.tokens(self._dialect), (*_ALWAYS, *_EXCHANGE), headers=NOT_KEPT),
+        }
+
+    def _responses(
+        self, answer: Schema, refusals: Iterable[type[errors.RefusalError]], *, headers: dict[str, str] = DATA_HEADERS
+    ) -> Schema:
+        told: dict[int, list[tuple[str, str]]] = {}
+        also: _Refusals = (*refusals, errors.RateLimitError)
+        for one in also:
+            meaning = (inspect.getdoc(one) or "").partition("\n")[0]
+            told.setdefault(self._dialect.status(one.status, one.code), []).append((one.code, meaning))
+        responses = {"200": _response("As asked.", answer, headers)}
+        for status, codes in sorted(told.items()):
+            names = dict.fromkeys(self._dialect.code(code) for code, _ in codes)
+            meaning = " ".join(f"{self._dialect.code(code)}: {text}" for code, text in codes)
+            responses[str(status)] = _response(meaning, json_schemas.error(names), DATA_HEADERS, more=_MORE.get(status))
+        return responses
+
+
+def _in_path(name: str, description: str, schema: Schema = json_schemas.ID) -> Schema:
+    return {"name": name, "in": "path", "required": True, "description": description, "schema": schema}
+
+
+def _user_path(dialect: Dialect) -> tuple[str, Schema]:
+    if dialect.takes_usernames:
+        return "The id or the username of a user.", {
+            "type": "string",
+            "anyOf": [json_schemas.ID, json_schemas.USERNAME],
+        }
+    return "The id of a user.", json_schemas.ID
+
+
+def _body(schema: Callable[..., Schema]) -> Schema:
+    kinds = {"application/x-www-form-urlencoded": False, "multipart/form-data": False, "application/json": True}
+    return {
+        "required": True,
+        "description": "The same parameters may be in the query.",
+        "content": {kind: {"schema": schema(json=json)} for kind, json in kinds.items()},
+    }
+
+
+def _response(
+    description: str, schema: Schema, headers: dict[str, str], *, more: tuple[str, Schema] | None = None
+) -> Schema:
+    schemas = {name: {"const": value} for name, value in headers.items()} | dict([more] if more else [])
+    described = {name: {"required": True, "schema": one} for name, one in schemas.items()}
+    return {"description": description, "headers": described, "content": {"application/json": {"schema": schema}}}
+
+
+def _security_schemes(base_url: str) -> Schema:
+    scopes = {scope.value: words for scope, words in PLAIN_WORDS.items()}
+    authorize, exchange = base_url + AUTHORIZE.path, base_url + EXCHANGE_PATH
+    return {
+        "oauth": {
+            "type": "oauth2",
+            "description": "As an Authorization header of the kind Bearer.",
+            "flows": {
+                "implicit": {"authorizationUrl": authorize, "scopes": scopes},
+                "authorizationCode": {
+                    "authorizationUrl": authorize, "tokenUrl": exchange, "refreshUrl": exchange, "scopes": scopes,
+                },
+            },
+        },
+        TOKEN_PARAMETER: {
+            "type": "apiKey",
+            "in": "query",
+            "name": TOKEN_PARAMETER,
+            "description": "The same token as a parameter; in a POST or PUT it may be a field of the body.",
+        },
+    }  # fmt: skip

@@ -1,0 +1,114 @@
+"""What the parameters of a write mean: whom, how much, what for, who may see it (document: "POST /payments")."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+from p2p_analytics.errors import MoneyError
+from p2p_analytics.money import format_cents, to_cents
+from p2p_analytics.sandbox.errors import (
+    AmountError,
+    AmountTooLargeError,
+    InvalidParameterError,
+    NoRecipientError,
+    NoteError,
+    NotFoundError,
+)
+from p2p_analytics.sandbox.http.parameters import identifier
+from p2p_analytics.vocabulary import Audience, Resolution, TargetType
+
+if TYPE_CHECKING:
+    from p2p_analytics.sandbox.http.parameters import Parameters
+
+_Word = TypeVar("_Word", bound=StrEnum)
+
+LARGEST_PAYMENT_CENTS: Final = 100_000_000
+LONGEST_NOTE: Final = 2_000
+LONGEST_EMAIL: Final = 254
+# Controls and U+FEFF are named, because not everybody's \s has the same of them.
+_WORD: Final = r'[^\s@,;<>"\x00-\x1f\x7f-\x9f\ufeff]'
+EMAIL: Final = re.compile(rf"{_WORD}+@{_WORD}+\.{_WORD.replace('@', '@.')}+")
+# A plus that was not percent-encoded arrives as a space.
+PHONE: Final = re.compile(r"(?:[+ ]?1[ .-]?)?\(?([2-9]\d\d)\)?[ .-]{0,2}(\d{3})[ .-]?(\d{4})", re.ASCII)
+
+
+class Recipient(NamedTuple):
+    """How a payment is addressed: `text` is a user id, an email in lower case, or 11 digits that begin with 1."""
+
+    kind: TargetType
+    text: str
+
+
+class Order(NamedTuple):
+    """One POST /payments; `cents` are negative for a charge."""
+
+    recipient: Recipient
+    cents: int
+    note: str
+    audience: Audience
+
+
+def order(parameters: Parameters) -> Order:
+    """Read the parameters of POST /payments."""
+    return Order(_recipient(parameters), _cents(parameters), _note(parameters), _audience(parameters))
+
+
+def resolution(parameters: Parameters) -> Resolution:
+    """Read the parameters of PUT /payments/:payment."""
+    return _word("action", parameters.required("action"), Resolution)
+
+
+def _recipient(parameters: Parameters) -> Recipient:
+    user_id, email, phone = (parameters.one(name) for name in ("user_id", "email", "phone"))
+    # Clients send all three and leave some blank; what is most exact wins.
+    if user_id is not None:
+        try:
+            return Recipient(TargetType.USER, str(identifier(user_id)))
+        except NotFoundError:
+            raise NoRecipientError("user_id is not the id of a user.") from None
+    if email is not None:
+        if len(email) > LONGEST_EMAIL or not EMAIL.fullmatch(email):
+            raise NoRecipientError("email is not an email address.")
+        return Recipient(TargetType.EMAIL, email.lower())
+    if phone is not None:
+        digits = PHONE.fullmatch(phone)
+        if digits is None:
+            raise NoRecipientError("phone is not a US phone number: ten digits, with or without a 1 before them.")
+        return Recipient(TargetType.PHONE, "1" + "".join(digits.groups()))
+    raise NoRecipientError("Say whom to pay or charge: give a user_id, an email or a phone.")
+
+
+def _cents(parameters: Parameters) -> int:
+    try:
+        cents = to_cents(parameters.required("amount"))
+    except MoneyError:
+        raise AmountError("amount must be a decimal number of whole cents, such as 12.30 or -12.30.") from None
+    if cents == 0:
+        raise AmountError("amount must not be zero: positive pays, negative charges.")
+    if abs(cents) > LARGEST_PAYMENT_CENTS:
+        raise AmountTooLargeError(f"amount must not be larger than {format_cents(LARGEST_PAYMENT_CENTS)}.")
+    return cents
+
+
+def _note(parameters: Parameters) -> str:
+    # As it was sent, spaces at its ends too: a client may look for its payment by the note.
+    if parameters.one("note") is None:
+        raise NoteError("A note is required: say what the payment is for.")
+    note = parameters.verbatim("note")
+    if len(note) > LONGEST_NOTE:
+        raise NoteError(f"The note is longer than {LONGEST_NOTE} characters.")
+    return note
+
+
+def _audience(parameters: Parameters) -> Audience:
+    text = parameters.one("audience")
+    return Audience.PRIVATE if text is None else _word("audience", text, Audience)
+
+
+def _word(name: str, text: str, kind: type[_Word]) -> _Word:
+    try:
+        return kind(text)
+    except ValueError:
+        raise InvalidParameterError(f"{name} must be one of: {', '.join(kind)}.") from None

@@ -1,0 +1,151 @@
+"""POST /oauth/access_token: a code or a refresh token becomes tokens that last 60 days.
+
+The document names this flow and its 60 days and shows nothing more; names, answer and codes are those that
+public clients of the service know.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import secrets
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote_plus
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations of its routes
+from starlette.responses import Response
+
+from p2p_analytics.sandbox.errors import (
+    ClientNotFoundError,
+    ClientSecretError,
+    GrantTypeError,
+    InvalidParameterError,
+    MissingArgumentError,
+)
+from p2p_analytics.sandbox.http import bodies, parameters, serialize
+from p2p_analytics.sandbox.http.dialects import SPOKEN
+from p2p_analytics.sandbox.pages import forms
+from p2p_analytics.sandbox.storage.oauth_store import digest
+from p2p_analytics.vocabulary import SERVER_TOKEN_SECONDS, TOKEN_PARAMETER, Scope
+
+if TYPE_CHECKING:
+    from p2p_analytics.sandbox.api.authentication import Entrance
+    from p2p_analytics.sandbox.domain.tokens import Issued, Tokens
+    from p2p_analytics.sandbox.storage.store import Store
+
+NOT_KEPT: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+GRANTS: Final = {"authorization_code": "code", "refresh_token": "refresh_token"}
+_NAMES: Final = ("client_id", "client_secret")
+_KNOWN: Final = frozenset({*_NAMES, *GRANTS.values(), "grant_type", "redirect_uri"})
+
+
+class Exchange:
+    """The one request that an application's own server makes, without a browser."""
+
+    def __init__(self, store: Store, tokens: Tokens, entrance: Entrance) -> None:
+        self._store = store
+        self._tokens = tokens
+        self._entrance = entrance
+
+    async def answer(self, request: Request) -> Response:
+        """Answer with an access token, a refresh token, and the user they are for; not wrapped in data."""
+        self._entrance.count_address(request)
+        given = await _parameters(request)
+        issued = await run_in_threadpool(self._issue, given)
+        body = serialize.encode(
+            {
+                TOKEN_PARAMETER: issued.access_token,
+                "expires_in": SERVER_TOKEN_SECONDS,
+                "token_type": "bearer",
+                **self._profile(issued),
+                "refresh_token": issued.refresh_token,
+            }
+        )
+        return Response(body, headers=NOT_KEPT, media_type="application/json")
+
+    def _issue(self, given: parameters.Parameters) -> Issued:
+        client_id, secret = (given.required(name) for name in _NAMES)
+        kind = _kind(given)
+        application = self._tokens.registry.application(client_id)
+        if application is None:
+            raise ClientNotFoundError
+        if not secrets.compare_digest(application.secret_digest or b"", digest(secret)):
+            raise ClientSecretError
+        if kind == "code":
+            return self._tokens.redeem(client_id, given.required("code"), given.one("redirect_uri"))
+        return self._tokens.refresh(client_id, given.required("refresh_token"))
+
+    def _profile(self, issued: Issued) -> serialize.Json:
+        """Return user and balance as /me has them, each null without its scope.
+
+        In the observed dialect the user is never null.
+        """
+        user_id, scopes = issued.caller.user_id, issued.caller.scopes
+        with self._store.reading():
+            person = self._store.people_by_id([user_id])[user_id]
+            friends = self._store.count_friends(user_id)
+        user = serialize.user(
+            person,
+            with_email=Scope.EMAIL in scopes,
+            with_phone=Scope.PHONE in scopes,
+            is_friend=False,
+            friends_count=friends,
+        )
+        profile = serialize.me(user, person.balance_cents if Scope.BALANCE in scopes else None)
+        shown = Scope.PROFILE in scopes or SPOKEN.get().always_shows_user
+        return profile if shown else {**profile, "user": None}
+
+
+def _kind(given: parameters.Parameters) -> str:
+    """Return what is to be exchanged; clients leave the grant type out where the rest tells it."""
+    grant_type = given.one("grant_type")
+    if grant_type is not None:
+        if grant_type not in GRANTS:
+            raise GrantTypeError(f"grant_type must be {' or '.join(GRANTS)}.")
+        return GRANTS[grant_type]
+    kinds = [name for name in GRANTS.values() if given.one(name) is not None]
+    if len(kinds) > 1:
+        raise InvalidParameterError("Give code or refresh_token, not both, or say which with grant_type.")
+    if not kinds:
+        raise MissingArgumentError("The parameter code or refresh_token is missing.")
+    return kinds[0]
+
+
+async def _parameters(request: Request) -> parameters.Parameters:
+    """Return the parameters of query, body (a form or JSON) and Authorization header: clients send all of these."""
+    pairs = request.query_params.multi_items()
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json":
+        pairs += _json_pairs(await request.body())
+    else:
+        pairs += (await forms.fields(request)).pairs()
+    for header in request.headers.getlist("authorization"):
+        kind, _, value = header.partition(" ")
+        if kind.lower() == "basic":
+            # Some clients repeat their id in the body.
+            pairs += [pair for pair in zip(_NAMES, _basic(value.strip()), strict=True) if pair not in pairs]
+    return parameters.Parameters(pairs)
+
+
+def _json_pairs(body: bytes) -> list[tuple[str, str]]:
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise InvalidParameterError("The body is no JSON object.")
+    given = {name: value for name, value in found.items() if name in _KNOWN and value is not None}
+    if any(not isinstance(value, str | int) or isinstance(value, bool) for value in given.values()):
+        raise InvalidParameterError("The body's JSON holds something else than texts.")
+    return bodies.whole([(name, str(value)) for name, value in given.items()])
+
+
+def _basic(value: str) -> tuple[str, str]:
+    try:
+        name, colon, secret = base64.b64decode(value, validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        colon = ""
+    if not colon:
+        raise InvalidParameterError("The Authorization header cannot be read.")
+    return unquote_plus(name), unquote_plus(secret)

@@ -1,0 +1,1 @@
+"""Rules of the service: payments, tokens, applications and redirect URLs, without HTTP."""

@@ -1,0 +1,273 @@
+"""What becomes of payments and charges, and of the money (document: "States and transitions", "Sandbox outcomes").
+
+Each public method is one transaction on the one connection that writes: it happens as a whole, and
+of several that would end the same pending payment exactly one does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from p2p_analytics.money import format_cents
+from p2p_analytics.sandbox.errors import (
+    InsufficientFundsError,
+    NewUserAmountError,
+    NoRecipientError,
+    NotFoundError,
+    OutcomeAmountError,
+    RoleError,
+    SelfPaymentError,
+    SettingError,
+    StateError,
+)
+from p2p_analytics.sandbox.storage import ledger
+from p2p_analytics.sandbox.storage.ledger import Account
+from p2p_analytics.sandbox.storage.store import Payment, Spelling, insert_payments
+from p2p_analytics.sandbox.town.people import DAY_US, TEST_USER_ID
+from p2p_analytics.vocabulary import Action, Audience, Medium, Resolution, Status, TargetType
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from p2p_analytics.sandbox.api.payment_requests import Order, Recipient
+    from p2p_analytics.sandbox.storage.store import Person, Store
+
+EXPIRY_DAYS: Final = 30
+LARGEST_DEPOSIT_CENTS: Final = 10**12
+# Each write moves the town's clock by a second and a bit, so that new payments have an order, no two of them share a
+# second, and their datetimes show a fraction.
+STEP_US: Final = 1_000_001
+_FAILS, _SETTLES, _CHARGE_SETTLES = 20, 10, -10
+_FOR_NEW_USERS: Final = (30, -20)  # to an unregistered email or phone
+_ENDS: Final = {
+    Resolution.APPROVE: Status.SETTLED,
+    Resolution.DENY: Status.CANCELLED,
+    Resolution.CANCEL: Status.CANCELLED,
+}
+
+
+class Outcome(NamedTuple):
+    """A payment after a write, what returned its money, who is in it, and what the caller holds now."""
+
+    payment: Payment
+    refund: Payment | None
+    people: dict[int, Person]
+    balance_cents: int
+
+
+class Transitions:
+    """The writes of one sandbox."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def create(self, caller: int, order: Order, application: str | None = None) -> Outcome:
+        """Pay or charge, for POST /payments, through an application of that name."""
+        with self._store.writing() as connection:
+            now_us = self._begin(connection)
+            target = self._find(connection, order.recipient)
+            if target == caller:
+                raise SelfPaymentError("You cannot pay or charge yourself.")
+            payment = _new(self._store.next_payment_id(), caller, target, order, now_us)
+            status = self._outcome(connection, payment)
+            payment = payment._replace(
+                status=status.value,
+                completed_us=None if status is Status.PENDING else payment.created_us,
+                application=application,
+            )
+            insert_payments(connection, [payment])
+            return self._seen(caller, payment)
+
+    def resolve(self, caller: int, payment_id: int, resolution: Resolution) -> Outcome:
+        """Approve, deny or cancel, for PUT /payments/:payment."""
+        with self._store.writing() as connection:
+            now_us = self._begin(connection)
+            payment = self._store.payment(payment_id)
+            if payment is None or not may_see(self._store, caller, payment):
+                raise NotFoundError("Resource not found.")
+            _check_role(caller, payment, resolution)
+            if not _end(connection, payment, _ENDS[resolution], now_us):
+                raise StateError(f"This payment is {payment.status}, and only a pending one can be changed.")
+            if resolution is Resolution.APPROVE:
+                if not self._transfer(connection, payment, payer=caller, receiver=payment.actor_id):
+                    raise InsufficientFundsError("The balance does not cover this request; it stays pending.")
+            elif payment.action == Action.PAY:
+                self._give_back(connection, payment, now_us)
+            ended = self._store.payment(payment_id)
+            assert ended is not None  # noqa: S101 - nothing removes a payment
+            return self._seen(caller, ended)
+
+    def advance(self, microseconds: int) -> None:
+        """Move the town's clock on, and let expire what is due by then."""
+        with self._store.writing() as connection:
+            self._begin(connection, microseconds)
+
+    def deposit(self, user_id: int, cents: int) -> None:
+        """Move money from a user's bank to their balance; a negative amount goes to the bank."""
+        if abs(cents) > LARGEST_DEPOSIT_CENTS:
+            raise SettingError(f"At most {format_cents(LARGEST_DEPOSIT_CENTS)} at once.")
+        with self._store.writing() as connection:
+            if not ledger.post(connection, None, "deposit", {user_id: cents, Account.BANK: -cents}):
+                raise SettingError("The balance does not cover that.")
+
+    def link_bank(self, user_id: int, *, linked: bool) -> None:
+        """Give a user a funding source that pays what their balance does not cover, or take it away."""
+        query = "INSERT OR IGNORE INTO banks VALUES (?)" if linked else "DELETE FROM banks WHERE user_id = ?"
+        with self._store.writing() as connection:
+            connection.execute(query, (user_id,))
+
+    def trust(self, user_id: int, friend_id: int, *, trusted: bool) -> None:
+        """Let a user trust a friend, whose charges are then settled at once, or end that."""
+        with self._store.writing() as connection:
+            if not self._store.are_friends(user_id, friend_id):
+                raise SettingError("Only friends can be trusted.")
+            query = (
+                "INSERT OR IGNORE INTO trusts VALUES (?, ?)"
+                if trusted
+                else "DELETE FROM trusts WHERE user_id = ? AND trusted_id = ?"
+            )
+            connection.execute(query, (user_id, friend_id))
+
+    def _begin(self, connection: sqlite3.Connection, microseconds: int = STEP_US) -> int:
+        """Move the clock, let expire what is due, and return the moment."""
+        query = "UPDATE clock SET now_us = now_us + ? RETURNING now_us"
+        now_us = int(connection.execute(query, (microseconds,)).fetchone()[0])
+        due = (
+            "SELECT * FROM payments WHERE status = 'pending' AND action = 'pay' AND created_us <= ? "
+            "AND target_user_id IS NULL ORDER BY created_us, payment_id"
+        )
+        for row in connection.execute(due, (now_us - EXPIRY_DAYS * DAY_US,)).fetchall():
+            payment = Payment(*row)
+            expires_us = payment.created_us + EXPIRY_DAYS * DAY_US
+            _end(connection, payment, Status.EXPIRED, expires_us)
+            self._give_back(connection, payment, expires_us)
+        return now_us
+
+    def _find(self, connection: sqlite3.Connection, recipient: Recipient) -> int | None:
+        """Return the user whom an address is connected to; an id must be somebody's, an email or phone need not."""
+        query = {
+            TargetType.USER: "SELECT user_id FROM users WHERE user_id = ?",
+            TargetType.EMAIL: "SELECT user_id FROM users WHERE email = ?",
+            TargetType.PHONE: "SELECT user_id FROM users WHERE phone = ?",
+        }[recipient.kind]
+        wanted = int(recipient.text) if recipient.kind is TargetType.USER else recipient.text
+        row = connection.execute(query, (wanted,)).fetchone()
+        if row is None and recipient.kind is TargetType.USER:
+            raise NoRecipientError("user_id is not the id of a user.")
+        return None if row is None else int(row[0])
+
+    def _outcome(self, connection: sqlite3.Connection, payment: Payment) -> Status:
+        """Move the money of a new payment and return its status."""
+        target = payment.target_user_id
+        if target == TEST_USER_ID:
+            return self._test_outcome(connection, payment)
+        if payment.action == Action.PAY and target is None:
+            moved = {payment.actor_id: -payment.amount_cents, Account.ESCROW: payment.amount_cents}
+            return Status.PENDING if self._fund(connection, payment, moved, payment.actor_id) else Status.FAILED
+        if payment.action == Action.PAY and target is not None:
+            done = self._transfer(connection, payment, payer=payment.actor_id, receiver=target)
+            return Status.SETTLED if done else Status.FAILED
+        if target is not None and self._trusts(connection, target, payment.actor_id):
+            # What a trusted friend asks for, but is not there, waits like anybody else's request.
+            done = self._transfer(connection, payment, payer=target, receiver=payment.actor_id)
+            return Status.SETTLED if done else Status.PENDING
+        return Status.PENDING
+
+    def _test_outcome(self, connection: sqlite3.Connection, payment: Payment) -> Status:
+        """Resolve a payment to the fixed test user by its amount."""
+        signed = payment.amount_cents if payment.action == Action.PAY else -payment.amount_cents
+        if signed == _FAILS:
+            return Status.FAILED
+        if signed == _SETTLES:
+            done = self._transfer(connection, payment, payer=payment.actor_id, receiver=TEST_USER_ID)
+            return Status.SETTLED if done else Status.FAILED
+        if signed == _CHARGE_SETTLES:
+            done = self._transfer(connection, payment, payer=TEST_USER_ID, receiver=payment.actor_id)
+            return Status.SETTLED if done else Status.PENDING  # a test may have taken the test user's bank away
+        from p2p_analytics.sandbox.http.dialects import SPOKEN  # here, because it loads orjson
+
+        if signed in _FOR_NEW_USERS and SPOKEN.get().separates_new_users:
+            raise NewUserAmountError("This amount is for a new user: send it to an unregistered email or phone.")
+        raise OutcomeAmountError("The test user takes payments of 0.10 and 0.20 and charges of -0.10, nothing else.")
+
+    def _transfer(self, connection: sqlite3.Connection, payment: Payment, *, payer: int, receiver: int) -> bool:
+        fee = payment.fee_cents or 0
+        moved = {payer: -payment.amount_cents - fee, receiver: payment.amount_cents, Account.FEES: fee}
+        return self._fund(connection, payment, moved, payer)
+
+    def _fund(self, connection: sqlite3.Connection, payment: Payment, moved: dict[int, int], payer: int) -> bool:
+        """Move money from the payer's balance, or all of it from their bank where one is linked."""
+        if ledger.post(connection, payment.payment_id, "balance", moved):
+            return True
+        if connection.execute("SELECT 1 FROM banks WHERE user_id = ?", (payer,)).fetchone() is None:
+            return False
+        from_bank = {Account.BANK if account == payer else account: cents for account, cents in moved.items()}
+        return ledger.post(connection, payment.payment_id, "bank", from_bank)
+
+    def _trusts(self, connection: sqlite3.Connection, user_id: int, asking: int) -> bool:
+        query = "SELECT 1 FROM trusts WHERE user_id = ? AND trusted_id = ?"
+        trusted = connection.execute(query, (user_id, asking)).fetchone() is not None
+        return trusted and self._store.are_friends(user_id, asking)
+
+    def _give_back(self, connection: sqlite3.Connection, payment: Payment, when_us: int) -> None:
+        """Return what is in escrow to who sent it, by a refund payment."""
+        refund = payment.refund(self._store.next_payment_id(), when_us)
+        insert_payments(connection, [refund])
+        moved = {Account.ESCROW: -payment.amount_cents, payment.actor_id: payment.amount_cents}
+        ledger.post(connection, refund.payment_id, "refund", moved)
+
+    def _seen(self, caller: int, payment: Payment) -> Outcome:
+        refund = self._store.refund(payment.payment_id)
+        parties = [caller, payment.actor_id, *([] if payment.target_user_id is None else [payment.target_user_id])]
+        people = self._store.people_by_id(parties)
+        return Outcome(payment, refund, people, people[caller].balance_cents)
+
+
+def may_see(store: Store, viewer: int, payment: Payment) -> bool:
+    """Say whether a user is shown a payment: its parties are, others by its audience."""
+    parties = [one for one in (payment.actor_id, payment.target_user_id) if one is not None]
+    if viewer in parties or payment.audience == Audience.PUBLIC:
+        return True
+    return payment.audience == Audience.FRIENDS and any(store.are_friends(viewer, one) for one in parties)
+
+
+def _new(payment_id: int, caller: int, target: int | None, order: Order, now_us: int) -> Payment:
+    kind, text = order.recipient
+    known = target is not None
+    return Payment(
+        payment_id=payment_id,
+        status=Status.PENDING.value,
+        action=(Action.CHARGE if order.cents < 0 else Action.PAY).value,
+        amount_cents=abs(order.cents),
+        note=order.note,
+        audience=order.audience.value,
+        medium=Medium.API.value,
+        spelling=Spelling.FRACTIONAL,
+        created_us=now_us,
+        completed_us=None,
+        actor_id=caller,
+        # "The kind of information used to address the payment" stays, whoever it is connected to.
+        target_type=kind.value,
+        target_user_id=target,
+        target_email=text if kind is TargetType.EMAIL and not known else None,
+        target_phone=text if kind is TargetType.PHONE and not known else None,
+    )
+
+
+def _check_role(caller: int, payment: Payment, resolution: Resolution) -> None:
+    if resolution is Resolution.CANCEL:
+        if caller != payment.actor_id:
+            raise RoleError("Only who made a payment or request can cancel it.")
+    elif payment.action != Action.CHARGE or caller != payment.target_user_id:
+        raise RoleError(f"Only who received a request can {resolution} it.")
+
+
+def _end(connection: sqlite3.Connection, payment: Payment, status: Status, when_us: int) -> bool:
+    """End a pending payment; False where it is not pending."""
+    query = "UPDATE payments SET status = ?, completed_us = ? WHERE payment_id = ? AND status = 'pending'"
+    if connection.execute(query, (status.value, when_us, payment.payment_id)).rowcount != 1:
+        return False
+    query = "UPDATE party SET status = ? WHERE user_id IN (?, ?) AND date_us = ? AND payment_id = ?"
+    parties = (payment.actor_id, payment.target_user_id)
+    connection.execute(query, (status.value, *parties, payment.created_us, payment.payment_id))
+    return True

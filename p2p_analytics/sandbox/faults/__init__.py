@@ -1,0 +1,1 @@
+"""Deliberate faults, latency and rate limits, and the settings that choose them."""

@@ -1,0 +1,133 @@
+"""The parameters of a write, wherever a client puts them: query, form, multipart or JSON.
+
+The document shows forms for POST and nothing for PUT; real clients use all four.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qsl
+
+from starlette.datastructures import UploadFile
+
+from p2p_analytics.sandbox.errors import InvalidParameterError
+from p2p_analytics.sandbox.http.parameters import Parameters
+from p2p_analytics.sandbox.runtime.middleware import header
+from p2p_analytics.vocabulary import CREATE_PAYMENT, RESOLVE_PAYMENT
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+MOST_FIELDS: Final = 100
+_CHARSET: Final = re.compile(r';\s*charset\s*=\s*("?)utf-?8\1\s*(?=;|$)')
+_KNOWN: Final = frozenset(CREATE_PAYMENT.parameters + RESOLVE_PAYMENT.parameters)
+_HALF: Final = re.compile("[\ud800-\udfff]")  # what JSON can escape, but neither UTF-8 nor a database can hold
+_UNREADABLE: Final = "The body cannot be read: send a form, multipart or JSON."
+
+Pairs = list[tuple[str, str]]
+
+
+async def parameters(request: Request) -> Parameters:
+    """Return the parameters of a request's query and body together.
+
+    Raises
+    ------
+    InvalidParameterError
+        The body is of another kind, broken, or no text in UTF-8.
+    """
+    query: bytes = request.scope["query_string"]
+    return Parameters([*urlencoded(query), *await _body(request)])
+
+
+async def multipart(request: Request, most_fields: int = MOST_FIELDS) -> Pairs | None:
+    """Return the fields of a multipart body, whose files do not count; None where the body is of another kind.
+
+    Raises
+    ------
+    InvalidParameterError
+        The body names another charset than UTF-8, or is no text in it.
+    """
+    kind, more = kind_of(request)
+    if kind != "multipart/form-data":
+        return None
+    # The framework decodes with whatever codec the client names, and reads bytes that do not fit as Latin-1.
+    if "charset" in _CHARSET.sub("", more):
+        raise InvalidParameterError("The body's charset must be UTF-8.")
+    try:
+        (await request.body()).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidParameterError(_UNREADABLE) from None
+    async with request.form(max_files=0, max_fields=most_fields) as form:
+        return whole([(name, value) for name, value in form.multi_items() if not isinstance(value, UploadFile)])
+
+
+def urlencoded(text: bytes, most_fields: int = MOST_FIELDS) -> Pairs:
+    """Return the fields of a query or a form.
+
+    Raises
+    ------
+    InvalidParameterError
+        There are too many, or they are no text in UTF-8: replaced, such bytes would be kept as another text.
+    """
+    try:
+        return parse_qsl(
+            text.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=most_fields, separator="&"
+        )
+    except ValueError:
+        raise InvalidParameterError(_UNREADABLE) from None
+
+
+def whole(pairs: Pairs) -> Pairs:
+    """Return the pairs, or refuse them where a value is no text."""
+    if any(_HALF.search(value) for _, value in pairs):
+        raise InvalidParameterError("The body holds half of a character pair, which is no text.")
+    return pairs
+
+
+def kind_of(request: Request) -> tuple[str, str]:
+    """Return the kind of a request's body and the header's parameters."""
+    kinds = header(request.scope, b"content-type")
+    kind, semicolon, more = kinds[0].lower().partition(";") if kinds else ("", "", "")
+    return kind.strip(), semicolon + more
+
+
+async def _body(request: Request) -> Pairs:
+    parts = await multipart(request)
+    if parts is not None:
+        return parts
+    kind, _ = kind_of(request)
+    body = await request.body()
+    if not body.strip():
+        return []
+    if kind == "application/json" or kind.endswith("+json"):
+        return _json(body)
+    if kind == "application/x-www-form-urlencoded":
+        return urlencoded(body)
+    if not kind:  # a client that names no kind: what begins like an object is one
+        return _json(body) if body.lstrip()[:1] == b"{" else urlencoded(body)
+    raise InvalidParameterError(_UNREADABLE)
+
+
+def _json(body: bytes) -> Pairs:
+    """Return the fields of a JSON object; numbers keep their digits, null does not count as given."""
+    try:
+        # As an object's pairs, so that a name given twice is seen, and with numbers as their text: no binary float.
+        found = json.loads(body, parse_float=str, parse_int=str, parse_constant=_refuse, object_pairs_hook=_Object)
+    except (ValueError, RecursionError):
+        raise InvalidParameterError(_UNREADABLE) from None
+    if not isinstance(found, _Object):
+        raise InvalidParameterError(_UNREADABLE)
+    for name, value in found:
+        if name in _KNOWN and not isinstance(value, str | None):
+            raise InvalidParameterError(f"{name} must be text or a number.")
+    return whole([(name, value) for name, value in found if isinstance(value, str)])
+
+
+class _Object(list[tuple[str, object]]):
+    """A JSON object as its pairs."""
+
+
+def _refuse(word: str) -> str:
+    raise ValueError(word)

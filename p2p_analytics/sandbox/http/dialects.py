@@ -1,0 +1,153 @@
+"""The two ways in which the service speaks: as the document says, and as the real one was seen.
+
+This is the one place that knows the difference. Which of the two a request is answered in is set at
+the gate and holds for that request alone, so no function in between has to pass it on.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import orjson
+
+from p2p_analytics.money import format_cents
+from p2p_analytics.sandbox.storage.store import Spelling
+from p2p_analytics.vocabulary import Medium
+
+if TYPE_CHECKING:
+    from p2p_analytics.sandbox.storage.store import Person
+
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - answers say UTC by a Z or not at all
+_SECOND: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}"
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How the parts of an answer are written, by the document."""
+
+    name: str = "documented"
+    # The JSON Schemas of what the methods below return.
+    schemas: ClassVar[dict[str, dict[str, Any]]] = {
+        "amount": {"type": "number", "description": "Currency units; negative for a charge."},
+        "balance": {"type": ["number", "null"]},
+        "datetime": {"type": "string", "pattern": rf"^{_SECOND}(?:\.[0-9]{{6}}|Z)?$", "description": "UTC."},
+        "medium": {"type": "string", "enum": [medium.value for medium in Medium]},
+    }
+
+    # Fields beside the document's, with what they hold: of the user in /me, and of each target.
+    more: ClassVar[dict[str, dict[str, Any]]] = {"me": {}, "target": {}}
+
+    # What public clients rely on beyond the document.
+    ignores_unknown_scopes: ClassVar[bool] = False
+    takes_usernames: ClassVar[bool] = False  # where a path has a user id
+    always_shows_user: ClassVar[bool] = False  # in the answer of the token exchange, also without access_profile
+
+    # Whether an amount for new users, sent to the fixed test user, has an error code of its own.
+    separates_new_users: ClassVar[bool] = False
+
+    def person(self, person: Person) -> Person:
+        """Return somebody as they are shown."""
+        return person
+
+    def amount(self, cents: int) -> orjson.Fragment:
+        """Return an amount as a number; a charge's is negative."""
+        # The digits go into the JSON as they are: no binary float on the way.
+        return orjson.Fragment(format_cents(cents))
+
+    def balance(self, cents: int) -> Any:  # noqa: ANN401 - a number or text
+        """Return a balance as a number."""
+        return self.amount(cents)
+
+    def code(self, code: str) -> str | int:
+        """Return an error's code as text."""
+        return code
+
+    def status(self, status: int, code: str) -> int:  # noqa: ARG002 - another dialect asks for the code
+        """Return an error's HTTP status."""
+        return status
+
+    def medium(self, medium: str, application: str | None) -> str:  # noqa: ARG002 - another dialect asks for the name
+        """Return the channel a payment was created through."""
+        return medium
+
+    def moment(self, microseconds: int, spelling: int) -> str:
+        """Return a datetime in one of the document's three spellings."""
+        fractional = spelling == Spelling.FRACTIONAL or microseconds % 1_000_000
+        return written(microseconds, fraction=bool(fractional)) + (
+            "Z" if spelling == Spelling.STATED and not fractional else ""
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Observed(Dialect):
+    """How real answers looked: a balance as text, a code as a number, no sign, no Z, a blank bio, and more fields.
+
+    `rate_limit_status` is the HTTP status of 277, which was seen with 400 once.
+    """
+
+    name: str = "observed"
+    application: str = ""
+    rate_limit_status: int = 429
+    schemas: ClassVar[dict[str, dict[str, Any]]] = {
+        "amount": {"type": "number", "minimum": 0, "description": "Currency units, without a sign."},
+        "balance": {"type": ["string", "null"], "pattern": r"^-?[0-9]+\.[0-9]{2}$"},
+        "datetime": {"type": "string", "pattern": rf"^{_SECOND}(?:\.[0-9]{{6}})?$", "description": "UTC."},
+        "medium": {"type": "string", "description": "A channel, or the name of the application that paid."},
+    }
+
+    more: ClassVar[dict[str, dict[str, Any]]] = {
+        "me": {"friend_request": {"status": None}, "trust_request": {"status": None}},
+        "target": {"merchant": None, "redeemable_target": None},
+    }
+    ignores_unknown_scopes: ClassVar[bool] = True
+    takes_usernames: ClassVar[bool] = True
+    always_shows_user: ClassVar[bool] = True
+    separates_new_users: ClassVar[bool] = True
+
+    def person(self, person: Person) -> Person:
+        return person if person.about else person._replace(about=" ")
+
+    def amount(self, cents: int) -> orjson.Fragment:
+        return orjson.Fragment(format_cents(abs(cents)))
+
+    def balance(self, cents: int) -> str:
+        return format_cents(cents)
+
+    def code(self, code: str) -> str | int:
+        return int(code) if code.isdigit() else code
+
+    def status(self, status: int, code: str) -> int:
+        return {"283": 400, "277": self.rate_limit_status}.get(code, status)
+
+    def medium(self, medium: str, application: str | None) -> str:
+        return (application or self.application or medium) if medium == Medium.API else medium
+
+    def moment(self, microseconds: int, spelling: int) -> str:
+        return written(microseconds, fraction=bool(spelling == Spelling.FRACTIONAL or microseconds % 1_000_000))
+
+
+def dialect_named(name: str, *, application: str = "", rate_limit_status: int = 429) -> Dialect:
+    """Return the dialect ``documented`` or ``observed``.
+
+    Parameters
+    ----------
+    application : str
+        What payments that came with the town, or were made with a token of no application, show as their medium
+        where that is the application's name.
+    rate_limit_status : int
+        The HTTP status of a rate limit in the observed dialect.
+    """
+    return {"documented": Dialect(), "observed": _Observed("observed", application, rate_limit_status)}[name]
+
+
+@lru_cache(4_096)  # a page names the same people, and mostly one instant twice
+def written(microseconds: int, *, fraction: bool) -> str:
+    """Return an instant without a zone."""
+    return (_EPOCH + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds" if fraction else "seconds")
+
+
+SPOKEN: Final[ContextVar[Dialect]] = ContextVar("sandbox_dialect", default=Dialect())  # noqa: B039 - it is frozen

@@ -1,0 +1,234 @@
+"""What the parameters of a request mean: names, forms and limits (document: "Endpoints", "Limits").
+
+The document leaves forms open; what is decided here stands in the sandbox's README. A message
+never repeats a value, because a value can be a token that was pasted into the wrong place.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from p2p_analytics.sandbox.errors import (
+    InvalidParameterError,
+    MissingArgumentError,
+    NotFoundError,
+    NoTokenError,
+    UnknownScopeError,
+)
+from p2p_analytics.sandbox.storage.store import LARGEST, PaymentFilter, count_streams
+from p2p_analytics.vocabulary import PAGE_SIZE_DEFAULT, PAGE_SIZE_MAXIMUM, TOKEN_PARAMETER, Action, Scope, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_Word = TypeVar("_Word", bound=StrEnum)
+
+MOST_COMBINATIONS: Final = 64  # of an actor, an action and a status: each is a search of its own
+_SCOPES: Final = frozenset(scope.value for scope in Scope)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+# Ids fit 63 bits; a pattern can say so in short up to 92 * 10**17, and no greater one is given out.
+ID: Final = re.compile(r"[1-9]\d{0,17}|[1-8]\d{18}|9[01]\d{17}", re.ASCII)
+_WHOLE: Final = re.compile(r"[+ ]?\d{1,4000}", re.ASCII)
+INSTANT: Final = re.compile(
+    r"(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))"
+    r"(?:[T ]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,9}))?(?:[Zz]|([+\- ])([01]\d|2[0-3]):?([0-5]\d))?)?",
+    re.ASCII,
+)
+
+
+class Parameters:
+    """The parameters of one request; blank ones do not count as given."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+        self._given: dict[str, list[str]] = {}
+        for name, value in pairs:
+            if value:
+                self._given.setdefault(name, []).append(value)
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Return all that is given."""
+        return [(name, value) for name in self._given for value in self._told(name)]
+
+    def one(self, name: str) -> str | None:
+        """Return the one value of a parameter, without spaces around it; None where it is not given."""
+        value = _only(name, self._told(name))
+        return None if value is None else value.strip()
+
+    def verbatim(self, name: str) -> str:
+        """Return the one value of a given parameter with the spaces at its ends."""
+        return self._told(name)[0]
+
+    def distinct(self, name: str) -> set[str]:
+        """Return the different values of a parameter, without spaces around them; empty where it is not given."""
+        return {value.strip() for value in self._told(name)}
+
+    def exact(self, name: str) -> str | None:
+        """Return the one value of a parameter as it came, were it spaces alone; None where it is not given or empty."""
+        return _only(name, self._given.get(name, []))
+
+    def required(self, name: str) -> str:
+        """Return the one value of a parameter that must be given."""
+        value = self.one(name)
+        if value is None:
+            raise MissingArgumentError(f"The parameter {name} is missing.")
+        return value
+
+    def _told(self, name: str) -> list[str]:
+        """Return the values of a parameter that are more than spaces."""
+        return [value for value in self._given.get(name, []) if value.strip()]
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentList:
+    """What one GET /payments asks for, and the parameters its next link must carry on."""
+
+    wanted: PaymentFilter
+    limit: int
+    carried: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class FriendList:
+    """What one GET /users/:user_id/friends asks for, and what its next link must carry on."""
+
+    after: int
+    before: int
+    limit: int
+    carried: dict[str, str]
+
+
+def payment_list(parameters: Parameters) -> PaymentList:
+    """Read the parameters of GET /payments."""
+    given = {name: parameters.one(name) for name in ("action", "actor", "status", "after", "before")}
+    limit = page_size(parameters)
+    actors = tuple(sorted({_actor(word) for word in _words(given["actor"])}))
+    wanted = PaymentFilter(
+        actions=_closed("action", given["action"], Action, several=False),
+        statuses=_closed("status", given["status"], Status, several=True),
+        actors=actors,
+        after_us=-LARGEST if given["after"] is None else instant_us("after", given["after"]),
+        before_us=LARGEST if given["before"] is None else instant_us("before", given["before"]),
+    )
+    if count_streams(wanted) > MOST_COMBINATIONS:
+        raise InvalidParameterError(
+            f"actor, action and status make more than {MOST_COMBINATIONS} combinations; ask for fewer actors at a time."
+        )
+    carried = {name: value for name, value in given.items() if value is not None and name != "before"}
+    return PaymentList(wanted, limit, {"limit": str(limit), **carried})
+
+
+def friend_list(parameters: Parameters) -> FriendList:
+    """Read the parameters of GET /users/:user_id/friends."""
+    limit = page_size(parameters)
+    after, before = parameters.one("after"), parameters.one("before")
+    return FriendList(
+        after=0 if after is None else _bound("after", after),
+        before=LARGEST if before is None else _bound("before", before),
+        limit=limit,
+        carried={"limit": str(limit), **({"before": before} if before else {})},
+    )
+
+
+def page_size(parameters: Parameters) -> int:
+    """Return the page size: 20 by default, at most 50 whatever is asked for."""
+    text = parameters.one("limit")
+    if text is None:
+        return PAGE_SIZE_DEFAULT
+    digits = text.lstrip("+ ").lstrip("0")
+    if not _WHOLE.fullmatch(text) or not digits:
+        raise InvalidParameterError(f"limit must be a whole number from 1 to {PAGE_SIZE_MAXIMUM}.")
+    return PAGE_SIZE_MAXIMUM if len(digits) > len(str(PAGE_SIZE_MAXIMUM)) else min(int(digits), PAGE_SIZE_MAXIMUM)
+
+
+def instant_us(name: str, text: str) -> int:
+    """Return a datetime parameter as microseconds since 1970; without a zone it is UTC, a date is its first moment.
+
+    A space where a sign belongs is a plus that was not percent-encoded.
+    """
+    match = INSTANT.fullmatch(text)
+    if match is None:
+        raise InvalidParameterError(f"{name} must be a datetime like 2024-05-31T18:30:00Z or a date like 2024-05-31.")
+    day, clock, fraction, sign, hours, minutes = match.groups()
+    offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0)) * (-1 if sign == "-" else 1)
+    try:
+        moment = datetime.fromisoformat(f"{day}T{clock or '00:00:00'}+00:00")
+    except ValueError:
+        raise InvalidParameterError(f"{name} is a datetime that does not exist.") from None
+    whole = (moment - _EPOCH - offset) // timedelta(microseconds=1)
+    return whole + int((fraction or "").ljust(6, "0")[:6])
+
+
+def identifier(text: str) -> int:
+    """Return the id in a path; what cannot be an id belongs to nothing."""
+    if not ID.fullmatch(text):
+        raise NotFoundError("Resource not found.")
+    return int(text)
+
+
+def bearer(parameters: Parameters, authorization: Iterable[str]) -> str:
+    """Return the access token of a request, from its parameter or the Authorization header.
+
+    Some clients send one token in several places; different tokens are refused.
+    """
+    given = parameters.distinct(TOKEN_PARAMETER)
+    for header in authorization:
+        kind, _, value = header.partition(" ")
+        if kind.lower() == "bearer" and value.strip():
+            given.add(value.strip())
+    if not given:
+        raise NoTokenError
+    if len(given) > 1:
+        raise InvalidParameterError("Two different access tokens are given; give one.")
+    return given.pop()
+
+
+def scopes(text: str, *, ignore_unknown: bool = False) -> frozenset[Scope]:
+    """Return the scopes of a list that spaces, commas or both separate."""
+    words = [word for word in re.split(r"[\s,]+", text) if word]
+    if not words:
+        raise MissingArgumentError("The parameter scope is missing.")
+    if ignore_unknown:
+        words = [word for word in words if word in _SCOPES]
+    try:
+        return frozenset(Scope(word) for word in words)
+    except ValueError:
+        raise UnknownScopeError(f"scope holds an unknown word; the scopes are {', '.join(Scope)}.") from None
+
+
+def _only(name: str, values: list[str]) -> str | None:
+    if len(values) > 1:
+        raise InvalidParameterError(f"The parameter {name} is given more than once; give it once.")
+    return values[0] if values else None
+
+
+def _words(text: str | None) -> list[str]:
+    return [word.strip() for word in (text or "").split(",") if word.strip()]
+
+
+def _closed(name: str, text: str | None, kind: type[_Word], *, several: bool) -> tuple[_Word, ...]:
+    words = _words(text)
+    try:
+        chosen = {kind(word) for word in words}
+    except ValueError:
+        raise InvalidParameterError(f"{name} must be {' or '.join(kind)}.") from None
+    if len(words) > 1 and not several:
+        raise InvalidParameterError(f"{name} takes one value: {' or '.join(kind)}.")
+    return tuple(word for word in kind if word in chosen)
+
+
+def _actor(word: str) -> int:
+    try:
+        return identifier(word)
+    except NotFoundError:
+        raise InvalidParameterError("actor must be a user id, or several separated by commas.") from None
+
+
+def _bound(name: str, text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise InvalidParameterError(f"{name} must be a user id.")
+    digits = text.lstrip("0") or "0"
+    return LARGEST if len(digits) > len(str(LARGEST)) else min(int(digits), LARGEST)

@@ -1,0 +1,162 @@
+"""Rows to the JSON that the document describes: which fields in which context.
+
+This is the one place that knows how an answer looks; `dialects` knows how its values are written.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import orjson
+
+from p2p_analytics.sandbox.http.dialects import SPOKEN, written
+from p2p_analytics.vocabulary import Action, Status, TargetType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from p2p_analytics.sandbox.storage.store import Payment, Person
+
+Json = dict[str, Any]
+
+
+def encode(body: Json) -> bytes:
+    """Return a body as UTF-8 JSON."""
+    return orjson.dumps(body)
+
+
+def page(items: list[Json], next_url: str | None) -> Json:
+    """Return a list's envelope; on the last page ``next`` is null, because no field is ever omitted."""
+    return {"pagination": {"next": next_url}, "data": items}
+
+
+def link(address: str, parameters: Mapping[str, str]) -> str:
+    """Return a next link, in the form of the document's samples: its colons and commas stay readable."""
+    return f"{address}?{urlencode(parameters, safe=':,')}"
+
+
+def second(microseconds: int) -> str:
+    """Return an instant as the samples' next links write it: the whole second, without a zone."""
+    return written(microseconds, fraction=False)
+
+
+def me(user: Json, balance_cents: int | None) -> Json:
+    """Return the current-user envelope's data."""
+    return {"balance": _balance(balance_cents), "user": {**user, **SPOKEN.get().more["me"]}}
+
+
+def user(person: Person, *, with_email: bool, with_phone: bool, is_friend: bool | None, friends_count: int) -> Json:
+    """Return a User with all its fields."""
+    person = SPOKEN.get().person(person)
+    return {
+        "id": str(person.user_id),
+        "username": person.username,
+        "first_name": person.first_name,
+        "last_name": person.last_name,
+        "display_name": person.display_name,
+        "date_joined": second(person.joined_us),
+        "profile_picture_url": person.profile_picture_url,
+        "about": person.about,
+        "email": person.email if with_email else None,
+        "phone": person.phone if with_phone else None,
+        "is_friend": is_friend,
+        "friends_count": friends_count,
+    }
+
+
+def friend(person: Person) -> Json:
+    """Return an item of a friends list."""
+    person = SPOKEN.get().person(person)
+    return {
+        "username": person.username,
+        "about": person.about,
+        "last_name": person.last_name,
+        "display_name": person.display_name,
+        "first_name": person.first_name,
+        "profile_picture_url": person.profile_picture_url,
+        "id": str(person.user_id),
+    }
+
+
+def listed_payment(payment: Payment, people: Mapping[int, Person]) -> Json:
+    """Return an item of GET /payments: without fee, refund and medium."""
+    completed, spoken = payment.completed_us, SPOKEN.get()
+    return {
+        "status": payment.status,
+        "date_completed": None if completed is None else spoken.moment(completed, payment.spelling),
+        "target": _target(payment, people),
+        "audience": payment.audience,
+        "actor": _embedded(spoken.person(people[payment.actor_id])),
+        "note": payment.note,
+        "amount": spoken.amount(-payment.amount_cents if payment.action == Action.CHARGE else payment.amount_cents),
+        "action": payment.action,
+        "date_created": spoken.moment(payment.created_us, payment.spelling),
+        "id": str(payment.payment_id),
+    }
+
+
+def payment(payment: Payment, people: Mapping[int, Person], refund: Payment | None, *, to_party: bool = True) -> Json:
+    """Return a Payment with all its fields; a refund is a payment whose own refund is null.
+
+    Whoever is no party to it sees neither the refund nor the address that it was sent to.
+    """
+    listed = listed_payment(payment, people)
+    if not to_party:
+        listed["target"] |= {"email": None, "phone": None}
+    return {
+        **listed,
+        "fee": None if payment.fee_cents is None else {"amount": SPOKEN.get().amount(payment.fee_cents)},
+        "refund": None if refund is None or not to_party else _refund(refund, people),
+        "medium": SPOKEN.get().medium(payment.medium, payment.application),
+    }
+
+
+def created(payment_: Payment, people: Mapping[int, Person], balance_cents: int | None) -> Json:
+    """Return the data of POST /payments; unlike the lists, its samples show the email of a pending email target."""
+    shown = payment(payment_, people, None)
+    shown["target"]["email"] = payment_.target_email
+    return {"balance": _balance(balance_cents), "payment": shown}
+
+
+def error(message: str, code: str) -> Json:
+    """Return the error envelope."""
+    return {"error": {"message": message, "code": SPOKEN.get().code(code)}}
+
+
+def _refund(refund: Payment, people: Mapping[int, Person]) -> Json:
+    return payment(refund, people, None)
+
+
+def _target(payment: Payment, people: Mapping[int, Person]) -> Json:
+    # The samples show a pending email target without its email; once it is no longer pending the rule of the
+    # field holds again.
+    hidden = payment.target_type == TargetType.EMAIL and payment.status == Status.PENDING
+    spoken = SPOKEN.get()
+    return {
+        "type": payment.target_type,
+        "email": None if hidden else payment.target_email,
+        "phone": payment.target_phone,
+        "user": None if payment.target_user_id is None else _embedded(spoken.person(people[payment.target_user_id])),
+        **spoken.more["target"],
+    }
+
+
+@lru_cache(1_024)  # a page names few people, each of them many times
+def _embedded(person: Person) -> orjson.Fragment:
+    shown = {
+        "username": person.username,
+        "first_name": person.first_name,
+        "last_name": person.last_name,
+        "display_name": person.display_name,
+        "about": person.about,
+        "profile_picture_url": person.profile_picture_url,
+        "id": str(person.user_id),
+        "date_joined": second(person.joined_us),
+    }
+    return orjson.Fragment(orjson.dumps(shown))
+
+
+def _balance(cents: int | None) -> object:
+    return None if cents is None else SPOKEN.get().balance(cents)

@@ -1,0 +1,1 @@
+"""Endpoints that answer HTML: sign-in, consent, account and developer settings."""

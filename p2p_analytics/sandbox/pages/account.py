@@ -1,0 +1,264 @@
+"""A person's own pages: their applications as a developer, and the applications they have allowed.
+
+Document: "Application registration". Every page needs somebody who is signed in, and shows theirs alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations of its routes
+from starlette.responses import Response  # noqa: TC002 - FastAPI reads the annotations of its routes
+
+from p2p_analytics.sandbox.domain.applications import LONGEST, MOST_APPLICATIONS, Draft, register, renew_secret
+from p2p_analytics.sandbox.errors import (
+    ForgeryError,
+    InvalidParameterError,
+    NotFoundError,
+    RefusalError,
+    SettingError,
+    UnverifiedError,
+)
+from p2p_analytics.sandbox.pages import forms, render
+
+if TYPE_CHECKING:
+    from p2p_analytics.sandbox.http import parameters
+    from collections.abc import Mapping
+
+    from p2p_analytics.sandbox.domain.applications import Application
+    from p2p_analytics.sandbox.domain.tokens import Tokens
+    from p2p_analytics.sandbox.pages.sessions import Sessions
+    from p2p_analytics.sandbox.storage.oauth_store import Registration
+    from p2p_analytics.sandbox.storage.store import Person, Store
+
+_UNVERIFIED: Final = (
+    "Your identity is not verified, so you cannot register applications: only people whose identity is verified can."
+)
+_FULL: Final = (
+    f"You have {MOST_APPLICATIONS} applications, and that is the most: delete one before you register another."
+)
+_PLACES: Final = ("developer", "applications")
+_EMPTY: Final = Draft()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entrance:
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A page that somebody was shown; all its forms share one ticket."""
+
+    user_id: int
+
+
+class Account:
+    """The pages below /account, and the way to them from the origin's root."""
+
+    def __init__(self, store: Store, tokens: Tokens, sessions: Sessions, prefix: str) -> None:
+        self._store = store
+        self._tokens = tokens
+        self._registry = tokens.registry
+        self._sessions = sessions
+        self._path = f"{prefix}/account"
+
+    async def front(self, request: Request) -> Response:
+        """GET / of the origin: somebody who looks what is there; for a program it stays nothing."""
+        if not forms.is_browser(request):
+            raise HTTPException(HTTPStatus.NOT_FOUND)
+        return forms.to(self._path)
+
+    async def home(self, _request: Request) -> Response:
+        """GET /account."""
+        return forms.to(f"{self._path}/developer")
+
+    async def entrance(self, request: Request) -> Response:
+        """GET /account/sign-in."""
+        place = request.query_params.get("next", "")
+        return self._entrance(self._sessions.of(request), place if place in _PLACES else _PLACES[0])
+
+    async def sign_in(self, request: Request) -> Response:
+        """POST /account/sign-in: on to the page that was asked for, or the form again for an unknown name."""
+        try:
+            form = await forms.fields(request)
+            session, step = self._sessions.redeem(request, form, _Entrance)
+            username = form.one("username")
+        except RefusalError as refusal:
+            return forms.refused(request, refusal)
+        person = self._store.person_named(username.removeprefix("@")) if username else None
+        if person is None:
+            return self._entrance(session, step.place, problem=render.NOBODY, status=400)
+        session = self._sessions.sign_in(session, person.user_id)
+        return self._sessions.attach(forms.to(f"{self._path}/{step.place}"), session)
+
+    async def sign_out(self, request: Request) -> Response:
+        """POST /account/sign-out."""
+        try:
+            session, _ = self._sessions.redeem(request, await forms.fields(request), _Page)
+        except RefusalError as refusal:
+            return forms.refused(request, refusal)
+        self._sessions.sign_out(session)
+        return forms.to(f"{self._path}/sign-in")
+
+    async def developer(self, request: Request) -> Response:
+        """GET /account/developer: one's applications, and the form to register another."""
+        session, person = self._visitor(request)
+        return self._ask_in("developer") if person is None else self._developer_page(session, person)
+
+    async def register(self, request: Request) -> Response:
+        """POST /account/developer: the new application with its secret, or the form again with what is wrong."""
+        try:
+            form, session, person = await self._pressed(request)
+            draft = Draft.of({name: form.one(name) for name in LONGEST})
+            if not self._registry.is_verified(person.user_id):
+                raise UnverifiedError(_UNVERIFIED)
+        except RefusalError as refusal:
+            return forms.refused(request, refusal)
+        problems = draft.problems()
+        try:
+            made = None if problems else await run_in_threadpool(register, self._registry, person.user_id, draft)
+        except SettingError:  # there are too many, which the page says
+            made = None
+        if made is None:
+            return self._developer_page(session, person, draft=draft, problems=problems, status=400)
+        return self._application_page(session, person, self._own(person, made.client_id), made=made)
+
+    async def application(self, request: Request) -> Response:
+        """GET /account/developer/:client_id."""
+        session, person = self._visitor(request)
+        if person is None:
+            return self._ask_in("developer")
+        try:
+            application = self._own(person, request.path_params["client_id"])
+        except RefusalError as refusal:
+            return forms.refused(request, refusal)
+        return self._application_page(session, person, application)
+
+    async def change(self, request: Request) -> Response:
+        """POST /account/developer/:client_id: another redirect URL, a new secret, or the end of the application."""
+        try:
+            form, session, person = await self._pressed(request)
+            application = self._own(person, request.path_params["client_id"])
+            what = form.required("do")
+            if what not in ("save", "secret", "delete"):
+                raise InvalidParameterError("do must be save, secret or delete.")
+            redirect_url = form.one("redirect_url") or ""
+        except RefusalError as refusal:
+            return forms.refused(request, refusal)
+        if what == "delete":
+            await run_in_threadpool(self._registry.remove, application.client_id)
+            return forms.to(f"{self._path}/developer")
+        if what == "secret":
+            made = await run_in_threadpool(renew_secret, self._registry, application.client_id)
+            return self._application_page(session, person, application, made=made)
+        problem = Draft(redirect_url=redirect_url).problems().get("redirect_url")
+        if problem is None:
+            await run_in_threadpool(self._registry.set_redirect_url, application.client_id, redirect_url or None)
+            application = self._own(person, application.client_id)
+        return self._application_page(session, person, application, redirect_url=redirect_url, problem=problem)
+
+    async def allowed(self, request: Request) -> Response:
+        """GET /account/applications: who can reach the account."""
+        session, person = self._visitor(request)
+        if person is None:
+            return self._ask_in("applications")
+        html = render.allowed(
+            account=self._path,
+            ticket=self._sessions.ticket(session, _Page(person.user_id)),
+            person=person,
+            applications=self._registry.allowed(person.user_id, self._tokens.now_us()),
+        )
+        return forms.page(html)
+
+    async def revoke(self, request: Request) -> Response:
+        """POST /account/applications: end what one application was allowed."""
+        try:
+            form, _, person = await self._pressed(request)
+            client_id = form.required("client_id")
+        except RefusalError as refusal:
+            return forms.refused(request, refusal)
+        await run_in_threadpool(self._registry.revoke, person.user_id, client_id)
+        return forms.to(f"{self._path}/applications")
+
+    def _visitor(self, request: Request) -> tuple[str, Person | None]:
+        session = self._sessions.of(request)
+        user_id = self._sessions.user_id(session)
+        return session, None if user_id is None else self._store.person(user_id)
+
+    async def _pressed(self, request: Request) -> tuple[parameters.Parameters, str, Person]:
+        """Return form, session and person of a button that somebody pressed on a page of theirs."""
+        form = await forms.fields(request)
+        session, page = self._sessions.redeem(request, form, _Page)
+        person = self._store.person(page.user_id) if self._sessions.user_id(session) == page.user_id else None
+        if person is None:
+            raise ForgeryError("You are no longer signed in: sign in and open the page again.")
+        return form, session, person
+
+    def _own(self, person: Person, client_id: str) -> Registration:
+        application = self._registry.application(client_id)
+        if application is None or application.owner_id != person.user_id:
+            raise NotFoundError("You have no such application.")
+        return application
+
+    def _is_full(self, person: Person) -> bool:
+        return len(self._registry.applications_of(person.user_id)) >= MOST_APPLICATIONS
+
+    def _ask_in(self, place: str) -> Response:
+        return forms.to(f"{self._path}/sign-in?next={place}")
+
+    def _entrance(self, session: str, place: str, *, problem: str | None = None, status: int = 200) -> Response:
+        html = render.sign_in(
+            action=f"{self._path}/sign-in",
+            ticket=self._sessions.ticket(session, _Entrance(place)),
+            people=self._store.people()[: render.MOST_NAMES],
+            problem=problem,
+        )
+        return self._sessions.attach(forms.page(html, status), session)
+
+    def _developer_page(
+        self,
+        session: str,
+        person: Person,
+        *,
+        draft: Draft = _EMPTY,
+        problems: Mapping[str, str] | None = None,
+        status: int = 200,
+    ) -> Response:
+        refusal = None if self._registry.is_verified(person.user_id) else _UNVERIFIED
+        html = render.developer(
+            account=self._path,
+            ticket=self._sessions.ticket(session, _Page(person.user_id)),
+            person=person,
+            applications=self._registry.applications_of(person.user_id),
+            refusal=refusal or (_FULL if self._is_full(person) else None),
+            draft=draft,
+            problems=problems or {},
+        )
+        return forms.page(html, status)
+
+    def _application_page(  # noqa: PLR0913 - each is one thing on the page
+        self,
+        session: str,
+        person: Person,
+        application: Registration,
+        *,
+        redirect_url: str | None = None,
+        problem: str | None = None,
+        made: Application | None = None,
+    ) -> Response:
+        html = render.application(
+            account=self._path,
+            ticket=self._sessions.ticket(session, _Page(person.user_id)),
+            person=person,
+            application=application,
+            redirect_url=(application.redirect_url or "") if redirect_url is None else redirect_url,
+            problem=problem,
+            saved=redirect_url is not None and problem is None,
+            made=made,
+        )
+        return forms.page(html, 200 if problem is None else 400)

@@ -1,0 +1,48 @@
+"""What the pages' own routes share: reading a form, and answering as a page or as the envelope."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from starlette.responses import HTMLResponse, Response
+
+from p2p_analytics.sandbox.http import bodies, parameters
+from p2p_analytics.sandbox.pages import render
+from p2p_analytics.sandbox.runtime.middleware import answer
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from p2p_analytics.sandbox.errors import RefusalError
+
+_MOST_FIELDS: Final = 20
+
+
+async def fields(request: Request) -> parameters.Parameters:
+    """Return the fields of a form; files do not count."""
+    parts = await bodies.multipart(request, _MOST_FIELDS)
+    if parts is not None:
+        return parameters.Parameters(parts)
+    kind, _ = bodies.kind_of(request)
+    is_form = kind == "application/x-www-form-urlencoded"
+    return parameters.Parameters(bodies.urlencoded(await request.body(), _MOST_FIELDS) if is_form else [])
+
+
+def page(html: str, status: int = 200) -> Response:
+    """Return a page whose forms stay with the sandbox."""
+    return HTMLResponse(html, status, headers=render.HEADERS)
+
+
+def to(address: str) -> Response:
+    """Send the browser to another address, with a GET."""
+    return Response(status_code=303, headers={**render.HEADERS, "Location": address})
+
+
+def refused(request: Request, refusal: RefusalError) -> Response:
+    """Return a page for a browser, the error envelope for everything else."""
+    return page(render.problem(refusal.message), refusal.status) if is_browser(request) else answer(refusal)
+
+
+def is_browser(request: Request) -> bool:
+    """Tell whether a person is to read the answer."""
+    return "text/html" in request.headers.get("accept", "")

@@ -1,0 +1,1 @@
+"""Running the service: middleware, the reset lock, the server thread and the request log."""

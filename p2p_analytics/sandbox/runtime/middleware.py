@@ -1,0 +1,188 @@
+"""What every request passes before the routes see it: whose host, how large, how late, the count, and the faults."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from starlette.responses import Response
+
+from p2p_analytics.sandbox.errors import RefusalError, TooLargeError, WrongHostError
+from p2p_analytics.sandbox.faults.faults import Kind, meet, misread_bound
+from p2p_analytics.sandbox.faults.settings import Steering
+from p2p_analytics.sandbox.http import serialize
+from p2p_analytics.sandbox.http.dialects import SPOKEN, Dialect
+from p2p_analytics.sandbox.runtime.readers_writer_lock import Turnstile
+from p2p_analytics.vocabulary import TOKEN_PARAMETER
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from p2p_analytics.sandbox.runtime.request_log import RequestLog
+
+LARGEST_BODY: Final = 64 * 1024
+# For its owner's eyes, so no shared cache keeps it; and it is JSON, whatever a browser thinks that it looks like.
+DATA_HEADERS: Final = {"Cache-Control": "private", "X-Content-Type-Options": "nosniff"}
+CONTROL: Final = "/sandbox/"
+EXCHANGE_PATH: Final = "/oauth/access_token"
+_PAGES: Final = ("/oauth/", "/account")
+_LIKE_A_TOKEN: Final = re.compile(r"[\w-]{32,}", re.ASCII)
+_OWN_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
+
+
+class Gate:
+    """ASGI middleware around the whole application.
+
+    Parameters
+    ----------
+    base_url : str
+        Where the service believes to be reached.
+    steering : Steering
+        Latency and faults.
+    seen : RequestLog or None
+        Receives (method, path with query, no token in either) of each request of the service itself, not of its pages.
+    dialect : Dialect or None
+        How the answers are written, by the document where not given.
+
+    Attributes
+    ----------
+    app : ASGI application
+        May be replaced while nobody is inside `turnstile`.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        base_url: str,
+        *,
+        steering: Steering | None = None,
+        seen: RequestLog | None = None,
+        dialect: Dialect | None = None,
+    ) -> None:
+        self.app = app
+        self.turnstile = Turnstile()
+        address = urlsplit(base_url)
+        self._origin, self._prefix = f"{address.scheme}://{address.netloc}", address.path
+        self._steering = Steering() if steering is None else steering
+        self._seen = seen
+        self._dialect = Dialect() if dialect is None else dialect
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer it with the envelope."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        SPOKEN.set(self._dialect)  # the server runs each request in a context of its own
+        controls = scope["path"].startswith(CONTROL)
+        if not controls:
+            self._note(scope)
+            if self._steering.latency:
+                await asyncio.sleep(self._steering.latency)
+        try:
+            _check_host(scope)
+            body = await _body(scope, receive)
+            if body is None:  # the client went away
+                return
+            receive = _again(body, receive)
+            kind = self._steering.faults.draw() if self._is_service(scope["path"]) else Kind.OK
+            if controls:
+                await self.app(scope, receive, send)
+            elif kind is Kind.OK:
+                await self._pass(scope, receive, send)
+            else:
+                await self._meet(kind, scope, receive, send)
+        except RefusalError as refusal:
+            await answer(refusal)(scope, receive, send)
+
+    def _note(self, scope: Scope) -> None:
+        if self._seen is not None and not any(pages in scope["path"] for pages in _PAGES):
+            self._seen.note(_LIKE_A_TOKEN.sub("***", scope["method"]), _without_token(scope))
+
+    def _is_service(self, path: str) -> bool:
+        """Say whether a path belongs to the service, and is no page that a person sees."""
+        below = path.removeprefix(self._prefix)
+        is_page = below.startswith(_PAGES) and below != EXCHANGE_PATH
+        return path.startswith(f"{self._prefix}/") and not is_page
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer; the answer is sent from outside the turnstile, however slowly it is read."""
+        kept: list[Message] = []
+        try:
+            await self._carry_out(scope, receive, kept)
+        finally:  # a request that fails is answered too
+            for message in kept:
+                await send(message)
+
+    async def _carry_out(self, scope: Scope, receive: Receive, kept: list[Message]) -> None:
+        async def keep(message: Message) -> None:
+            kept.append(message)
+
+        async with self.turnstile.inside():
+            await self.app(scope, receive, keep)
+
+    async def _meet(self, kind: Kind, scope: Scope, receive: Receive, send: Send) -> None:
+        kept: list[Message] = []
+        as_read = misread_bound(kind, scope)
+
+        async def carry_out() -> list[Message]:
+            await self._carry_out(as_read, receive, kept)
+            return kept
+
+        await meet(kind, scope, receive, send, address=self._origin + _without_token(scope), carry_out=carry_out)
+
+
+def answer(refusal: RefusalError) -> Response:
+    """Return the error envelope with its status."""
+    body = serialize.encode(serialize.error(refusal.message, refusal.code))
+    status = SPOKEN.get().status(refusal.status, refusal.code)
+    return Response(body, status, headers={**DATA_HEADERS, **refusal.headers}, media_type="application/json")
+
+
+def header(scope: Scope, name: bytes) -> list[str]:
+    """Return all values of a request's header."""
+    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
+
+
+def _check_host(scope: Scope) -> None:
+    # Another name that resolves to this machine is a web page that wants to read the sandbox (DNS rebinding).
+    hosts = header(scope, b"host")
+    name = hosts[0].rsplit(":", 1)[0] if hosts and not hosts[0].endswith("]") else "".join(hosts[:1])
+    if len(hosts) != 1 or name.lower() not in _OWN_HOSTS:
+        raise WrongHostError("This sandbox answers only on localhost, 127.0.0.1 and [::1].")
+
+
+async def _body(scope: Scope, receive: Receive) -> bytes | None:
+    """Return the whole body of a request; None where its end never comes."""
+    lengths = header(scope, b"content-length")
+    if lengths and lengths[0].isdigit() and int(lengths[0]) > LARGEST_BODY:
+        raise TooLargeError(f"The body is larger than {LARGEST_BODY} bytes.")
+    body = b""
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        part: bytes = message.get("body", b"")
+        body += part
+        if len(body) > LARGEST_BODY:
+            raise TooLargeError(f"The body is larger than {LARGEST_BODY} bytes.")
+        if not message.get("more_body", False):
+            return body
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Return what receives a body that was read already, and then whatever comes."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def received() -> Message:
+        return messages.pop() if messages else await receive()
+
+    return received
+
+
+def _without_token(scope: Scope) -> str:
+    pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    query = urlencode([(name, value) for name, value in pairs if name.lower() != TOKEN_PARAMETER], safe=":,")
+    # Someone may put a token where none belongs; no id or documented word is as long as one.
+    return _LIKE_A_TOKEN.sub("***", f"{scope['path']}?{query}" if query else str(scope["path"]))

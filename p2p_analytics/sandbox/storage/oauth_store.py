@@ -1,0 +1,327 @@
+"""The SQL of OAuth: applications, what people allowed them, codes and tokens.
+
+Secrets, codes and tokens are here as SHA-256 digests only. Each consent is one *allowance*; its code
+and all tokens that follow from it hang on it, so that one statement ends them together.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from p2p_analytics.sandbox.errors import ForgeryError
+from p2p_analytics.sandbox.storage import schema
+from p2p_analytics.sandbox.storage.store import LARGEST
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+
+    from p2p_analytics.sandbox.storage.store import Store
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS oauth_unverified (user_id INTEGER PRIMARY KEY REFERENCES users);
+CREATE TABLE IF NOT EXISTS oauth_applications (
+    client_id TEXT PRIMARY KEY, name TEXT NOT NULL, description TEXT NOT NULL, redirect_url TEXT, site_url TEXT,
+    owner_id INTEGER REFERENCES users, secret_digest BLOB
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS oauth_owner ON oauth_applications (owner_id);
+CREATE TABLE IF NOT EXISTS oauth_allowances (
+    allowance_id INTEGER PRIMARY KEY, user_id INTEGER NOT NULL REFERENCES users, client_id TEXT NOT NULL,
+    scopes TEXT NOT NULL, created_us INTEGER NOT NULL, ended TEXT
+);
+CREATE INDEX IF NOT EXISTS oauth_allower ON oauth_allowances (user_id, client_id);
+CREATE TABLE IF NOT EXISTS oauth_codes (
+    digest BLOB PRIMARY KEY, allowance_id INTEGER NOT NULL UNIQUE REFERENCES oauth_allowances,
+    redirect_url TEXT NOT NULL, expires_us INTEGER NOT NULL, redeemed INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS oauth_tokens (
+    digest BLOB PRIMARY KEY, kind TEXT NOT NULL, user_id INTEGER NOT NULL REFERENCES users, scopes TEXT NOT NULL,
+    expires_us INTEGER, allowance_id INTEGER REFERENCES oauth_allowances, ended TEXT
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS oauth_family ON oauth_tokens (allowance_id);
+"""
+_ADD_TOKEN: Final = "INSERT INTO oauth_tokens VALUES (?, ?, ?, ?, ?, ?, NULL)"  # noqa: S105 - a query
+_OF_CLIENT: Final = "SELECT allowance_id FROM oauth_allowances WHERE client_id = ?"
+
+
+class Registration(NamedTuple):
+    """One application (document: "Application registration"); without an owner it came with the town."""
+
+    client_id: str
+    name: str
+    description: str
+    redirect_url: str | None
+    site_url: str | None
+    owner_id: int | None = None
+    secret_digest: bytes | None = None
+
+
+class Ended(StrEnum):
+    """Why a token, or an allowance with all that hangs on it, works no longer."""
+
+    REVOKED = "revoked"  # the user took it back, or its code was used twice
+    DELETED = "deleted"  # a refresh replaced it, or its application is gone
+
+
+class Grant(NamedTuple):
+    """What is known of an access token: whose it is, its scopes, when or why it ends, its application's id and name."""
+
+    user_id: int
+    scopes: str
+    expires_us: int
+    ended: str | None
+    client_id: str | None = None
+    application: str | None = None
+
+
+class Allowed(NamedTuple):
+    """An application that can still reach a user's account; one row per application."""
+
+    client_id: str
+    name: str
+    description: str
+    site_url: str | None
+    scopes: str
+
+
+class Pair(NamedTuple):
+    """The digests of a new access and refresh token, and the access token's end."""
+
+    access: bytes
+    refresh: bytes
+    expires_us: int
+
+
+class Redemption(StrEnum):
+    """Why a code is not redeemed."""
+
+    UNKNOWN = "unknown"
+    FOREIGN = "foreign"
+    REUSED = "reused"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+    REDIRECT = "redirect"
+
+
+def digest(text: str) -> bytes:
+    """Return what is kept of a token, code or secret: they are random, so a fast hash without salt will do."""
+    return hashlib.sha256(text.encode(errors="surrogatepass")).digest()
+
+
+class Registry:
+    """Applications, allowances, codes and tokens of one store; makes its tables where they are not there."""
+
+    def __init__(self, store: Store, own: Iterable[Registration] = (), unverified: Iterable[str] = ()) -> None:
+        self._store = store
+        with store.writing() as connection:
+            new = not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'oauth_tokens'").fetchone()
+            for statement in _SCHEMA.split(";"):
+                connection.execute(statement)
+            if new:
+                connection.executemany("INSERT INTO oauth_applications VALUES (?, ?, ?, ?, ?, ?, ?)", own)
+                query = "INSERT INTO oauth_unverified SELECT user_id FROM users WHERE username = ?"
+                connection.executemany(query, [(username,) for username in unverified])
+            schema.require(connection, _SCHEMA.split(";"))
+
+    def counts(self) -> dict[str, int]:
+        """Return how many applications there are, and how many tokens were ever given out."""
+        tables = ("applications", "tokens")
+        query = "SELECT " + ", ".join(f"(SELECT count(*) FROM oauth_{table})" for table in tables)  # noqa: S608 - ours
+        return dict(zip(tables, self._store.connection.execute(query).fetchone(), strict=True))
+
+    # -- applications ---------------------------------------------------------------------------
+
+    def application(self, client_id: str) -> Registration | None:
+        """Return a registered application."""
+        query = "SELECT * FROM oauth_applications WHERE client_id = ?"
+        row = self._store.connection.execute(query, (client_id,)).fetchone()
+        return Registration(*row) if row else None
+
+    def applications_of(self, owner_id: int) -> list[Registration]:
+        """Return a user's own applications by name."""
+        query = "SELECT * FROM oauth_applications WHERE owner_id = ? ORDER BY name, client_id"
+        return [Registration(*row) for row in self._store.connection.execute(query, (owner_id,))]
+
+    def add(self, application: Registration, most: int = LARGEST) -> bool:
+        """Register an application; False where its owner has the most already."""
+        query = (
+            "INSERT INTO oauth_applications SELECT ?, ?, ?, ?, ?, ?, ? "
+            "WHERE (SELECT count(*) FROM oauth_applications WHERE owner_id = ?) < ?"
+        )
+        with self._store.writing() as connection:
+            return connection.execute(query, (*application, application.owner_id, most)).rowcount == 1
+
+    def set_redirect_url(self, client_id: str, redirect_url: str | None) -> None:
+        """Put another redirect URL on file, or none."""
+        query = "UPDATE oauth_applications SET redirect_url = ? WHERE client_id = ?"
+        with self._store.writing() as connection:
+            connection.execute(query, (redirect_url, client_id))
+
+    def set_secret(self, client_id: str, secret_digest: bytes) -> None:
+        """Replace an application's secret."""
+        with self._store.writing() as connection:
+            query = "UPDATE oauth_applications SET secret_digest = ? WHERE client_id = ?"
+            connection.execute(query, (secret_digest, client_id))
+
+    def remove(self, client_id: str) -> None:
+        """Delete an application; everything that it was allowed ends."""
+        with self._store.writing() as connection:
+            _end(connection, _OF_CLIENT, (client_id,), Ended.DELETED)
+            connection.execute("DELETE FROM oauth_applications WHERE client_id = ?", (client_id,))
+
+    def is_verified(self, user_id: int) -> bool:
+        """Say whether a user's identity is verified; only such users register applications."""
+        query = "SELECT 1 FROM oauth_unverified WHERE user_id = ?"
+        return self._store.connection.execute(query, (user_id,)).fetchone() is None
+
+    def set_verified(self, user_id: int, *, verified: bool) -> None:
+        """Verify a user's identity, or take that back."""
+        with self._store.writing() as connection:
+            if verified:
+                connection.execute("DELETE FROM oauth_unverified WHERE user_id = ?", (user_id,))
+            else:
+                connection.execute("INSERT OR IGNORE INTO oauth_unverified VALUES (?)", (user_id,))
+
+    # -- what people allowed --------------------------------------------------------------------
+
+    def add_token(self, token: bytes, grant: Grant, client_id: str | None, now_us: int) -> None:
+        """Keep a new access token; with a client it is a consent of its own."""
+        with self._store.writing() as connection:
+            allowance = None
+            if client_id is not None:
+                allowance = _allow(connection, grant.user_id, client_id, grant.scopes, now_us)
+            connection.execute(_ADD_TOKEN, (token, "access", grant.user_id, grant.scopes, grant.expires_us, allowance))
+
+    def add_code(self, code: bytes, grant: Grant, client_id: str, redirect_url: str, now_us: int) -> None:
+        """Keep a new code, which is a consent of its own; the grant's end is the code's."""
+        with self._store.writing() as connection:
+            allowance = _allow(connection, grant.user_id, client_id, grant.scopes, now_us)
+            query = "INSERT INTO oauth_codes VALUES (?, ?, ?, ?, 0)"
+            connection.execute(query, (code, allowance, redirect_url, grant.expires_us))
+
+    def allowed(self, user_id: int, now_us: int) -> list[Allowed]:
+        """Return the applications that can still reach the user's account, by name, with all their scopes."""
+        query = (
+            "SELECT client_id, name, description, site_url, group_concat(scopes, ' ') "
+            "FROM oauth_allowances AS allowance JOIN oauth_applications USING (client_id) "
+            "WHERE user_id = ? AND ended IS NULL AND ("
+            "EXISTS (SELECT 1 FROM oauth_tokens AS token WHERE token.allowance_id = allowance.allowance_id "
+            "AND token.ended IS NULL AND (token.expires_us IS NULL OR token.expires_us > ?)) "
+            "OR EXISTS (SELECT 1 FROM oauth_codes AS code WHERE code.allowance_id = allowance.allowance_id "
+            "AND NOT code.redeemed AND code.expires_us > ?)) GROUP BY client_id ORDER BY name, client_id"
+        )
+        return [Allowed(*row) for row in self._store.connection.execute(query, (user_id, now_us, now_us))]
+
+    def revoke(self, user_id: int, client_id: str) -> None:
+        """End everything that a user allowed an application."""
+        with self._store.writing() as connection:
+            _end(connection, f"{_OF_CLIENT} AND user_id = ?", (client_id, user_id), Ended.REVOKED)
+
+    # -- codes and tokens -----------------------------------------------------------------------
+
+    def redeem(
+        self, code: bytes, client_id: str, redirect_url: str | None, pair: Pair, now_us: int
+    ) -> Grant | Redemption:
+        """Turn a code into the pair, once; a second use ends what the first one gave (RFC 6749, 4.1.2)."""
+        query = (
+            "SELECT allowance_id, client_id, user_id, scopes, ended, redirect_url, expires_us, redeemed "
+            "FROM oauth_codes JOIN oauth_allowances USING (allowance_id) WHERE digest = ?"
+        )
+        with self._store.writing() as connection:
+            row = connection.execute(query, (code,)).fetchone()
+            known = None if row is None else _Code(*row)
+            why = _objection(known, client_id, redirect_url, now_us)
+            if known is None or why is not None:
+                if known is not None and why is Redemption.REUSED:
+                    _end(connection, "?", (known.allowance_id,), Ended.REVOKED)
+                return why or Redemption.UNKNOWN
+            connection.execute("UPDATE oauth_codes SET redeemed = 1 WHERE digest = ?", (code,))
+            _add_pair(connection, pair, known.user_id, known.scopes, known.allowance_id)
+            return Grant(known.user_id, known.scopes, pair.expires_us, None)
+
+    def refresh(self, token: bytes, client_id: str, pair: Pair) -> Grant | None:
+        """Replace both tokens of a living refresh token of this client; None where it is not one."""
+        query = (
+            "SELECT allowance_id, oauth_tokens.user_id, oauth_tokens.scopes FROM oauth_tokens "
+            "JOIN oauth_allowances USING (allowance_id) WHERE digest = ? AND kind = 'refresh' "
+            "AND oauth_tokens.ended IS NULL AND oauth_allowances.ended IS NULL AND client_id = ?"
+        )
+        with self._store.writing() as connection:
+            row = connection.execute(query, (token, client_id)).fetchone()
+            if row is None:
+                return None
+            allowance, user_id, scopes = row
+            connection.execute(
+                "UPDATE oauth_tokens SET ended = ? WHERE allowance_id = ? AND ended IS NULL", (Ended.DELETED, allowance)
+            )
+            _add_pair(connection, pair, user_id, scopes, allowance)
+            return Grant(user_id, scopes, pair.expires_us, None)
+
+    def access(self, token: bytes) -> Grant | None:
+        """Return what an access token's digest stands for."""
+        query = (
+            "SELECT token.user_id, token.scopes, expires_us, token.ended, client_id, name FROM oauth_tokens AS token "
+            "LEFT JOIN oauth_allowances USING (allowance_id) LEFT JOIN oauth_applications USING (client_id) "
+            "WHERE digest = ? AND kind = 'access'"
+        )
+        row = self._store.connection.execute(query, (token,)).fetchone()
+        return Grant(*row) if row else None
+
+    def expire(self, token: bytes, expires_us: int) -> bool:
+        """Move the end of an access token; False where there is no such token."""
+        query = "UPDATE oauth_tokens SET expires_us = ? WHERE digest = ? AND kind = 'access'"
+        with self._store.writing() as connection:
+            return connection.execute(query, (expires_us, token)).rowcount == 1
+
+
+class _Code(NamedTuple):
+    """A code with its allowance."""
+
+    allowance_id: int
+    client_id: str
+    user_id: int
+    scopes: str
+    ended: str | None
+    redirect_url: str
+    expires_us: int
+    redeemed: int
+
+
+def _objection(code: _Code | None, client_id: str, redirect_url: str | None, now_us: int) -> Redemption | None:
+    """Return why a code is not redeemed: whose it is comes first, so that a stranger's attempt ends nothing."""
+    if code is None:
+        return Redemption.UNKNOWN
+    reasons = (
+        (code.client_id != client_id, Redemption.FOREIGN),
+        (bool(code.redeemed), Redemption.REUSED),
+        (code.ended is not None, Redemption.REVOKED),
+        (code.expires_us <= now_us, Redemption.EXPIRED),
+        (redirect_url not in (None, code.redirect_url), Redemption.REDIRECT),
+    )
+    return next((reason for applies, reason in reasons if applies), None)
+
+
+def _allow(connection: sqlite3.Connection, user_id: int, client_id: str, scopes: str, now_us: int) -> int:
+    """Keep a consent and return its id; its application may have been deleted since it was asked for."""
+    query = (
+        "INSERT INTO oauth_allowances (user_id, client_id, scopes, created_us) SELECT ?, client_id, ?, ? "
+        "FROM oauth_applications WHERE client_id = ? RETURNING allowance_id"
+    )
+    row = connection.execute(query, (user_id, scopes, now_us, client_id)).fetchone()
+    if row is None:
+        raise ForgeryError("This application has been deleted since the page was shown.")
+    return int(row[0])
+
+
+def _add_pair(connection: sqlite3.Connection, pair: Pair, user_id: int, scopes: str, allowance: int) -> None:
+    connection.execute(_ADD_TOKEN, (pair.access, "access", user_id, scopes, pair.expires_us, allowance))
+    connection.execute(_ADD_TOKEN, (pair.refresh, "refresh", user_id, scopes, None, allowance))
+
+
+def _end(connection: sqlite3.Connection, which: str, values: tuple[object, ...], why: Ended) -> None:
+    """End the allowances that a query of this module names, and their tokens."""
+    for table in ("oauth_allowances", "oauth_tokens"):
+        query = f"UPDATE {table} SET ended = ? WHERE ended IS NULL AND allowance_id IN ({which})"  # noqa: S608 - our own words
+        connection.execute(query, (why, *values))

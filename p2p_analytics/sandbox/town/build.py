@@ -1,0 +1,128 @@
+"""A town of invented people and years of what they paid each other, the same for the same seed.
+
+Its clock stands still, so that "pending for three days" is true whenever somebody looks.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from p2p_analytics.sandbox.errors import SettingError
+from p2p_analytics.sandbox.town.history import HOUSEHOLD, live
+from p2p_analytics.sandbox.town.people import residents
+from p2p_analytics.vocabulary import Action, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from p2p_analytics.sandbox.storage.store import Payment, Person
+
+NOW: Final = datetime(2025, 6, 30, 18, tzinfo=UTC)
+SEED: Final = 7
+LARGEST_SEED: Final = 2**63 - 1
+PEOPLE: Final = 12
+YEARS: Final = 4
+FEWEST_PEOPLE, MOST_PEOPLE = 3, 2_000
+MOST_YEARS: Final = 20
+MOST_KEPT_CENTS: Final = 100_000
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Town:
+    """Everybody, who is friends with whom, and every payment; people carry their balance at `now`."""
+
+    now: datetime
+    people: list[Person]
+    friendships: list[tuple[int, int]]
+    payments: list[Payment]
+    opening_cents: dict[int, int]
+
+
+def build(seed: int = SEED, *, people: int = PEOPLE, years: int = YEARS, now: datetime = NOW) -> Town:
+    """Return the town of a seed.
+
+    Raises
+    ------
+    SettingError
+        A number is out of its range, or `now` has no zone.
+    """
+    if not _is_within(seed, 0, LARGEST_SEED):
+        raise SettingError(f"A town's seed is a whole number from 0 to {LARGEST_SEED}.")
+    if not _is_within(people, FEWEST_PEOPLE, MOST_PEOPLE):
+        raise SettingError(f"A town has {FEWEST_PEOPLE} to {MOST_PEOPLE} people, not {people!r}.")
+    if not _is_within(years, 1, MOST_YEARS):
+        raise SettingError(f"A town's history has 1 to {MOST_YEARS} whole years, not {years!r}.")
+    if now.tzinfo is None:
+        raise SettingError("The town's now needs a zone; give an aware datetime.")
+    now_us, start_us = microseconds(now), microseconds(now - timedelta(days=365 * years))
+    rng = random.Random(seed)  # noqa: S311 - a repeatable story, not a secret
+    everybody = residents(rng, people, start_us)
+    friendships, payments = live(rng, everybody, start_us=start_us, now_us=now_us)
+    opening = {person.user_id: person.balance_cents for person in everybody}
+    closing = balances(opening, payments)
+    everybody = [person._replace(balance_cents=closing[person.user_id]) for person in everybody]
+    return Town(now, everybody, friendships, payments, opening)
+
+
+def _is_within(number: object, low: int, high: int) -> bool:
+    return isinstance(number, int) and low <= number <= high
+
+
+def trusts(town: Town) -> list[tuple[int, int]]:
+    """Return who trusts whom, as pairs both ways: flatmates who are friends do, from the town's now on."""
+    friends = set(town.friendships)
+    ids = [person.user_id for person in town.people]
+    homes = [ids[first : first + HOUSEHOLD] for first in range(0, len(ids), HOUSEHOLD)]
+    return [
+        (one, other)
+        for home in homes
+        for one in home
+        for other in home
+        if (min(one, other), max(one, other)) in friends
+    ]
+
+
+def microseconds(moment: datetime) -> int:
+    """Return an aware instant as whole microseconds since 1970."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def instant(microseconds: int) -> datetime:
+    """Return microseconds since 1970 as an aware instant."""
+    return _EPOCH + timedelta(microseconds=microseconds)
+
+
+def balances(opening_cents: dict[int, int], payments: Sequence[Payment]) -> dict[int, int]:
+    """Return everybody's balance after all payments, in cents.
+
+    Money moves when a payment settles. A payer's balance is used where it covers the amount and the
+    fee, otherwise their bank pays all of it; what a receiver holds above 1,000.00 goes to their bank.
+    Money sent to somebody who has no account leaves when it is sent, and an expiry gives it back.
+    """
+    moves: list[tuple[int, int, int, int]] = []
+    for payment in payments:
+        charged = payment.action == Action.CHARGE
+        payer, receiver = payment.actor_id, payment.target_user_id
+        if charged and receiver is not None:
+            payer, receiver = receiver, payer
+        total = payment.amount_cents + (payment.fee_cents or 0)
+        sent_away = payment.target_user_id is None and not charged
+        if payment.refund_of is not None:
+            moves.append((payment.completed_us or 0, payment.payment_id, payment.actor_id, payment.amount_cents))
+        elif sent_away and payment.status in (Status.PENDING, Status.EXPIRED):
+            moves.append((payment.created_us, payment.payment_id, payer, -total))
+        elif payment.status == Status.SETTLED and receiver is not None:
+            settled = payment.completed_us or payment.created_us
+            moves.append((settled, payment.payment_id, payer, -total))
+            moves.append((settled, payment.payment_id, receiver, payment.amount_cents))
+    held = dict(opening_cents)
+    for _, _, person, change in sorted(moves):
+        if change > 0:
+            held[person] = min(held[person] + change, MOST_KEPT_CENTS)
+        elif held[person] + change >= 0:
+            held[person] += change
+    return held
