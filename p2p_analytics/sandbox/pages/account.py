@@ -26,11 +26,11 @@ from p2p_analytics.sandbox.errors import (
 from p2p_analytics.sandbox.pages import forms, render
 
 if TYPE_CHECKING:
-    from p2p_analytics.sandbox.http import parameters
     from collections.abc import Mapping
 
     from p2p_analytics.sandbox.domain.applications import Application
     from p2p_analytics.sandbox.domain.tokens import Tokens
+    from p2p_analytics.sandbox.http import parameters
     from p2p_analytics.sandbox.pages.sessions import Sessions
     from p2p_analytics.sandbox.storage.oauth_store import Registration
     from p2p_analytics.sandbox.storage.store import Person, Store

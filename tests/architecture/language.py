@@ -1,0 +1,131 @@
+"""Words and names that the project avoids, and where they occur.
+
+Run as a program, it lists them: ``python tests/architecture/language.py p2p_analytics tests README.md``.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import sys
+import tokenize
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+AVOIDED: Final = {
+    "anew": r"\banew\b",
+    "whose": r"\bwhose\b",
+    "tell": r"\b(?:tells?|told|telling)\b",
+    "stand in": r"\b(?:stands?|stood|standing) in\b|\bstand-ins?\b",
+    "somebody": r"\b(?:some|any|no)body\b",
+    "what is": r"\b[Ww]hat (?:is|are|of)\b",
+    "lay out": r"\b(?:lays?|laid|laying) out\b",
+    "away with": r"\baway with\b",
+    "so many": r"\bso (?:many|few)\b",
+    "beforehand": r"\bbeforehand\b",
+    "as it came": r"\bas (?:it|they) came\b",
+    "those who": r"\b[Tt]hose (?:who|that|of|which)\b",
+}
+"""Expressions to avoid, each with the pattern that finds it; a standard term says the same."""
+
+# Endings alone would find nouns and verbs too: "feed", "need", "seed", "speed", "embed", "shed", "bed", "red".
+_ENDS_IN_ED: Final = {"bed", "embed", "exceed", "feed", "need", "proceed", "red", "seed", "shared", "shed", "speed"}
+_IRREGULAR: Final = {
+    "begun", "bought", "bound", "broken", "brought", "built", "caught", "chosen", "done", "drawn", "driven", "fallen",
+    "found", "given", "gone", "grown", "held", "hidden", "kept", "known", "left", "lent", "lost", "made", "meant",
+    "met", "paid", "said", "seen", "sent", "shown", "sold", "spent", "spoken", "stood", "sworn", "taken", "thrown",
+    "told", "understood", "won", "worn", "written",
+}  # fmt: skip
+
+
+class Finding(NamedTuple):
+    """One occurrence."""
+
+    path: str
+    line: int
+    expression: str
+    text: str
+
+    def __str__(self) -> str:
+        """Return the place and the words."""
+        return f"{self.path}:{self.line}: {self.expression}: {self.text}"
+
+
+def find_in(paths: Iterable[Path]) -> Iterator[Finding]:
+    """Yield the avoided expressions of Python and Markdown files, and functions named by a bare participle."""
+    for path in paths:
+        source = path.read_text(encoding="utf-8")
+        if path.suffix == ".py":
+            passages = list(_passages(source))
+            yield from _participles(path, source)
+        else:
+            passages = _without_code(source)
+        for line, text in passages:
+            for expression, pattern in AVOIDED.items():
+                for match in re.finditer(pattern, text):
+                    start = max(0, match.start() - 40)
+                    shown = " ".join(text[start : match.end() + 40].split())
+                    yield Finding(str(path), line + text[: match.start()].count("\n"), expression, shown)
+
+
+def files_below(roots: Iterable[Path]) -> list[Path]:
+    """Return the Python, Markdown, HTML and template files in folders, sorted."""
+    suffixes = {".py", ".md", ".html", ".jinja"}
+    found = [path for root in roots for path in ([root] if root.is_file() else sorted(root.rglob("*")))]
+    return [path for path in found if path.suffix in suffixes and path.is_file()]
+
+
+def _passages(source: str) -> Iterator[tuple[int, str]]:
+    """Yield line and text of the comments, the docstrings and the other string constants with a blank in them."""
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
+            yield node.lineno, node.value
+
+
+def _without_code(source: str) -> list[tuple[int, str]]:
+    """Return the lines of a Markdown or HTML text that are no code, with their numbers."""
+    lines, fenced = [], False
+    for number, line in enumerate(source.splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        elif not fenced:
+            lines.append((number, re.sub(r"`[^`]*`", "``", line)))
+    return lines
+
+
+def _participles(path: Path, source: str) -> Iterator[Finding]:
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or _is_property(node):
+            continue
+        first = node.name.strip("_").split("_")[0]
+        ends = first.endswith("ed") and first not in _ENDS_IN_ED
+        if ends or first in _IRREGULAR:
+            yield Finding(str(path), node.lineno, "participle", node.name)
+
+
+def _is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any(
+        "property" in ast.unparse(decorator) or ".setter" in ast.unparse(decorator) for decorator in node.decorator_list
+    )
+
+
+def main(arguments: list[str]) -> int:
+    """Print the findings below the given paths, and their number by expression."""
+    findings = list(find_in(files_below(map(Path, arguments))))
+    counts = Counter(finding.expression for finding in findings)
+    sys.stdout.write(
+        "".join(f"{finding}\n" for finding in findings) + f"{len(findings)} {dict(counts.most_common())}\n"
+    )
+    return bool(findings)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
