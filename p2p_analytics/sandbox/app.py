@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations of its routes
 from starlette.responses import Response
-from starlette.routing import Match
+from starlette.routing import Match, Route
 
 from p2p_analytics.sandbox.api import openapi
 from p2p_analytics.sandbox.api.authentication import Entrance
@@ -33,7 +32,7 @@ from p2p_analytics.vocabulary import Scope
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from fastapi.telemetry import TelemetryConfig
+    from starlette.requests import Request
 
     from p2p_analytics.sandbox.api.control import Steered
     from p2p_analytics.sandbox.domain.tokens import Caller, Tokens
@@ -41,9 +40,6 @@ if TYPE_CHECKING:
     from p2p_analytics.sandbox.storage.store import Payment, Person, Store
 
 _NOT_FOUND = "Resource not found."
-_READING = ["GET", "HEAD"]
-# A process that exports its traces would export the token with each address; older frameworks ignore the setting.
-_NO_TELEMETRY: Final[TelemetryConfig] = {"tracing": False, "metrics": False, "logs": False}
 
 
 def create_app(  # noqa: PLR0913 - each is one part or setting of the service
@@ -62,56 +58,54 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
     `steering` holds what is set of it at the moment; what is `steered` gets control routes.
     """
     steering = Steering() if steering is None else steering
-    app = FastAPI(openapi_url=None, redirect_slashes=False, telemetry=_NO_TELEMETRY)
     prefix = urlsplit(base_url).path
     entrance = Entrance(tokens, steering)
     service = _Service(store, entrance, base_url)
-    for path, endpoint in (
-        ("/me", service.me),
-        ("/users/{user_id}", service.user),
-        ("/users/{user_id}/friends", service.friends),
-        ("/payments", service.payments),
-        ("/payments/{payment_id}", service.payment),
-    ):
-        app.add_api_route(prefix + path, endpoint, methods=_READING)
     writing = Writing(entrance, store)
-    app.add_api_route(f"{prefix}/payments", writing.create, methods=["POST"])
-    app.add_api_route(f"{prefix}/payments/{{payment_id}}", writing.resolve, methods=["PUT"])
     exchange = Exchange(store, tokens, entrance)
-    app.add_api_route(prefix + EXCHANGE_PATH, exchange.answer, methods=["POST"])
-    _add_pages(app, store, tokens, base_url, strict_redirect=strict_redirect)
-    if steered is not None:
-        Control(steered).add_to(app)
-    app.add_api_route(openapi.PATH, _description(base_url, dialect or Dialect()), methods=_READING)
-    app.add_exception_handler(RefusalError, _refuse)
-    app.add_exception_handler(HTTPException, _refuse_http)
-    app.add_exception_handler(Exception, _fail)
+    app = Starlette(
+        routes=[
+            Route(f"{prefix}/me", service.me),
+            Route(f"{prefix}/users/{{user_id}}", service.user),
+            Route(f"{prefix}/users/{{user_id}}/friends", service.friends),
+            Route(f"{prefix}/payments", service.payments),
+            Route(f"{prefix}/payments/{{payment_id}}", service.payment),
+            Route(f"{prefix}/payments", writing.create, methods=["POST"]),
+            Route(f"{prefix}/payments/{{payment_id}}", writing.resolve, methods=["PUT"]),
+            Route(prefix + EXCHANGE_PATH, exchange.answer, methods=["POST"]),
+            *_page_routes(store, tokens, base_url, strict_redirect=strict_redirect),
+            *([] if steered is None else Control(steered).routes()),
+            Route(openapi.PATH, _description(base_url, dialect or Dialect())),
+        ],
+        exception_handlers={RefusalError: _refuse, HTTPException: _refuse_http, Exception: _fail},
+    )
+    app.router.redirect_slashes = False  # a redirect would repeat the token of the query in its Location header
     return Gate(app, base_url, steering=steering, seen=seen, dialect=dialect)
 
 
-def _add_pages(app: FastAPI, store: Store, tokens: Tokens, base_url: str, *, strict_redirect: bool) -> None:
-    """Add what a person sees in a browser."""
+def _page_routes(store: Store, tokens: Tokens, base_url: str, *, strict_redirect: bool) -> list[Route]:
+    """Return the routes of the HTML pages."""
     address = urlsplit(base_url)
-    sessions = Sessions(address.port, address.path)
-    authorization = Authorization(store, tokens, sessions, address.path, strict_redirect=strict_redirect)
-    account = Account(store, tokens, sessions, address.path)
-    app.add_api_route("/", account.front, methods=_READING)
-    for method, path, endpoint in (
-        ("GET", "/oauth/authorize", authorization.start),
-        ("POST", "/oauth/sign-in", authorization.sign_in),
-        ("POST", "/oauth/consent", authorization.consent),
-        ("GET", "/account", account.home),
-        ("GET", "/account/sign-in", account.entrance),
-        ("POST", "/account/sign-in", account.sign_in),
-        ("POST", "/account/sign-out", account.sign_out),
-        ("GET", "/account/developer", account.developer),
-        ("POST", "/account/developer", account.register),
-        ("GET", "/account/developer/{client_id}", account.application),
-        ("POST", "/account/developer/{client_id}", account.change),
-        ("GET", "/account/applications", account.allowed),
-        ("POST", "/account/applications", account.revoke),
-    ):
-        app.add_api_route(address.path + path, endpoint, methods=_READING if method == "GET" else [method])
+    prefix = address.path
+    sessions = Sessions(address.port, prefix)
+    authorization = Authorization(store, tokens, sessions, prefix, strict_redirect=strict_redirect)
+    account = Account(store, tokens, sessions, prefix)
+    return [
+        Route("/", account.front),
+        Route(f"{prefix}/oauth/authorize", authorization.start),
+        Route(f"{prefix}/oauth/sign-in", authorization.sign_in, methods=["POST"]),
+        Route(f"{prefix}/oauth/consent", authorization.consent, methods=["POST"]),
+        Route(f"{prefix}/account", account.home),
+        Route(f"{prefix}/account/sign-in", account.entrance),
+        Route(f"{prefix}/account/sign-in", account.sign_in, methods=["POST"]),
+        Route(f"{prefix}/account/sign-out", account.sign_out, methods=["POST"]),
+        Route(f"{prefix}/account/developer", account.developer),
+        Route(f"{prefix}/account/developer", account.register, methods=["POST"]),
+        Route(f"{prefix}/account/developer/{{client_id}}", account.application),
+        Route(f"{prefix}/account/developer/{{client_id}}", account.change, methods=["POST"]),
+        Route(f"{prefix}/account/applications", account.allowed),
+        Route(f"{prefix}/account/applications", account.revoke, methods=["POST"]),
+    ]
 
 
 class _Service:
@@ -207,14 +201,14 @@ class _Service:
         return self._store.people_by_id(ids)
 
 
-def _description(base_url: str, dialect: Dialect) -> Callable[[], Awaitable[Response]]:
+def _description(base_url: str, dialect: Dialect) -> Callable[[Request], Awaitable[Response]]:
     """Return the endpoint of the service's description, which is put together when it is first asked for."""
 
     @functools.cache
     def written() -> bytes:
         return serialize.encode(openapi.describe(base_url, dialect))
 
-    async def answer() -> Response:
+    async def answer(_request: Request) -> Response:
         return Response(written(), headers=DATA_HEADERS, media_type="application/json")
 
     return answer

@@ -446,7 +446,8 @@ class SandboxServer(Steerable):
             from p2p_analytics.sandbox.app import create_app
             from p2p_analytics.sandbox.http.dialects import dialect_named
         except ModuleNotFoundError as error:
-            raise SettingError(f"The sandbox needs {error.name}: {how_to_install('sandbox')}.") from None
+            library = str(error.name).partition(".")[0]
+            raise SettingError(f"The sandbox needs {library}: {how_to_install('sandbox')}.") from None
         spoken = dialect_named(self._dialect, application=_DEMO.name, rate_limit_status=self._rate_limit_status)
         return create_app(
             self.store,

@@ -13,7 +13,7 @@ import pytest
 
 PACKAGE = "p2p_analytics"
 HEAVY = {
-    "IPython", "duckdb", "emoji", "fastapi", "httpx", "ipywidgets", "jinja2", "keyring", "matplotlib", "msgspec",
+    "IPython", "duckdb", "emoji", "httpx", "ipywidgets", "jinja2", "keyring", "matplotlib", "msgspec",
     "narwhals", "numpy", "orjson", "pandas", "platformdirs", "polars", "pyarrow", "pydantic", "requests",
     "requests_cache", "sqlite3", "starlette", "tqdm", "urllib3", "uvicorn",
 }  # fmt: skip

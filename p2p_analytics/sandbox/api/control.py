@@ -8,12 +8,11 @@ here ever allows it.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import anyio
-from fastapi import Depends
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations of its routes
 from starlette.responses import Response
+from starlette.routing import Route
 
 from p2p_analytics.sandbox.errors import (
     ControlError,
@@ -26,9 +25,11 @@ from p2p_analytics.sandbox.http import bodies, serialize
 from p2p_analytics.sandbox.runtime.middleware import CONTROL, DATA_HEADERS, header
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
-    from fastapi import FastAPI
+    from starlette.requests import Request
+
+_Endpoint: TypeAlias = "Callable[[Request], Awaitable[Response]]"
 
 _HEADER: Final = "X-Sandbox-Control"
 _MOST_LISTED: Final = 1_000
@@ -69,12 +70,9 @@ class Control:
         # Of its own: threads that wait here for a request to end must not be those that requests wait for.
         self._one_at_a_time = anyio.CapacityLimiter(1)
 
-    def add_to(self, app: FastAPI) -> None:
-        """Add the routes; other routes under the same path need no header of theirs."""
-        checked = [Depends(_check_header)]
-        app.add_api_route(f"{CONTROL}state", self.state, methods=["GET"], dependencies=checked)
-        app.add_api_route(f"{CONTROL}requests", self.requests, methods=["GET"], dependencies=checked)
-        routes: tuple[tuple[str, _Kinds, Callable[[_Fields], None]], ...] = (
+    def routes(self) -> list[Route]:
+        """Return the control routes, each of which checks the header first."""
+        actions: tuple[tuple[str, _Kinds, Callable[[_Fields], None]], ...] = (
             ("advance", {"days": _NUMBER, "hours": _NUMBER}, self._advance),
             ("deposit", {"user": str, "cents": int}, self._deposit),
             ("faults", {"faults": str}, self._faults),
@@ -82,19 +80,25 @@ class Control:
             ("rate-limit", {"requests": int, "seconds": _NUMBER}, self._rate_limit),
             ("reset", {"seed": int}, self._reset),
         )
-        for name, fields, act in routes:
-            app.add_api_route(f"{CONTROL}{name}", self._route(act, fields), methods=["POST"], dependencies=checked)
+        return [
+            Route(f"{CONTROL}state", _checked(self.state)),
+            Route(f"{CONTROL}requests", _checked(self.requests)),
+            *(
+                Route(f"{CONTROL}{name}", _checked(self._route(act, fields)), methods=["POST"])
+                for name, fields, act in actions
+            ),
+        ]
 
-    async def state(self) -> Response:
+    async def state(self, _request: Request) -> Response:
         """GET /sandbox/state."""
         return await self._in_a_thread(lambda: None)
 
-    async def requests(self) -> Response:
+    async def requests(self, _request: Request) -> Response:
         """GET /sandbox/requests: the newest of them, in order."""
         seen = self._server.requests[-_MOST_LISTED:]
         return _json({"requests": [{"method": method, "path": path} for method, path in seen]})
 
-    def _route(self, act: Callable[[_Fields], None], kinds: _Kinds) -> Callable[[Request], Any]:
+    def _route(self, act: Callable[[_Fields], None], kinds: _Kinds) -> _Endpoint:
         async def route(request: Request) -> Response:
             fields = await _fields(request, kinds)
             return await self._in_a_thread(lambda: act(fields))
@@ -133,9 +137,15 @@ class Control:
         self._server.reset(**fields)
 
 
-async def _check_header(request: Request) -> None:
-    if header(request.scope, _HEADER.lower().encode()) != ["1"]:
-        raise ControlError(f"Control routes need the header {_HEADER}: 1, which web pages cannot send.")
+def _checked(endpoint: _Endpoint) -> _Endpoint:
+    """Return an endpoint that refuses a request without the header."""
+
+    async def check(request: Request) -> Response:
+        if header(request.scope, _HEADER.lower().encode()) != ["1"]:
+            raise ControlError(f"Control routes need the header {_HEADER}: 1, which web pages cannot send.")
+        return await endpoint(request)
+
+    return check
 
 
 async def _fields(request: Request, kinds: _Kinds) -> _Fields:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote_plus
 
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations of its routes
 from starlette.responses import Response
 
 from p2p_analytics.sandbox.errors import (
@@ -31,6 +30,8 @@ from p2p_analytics.sandbox.storage.oauth_store import digest
 from p2p_analytics.vocabulary import SERVER_TOKEN_SECONDS, TOKEN_PARAMETER, Scope
 
 if TYPE_CHECKING:
+    from starlette.requests import Request
+
     from p2p_analytics.sandbox.api.authentication import Entrance
     from p2p_analytics.sandbox.domain.tokens import Issued, Tokens
     from p2p_analytics.sandbox.storage.store import Store

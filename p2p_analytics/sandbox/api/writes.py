@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations of its routes
 from starlette.responses import Response
 
 from p2p_analytics.sandbox.api import payment_requests
@@ -20,6 +19,8 @@ from p2p_analytics.vocabulary import Scope
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
+
+    from starlette.requests import Request
 
     from p2p_analytics.sandbox.api.authentication import Entrance
     from p2p_analytics.sandbox.domain.tokens import Caller

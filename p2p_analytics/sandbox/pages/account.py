@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations of its routes
-from starlette.responses import Response  # noqa: TC002 - FastAPI reads the annotations of its routes
 
 from p2p_analytics.sandbox.domain.applications import LONGEST, MOST_APPLICATIONS, Draft, register, renew_secret
 from p2p_analytics.sandbox.errors import (
@@ -27,6 +25,9 @@ from p2p_analytics.sandbox.pages import forms, render
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from starlette.requests import Request
+    from starlette.responses import Response
 
     from p2p_analytics.sandbox.domain.applications import Application
     from p2p_analytics.sandbox.domain.tokens import Tokens

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode, urlsplit
 
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotations of its routes
 from starlette.responses import HTMLResponse, Response
 
 from p2p_analytics.sandbox.domain import redirects
@@ -25,6 +24,8 @@ from p2p_analytics.sandbox.pages import forms, render
 from p2p_analytics.vocabulary import TOKEN_PARAMETER, Scope
 
 if TYPE_CHECKING:
+    from starlette.requests import Request
+
     from p2p_analytics.sandbox.domain.tokens import Tokens
     from p2p_analytics.sandbox.pages.sessions import Sessions
     from p2p_analytics.sandbox.storage.oauth_store import Registration
