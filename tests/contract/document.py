@@ -10,9 +10,17 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 HERE, GIVEN = "contract/test_over_http.py", "contract/test_client.py"
-ENDPOINTS, LISTS, VISIBLE = "sandbox/test_endpoints.py", "sandbox/test_lists.py", "sandbox/test_visibility.py"
-WRITES, BODIES, REFUSALS = "sandbox/test_writes.py", "sandbox/test_bodies.py", "sandbox/test_refusals.py"
-ALLOW, ACCOUNT, EXCHANGE = "sandbox/test_authorization.py", "sandbox/test_account.py", "sandbox/test_exchange.py"
+ENDPOINTS, LISTS, VISIBLE = (
+    "sandbox/api/test_endpoints.py",
+    "sandbox/api/test_lists.py",
+    "sandbox/domain/test_visibility.py",
+)
+WRITES, BODIES, REFUSALS = "sandbox/api/test_writes.py", "sandbox/http/test_bodies.py", "sandbox/http/test_refusals.py"
+ALLOW, ACCOUNT, EXCHANGE = (
+    "sandbox/pages/test_authorization.py",
+    "sandbox/pages/test_account.py",
+    "sandbox/api/test_exchange.py",
+)
 SERVED = "contract/test_sandbox.py"
 
 
