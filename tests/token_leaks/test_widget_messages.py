@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from jupyter_client.manager import start_new_kernel
 
+from support.canary import CANARY
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jupyter_client.blocking.client import BlockingKernelClient
 
-CANARY = "CANARYc0ffee"
 SECONDS = 60
 CELL = """
 import ipywidgets, logging, sys

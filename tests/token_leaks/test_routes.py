@@ -15,18 +15,20 @@ import pytest
 
 from p2p_analytics import cli
 from p2p_analytics.cli import _main
+from support.canary import CANARY
 
-HERE = Path(__file__).parent
-PACKAGE = HERE.parent / "p2p_analytics"
-CANARY = "CANARYc0ffee"
+TESTS = Path(__file__).parents[1]
+PACKAGE = TESTS.parent / "p2p_analytics"
 
-LAB, FORM, SAVED = "browser/test_lab.py", "widgets/test_form.py", "widgets/test_canary.py"
+LAB, FORM, SAVED = "browser/test_lab.py", "widgets/test_form.py", "token_leaks/test_saved_widgets.py"
 WIRE, CACHE, TOKEN = "client/test_transport.py", "client/test_cache.py", "auth/test_token.py"
-LISTENER, CANARIES, OWN, STOPS = "auth/test_listener.py", "test_canary.py", "test_token_routes.py", "test_interrupts.py"
+LISTENER, CANARIES, OWN = "auth/test_listener.py", "token_leaks/test_outputs.py", "token_leaks/test_routes.py"
+STOPS, ANYWHERE = "token_leaks/test_interrupts.py", "token_leaks/test_interrupts_anywhere.py"
+PRINTERS = "token_leaks/test_traceback_printers.py"
 
 WIDGETS: Final = {
     "repeated by the kernel to all its clients": (
-        "widgets/test_messages.py",
+        "token_leaks/test_widget_messages.py",
         "test_no_message_holds_what_was_pasted",
     ),
     "typed and not entered, then saved with the state of widgets": (LAB, "test_by_pasting_and_by_declining"),
@@ -124,8 +126,11 @@ INTERRUPTS: Final = {
     "the same, set by another thread": (STOPS, "test_by_another_thread"),
     "the same, in a worker of a load": (STOPS, "test_in_a_thread_of_a_load"),
     "the same, twice at once": (STOPS, "test_by_a_second_one_while_the_first_is_sealed"),
-    "the same, wherever else a secret is handled": (STOPS, "test_at_any_place"),
-    "tools that print errors with variables, logs with stacks, asyncio's debug mode": (STOPS, "test_no_tool_prints_it"),
+    "the same, wherever else a secret is handled": (ANYWHERE, "test_at_any_place"),
+    "tools that print errors with variables, logs with stacks, asyncio's debug mode": (
+        PRINTERS,
+        "test_no_tool_prints_it",
+    ),
 }
 ROWS: Final = {**INTERRUPTS, **WIDGETS, **REQUESTS, **OBJECTS, **ELSEWHERE}
 
@@ -134,7 +139,7 @@ ROWS: Final = {**INTERRUPTS, **WIDGETS, **REQUESTS, **OBJECTS, **ELSEWHERE}
 def test_each_route_has_its_test(route: str) -> None:
     """The test of the row is there by that name, and looks for a secret or for what would let one out."""
     path, name = ROWS[route]
-    tree = ast.parse((HERE / path).read_text(encoding="utf-8"))
+    tree = ast.parse((TESTS / path).read_text(encoding="utf-8"))
     found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
     assert len(found) == 1
     assert any(isinstance(node, ast.Assert | ast.With) for node in ast.walk(found[0]))

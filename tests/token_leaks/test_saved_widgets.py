@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 import nbformat
 import pytest
 
+from support.canary import CANARY
+
 if TYPE_CHECKING:
     from pathlib import Path
 
-CANARY = "CANARYc0ffee"
 START = f"""
 import getpass, secrets, time, urllib.request
 import ipywidgets, p2p_analytics as p2p

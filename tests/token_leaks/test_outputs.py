@@ -11,8 +11,6 @@ import io
 import logging
 import os
 import pickle
-import socket
-import struct
 import subprocess
 import sys
 import time
@@ -25,9 +23,10 @@ import pytest
 from nbclient import NotebookClient
 
 import p2p_analytics as p2p
+from support.canary import CANARY, find_canary_files, issue_canary_tokens
+from support.scripted import reset
 
-CANARY = "CANARYc0ffee"
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PATCH = f"""
 import secrets
@@ -54,20 +53,10 @@ def patched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch):
-    """Start a sandbox of this process that issues canary tokens."""
-    import secrets
-
-    plain = secrets.token_urlsafe
-    monkeypatch.setattr(secrets, "token_urlsafe", lambda nbytes=None: CANARY + plain(nbytes))
+    """Run a sandbox in this process that issues canary tokens."""
+    issue_canary_tokens(monkeypatch)
     with p2p.sandbox.SandboxServer(seed=7, people=5, years=1) as running:
         yield running
-
-
-def found_below(folder: Path) -> list[str]:
-    """Return the files that hold the canary, in their bytes or their names."""
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    assert files
-    return [str(path) for path in files if CANARY.encode() in path.read_bytes() or CANARY in str(path)]
 
 
 def process_lists() -> str:
@@ -87,7 +76,7 @@ def test_the_search_would_find_a_token(server, tmp_path: Path) -> None:
     token = server.token(server.viewer)
     assert token.startswith(CANARY)
     (tmp_path / "leak").write_text(token)
-    assert found_below(tmp_path)
+    assert find_canary_files(tmp_path)
 
 
 def test_a_load_leaves_no_token_behind(server, tmp_path, caplog, capfd, recwarn) -> None:
@@ -109,7 +98,7 @@ def test_a_load_leaves_no_token_behind(server, tmp_path, caplog, capfd, recwarn)
     axes = p2p.plots.spend_by_friend(friends)
     axes.figure.savefig(tmp_path / "plot.svg")
     assert len(history.payments) > 50
-    assert found_below(tmp_path) == []
+    assert find_canary_files(tmp_path) == []
     assert CANARY not in repr(shown)
     assert "urllib3" in caplog.text
     assert CANARY not in caplog.text
@@ -139,15 +128,9 @@ def test_no_error_tells_the_token(server, trouble: str, caplog) -> None:
     assert CANARY not in caplog.text
 
 
-def hang_up(connection: socket.socket) -> None:
-    """End a connection with a reset."""
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    connection.close()
-
-
 TROUBLES = {
     "no answer in time": lambda _path, _asked: lambda connection: time.sleep(0.4),
-    "reset": lambda _path, _asked: hang_up,
+    "reset": lambda _path, _asked: reset,
     "cut short": lambda _path, _asked: (200, {"Content-Length": "999"}, b"{"),
     "redirect": lambda path, asked: (302, {"Location": f"{path}?access_token={asked['access_token']}"}, b""),
     "server error": lambda _path, asked: (500, {}, {"error": {"message": asked["access_token"], "code": 1}}),
@@ -197,7 +180,7 @@ def test_the_demo_leaves_no_token_behind(patched: Path) -> None:
     assert CANARY.encode() not in output.getvalue()
     assert len(seen) > 3
     assert not any(seen)
-    assert found_below(out) == []
+    assert find_canary_files(out) == []
 
 
 def output_while_watching(command: list[str], folder: Path, typed: bytes) -> bytes:
@@ -230,10 +213,10 @@ def test_signing_in_leaves_the_token_in_the_state_file_alone(server, patched: Pa
     output = output_while_watching(["login", "--token-stdin"], patched, address.encode())
     assert b"DEBUG:urllib3" in output
     assert b"Signed in as " in output
-    assert found_below(home) == [str(home / "p2p_state_dir" / "sign-in.json")]
+    assert find_canary_files(home) == [str(home / "p2p_state_dir" / "sign-in.json")]
     assert b"comes from the state file" in output_while_watching(["whoami"], patched, b"")
     assert b"Signed out" in output_while_watching(["logout"], patched, b"")
-    assert found_below(home) == []
+    assert find_canary_files(home) == []
 
 
 def test_a_caught_redirect_leaves_no_token_in_the_output(server, patched: Path, monkeypatch) -> None:
@@ -258,7 +241,7 @@ def test_a_caught_redirect_leaves_no_token_in_the_output(server, patched: Path, 
     assert "Signed in as " in output
     assert "You are signed in" in shown
     assert CANARY not in output + shown + listed
-    assert found_below(patched / "state") == [str(patched / "state" / "sign-in.json")]
+    assert find_canary_files(patched / "state") == [str(patched / "state" / "sign-in.json")]
 
 
 def test_the_server_flow_leaves_no_secret_behind(server, tmp_path, monkeypatch, caplog, capfd) -> None:
@@ -286,7 +269,7 @@ def test_the_server_flow_leaves_no_secret_behind(server, tmp_path, monkeypatch, 
         said += ["".join(told.format()), repr(caught.value.__context__), repr(vars(caught.value))]
     assert "urllib3" in caplog.text
     assert CANARY not in "".join([*said, caplog.text, *capfd.readouterr()])
-    assert len(found_below(tmp_path)) == 1
+    assert len(find_canary_files(tmp_path)) == 1
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

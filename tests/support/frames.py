@@ -1,0 +1,26 @@
+"""Frames with the columns and dtypes of a schema."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+def frame_from_columns(columns: Mapping[str, Sequence[Any]], schema: Mapping[str, str], length: int) -> pd.DataFrame:
+    """Return a frame of a schema with these columns, each of `length` values; the other columns are null."""
+    return pd.DataFrame(
+        {
+            # pandas builds no categorical from values of a mixed kind, so it goes through text.
+            name: pd.Series(columns.get(name, [None] * length), dtype=dtype.replace("category", "str")).astype(dtype)
+            for name, dtype in schema.items()
+        }
+    )
+
+
+def frame_from_rows(rows: Sequence[Mapping[str, Any]], schema: Mapping[str, str]) -> pd.DataFrame:
+    """Return a frame of a schema from literal rows; missing values are null."""
+    return frame_from_columns({name: [row.get(name) for row in rows] for name in schema}, schema, len(rows))

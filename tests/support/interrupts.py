@@ -1,0 +1,159 @@
+"""Exceptions that interrupt a request, and a search for the canary in everything that an exception leads to.
+
+The search does what tools do that print tracebacks with variables, and goes further: it reads the variables of each
+frame and the objects that they hold, three levels deep, in the exception, its causes, contexts, arguments, notes and
+attributes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import json
+import traceback
+from pathlib import Path
+from types import CodeType, FrameType, FunctionType, MethodType, ModuleType, TracebackType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import requests
+
+import p2p_analytics as p2p
+from p2p_analytics.client.http.transport import Transport
+from support.canary import CANARY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PACKAGE = str(Path(p2p.__file__).parent)
+GOOD = {"data": {"id": "7", "user": {"id": "7"}}, "pagination": None}
+_TESTS = str(Path(__file__).parents[1])
+_NOT_SEARCHED = (ModuleType, type, FunctionType, MethodType, FrameType, CodeType, TracebackType)
+# An injected exception may leave a socket behind, or be raised where Python can only print it.
+# An injected exception may leave a socket behind, or be raised where Python can only print it.
+INTERRUPT_MARKS = [
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore:The 'pool' property:FutureWarning"),  # the search reads all attributes
+]
+
+
+class Stop(BaseException):
+    """Something that a program raises to end what it does."""
+
+
+class Timeout(Exception):  # noqa: N818 - named as such exceptions are
+    """What a signal handler raises."""
+
+
+def request_of_the_wire() -> requests.PreparedRequest:
+    """Return a request as it is sent."""
+    return requests.Request("GET", f"http://127.0.0.1/v1/me?access_token={CANARY}").prepare()
+
+
+def noted() -> Timeout:
+    """Return an exception with notes, texts and objects."""
+    error = Timeout(f"while asking /me?access_token={CANARY}", [request_of_the_wire()])
+    error.add_note(f"asked with {CANARY[::-1]}")
+    error.where = request_of_the_wire()  # type: ignore[attr-defined]
+    return error
+
+
+def group() -> BaseExceptionGroup[Any]:
+    """Return a group whose members were raised by frames that held a token."""
+    try:
+        json.loads(f'["{CANARY}')
+    except ValueError as error:
+        return BaseExceptionGroup("several", [error, Stop()])
+
+
+def chained() -> Timeout:
+    """Return an exception with a cause."""
+    error = Timeout("late")
+    error.__cause__ = ConnectionError(f"/me?access_token={CANARY}")
+    return error
+
+
+KINDS_OF_OTHERS: dict[str, Callable[[], BaseException]] = {
+    "Ctrl-C": KeyboardInterrupt,
+    "exit": lambda: SystemExit(3),
+    "no memory": MemoryError,
+    "a generator that is closed": GeneratorExit,
+    "recursion": lambda: RecursionError("maximum recursion depth exceeded"),
+    "cancelled task": asyncio.CancelledError,
+    "own base exception": Stop,
+    "failure of a test": lambda: pytest.fail.Exception("Timeout >1.0s"),
+    "handler of a signal": Timeout,
+}
+# These know the token themselves, from where they were raised.
+KINDS = {
+    **KINDS_OF_OTHERS,
+    "with notes, texts and objects": noted,
+    "group": group,
+    "with a cause": chained,
+    "text that cannot be decoded": lambda: UnicodeDecodeError("utf-8", CANARY.encode(), 0, 1, "invalid start byte"),
+    "missing attribute": lambda: AttributeError("no such attribute", name="x", obj=request_of_the_wire()),
+}
+
+
+def inside(value: Any, depth: int) -> Iterator[str]:
+    """Yield the texts of a value and of what it holds."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, bytes | bytearray):
+        yield value.decode("latin-1")
+    if depth == 0 or isinstance(value, _NOT_SEARCHED):
+        return
+    with contextlib.suppress(Exception):
+        yield repr(value)
+    slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ())]
+    held = [*getattr(value, "__dict__", {}).values(), *(getattr(value, name, None) for name in slots)]
+    if isinstance(value, dict):
+        held += [*value.keys(), *value.values()]
+    if isinstance(value, list | tuple | set | frozenset):
+        held += value
+    if isinstance(value, io.BytesIO) and not value.closed:
+        held.append(value.getvalue())
+    for each in held:
+        yield from inside(each, depth - 1)
+
+
+def is_test_frame(frame: FrameType) -> bool:
+    """Return whether a frame runs code of the tests."""
+    return frame.f_code.co_filename.startswith(_TESTS)
+
+
+def found_from(error: BaseException) -> list[str]:
+    """Return where a secret is found from an exception, apart from the frames of the tests."""
+    found, todo, seen = [], [error], set()
+    while todo:
+        each = todo.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        attributes = {name: getattr(each, name, None) for name in dir(each) if not name.startswith("__")}
+        texts = {"text": [str(each), *traceback.format_exception_only(each), *getattr(each, "__notes__", [])]}
+        texts["attributes"] = [text for value in attributes.values() for text in inside(value, 2)]
+        held = [*each.args, *attributes.values(), *getattr(each, "exceptions", ())]
+        todo += [one for one in [*held, each.__cause__, each.__context__] if isinstance(one, BaseException)]
+        for frame, line in traceback.walk_tb(each.__traceback__):
+            if is_test_frame(frame) or "_pytest" in frame.f_code.co_filename:
+                continue
+            for name, value in frame.f_locals.items():
+                texts[f"{frame.f_code.co_filename}:{line} {name}"] = list(inside(value, 3))
+        marks = (CANARY, CANARY[::-1])
+        found += [where for where, said in texts.items() if any(mark in text for text in said for mark in marks)]
+    return found
+
+
+def without_tests(trace: TracebackType | None) -> TracebackType | None:
+    """Return a traceback from the first frame on that is not of this file."""
+    while trace is not None and is_test_frame(trace.tb_frame):
+        trace = trace.tb_next
+    return trace
+
+
+def transport_to(base_url: str, **options: Any) -> Transport:
+    """Return a transport that does not wait."""
+    return Transport(base_url, p2p.AccessToken(CANARY), timeout=(5.0, 5.0), **{"sleep": lambda _: None} | options)

@@ -1,0 +1,214 @@
+"""Exceptions of any kind that interrupt a request: no secret is found from the exception that comes out."""
+
+from __future__ import annotations
+
+import ctypes
+import http.client
+import itertools
+import os
+import re
+import secrets
+import signal
+import socket
+import threading
+from typing import Any
+
+import pytest
+import requests
+import urllib3
+
+import p2p_analytics as p2p
+from p2p_analytics import auth
+from p2p_analytics.auth import _redaction, _sealing
+from p2p_analytics.client.http import adapter as _adapter
+from p2p_analytics.client.http import transport as _transport
+from p2p_analytics.client.http.cache import ResponseStore
+from p2p_analytics.client.http.transport import Keep
+from support.canary import CANARY
+from support.interrupts import (
+    GOOD,
+    INTERRUPT_MARKS,
+    KINDS,
+    KINDS_OF_OTHERS,
+    Timeout,
+    chained,
+    found_from,
+    group,
+    noted,
+    transport_to,
+)
+
+pytestmark = INTERRUPT_MARKS
+
+
+def test_the_search_would_find_a_token() -> None:
+    """Frames, what their variables hold, texts, notes, attributes, causes and groups are all searched."""
+    for make in (noted, group, chained, KINDS["text that cannot be decoded"], KINDS["missing attribute"]):
+        assert found_from(make()), make
+    adapter = requests.adapters.HTTPAdapter(max_retries=0)
+    with pytest.raises(requests.ConnectionError) as caught:
+        adapter.send(requests.Request("GET", f"http://127.0.0.1:1/?access_token={CANARY}").prepare())
+    caught.value.args = ()
+    assert any(where.endswith(" request") for where in found_from(caught.value))
+
+
+DEPTHS: dict[str, tuple[Any, str]] = {
+    "connecting": (urllib3.util.connection, "create_connection"),
+    "resolving": (socket, "getaddrinfo"),
+    "sending": (http.client.HTTPConnection, "endheaders"),
+    "waiting for the answer": (http.client.HTTPConnection, "getresponse"),
+    "reading the body": (urllib3.HTTPResponse, "read1"),
+    "decoding": (_transport, "is_envelope"),
+    "judging": (_transport, "Answer"),
+    "looking into the cache": (ResponseStore, "__getitem__"),
+    "writing into the cache": (ResponseStore, "__setitem__"),
+    "mending the body": (_adapter, "mended"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_in_the_middle_of_a_request(scripted, monkeypatch, tmp_path, depth: str, kind: str) -> None:
+    """Each kind at each depth of a GET through the cache: the same exception comes out, and holds no token."""
+    raised = []
+
+    def interrupt(*_arguments: object, **_options: object) -> None:
+        raised.append(KINDS[kind]())
+        raise raised[-1]
+
+    service = scripted(lambda _path, _asked: GOOD)
+    transport = transport_to(service.base_url)
+    transport.use_cache(tmp_path, "7")
+    monkeypatch.setattr(*DEPTHS[depth], interrupt)
+    error = None
+    try:
+        transport.get("/me", {}, keep=Keep.BRIEFLY)
+    except BaseException as came:  # noqa: BLE001 - of any kind
+        error = came
+    assert raised
+    if (depth, kind) == ("looking into the cache", "missing attribute"):
+        assert error is None, "the library below takes it for an entry that is not there"
+        return
+    assert error is raised[-1]
+    assert found_from(error) == []
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_OTHERS)
+def test_in_the_wait_before_a_retry(scripted, kind: str) -> None:
+    """The failure that is waited after quotes the token."""
+    error = KINDS_OF_OTHERS[kind]()
+    answer = 500, {}, {"error": {"message": f"access_token={CANARY}", "code": 1}}
+
+    def interrupt(_seconds: float) -> None:
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        transport_to(scripted(lambda *_: answer).base_url, sleep=interrupt).get("/me", {})
+    assert found_from(caught.value) == []
+
+
+def test_a_sealed_error_says_where_it_was_raised_and_stays_usable(scripted, monkeypatch) -> None:
+    """One note with file, line and function, for unexpected errors alone; attributes without a token are kept."""
+
+    class Odd(Exception):  # noqa: N818 - not an error of ours
+        """An exception with a property that must not be asked."""
+
+        def __init__(self) -> None:
+            super().__init__("odd")
+            self.about, self.asked = ["kept"], 0
+
+        @property
+        def costly(self) -> None:
+            self.asked += 1
+
+    def fail(*_: object) -> None:
+        raise Odd
+
+    @auth.sealed
+    def outer() -> None:
+        transport_to(scripted(lambda *_: GOOD).base_url).get("/me", {})
+
+    monkeypatch.setattr(http.client.HTTPConnection, "getresponse", fail)
+    with pytest.raises(Odd) as caught:
+        outer()
+    assert (caught.value.about, caught.value.asked, caught.value.args) == (["kept"], 0, ("odd",))
+    (note,) = caught.value.__notes__
+    assert re.fullmatch(r"Raised in test_interrupts\.py, line \d+, in fail; the frames are left out .*", note)
+    with pytest.raises(p2p.errors.TransportError) as refused:
+        transport_to("http://127.0.0.1:1/v1").get("/me", {})
+    assert not hasattr(refused.value, "__notes__")
+
+
+def test_by_a_signal(scripted) -> None:
+    """A handler raises while the service does not answer, as an alarm of pytest-timeout does."""
+    interrupted = threading.Event()
+
+    def handler(_number: int, _frame: object) -> None:
+        interrupted.set()
+        raise Timeout
+
+    def hang(_connection: socket.socket) -> None:
+        os.kill(os.getpid(), signal.SIGUSR1)
+        interrupted.wait(20)
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        with pytest.raises(Timeout) as caught:
+            transport_to(scripted(lambda *_: hang).base_url).get("/me", {})
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert found_from(caught.value) == []
+
+
+def test_by_another_thread(scripted) -> None:
+    """``PyThreadState_SetAsyncExc``, while the service does not answer."""
+    here = ctypes.c_ulong(threading.get_ident())
+
+    def answer(*_: object) -> Any:
+        assert ctypes.pythonapi.PyThreadState_SetAsyncExc(here, ctypes.py_object(Timeout)) == 1
+        return GOOD
+
+    with pytest.raises(Timeout) as caught:
+        transport_to(scripted(answer).base_url).get("/me", {})
+    assert found_from(caught.value) == []
+
+
+@pytest.mark.parametrize(
+    "step", [(_sealing, "_note_origin"), (_sealing, "_detach"), (_redaction, "_scrub"), (_redaction, "_cleaned")]
+)
+def test_by_a_second_one_while_the_first_is_sealed(scripted, monkeypatch, step: tuple[Any, str]) -> None:
+    """Ctrl-C again, just as the frames of the first exception are taken away."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def fail(*_: object, **_options: object) -> None:
+        raise noted()
+
+    monkeypatch.setattr(http.client.HTTPConnection, "getresponse", fail)
+    monkeypatch.setattr(*step, interrupt)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        transport_to(scripted(lambda *_: GOOD).base_url).get("/me", {})
+    assert found_from(caught.value) == []
+
+
+@pytest.mark.parametrize("kind", ["no memory", "own base exception", "handler of a signal"])
+def test_in_a_thread_of_a_load(monkeypatch, kind: str) -> None:
+    """What ends a worker's request comes out of the load, without the worker's frames."""
+    with p2p.sandbox.SandboxServer(people=5, years=1) as server:
+        plain, count = urllib3.HTTPResponse.read1, itertools.count()
+
+        def interrupt(*arguments: Any, **options: Any) -> bytes:
+            if threading.current_thread() is not threading.main_thread() and next(count) > 2:
+                error = KINDS[kind]()
+                raise error
+            return plain(*arguments, **options)
+
+        monkeypatch.setattr(secrets, "token_urlsafe", lambda _size=None: CANARY)
+        token = p2p.AccessToken(server.token(server.viewer))
+        monkeypatch.setattr(urllib3.HTTPResponse, "read1", interrupt)
+        with p2p.Client(token, base_url=server.base_url, cache_dir=False) as client:
+            error = KINDS[kind]()
+            with pytest.raises(type(error)) as caught:
+                list(client.history_pages())
+    assert found_from(caught.value) == []

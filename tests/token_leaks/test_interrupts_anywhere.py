@@ -1,0 +1,275 @@
+"""An exception at any line of this package that handles a secret, or in any function that the line calls."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import getpass
+import io
+import itertools
+import re
+import socket
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics import auth
+from p2p_analytics.cli import _prompt
+from p2p_analytics.client import oauth
+from p2p_analytics.client.http.transport import Keep
+from support.canary import CANARY
+from support.interrupts import GOOD, INTERRUPT_MARKS, KINDS_OF_OTHERS, PACKAGE, found_from, is_test_frame, transport_to
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from types import FrameType
+
+pytestmark = INTERRUPT_MARKS
+
+TOKENS = {"access_token": f"{CANARY}-2", "expires_in": 5000, "refresh_token": f"{CANARY}-3"}
+_OTHERS = re.compile(r"^<|/(_pytest|traitlets|ipywidgets|IPython|comm)/|/contextlib\.py$")
+
+
+class Interrupter:
+    """Raises at one place: a line of this package, or the beginning of a function that it calls."""
+
+    def __init__(self) -> None:
+        self.places: dict[tuple[str, int], None] = {}
+        self.at: tuple[str, int] | None = None
+        self.error: BaseException | None = None
+
+    def reach(self, place: tuple[str, int]) -> None:
+        """Note a place, or raise there."""
+        if self.at is None:
+            self.places[place] = None
+        elif place == self.at and self.error is not None:
+            error, self.error = self.error, None
+            raise error
+
+    def __call__(self, frame: FrameType, _event: str, _value: object) -> Any:
+        """Follow the calls of functions."""
+        name = frame.f_code.co_filename
+        if is_test_frame(frame) or _OTHERS.search(name):
+            return None
+        if PACKAGE in name:
+            return self.line
+        self.reach((name, frame.f_code.co_firstlineno))
+        return None
+
+    def line(self, frame: FrameType, event: str, _value: object) -> Any:
+        """Follow the lines of a frame."""
+        # Between those of the seal itself no interrupt is delivered.
+        if event == "line" and not frame.f_code.co_filename.endswith("_sealing.py"):
+            self.reach((frame.f_code.co_filename, frame.f_lineno))
+        return self.line
+
+    def run(self, flow: Callable[[], object]) -> BaseException | None:
+        """Run a flow, and return what it raised."""
+        before = sys.gettrace()
+        sys.settrace(self)
+        try:
+            flow()
+        except BaseException as error:  # noqa: BLE001 - what the test is about
+            return error
+        finally:
+            sys.settrace(before)
+        return None
+
+
+def sign_in() -> auth.SignIn:
+    """Return a sign-in that can be renewed."""
+    return auth.SignIn("http://127.0.0.1/v1", p2p.AccessToken(CANARY), "1", auth.Secret(f"{CANARY}-1"))
+
+
+def flow_get(service: Any, _folder: Path) -> Callable[[], object]:
+    """Read a page through the cache."""
+    folders = map(str, itertools.count())
+
+    def flow() -> None:
+        transport = transport_to(service.base_url)
+        transport.use_cache(_folder, next(folders))
+        transport.get("/me", {}, keep=Keep.BRIEFLY)
+
+    return flow
+
+
+def flow_refused(service: Any, _folder: Path) -> Callable[[], object]:
+    """Read what is refused with the token in the message, once with a retry."""
+    answers = itertools.cycle(
+        [(500, {}, b""), (401, {}, {"error": {"message": f"No such token: {CANARY}", "code": 261}})]
+    )
+    service.answer = lambda *_: next(answers)
+    return lambda: transport_to(service.base_url).get("/me", {})
+
+
+def flow_unreachable(_service: Any, _folder: Path) -> Callable[[], object]:
+    """Read from nobody."""
+    return lambda: transport_to("http://127.0.0.1:1/v1").get("/me", {})
+
+
+def flow_write(service: Any, _folder: Path) -> Callable[[], object]:
+    """Send a form."""
+    return lambda: transport_to(service.base_url).write("POST", "/payments", {"amount": "1"})
+
+
+def flow_exchange(service: Any, _folder: Path) -> Callable[[], object]:
+    """Redeem a code."""
+    service.answer = lambda *_: TOKENS
+    own = {"base_url": service.base_url, "client_id": "1"}
+    return lambda: oauth.exchange(auth.Secret(f"{CANARY}-4"), secret=auth.Secret(f"{CANARY}-5"), **own)
+
+
+def flow_refresh(service: Any, _folder: Path) -> Callable[[], object]:
+    """Renew a sign-in."""
+    service.answer = lambda *_: TOKENS
+    kept = auth.SignIn(service.base_url, p2p.AccessToken(CANARY), "1", auth.Secret(f"{CANARY}-1"))
+    return lambda: oauth.refresh(kept, secret=auth.Secret(f"{CANARY}-5"))
+
+
+def flow_file(_service: Any, _folder: Path) -> Callable[[], object]:
+    """Keep a sign-in in the state file, find it, and delete it."""
+
+    def flow() -> None:
+        auth.FileStore().save(sign_in())
+        auth.find_token(base_url="http://127.0.0.1/v1")
+        auth.FileStore().delete()
+
+    return flow
+
+
+class Keyring:
+    """A keyring in memory."""
+
+    kept: str | None = None
+
+    def get_password(self, *_: str) -> str | None:
+        """Return what is kept."""
+        return self.kept
+
+    def set_password(self, *words: str) -> None:
+        """Keep a text."""
+        self.kept = words[-1]
+
+    def delete_password(self, *_: str) -> None:
+        """Forget it."""
+        self.kept = None
+
+
+def flow_keyring(_service: Any, _folder: Path) -> Callable[[], object]:
+    """Keep a sign-in in the keyring, read it, and delete it."""
+    ring: Any = Keyring()
+
+    def flow() -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(sys.modules, "keyring", ring)
+            auth.KeyringStore().save(sign_in())
+            auth.KeyringStore().load()
+            auth.KeyringStore().delete()
+
+    return flow
+
+
+def flow_environment(_service: Any, _folder: Path) -> Callable[[], object]:
+    """Take token and secret from the environment."""
+
+    def flow() -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("P2P_ACCESS_TOKEN", CANARY)
+            patch.setenv("P2P_CLIENT_SECRET", CANARY)
+            auth.as_token()
+            auth.client_secret()
+
+    return flow
+
+
+def flow_texts(_service: Any, _folder: Path) -> Callable[[], object]:
+    """Take tokens and codes from what was pasted."""
+
+    def flow() -> None:
+        auth.as_token(CANARY)
+        for text in (CANARY, f"http://127.0.0.1/?access_token={CANARY}"):
+            auth.token_from_text(text)
+        auth.code_from_redirect(f"?code={CANARY}")
+        with contextlib.suppress(auth.ConsentDenied):
+            auth.token_from_redirect(f"?error=no+{CANARY}&access_token={CANARY}")
+
+    return flow
+
+
+def flow_listener(_service: Any, _folder: Path) -> Callable[[], object]:
+    """Take the redirect."""
+
+    def flow() -> None:
+        # One that is interrupted before it can be closed ends by itself.
+        listener = auth.Listener(lambda _: None, timeout=2.0, linger=0.5)
+        host = listener.redirect_uri.split("/")[2]
+        here, there = socket.socketpair()
+        with here, there:
+            path = listener.redirect_uri.partition(host)[2]
+            there.sendall(f"GET {path}?access_token={CANARY} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+            try:
+                assert listener._answer(here) is not None
+            finally:
+                listener.close()
+
+    return flow
+
+
+def flow_prompt(_service: Any, _folder: Path) -> Callable[[], object]:
+    """Ask in the terminal, and read from a pipe."""
+
+    def flow() -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sys.stdin", io.StringIO(f"{CANARY}\n{CANARY}\n"))
+            _prompt.redirected(
+                lambda **_: "http://127.0.0.1/", auth.token_from_redirect, auth.token_from_text,
+                listens=False, opens=False,
+            )  # fmt: skip
+            _prompt.hidden_line("Token: ")
+
+    return flow
+
+
+def flow_form(service: Any, _folder: Path) -> Callable[[], object]:
+    """Give a form of a notebook a token, by its prompt and by its box."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(getpass, "getpass", lambda _: "")
+        form = p2p.TokenForm(service.base_url, "1", how="prompt")
+    FORMS.append(form)
+
+    def flow() -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(getpass, "getpass", lambda _: CANARY)
+            form._ask()
+            form._pasted({"new": CANARY})
+
+    return flow
+
+
+FORMS: list[p2p.TokenForm] = []
+FLOWS = [flow for name, flow in list(globals().items()) if name.startswith("flow_")]
+
+
+@pytest.mark.parametrize("flow", FLOWS, ids=lambda flow: flow.__name__.removeprefix("flow_"))
+def test_at_any_place(scripted, tmp_path, flow: Any) -> None:
+    """An exception at each line of this package, and in 50 of the functions that it calls, with the kinds in turn."""
+    interrupter = Interrupter()
+    run = flow(scripted(lambda *_: GOOD), tmp_path)
+    interrupter.run(run)
+    places = [place for place in interrupter.places if PACKAGE in place[0]]
+    below = [place for place in interrupter.places if PACKAGE not in place[0]]
+    assert len(places) > 10
+    kinds = itertools.cycle(KINDS_OF_OTHERS.values())
+    came = 0
+    for place in places + below[:: 1 + len(below) // 50]:
+        interrupter.at, interrupter.error = place, next(kinds)()
+        raised, error = interrupter.error, interrupter.run(run)
+        came += error is raised
+        assert error is None or found_from(error) == [], (place, type(raised))
+    assert came > 10
+    while FORMS:
+        FORMS.pop().close()
+    gc.collect()  # what an exception left behind is warned about here, and not in the next test
