@@ -1,4 +1,4 @@
-"""Every spelling of a datetime that the service uses, to aware UTC instants and back.
+"""Time zones, calendar bounds, and every datetime spelling of the service as aware UTC instants.
 
 The document states ``YYYY-MM-DDTHH:MM:SSZ``; its samples show datetimes without the ``Z`` and,
 after a create, with fractional seconds (document: "What the service does", rule 8). All are UTC.
@@ -9,12 +9,19 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
+
+from p2p_analytics.errors import ConfigurationError
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 NAIVE_EPOCH: Final = EPOCH.replace(tzinfo=None)
 _MICROSECOND: Final = timedelta(microseconds=1)
+
+# A date outside these years is an error in the data; a series of months up to it would have thousands of empty rows.
+FIRST_US: Final = 0
+END_US: Final = (datetime(2200, 1, 1, tzinfo=UTC) - EPOCH) // _MICROSECOND
 
 
 def parse_instant(text: str) -> datetime:
@@ -77,3 +84,17 @@ def to_microseconds(instant: datetime) -> int:
 def from_microseconds(microseconds: int) -> datetime:
     """Return whole microseconds since 1970-01-01 UTC as an aware instant."""
     return EPOCH + timedelta(microseconds=microseconds)
+
+
+def find_zone(name: str) -> ZoneInfo:
+    """Return the time zone with an IANA name such as ``America/New_York``.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such zone.
+    """
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, TypeError, AttributeError, OSError):
+        raise ConfigurationError(f"tz is a zone name like 'America/New_York' or 'UTC', not {name!r}.") from None

@@ -10,15 +10,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from typing import TYPE_CHECKING, Final
 
-from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.times import from_microseconds, to_microseconds
 
-# A date outside these years is a slip, and months without gaps up to it would be thousands.
-FIRST_US: Final = 0
-END_US: Final = to_microseconds(datetime(2200, 1, 1, tzinfo=UTC))
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
 
 # No month is as short as this, whatever the clock does: a stretch holds at most one month's start.
 STRETCH_US: Final = timedelta(days=26) // timedelta(microseconds=1)
@@ -38,20 +35,6 @@ class Stretches:
     months: tuple[str, ...]
     before: tuple[int, ...]
     turns: tuple[int, ...]
-
-
-def zone(name: str) -> ZoneInfo:
-    """Return the zone of an IANA name such as ``America/New_York``.
-
-    Raises
-    ------
-    ConfigurationError
-        There is no such zone.
-    """
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, TypeError, AttributeError, OSError):
-        raise ConfigurationError(f"tz is a zone name like 'America/New_York' or 'UTC', not {name!r}.") from None
 
 
 def stretches(first_us: int, last_us: int, tz: ZoneInfo) -> Stretches:

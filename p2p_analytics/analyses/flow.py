@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _calendar, _engine
+from p2p_analytics.times import END_US, FIRST_US, find_zone
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def monthly_flow(payments: IntoFrameT, *, tz: str = "UTC") -> IntoFrameT:
     SchemaError
         The frame lacks a column.
     """
-    zone = _calendar.zone(tz)
+    zone = find_zone(tz)
     col = nw.col
     frame = _engine.opened(
         payments, ["status", "direction", "flow_cents", "created_us", "completed_us"], what="monthly_flow"
@@ -97,7 +98,7 @@ def monthly_flow(payments: IntoFrameT, *, tz: str = "UTC") -> IntoFrameT:
 
 def _within(instant: nw.Expr) -> nw.Expr:
     """Return the instants that the calendar counts, the others as nulls."""
-    return nw.when(instant >= _calendar.FIRST_US, instant < _calendar.END_US).then(instant)
+    return nw.when(instant >= FIRST_US, instant < END_US).then(instant)
 
 
 def _numbered(moved: nw.LazyFrame[Any], zone: ZoneInfo) -> tuple[nw.LazyFrame[Any], nw.LazyFrame[Any]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from p2p_analytics.archive import _merge
 from p2p_analytics.archive._manifest import Entry, Manifest, starts_of
 from p2p_analytics.archive._store import FETCHED_AT, Store, arrow_schema
-from p2p_analytics.display import counted
+from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import table_of
@@ -184,7 +184,7 @@ def _with_unlisted(
     known = {payment_id for column in ids for payment_id in column.to_pylist()}
     unlisted = known - {*rows["payment_id"].to_pylist()}
     if unlisted:
-        count = counted(len(unlisted), "payment", "payments")
+        count = format_count(len(unlisted), "payment", "payments")
         log.warning(
             "The archive %s keeps %s that the service does not list any more: see problems.", store.folder, count
         )

@@ -10,6 +10,7 @@ from p2p_analytics import settings
 from p2p_analytics.auth._redaction import redact
 from p2p_analytics.auth._sealing import sealed
 from p2p_analytics.auth._token import AccessToken, Secret
+from p2p_analytics.display import keep_printable
 from p2p_analytics.errors import ConfigurationError, TokenError
 from p2p_analytics.vocabulary import AUTHORIZE, CLIENT_TOKEN_SECONDS, TOKEN_PARAMETER, Scope
 
@@ -136,4 +137,4 @@ def _fields(url: str) -> dict[str, list[str]]:
 
 def _plain(text: str) -> str:
     """Keep a foreign text short and printable."""
-    return "".join(char for char in text if char.isprintable())[:80]
+    return keep_printable(text, 80)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from p2p_analytics.history._load import History
+    from p2p_analytics.history import History
     from p2p_analytics.settings import Privacy
 
 _PRIVACY: Final = "--privacy"
@@ -129,11 +129,11 @@ def _table_file(text: str) -> str:
 
 
 def _zone(text: str) -> str:
-    from p2p_analytics.analyses._calendar import zone
     from p2p_analytics.errors import ConfigurationError
+    from p2p_analytics.times import find_zone
 
     try:
-        zone(text)
+        find_zone(text)
     except ConfigurationError:
         raise argparse.ArgumentTypeError(f"{text} is no zone name, such as America/New_York or UTC") from None
     return text
@@ -169,7 +169,7 @@ def _verify(options: argparse.Namespace) -> int:
     from p2p_analytics.archive import open_archive
     from p2p_analytics.auth import service_url
     from p2p_analytics.client import Client
-    from p2p_analytics.display import counted
+    from p2p_analytics.display import format_count
 
     archive = open_archive(options.archive)
     with Client(base_url=service_url(options.base_url)) as client:
@@ -187,8 +187,8 @@ def _verify(options: argparse.Namespace) -> int:
         if only_extra
         else f"run p2p-analytics sync --refresh {options.archive}"
     )
-    differ = counted(len(found), "payment differs", "payments differ")
-    sys.stdout.write(f"{differ} in {counted(len(counts), 'month', 'months')}: {advice}.\n")
+    differ = format_count(len(found), "payment differs", "payments differ")
+    sys.stdout.write(f"{differ} in {format_count(len(counts), 'month', 'months')}: {advice}.\n")
     return 1
 
 
@@ -202,7 +202,7 @@ def _export(options: argparse.Namespace) -> None:
 
 def _report(options: argparse.Namespace) -> None:
     from p2p_analytics.files import atomic_file
-    from p2p_analytics.report._report import render_report
+    from p2p_analytics.report import render_report
 
     history = _history(options)
     page = render_report(history, as_of=options.as_of or history.fetched_at, tz=options.tz).encode()

@@ -8,7 +8,7 @@ import tempfile
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics import settings
-from p2p_analytics.display import PRIVATE, STRICT
+from p2p_analytics.display import PRIVATE, STRICT, format_money
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.vocabulary import Scope
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from p2p_analytics.history._load import History
+    from p2p_analytics.history import History
     from p2p_analytics.settings import Privacy
 
 SCOPES: Final = (Scope.PROFILE, Scope.EMAIL, Scope.PHONE, Scope.BALANCE, Scope.FRIENDS)
@@ -113,7 +113,7 @@ def _load(
     """Sign in as the document's client-side flow goes, and load everything the token may see."""
     from p2p_analytics.auth import authorize_url, token_from_redirect
     from p2p_analytics.client import Client
-    from p2p_analytics.history._load import load_history
+    from p2p_analytics.history import load_history
 
     token = token_from_redirect(sign_in(authorize_url(base_url, client_id, SCOPES)))
     with (
@@ -149,14 +149,16 @@ def _say(line: str) -> None:
 
 
 def _write(history: History, out: Path, as_of: datetime, go_on: Callable[[], None]) -> list[Path]:
+    from p2p_analytics import plots
     from p2p_analytics.export import atomic_file, to_csv
     from p2p_analytics.files import require_replaceable
-    from p2p_analytics.plots._picture import picture
-    from p2p_analytics.report._report import render_report
+    from p2p_analytics.report import render_report
 
     made = {"report.html": render_report(history, as_of=as_of).encode()}
     made |= {
-        f"{name}.png": picture(name, table, "png", private=history.private, strict=history.strict)
+        f"{name}.png": plots.to_image(
+            getattr(plots, name), table, "png", private=history.private, strict=history.strict
+        )
         for name, table in _tables(history, as_of).items()
     }
     go_on()
@@ -168,8 +170,8 @@ def _write(history: History, out: Path, as_of: datetime, go_on: Callable[[], Non
             file.write(content)
     for name, table in zip(_CSV_FILES, (history.payments, history.friends), strict=True):
         to_csv(table, out / name)
-    report, *plots = made
-    return [out / name for name in (report, *_CSV_FILES, *plots)]
+    report, *images = made
+    return [out / name for name in (report, *_CSV_FILES, *images)]
 
 
 def _tables(history: History, as_of: datetime) -> dict[str, pd.DataFrame]:
@@ -204,7 +206,7 @@ def _summary(history: History, as_of: datetime, files: list[Path], out: Path) ->
         "",
         f"{me.display_name or me.username or me.id} (@{me.username})",
         f"  {len(payments):,} payments{period}; {len(history.friends):,} friends",
-        f"  sent ${sent:,.2f}, received ${received:,.2f}, net {_signed(received - sent)}",
+        f"  sent {format_money(sent)}, received {format_money(received)}, net {_signed(received - sent)}",
         f"  open: {_open(requests, 'in')} to come in, {_open(requests, 'out')} to go out",
     ]
     if len(history.problems):
@@ -221,8 +223,8 @@ def _summary(history: History, as_of: datetime, files: list[Path], out: Path) ->
 
 def _open(requests: pd.DataFrame, direction: str) -> str:
     mine = requests[requests["direction"] == direction]
-    return f"{len(mine):,} worth ${mine['amount'].sum():,.2f}"
+    return f"{len(mine):,} worth {format_money(mine['amount'].sum())}"
 
 
 def _signed(units: float) -> str:
-    return f"{'-' if units < 0 else '+'}${abs(units):,.2f}"
+    return f"{'-' if units < 0 else '+'}{format_money(abs(units))}"

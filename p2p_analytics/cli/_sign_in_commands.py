@@ -108,7 +108,7 @@ def _owner(token: AccessToken | None, base_url: str) -> str:
     """Ask the service whose token it is, which also proves that it is good."""
     from p2p_analytics import display, settings
     from p2p_analytics.client import Client
-    from p2p_analytics.privacy._mask import hushed
+    from p2p_analytics.privacy import hushed
 
     with Client(token, base_url=base_url, cache_dir=False) as client:
         try:
@@ -116,10 +116,10 @@ def _owner(token: AccessToken | None, base_url: str) -> str:
         except ScopeError:
             return "Signed in"  # without access_profile nobody says as whom
     if settings.privacy():
-        return f"Signed in as {display.HIDDEN}"
+        return f"Signed in as {display.HIDDEN_NAME}"
     handle = f" (@{user.username})" if user.username else ""
     name = f"{user.display_name or user.id}{handle}"
-    return "Signed in as " + "".join(char for char in name if char.isprintable())
+    return "Signed in as " + display.keep_printable(name)
 
 
 def _terms(token: AccessToken) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from p2p_analytics import records, settings
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.build import friends_frame, payments_frame, problems_frame
-from p2p_analytics.privacy._mask import Mask, hushed
+from p2p_analytics.privacy import Mask, hushed
 from p2p_analytics.progress import loading_bar
 from p2p_analytics.records import Problem
 from p2p_analytics.vocabulary import Action

@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
-from p2p_analytics.display import PRIVATE, STRICT, counted, day, money, month, text
+from p2p_analytics.display import PRIVATE, STRICT, clean_text, format_count, format_day, format_money, format_month
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -44,14 +44,14 @@ def render_card(  # noqa: PLR0913 - the parts of a history, which stands above t
     user = me.user
     handle = f' <span style="{_QUIET}">@<bdi>{_escaped(user.username)}</bdi></span>' if user.username else ""
     about = [
-        counted(len(payments), "payment", "payments") + _period(payments, strict=strict),
-        counted(friends, "friend", "friends"),
+        format_count(len(payments), "payment", "payments") + _period(payments, strict=strict),
+        format_count(friends, "friend", "friends"),
     ]
     if me.balance_cents is not None:
-        about.append(f"balance {money(me.balance_cents / 100)}")
+        about.append(f"balance {format_money(me.balance_cents / 100)}")
     notes = [f"data as of {fetched_at:%Y-%m-%d %H:%M} UTC"]
     if problems:
-        notes.insert(0, f"{counted(problems, 'problem', 'problems')} in records, listed in .problems")
+        notes.insert(0, f"{format_count(problems, 'problem', 'problems')} in records, listed in .problems")
     private_line = f'<div style="{_QUIET}">{STRICT if strict else PRIVATE}</div>' if private else ""
     name = _escaped(user.display_name or user.username or user.id)
     return (
@@ -66,13 +66,17 @@ def _figures(payments: pd.DataFrame) -> list[str]:
     settled = payments[payments["status"] == Status.SETTLED]
     pending = payments[payments["status"] == Status.PENDING]
     sent, received = _side(settled, "out"), _side(settled, "in")
-    moved = len(sent) + len(received)
+    moved = format_count(len(sent) + len(received), "settled payment", "settled payments")
     return [
         _figure("Sent", _size(sent), "to others"),
         _figure("Received", _size(received), "from others"),
-        _figure("Net", _size(received) - _size(sent), f"in {counted(moved, 'settled payment', 'settled payments')}"),
+        _figure("Net", _size(received) - _size(sent), f"in {moved}"),
         *(
-            _figure(f"Open, {words}", _size(flows), f"in {counted(len(flows), 'pending payment', 'pending payments')}")
+            _figure(
+                f"Open, {words}",
+                _size(flows),
+                f"in {format_count(len(flows), 'pending payment', 'pending payments')}",
+            )
             for words, flows in (("to receive", _side(pending, "in")), ("to pay", _side(pending, "out")))
         ),
     ]
@@ -80,7 +84,7 @@ def _figures(payments: pd.DataFrame) -> list[str]:
 
 def _figure(label: str, cents: int, detail: str) -> str:
     return (
-        f'<div><div style="{_QUIET}">{label}</div><div style="{_AMOUNT}">{money(cents / 100)}</div>'
+        f'<div><div style="{_QUIET}">{label}</div><div style="{_AMOUNT}">{format_money(cents / 100)}</div>'
         f'<div style="{_QUIET}">{detail}</div></div>'
     )
 
@@ -95,9 +99,9 @@ def _size(flows: pd.Series[Any]) -> int:
 
 def _period(payments: pd.DataFrame, *, strict: bool) -> str:
     created = payments["date_created"].dropna()
-    when = month if strict else day
-    return f" from {when(created.min(), _UTC)} to {when(created.max(), _UTC)}" if len(created) else ""
+    format_date = format_month if strict else format_day
+    return f" from {format_date(created.min(), _UTC)} to {format_date(created.max(), _UTC)}" if len(created) else ""
 
 
 def _escaped(value: object) -> str:
-    return escape(text(value))
+    return escape(clean_text(value))

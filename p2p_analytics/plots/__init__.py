@@ -5,10 +5,19 @@ They compute nothing, show nothing and save nothing. matplotlib loads when one i
 
 from __future__ import annotations
 
+from p2p_analytics.plots._render import to_image
 from p2p_analytics.plots._style import mark_private
 from p2p_analytics.plots.flow import monthly_flow
 from p2p_analytics.plots.pending import pending_ageing, pending_requests
 from p2p_analytics.plots.spend import spend_by_friend
 from p2p_analytics.plots.status import status_mix
 
-__all__ = ["mark_private", "monthly_flow", "pending_ageing", "pending_requests", "spend_by_friend", "status_mix"]
+__all__ = [
+    "mark_private",
+    "monthly_flow",
+    "pending_ageing",
+    "pending_requests",
+    "spend_by_friend",
+    "status_mix",
+    "to_image",
+]

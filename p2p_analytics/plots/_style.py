@@ -7,7 +7,7 @@ import functools
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.display import PRIVATE, STRICT
+from p2p_analytics.display import PRIVATE, STRICT, format_money
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import require
 from p2p_analytics.plots._text import FONT, TEXT, clean
@@ -34,7 +34,6 @@ OTHERS: Final = ("#332288", "#DDCC77", "#44AA99", "#AA4499", "#CC6677", "#999933
 HATCHES: Final = ("///", "...", "xxx", "---")  # with the seventh unknown word the colours begin again, hatched
 WIDTH: Final = 6.4
 MOST_ROWS: Final = 30
-MOST_MONTHS: Final = 240  # beyond, one odd date has stretched the calendar
 _SMALL: Final = 9
 _LABEL: Final = 8
 _KEY_COLUMNS: Final = 5
@@ -80,7 +79,7 @@ def axes(ax: Axes | None, *, height: float) -> Axes:
 
 
 @contextlib.contextmanager
-def off_screen() -> Iterator[None]:
+def without_pyplot() -> Iterator[None]:
     """Make the figures of a block unknown to pyplot: nobody sees or has to close them."""
     token = _unseen.set(True)
     try:
@@ -192,12 +191,12 @@ def label_bar(ax: Axes, x: float, y: float, text: str, *, quiet: bool = False) -
 def money_form(amounts: Iterable[float | None]) -> Callable[[float], str]:
     """Return how a plot's labels write amounts: all with cents, or all without where every amount is whole."""
     digits = 0 if all(amount is None or float(amount).is_integer() for amount in amounts) else 2
-    return lambda units: _dollars(units, digits)
+    return lambda units: format_money(units, decimals=digits)
 
 
 def ticks(units: float) -> str:
     """Return an amount for a tick: cents only where the tick is not a whole amount."""
-    return _dollars(units, 0 if float(units).is_integer() else 2)
+    return format_money(units, decimals=0 if float(units).is_integer() else 2)
 
 
 def whole(number: float) -> str:
@@ -212,10 +211,6 @@ def per_cent(share: float) -> str:
 
 def _tick(form: Callable[[float], str], value: float, _position: int) -> str:
     return form(value)
-
-
-def _dollars(units: float, digits: int) -> str:
-    return f"{'−' if units < 0 else ''}${abs(units):,.{digits}f}"  # noqa: RUF001 - a minus sign, as wide as a plus
 
 
 def first_of(label: str, shown: int, total: int, what: str) -> str:

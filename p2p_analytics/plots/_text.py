@@ -7,20 +7,19 @@ turns a row around.
 
 from __future__ import annotations
 
-import itertools
 import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
+
+from p2p_analytics.display import NO_NAME, name_suffixes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FONT: Final = "DejaVu Sans"  # comes with matplotlib, so a figure is the same on every machine
-NO_NAME: Final = "(no name)"
 _LONGEST: Final = 24
 _SHORTEST: Final = 8
 _MOST_MARKS: Final = 2  # on one letter, which every language can be written with
-_TAIL: Final = 4  # characters of an id that tell two people of one name apart
 _STAND_IN: Final = "□"
 _BEFORE_UNDERSCORE: Final = "\u200a"  # a hair space
 
@@ -51,28 +50,11 @@ def clean_names(names: Sequence[str | None], ids: Sequence[str | None]) -> list[
     """Return people's names, cleaned, with the end of the id where two people would look alike."""
     shown = [clean(name) for name in names]
     keys = [identifier or name for name, identifier in zip(names, ids, strict=True)]
-    ends = tails(shown, keys)
+    ends = name_suffixes(shown, keys, clean=clean)
     return [
         f"{clean(name, longest=max(_LONGEST - len(end) - 1, _SHORTEST))} {end}" if end else whole
         for name, whole, end in zip(names, shown, ends, strict=True)
     ]
-
-
-def tails(shown: Sequence[str], keys: Sequence[str | None]) -> list[str]:
-    """Return, for each shown name, what tells it from the same name with another key.
-
-    Nothing where the name has one key only, or is its own key; else the key's last four characters in brackets, or more
-    of them where those are the same too.
-    """
-    known: dict[str, set[str]] = {}
-    for name, key in zip(shown, keys, strict=True):
-        known.setdefault(name, set()).add(key or "")
-    ends = []
-    for name, key in zip(shown, keys, strict=True):
-        others = known[name]
-        width = next(n for n in itertools.count(_TAIL) if len({other[-n:] for other in others}) == len(others))
-        ends.append(f"(…{clean(key[-width:], longest=_LONGEST)})" if key and key != name and len(others) > 1 else "")
-    return ends
 
 
 def _line(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from p2p_analytics.display import MONTH_NAMES, MOST_MONTHS
 from p2p_analytics.plots import _style
 from p2p_analytics.plots._text import TEXT
 
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from narwhals.stable.v2.typing import IntoFrame
 
-_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _ROOM: Final = 14  # labels that fit side by side
 _FEWEST: Final = 6  # a month alone is not drawn wider than this many would be
 _NO_DATE: Final = "no\ndate"
@@ -41,7 +41,7 @@ def monthly_flow(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     title = "Money received and sent, month by month"
     if not data["month"]:
         return _style.blank(ax, title, "No settled payments")
-    left_out = len(data["month"]) > _style.MOST_MONTHS
+    left_out = len(data["month"]) > MOST_MONTHS
     if left_out:
         moved = [row for row, amounts in enumerate(zip(data["sent"], data["received"], strict=True)) if any(amounts)]
         data = {name: [values[row] for row in moved or [0]] for name, values in data.items()}
@@ -98,8 +98,8 @@ def _label(months: list[str | None], row: int, *, years: bool) -> str:
         return _NO_DATE
     if years:
         return month[:4]
-    name = _MONTHS[int(month[5:]) - 1]
-    return f"{name}\n{month[:4]}" if row == 0 or name == "Jan" else name
+    name = MONTH_NAMES[int(month[5:]) - 1]
+    return f"{name}\n{month[:4]}" if row == 0 or name == MONTH_NAMES[0] else name
 
 
 def _ink() -> str:

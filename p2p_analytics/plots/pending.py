@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from p2p_analytics.display import counted
+from p2p_analytics.display import format_count
 from p2p_analytics.plots import _style
 from p2p_analytics.plots._text import clean, clean_names
 
@@ -54,7 +54,7 @@ def pending_ageing(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
                     ax,
                     amount,
                     row,
-                    f"{money(amount)} in {counted(payments, 'payment', 'payments')}",
+                    f"{money(amount)} in {format_count(payments, 'payment', 'payments')}",
                 )
     filled = {band for band, payments in zip(data["band"], data["payments"], strict=True) if payments}
     for row, band in enumerate(bands):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.display import counted
+from p2p_analytics.display import format_count
 from p2p_analytics.plots import _style
 from p2p_analytics.plots._text import TEXT, clean
 
@@ -22,7 +22,7 @@ def status_mix(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the share of payments that ended in each status.
 
     One bar per value of the column that the table was made by, in its order, divided by status;
-    parts of 6 % and more are labelled, smaller ones are counted under the bar. At most 30 bars are
+    parts of 6 % and more are labelled, smaller ones are format_count under the bar. At most 30 bars are
     drawn, which the axis then says; no rows give empty axes that say so.
 
     Parameters
@@ -69,7 +69,7 @@ def status_mix(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
             ax.text(0, row + 0.29, _note(small[group]), va="top", color=_style.QUIET, fontsize=8, **TEXT)
     ax.set_xlim(0, 1)
     _style.name_rows(
-        ax, [f"{clean(_word(group))}\n{counted(counts[group], 'payment', 'payments')}" for group in row_of]
+        ax, [f"{clean(_word(group))}\n{format_count(counts[group], 'payment', 'payments')}" for group in row_of]
     )
     _style.value_axis(
         ax,

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import base64
-import io
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics import display, plots
 from p2p_analytics.analyses import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
-from p2p_analytics.analyses._calendar import END_US, FIRST_US
-from p2p_analytics.analyses._calendar import zone as zone_of
 from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
-from p2p_analytics.history._load import require_history
-from p2p_analytics.plots._style import MOST_MONTHS
-from p2p_analytics.plots._text import tails
-from p2p_analytics.times import as_instant, from_microseconds
+from p2p_analytics.history import require_history
+from p2p_analytics.times import END_US, FIRST_US, as_instant, find_zone, from_microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from p2p_analytics.history._load import History
+    from p2p_analytics.history import History
 
 _MOST_PEOPLE: Final = 15
 _MOST_REQUESTS: Final = 50
@@ -41,7 +36,6 @@ _STRICT: Final = (
     f"Months are real, in UTC; of a payment no more than its month is known, so it is counted as made on the first day "
     f"of the month, and ages are up to a month too high. {_AMOUNTS}"
 )
-_SALT: Final = "p2p_analytics"  # makes the identifiers inside the figures the same every time
 
 
 def render_report(history: History, *, as_of: datetime | date | str, tz: str = "UTC") -> str:
@@ -71,9 +65,9 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str = "
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     require_history(history, what="render_report")
-    zone = zone_of(tz)
+    zone = find_zone(tz)
     if history.private:
-        zone = zone_of(tz := "UTC")
+        zone = find_zone(tz := "UTC")
     payments = history.payments
     people = spend_by_friend(payments, history.friends)
     flow = monthly_flow(payments, tz=tz)
@@ -89,11 +83,11 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str = "
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "money": display.money,
+        "money": display.format_money,
         "share": _share,
-        "text": display.text,
-        "day": lambda instant: (display.month if history.strict else display.day)(instant, zone),
-        "moment": lambda instant: f"{display.day(instant, zone)}, {display.local(instant, zone):%H:%M}",
+        "text": display.clean_text,
+        "day": lambda instant: (display.format_month if history.strict else display.format_day)(instant, zone),
+        "moment": lambda instant: f"{display.format_day(instant, zone)}, {display.to_zone(instant, zone):%H:%M}",
     }
     shown = people.head(_MOST_PEOPLE)
     user = history.me.user
@@ -122,8 +116,8 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str = "
         people=_rows(shown),
         people_count=len(people),
         people_figure=figure(plots.spend_by_friend, shown, height=1.2 + 0.4 * len(shown)),
-        months=_rows(flow if len(flow) <= MOST_MONTHS else flow[flow["payments"] > 0]),
-        months_left_out=len(flow) > MOST_MONTHS,
+        months=_rows(flow if len(flow) <= display.MOST_MONTHS else flow[flow["payments"] > 0]),
+        months_left_out=len(flow) > display.MOST_MONTHS,
         undated_count=int(undated["payments"].sum()),
         ends=ends,
         flow_figure=figure(plots.monthly_flow, flow, height=3.4),
@@ -140,18 +134,9 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str = "
 
 
 def _figure(plot: Callable[..., Axes], table: pd.DataFrame, *, height: float, private: bool, strict: bool) -> str:
-    """Draw a table as an SVG inside a data address, the same bytes every time, whatever style the user has set."""
-    from matplotlib import style
-    from matplotlib.figure import Figure
-
-    with style.context(["default", {"svg.hashsalt": _SALT}]):
-        figure = Figure(figsize=(_WIDTH, max(height, 2.0)), layout="constrained")
-        ax = plot(table, ax=figure.subplots())
-        if private:
-            plots.mark_private(ax, strict=strict)
-        drawn = io.BytesIO()
-        figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
-    return "data:image/svg+xml;base64," + base64.b64encode(drawn.getvalue()).decode("ascii")
+    """Return the plot of a table as an SVG in a data address."""
+    image = plots.to_image(plot, table, "svg", size=(_WIDTH, max(height, 2.0)), private=private, strict=strict)
+    return "data:image/svg+xml;base64," + base64.b64encode(image).decode("ascii")
 
 
 def _privacy(history: History) -> tuple[str, str] | None:
@@ -197,6 +182,6 @@ def _ends(*tables: pd.DataFrame) -> dict[tuple[str | None, str | None], str]:
         },
         key=str,
     )
-    shown = [" ".join(display.text(name).split()) for _, name in people]
-    ends = tails(shown, [identifier for identifier, _ in people])
+    shown = [" ".join(display.clean_text(name).split()) for _, name in people]
+    ends = display.name_suffixes(shown, [identifier for identifier, _ in people])
     return {person: end for person, end in zip(people, ends, strict=True) if end}

@@ -12,15 +12,14 @@ from zoneinfo import available_timezones
 
 import ipywidgets
 
+from p2p_analytics import plots
 from p2p_analytics.analyses import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
-from p2p_analytics.analyses._calendar import zone as zone_of
 from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
-from p2p_analytics.display import counted
+from p2p_analytics.display import format_count
 from p2p_analytics.errors import P2PAnalyticsError
 from p2p_analytics.export import atomic_file, to_csv
 from p2p_analytics.history import require_history
-from p2p_analytics.plots._picture import picture
-from p2p_analytics.times import to_microseconds
+from p2p_analytics.times import find_zone, to_microseconds
 from p2p_analytics.widgets._style import STYLE, Shown, box, told
 from p2p_analytics.widgets._table import as_html, names
 
@@ -55,7 +54,7 @@ class Explorer(Shown):
     history : History
         As `p2p_analytics.load_history` gives it.
     as_of : datetime, date or str, optional
-        The moment that open requests are counted to; default the history's ``fetched_at``.
+        The moment that open requests are format_count to; default the history's ``fetched_at``.
     tz : str
         Name of the zone for days and months, at first. A history in privacy mode has UTC alone.
     folder : path
@@ -91,7 +90,7 @@ class Explorer(Shown):
         self._as_of = history.fetched_at if as_of is None else as_of
         self._folder = Path(folder)
         payments = history.payments
-        zone_of(tz)
+        find_zone(tz)
         pending_requests(payments, as_of=self._as_of)  # what cannot be used is refused here, not at a later click
         words = sorted(payments["status"].dropna().unique())
         self.person = _choice("Person", [(_EVERYONE, ()), *_people(payments)])
@@ -122,7 +121,7 @@ class Explorer(Shown):
     def __repr__(self) -> str:
         """Show whose payments, what is shown and of how many, not the payments themselves."""
         who = self._history.me.user.display_name
-        payments = counted(len(self.payments), "payment", "payments")
+        payments = format_count(len(self.payments), "payment", "payments")
         return f"<Explorer of {who}: {_TITLES[self.analysis.value]}, {payments}>"
 
     def _still(self) -> str:
@@ -135,17 +134,17 @@ class Explorer(Shown):
         try:
             self.payments = self._chosen()
             self.table = self._analyses()[name](self.payments)
-            self._picture: Callable[[Any], bytes] = lambda kind: picture(
-                name, self.table, kind, private=self._history.private, strict=self._history.strict
+            self._draw: Callable[[Any], bytes] = lambda kind: plots.to_image(
+                getattr(plots, name), self.table, kind, private=self._history.private, strict=self._history.strict
             )
-            drawn = base64.b64encode(self._picture("svg")).decode("ascii")
+            drawn = base64.b64encode(self._draw("svg")).decode("ascii")
         except P2PAnalyticsError as error:
             self._said.value = told(str(error), "bad", role="alert")
             return
         words = f"{_TITLES[name]}, as a plot; the table below has the same figures."
         self._plot.value = f'<figure><img src="data:image/svg+xml;base64,{drawn}" alt="{words}"></figure>'
         dates = "%Y-%m" if self._history.strict else "%Y-%m-%d"
-        self._table.value = as_html(self.table, _TITLES[name], zone_of(self.zone.value), dates)
+        self._table.value = as_html(self.table, _TITLES[name], find_zone(self.zone.value), dates)
         if self.first_day.value and self.last_day.value and self.first_day.value > self.last_day.value:
             self._said.value = told("The period ends before it begins: choose an earlier first day.", "bad")
 
@@ -167,7 +166,7 @@ class Explorer(Shown):
         return rows
 
     def _midnight(self, day: date) -> int:
-        return to_microseconds(datetime.combine(day, time(), tzinfo=zone_of(self.zone.value)))
+        return to_microseconds(datetime.combine(day, time(), tzinfo=find_zone(self.zone.value)))
 
     def _analyses(self) -> dict[str, Callable[[pd.DataFrame], pd.DataFrame]]:
         return {
@@ -187,7 +186,7 @@ class Explorer(Shown):
                 to_csv(self.table, path)
             else:
                 with atomic_file(path) as file:
-                    file.write(self._picture("png"))
+                    file.write(self._draw("png"))
         except P2PAnalyticsError as error:
             self._said.value = told(str(error), "bad", role="alert")
         else:

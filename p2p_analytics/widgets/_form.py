@@ -16,7 +16,7 @@ import traitlets
 from p2p_analytics import settings
 from p2p_analytics.auth import AccessToken, Listener, authorize_url, sealed, token_from_text
 from p2p_analytics.client import Client
-from p2p_analytics.display import HIDDEN
+from p2p_analytics.display import HIDDEN_NAME, clean_line
 from p2p_analytics.errors import (
     AuthenticationError,
     ConfigurationError,
@@ -29,7 +29,6 @@ from p2p_analytics.vocabulary import Scope
 from p2p_analytics.widgets._kernel_events import follow_cells
 from p2p_analytics.widgets._messages import expired, granted_scopes, left, permits, way_in
 from p2p_analytics.widgets._style import Shown, box, told
-from p2p_analytics.widgets._table import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -288,7 +287,7 @@ class TokenForm(Shown):
             with Client(token, base_url=self.base_url, cache_dir=False) as client:
                 me = hushed(client.me)(lenient=True)
                 granted = hushed(granted_scopes)(client, me, token)
-            name = HIDDEN if settings.privacy() else printable(me.user.display_name or me.user.username)
+            name = HIDDEN_NAME if settings.privacy() else clean_line(me.user.display_name or me.user.username)
         except (TokenError, AuthenticationError) as error:
             self._forget(token, "The service did not accept the token", str(error))
         except P2PAnalyticsError as error:  # the token may be good all the same

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.display import counted, money
-from p2p_analytics.plots._text import NO_NAME, tails
+from p2p_analytics.display import NO_NAME, clean_line, format_count, format_money, name_suffixes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS: Final = 100
 _MONEY: Final = frozenset({"sent", "received", "net", "running_net", "amount"})
-_TURNING: Final = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
 _NAMED: Final = {"counterparty_name": "person", "is_friend": "friend", "running_net": "net so far"}
 
 
@@ -34,7 +31,7 @@ def as_html(table: pd.DataFrame, title: str, zone: ZoneInfo, dates: str = "%Y-%m
         f"<tr>{''.join(_cell(name, text, numbers, first=name == next(iter(columns))) for name, text in row)}</tr>"
         for row in (zip(columns, texts, strict=True) for texts in zip(*columns.values(), strict=True))
     )
-    size = counted(len(table), "row", "rows")
+    size = format_count(len(table), "row", "rows")
     if len(table) > MOST_ROWS:
         size = f"the first {MOST_ROWS} of {size}"
     return (
@@ -45,19 +42,9 @@ def as_html(table: pd.DataFrame, title: str, zone: ZoneInfo, dates: str = "%Y-%m
 
 def names(given: Sequence[str | None], ids: Sequence[str | None]) -> list[str]:
     """Return people's names on one line each, with the end of the id where two people would look alike."""
-    shown = [printable(name) or NO_NAME for name in given]
+    shown = [clean_line(name) or NO_NAME for name in given]
     keys = [identifier or name for name, identifier in zip(given, ids, strict=True)]
-    return [f"{name} {end}" if end else name for name, end in zip(shown, tails(shown, keys), strict=True)]
-
-
-def printable(text: str | None) -> str:
-    """Return a text on one line, without characters that control or turn what is around it."""
-    kept = [
-        character
-        for character in text or ""
-        if unicodedata.category(character) not in {"Cc", "Cs"} and unicodedata.bidirectional(character) not in _TURNING
-    ]
-    return " ".join("".join(kept).split())
+    return [f"{name} {end}" if end else name for name, end in zip(shown, name_suffixes(shown, keys), strict=True)]
 
 
 def _cells(name: str, rows: pd.DataFrame, zone: ZoneInfo, dates: str) -> list[str]:
@@ -70,14 +57,14 @@ def _cells(name: str, rows: pd.DataFrame, zone: ZoneInfo, dates: str) -> list[st
 
 def _text(name: str, value: Any, zone: ZoneInfo, dates: str) -> str:  # noqa: ANN401 - a cell of any column
     if name in _MONEY:
-        return money(value)
+        return format_money(value)
     if name.startswith("share"):
         return f"{value:.1%}"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if hasattr(value, "astimezone"):
         return f"{value.astimezone(zone):{dates}}"
-    return printable(value) if isinstance(value, str) else f"{value:,}"
+    return clean_line(value) if isinstance(value, str) else f"{value:,}"
 
 
 def _is_text(column: pd.Series[Any]) -> bool:

@@ -159,7 +159,7 @@ def test_privacy_mode_names_nobody(server, browser: list[str], run, monkeypatch:
     for command in ("login", "whoami"):
         status, out, err = run(command)
         assert status == 0
-        assert out.startswith("Signed in as somebody whose name privacy mode hides until ")
+        assert out.startswith("Signed in as a person whose name privacy mode hides until ")
         assert server.viewer not in out + err
 
 

@@ -76,7 +76,7 @@ EMPTY_TABLES["pending_ageing"] = TABLES["pending_ageing"].assign(payments=0, amo
 
 def test_every_plot_has_its_table() -> None:
     """A plot without one would be tested nowhere; the rest of what plots offer takes axes."""
-    assert {*TABLES, "mark_private"} == set(plots.__all__)
+    assert {*TABLES, "mark_private", "to_image"} == set(plots.__all__)
 
 
 def _draw(name: str, table: Any = None, **options: Any) -> Axes:

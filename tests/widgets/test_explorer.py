@@ -15,7 +15,7 @@ import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS
 from p2p_analytics.history import History
-from p2p_analytics.plots._picture import picture
+from p2p_analytics.plots import spend_by_friend, to_image
 from p2p_analytics.records import Me, User
 from p2p_analytics.times import parse_instant, to_microseconds
 
@@ -263,7 +263,7 @@ def test_strict_privacy_mode_shows_months(tmp_path: Path) -> None:
     assert "2024-03-" not in explorer._table.value
     explorer.first_day.value, explorer.last_day.value = date(2024, 4, 17), date(2024, 4, 18)
     assert explorer.payments["created_us"].tolist() == [1711929600000000] * 2  # the first of April
-    assert explorer._picture("svg") == picture("spend_by_friend", explorer.table, "svg", private=True, strict=True)
+    assert explorer._draw("svg") == to_image(spend_by_friend, explorer.table, "svg", private=True, strict=True)
     explorer.analysis.value = "pending_ageing"
     assert "under 31 days" in explorer.table["band"].tolist()
 
@@ -275,5 +275,5 @@ def test_privacy_mode_is_said(tmp_path: Path) -> None:
     shown = repr(explorer) + explorer._table.value + str(explorer.person.options)
     assert "ann@example.com" not in shown
     assert "Rosa" not in shown
-    assert explorer._picture("svg") == picture("spend_by_friend", explorer.table, "svg", private=True)
-    assert explorer._picture("svg") != picture("spend_by_friend", explorer.table, "svg")
+    assert explorer._draw("svg") == to_image(spend_by_friend, explorer.table, "svg", private=True)
+    assert explorer._draw("svg") != to_image(spend_by_friend, explorer.table, "svg")

@@ -314,7 +314,7 @@ def test_privacy_mode_hides_who_it_is(server: Any, form: p2p.TokenForm, monkeypa
     """A screenshot of the form names nobody where ``P2P_PRIVACY`` is set."""
     monkeypatch.setenv("P2P_PRIVACY", "1")
     form.take(server.token(server.viewer))
-    assert "Signed in as somebody whose name privacy mode hides." in said(form)
+    assert "Signed in as a person whose name privacy mode hides." in said(form)
     assert "Maya" not in said(form) + repr(form)
 
 

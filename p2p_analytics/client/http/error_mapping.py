@@ -16,6 +16,7 @@ import urllib3
 from p2p_analytics import errors
 from p2p_analytics.auth import redact
 from p2p_analytics.client.http.adapter import LARGEST_BODY, NotSent, OversizedBody, redacted
+from p2p_analytics.display import keep_printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,7 +98,7 @@ def refusal(response: requests.Response, *secrets: Secret) -> errors.ServiceErro
 def _plain(text: str, *secrets: Secret) -> str:
     """Keep what the service said short and printable, and the secrets out of it."""
     text = redacted(redact(text[:_LONGEST_TEXT], secrets))
-    return "".join(char for char in text if char.isprintable())[:_LONGEST_SENTENCE]
+    return keep_printable(text, _LONGEST_SENTENCE)
 
 
 def is_refusal(response: requests.Response) -> bool:

@@ -1,0 +1,58 @@
+"""Plots as image bytes, drawn without pyplot and without the user's matplotlib style."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Final, Literal, cast
+
+from p2p_analytics.plots import _style
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.axes import Axes
+    from narwhals.stable.v2.typing import IntoFrame
+
+_PNG_DPI: Final = 150
+_SVG_SALT: Final = "p2p_analytics"  # makes the identifiers in an SVG reproducible
+
+
+def to_image(  # noqa: PLR0913 - one keyword for each property of the image
+    plot: Callable[..., Axes],
+    table: IntoFrame,
+    kind: Literal["png", "svg"],
+    *,
+    size: tuple[float, float] | None = None,
+    private: bool = False,
+    strict: bool = False,
+) -> bytes:
+    """Return the plot of a finished table as the bytes of an image; the same table gives the same bytes.
+
+    Parameters
+    ----------
+    plot : callable
+        A function of this package, such as `monthly_flow`.
+    table : frame
+        The table that the analysis of the same name returns.
+    kind : {"png", "svg"}
+        The format of the image.
+    size : tuple of float, optional
+        Width and height in inches; by default the plot chooses them.
+    private, strict : bool
+        The attributes of the history that the table was made from. The plot of a private history says so.
+    """
+    from matplotlib import style
+    from matplotlib.figure import Figure
+
+    with style.context(["default", {"svg.hashsalt": _SVG_SALT}]), _style.without_pyplot():
+        axes = Figure(figsize=size, layout="constrained").subplots() if size else None
+        axes = plot(table, ax=axes)
+        if private:
+            _style.mark_private(axes, strict=strict)
+        figure = cast("Figure", axes.figure)  # no plot draws in a subfigure
+        image = io.BytesIO()
+        if kind == "svg":
+            figure.savefig(image, format="svg", metadata={"Date": None, "Creator": None})
+        else:
+            figure.savefig(image, format="png", dpi=_PNG_DPI, metadata={"Software": None})
+    return image.getvalue()
