@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Asking = Callable[..., Any]
 
 DIGEST = (
-    "import hashlib; from p2p_analytics.sandbox import town; "
+    "import hashlib; from p2p_analytics.sandbox.town import build as town; "
     "built = town.build(11, people=20, years=2); "
     "print(hashlib.sha256(repr((built.people, built.friendships, built.payments)).encode()).hexdigest())"
 )
