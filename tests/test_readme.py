@@ -25,7 +25,7 @@ BLOCKS = {language: re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL) f
 
 def commands() -> dict[str, argparse.ArgumentParser]:
     """Return the command line's commands by name."""
-    (choices,) = [action.choices for action in _main._parser()._actions if isinstance(action.choices, dict)]
+    (choices,) = [action.choices for action in _main.build_parser()._actions if isinstance(action.choices, dict)]
     return choices
 
 
@@ -71,7 +71,7 @@ def test_every_command_in_the_readme_exists() -> None:
             assert words[0] in targets
         else:
             assert program == "p2p-analytics"
-            _main._parser().parse_args(words)
+            _main.build_parser().parse_args(words)
 
 
 def test_every_make_target_and_link_in_the_readme_exists() -> None:

@@ -20,7 +20,7 @@ from p2p_analytics.files import checked
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of, with_microseconds
 from p2p_analytics.history import History, Known, Stretch, load_changes, shown
-from p2p_analytics.privacy import Mask, hushed
+from p2p_analytics.privacy import Mask, strip_service_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -182,7 +182,7 @@ class Archive:
             changes = written(self._store, history, rows, current, synced_to=synced_to, without=broken, known=known)
         return changes._replace(set_aside=tuple(broken))
 
-    @hushed
+    @strip_service_text
     def verify(
         self, client: Client, *, progress: Callable[[int], object] | Literal[False] | None = None
     ) -> pd.DataFrame:

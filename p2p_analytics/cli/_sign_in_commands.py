@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from p2p_analytics.auth import sealed
-from p2p_analytics.cli import _prompt
+from p2p_analytics.cli import _sign_in_prompt
 from p2p_analytics.errors import ConfigurationError, NotSignedIn, ScopeError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _given(options: argparse.Namespace, base_url: str) -> SignIn:
 
     if options.server_flow:
         raise ConfigurationError("A token that is given needs no flow: leave out --server-flow or --token-stdin.")
-    text = _prompt.hidden_line("Token, or the address with it: ")
+    text = _sign_in_prompt.read_hidden_line("Token, or the address with it: ")
     return auth.SignIn(base_url, auth.token_from_text(text, scopes=options.scope or ()))
 
 
@@ -54,7 +54,7 @@ def _agreed(options: argparse.Namespace, base_url: str) -> SignIn:
 
     client_id = settings.client_id(options.client_id, give="give --client-id")
     scopes = options.scope or [Scope.PROFILE, Scope.FRIENDS]
-    wait = partial(_prompt.redirected, listens=not options.paste, opens=not options.no_browser)
+    wait = partial(_sign_in_prompt.wait_for_redirect, listens=not options.paste, opens=not options.no_browser)
     address = partial(auth.authorize_url, base_url, client_id, scopes)
     if not options.server_flow:
         caught, pasted = (partial(read, scopes=scopes) for read in (auth.token_from_redirect, auth.token_from_text))
@@ -72,7 +72,7 @@ def _secret() -> Secret:
     from p2p_analytics import auth
 
     with contextlib.suppress(NotSignedIn):  # which speaks of a token
-        return auth.Secret(_prompt.hidden_line("The application's secret: ").strip())
+        return auth.Secret(_sign_in_prompt.read_hidden_line("The application's secret: ").strip())
     raise NotSignedIn(f"No secret of the application: set {auth.CLIENT_SECRET_VARIABLE}, or give it on standard input.")
 
 
@@ -108,11 +108,11 @@ def _owner(token: AccessToken | None, base_url: str) -> str:
     """Ask the service whose token it is, which also proves that it is good."""
     from p2p_analytics import display, settings
     from p2p_analytics.client import Client
-    from p2p_analytics.privacy import hushed
+    from p2p_analytics.privacy import strip_service_text
 
     with Client(token, base_url=base_url, cache_dir=False) as client:
         try:
-            user = hushed(client.me)(lenient=True).user
+            user = strip_service_text(client.me)(lenient=True).user
         except ScopeError:
             return "Signed in"  # without access_profile nobody says as whom
     if settings.privacy():

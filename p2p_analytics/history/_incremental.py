@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from p2p_analytics import settings
 from p2p_analytics.errors import ConfigurationError, NotFoundError, PaginationError, RecordError
 from p2p_analytics.history._load import gathered, shown
-from p2p_analytics.privacy import Mask, hushed
+from p2p_analytics.privacy import Mask, strip_service_text
 from p2p_analytics.records import PaymentPage, Payments, Problem
 from p2p_analytics.vocabulary import Status
 
@@ -82,7 +82,7 @@ class Known(NamedTuple):
     refresh: bool = False
 
 
-@hushed
+@strip_service_text
 def load_changes(
     client: Client,
     me: Me,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from p2p_analytics import records, settings
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.build import friends_frame, payments_frame, problems_frame
-from p2p_analytics.privacy import Mask, hushed
+from p2p_analytics.privacy import Mask, strip_service_text
 from p2p_analytics.progress import loading_bar
 from p2p_analytics.records import Problem
 from p2p_analytics.vocabulary import Action
@@ -124,7 +124,7 @@ def require_history(value: object, *, what: str) -> None:
         raise ConfigurationError(f"{what} needs a History, as load_history gives it, not {type(value).__name__}.")
 
 
-@hushed
+@strip_service_text
 def load_history(  # noqa: PLR0913 - each is one wish of the caller
     client: Client,
     *,

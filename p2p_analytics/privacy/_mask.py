@@ -10,13 +10,11 @@ from a public feed: they can match days, and in strict mode the number of paymen
 
 from __future__ import annotations
 
-import functools
 import math
 import re
 from typing import TYPE_CHECKING, Any, Final, Literal, ParamSpec, TypeAlias, TypeVar
 
-from p2p_analytics import settings
-from p2p_analytics.errors import SchemaError, ServiceError
+from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.build import SOURCE_API
 from p2p_analytics.frames.perspective import UNREGISTERED
 from p2p_analytics.frames.schema import PROBLEMS
@@ -73,25 +71,6 @@ _SHARES_OF_MONEY: Final = {"share_of_amount", "share_of_sent"}
 _AGES: Final = {"age_days", "oldest_days"}
 _MICROSECONDS: Final = {"created_us", "completed_us", "settle_us"}
 _ROWS: Final = ("payment_id", "user_id")  # the first of these that a table has says what its rows are
-
-
-def hushed(load: Callable[P, T]) -> Callable[P, T]:
-    """Let what a load raises in privacy mode, by its ``privacy=``, quote no words of the service: they may name people.
-
-    Without that argument, the environment variable ``P2P_PRIVACY`` counts.
-    """
-
-    @functools.wraps(load)
-    def quiet(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return load(*args, **kwargs)
-        except ServiceError as error:
-            if not error.said or not settings.privacy(kwargs.get("privacy")):  # type: ignore[arg-type]
-                raise
-            failure = error.without_words()
-        raise failure  # here, so that the one with the words does not hang on it
-
-    return quiet
 
 
 class Mask:

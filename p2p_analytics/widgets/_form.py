@@ -24,7 +24,7 @@ from p2p_analytics.errors import (
     P2PAnalyticsError,
     TokenError,
 )
-from p2p_analytics.privacy import hushed
+from p2p_analytics.privacy import strip_service_text
 from p2p_analytics.vocabulary import Scope
 from p2p_analytics.widgets._kernel_events import follow_cells
 from p2p_analytics.widgets._messages import expired, granted_scopes, left, permits, way_in
@@ -285,8 +285,8 @@ class TokenForm(Shown):
     def _look_up(self, token: AccessToken) -> None:
         try:
             with Client(token, base_url=self.base_url, cache_dir=False) as client:
-                me = hushed(client.me)(lenient=True)
-                granted = hushed(granted_scopes)(client, me, token)
+                me = strip_service_text(client.me)(lenient=True)
+                granted = strip_service_text(granted_scopes)(client, me, token)
             name = HIDDEN_NAME if settings.privacy() else clean_line(me.user.display_name or me.user.username)
         except (TokenError, AuthenticationError) as error:
             self._forget(token, "The service did not accept the token", str(error))

@@ -170,7 +170,7 @@ def test_the_sandbox_serves_until_ctrl_c(started: list[subprocess.Popen[str]]) -
     started.append(process)
     assert process.stdout is not None
     login = next(words for line in process.stdout if (words := line.partition("p2p-analytics ")[2].split()))
-    address = _main._parser().parse_args(login).base_url
+    address = _main.build_parser().parse_args(login).base_url
     assert login == ["login", "--base-url", address, "--client-id", "1001"]
     request = urllib.request.Request(f"{address}/oauth/authorize?client_id=1001&scope=access_profile")  # noqa: S310 - loopback
     with urllib.request.urlopen(request, timeout=20) as answer:  # noqa: S310 - loopback

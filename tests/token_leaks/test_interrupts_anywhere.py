@@ -16,7 +16,7 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics import auth
-from p2p_analytics.cli import _prompt
+from p2p_analytics.cli import _sign_in_prompt
 from p2p_analytics.client import oauth
 from p2p_analytics.client.http.transport import Keep
 from support.canary import CANARY
@@ -224,11 +224,11 @@ def flow_prompt(_service: Any, _folder: Path) -> Callable[[], object]:
     def flow() -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("sys.stdin", io.StringIO(f"{CANARY}\n{CANARY}\n"))
-            _prompt.redirected(
+            _sign_in_prompt.wait_for_redirect(
                 lambda **_: "http://127.0.0.1/", auth.token_from_redirect, auth.token_from_text,
                 listens=False, opens=False,
             )  # fmt: skip
-            _prompt.hidden_line("Token: ")
+            _sign_in_prompt.read_hidden_line("Token: ")
 
     return flow
 

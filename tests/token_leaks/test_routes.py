@@ -159,7 +159,7 @@ def test_what_shows_secrets_is_never_used() -> None:
 
 def commands() -> list[str]:
     """Return the names of all commands."""
-    return re.findall(r"^    (\w+) ", _main._parser().format_help().partition("commands:")[2], re.MULTILINE)
+    return re.findall(r"^    (\w+) ", _main.build_parser().format_help().partition("commands:")[2], re.MULTILINE)
 
 
 def test_help_shows_no_variable(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,7 @@ _OPENED: Final = "If the browser shows no page to sign in at, open the address a
 
 
 @sealed
-def redirected(
+def wait_for_redirect(
     address: Callable[..., str],
     caught: Callable[[str], Any],
     pasted: Callable[[str], Any],
@@ -69,7 +69,7 @@ def redirected(
 
 
 @sealed
-def hidden_line(prompt: str) -> str:
+def read_hidden_line(prompt: str) -> str:
     """Return a line from the terminal, where it is not shown, or else from standard input."""
     if not _is_terminal():
         return _line()
