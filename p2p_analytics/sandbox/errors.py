@@ -312,6 +312,9 @@ class NotFoundError(RefusalError):
 
     status, code = 404, "283"
 
+    def __init__(self, message: str = "Resource not found.") -> None:
+        super().__init__(message)
+
 
 class RateLimitError(RefusalError):
     """Somebody asks too often."""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Self
 
-    from p2p_analytics.sandbox.runtime.middleware import Gate
+    from p2p_analytics.sandbox.runtime.middleware import RequestMiddleware
 
 READ_SCOPES: Final = tuple(scope for scope in Scope if scope is not Scope.PAYMENTS)
 _NAMES_TOLD: Final = 20
@@ -163,8 +163,8 @@ class SandboxServer(Steerable):
             listener = stack.enter_context(listen(self._port))
             self.base_url = f"http://{HOST}:{listener.getsockname()[1]}{VERSION_PATH}"
             self._tokens = Tokens(_registry(self._store), self._clock)
-            self._gate = self._application()
-            self._loop = stack.enter_context(running(self._gate, listener))
+            self._middleware = self._application()
+            self._loop = stack.enter_context(running(self._middleware, listener))
             self._stack = stack.pop_all()
         # Also keeps a server that nobody holds any longer whole until then.
         atexit.register(self.stop)
@@ -393,13 +393,13 @@ class SandboxServer(Steerable):
         seed = self.seed if seed is None else seed
         plan = self._plan()._replace(seed=seed)
         built = plan.build()
-        with self._gate.turnstile.alone(self._loop):
+        with self._middleware.lock.exclusive(self._loop):
             with store.writing():  # the town and the tables of its applications, or neither
                 plan.move_in(store, built, anew=True)
                 registry = _registry(store)
             self.seed = seed
             self._tokens = Tokens(registry, self._clock)
-            self._gate.app = self._application().app  # anew, with whatever it keeps in memory
+            self._middleware.app = self._application().app  # anew, with whatever it keeps in memory
             self._steering.begin_anew(seed)
             self.requests.clear()
 
@@ -441,7 +441,7 @@ class SandboxServer(Steerable):
     def _plan(self) -> Plan:
         return Plan(self.seed, *self._size, self._start)
 
-    def _application(self) -> Gate:
+    def _application(self) -> RequestMiddleware:
         try:
             from p2p_analytics.sandbox.app import create_app
             from p2p_analytics.sandbox.http.dialects import dialect_named

@@ -172,7 +172,7 @@ def test_a_reset_that_gives_up_lets_requests_in(monkeypatch: pytest.MonkeyPatch)
         )
         with own.store.writing():
             posting.start()
-            while not own._gate.turnstile._inside:
+            while not own._middleware.lock._readers:
                 time.sleep(0.001)
             with pytest.raises(SettingError, match="busy"):
                 own.reset()
@@ -249,7 +249,7 @@ def test_a_request_sees_one_town_or_the_other() -> None:
         found: list[tuple[bool, object]] = []
 
         def read(session: requests.Session) -> None:
-            with own._gate.turnstile.alone(own._loop):  # a token and its town, with no reset in between
+            with own._middleware.lock.exclusive(own._loop):  # a token and its town, with no reset in between
                 seed, token = own.seed, own.token(own.viewer)
             for _ in range(3):
                 status, data = page_of(own, token, session)
@@ -281,7 +281,7 @@ def test_a_write_is_of_one_town_or_the_other() -> None:
         seen: set[int] = set()
 
         def write(session: requests.Session) -> None:
-            with own._gate.turnstile.alone(own._loop):
+            with own._middleware.lock.exclusive(own._loop):
                 token = own.token(own.viewer, "make_payments")
             for _ in range(3):
                 fields = {"access_token": token, "email": "x@example.net", "amount": "-1", "note": "now"}

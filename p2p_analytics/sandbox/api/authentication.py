@@ -10,7 +10,6 @@ from starlette.exceptions import HTTPException
 
 from p2p_analytics.sandbox.errors import RefusalError
 from p2p_analytics.sandbox.http import parameters as rules
-from p2p_analytics.sandbox.runtime.middleware import header
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +32,7 @@ class Entrance:
     def caller(self, request: Request, parameters: rules.Parameters, scope: Scope) -> Caller:
         """Return whose token a request carries, which must permit the scope."""
         with self.nobody_yet(request):
-            caller = self._tokens.caller(rules.bearer(parameters, header(request.scope, b"authorization")))
+            caller = self._tokens.caller(rules.bearer(parameters, rules.header_values(request.scope, b"authorization")))
         self._steering.limit.take((caller.user_id, caller.client_id))
         caller.needs(scope)
         return caller

@@ -11,7 +11,6 @@ import json
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import anyio
-from starlette.responses import Response
 from starlette.routing import Route
 
 from p2p_analytics.sandbox.errors import (
@@ -21,17 +20,20 @@ from p2p_analytics.sandbox.errors import (
     SettingError,
     UnknownPersonError,
 )
-from p2p_analytics.sandbox.http import bodies, serialize
-from p2p_analytics.sandbox.runtime.middleware import CONTROL, DATA_HEADERS, header
+from p2p_analytics.sandbox.http import bodies
+from p2p_analytics.sandbox.http.parameters import header_values
+from p2p_analytics.sandbox.http.responses import CONTROL_PATH, DATA_HEADERS, json_response
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from starlette.requests import Request
+    from starlette.responses import Response
 
 _Endpoint: TypeAlias = "Callable[[Request], Awaitable[Response]]"
 
 _HEADER: Final = "X-Sandbox-Control"
+_NO_STORE: Final = {**DATA_HEADERS, "Cache-Control": "no-store"}
 _MOST_LISTED: Final = 1_000
 _Fields = dict[str, Any]
 _Kinds = dict[str, type | tuple[type, ...]]
@@ -81,10 +83,10 @@ class Control:
             ("reset", {"seed": int}, self._reset),
         )
         return [
-            Route(f"{CONTROL}state", _checked(self.state)),
-            Route(f"{CONTROL}requests", _checked(self.requests)),
+            Route(f"{CONTROL_PATH}state", _checked(self.state)),
+            Route(f"{CONTROL_PATH}requests", _checked(self.requests)),
             *(
-                Route(f"{CONTROL}{name}", _checked(self._route(act, fields)), methods=["POST"])
+                Route(f"{CONTROL_PATH}{name}", _checked(self._route(act, fields)), methods=["POST"])
                 for name, fields, act in actions
             ),
         ]
@@ -96,7 +98,9 @@ class Control:
     async def requests(self, _request: Request) -> Response:
         """GET /sandbox/requests: the newest of them, in order."""
         seen = self._server.requests[-_MOST_LISTED:]
-        return _json({"requests": [{"method": method, "path": path} for method, path in seen]})
+        return json_response(
+            {"requests": [{"method": method, "path": path} for method, path in seen]}, headers=_NO_STORE
+        )
 
     def _route(self, act: Callable[[_Fields], None], kinds: _Kinds) -> _Endpoint:
         async def route(request: Request) -> Response:
@@ -113,7 +117,7 @@ class Control:
             return self._server.state()
 
         try:
-            return _json(await anyio.to_thread.run_sync(acted, limiter=self._one_at_a_time))
+            return json_response(await anyio.to_thread.run_sync(acted, limiter=self._one_at_a_time), headers=_NO_STORE)
         except (SettingError, UnknownPersonError) as error:
             raise InvalidParameterError(str(error)) from None
 
@@ -141,7 +145,7 @@ def _checked(endpoint: _Endpoint) -> _Endpoint:
     """Return an endpoint that refuses a request without the header."""
 
     async def check(request: Request) -> Response:
-        if header(request.scope, _HEADER.lower().encode()) != ["1"]:
+        if header_values(request.scope, _HEADER.lower().encode()) != ["1"]:
             raise ControlError(f"Control routes need the header {_HEADER}: 1, which web pages cannot send.")
         return await endpoint(request)
 
@@ -173,9 +177,3 @@ def _given(fields: _Fields, name: str) -> Any:  # noqa: ANN401 - of a type that 
     if name not in fields:
         raise InvalidParameterError(f"The field {name} is missing.")
     return fields[name]
-
-
-def _json(body: _Fields) -> Response:
-    return Response(
-        serialize.encode(body), headers={**DATA_HEADERS, "Cache-Control": "no-store"}, media_type="application/json"
-    )

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 from p2p_analytics.sandbox import errors
 from p2p_analytics.sandbox.api import json_schemas
 from p2p_analytics.sandbox.api.json_schemas import Schema, ref
-from p2p_analytics.sandbox.api.token_exchange import GRANTS, NOT_KEPT
+from p2p_analytics.sandbox.api.token_exchange import GRANTS, NO_STORE
+from p2p_analytics.sandbox.http.responses import CONTROL_PATH, DATA_HEADERS, EXCHANGE_PATH
 from p2p_analytics.sandbox.pages.render import PLAIN_WORDS
-from p2p_analytics.sandbox.runtime.middleware import CONTROL, DATA_HEADERS, EXCHANGE_PATH
 from p2p_analytics.vocabulary import (
     AUTHORIZE,
     CREATE_PAYMENT,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from p2p_analytics.sandbox.http.dialects import Dialect
 
-PATH: Final = f"{CONTROL}openapi.json"
+PATH: Final = f"{CONTROL_PATH}openapi.json"
 
 _Refusals = tuple[type[errors.RefusalError], ...]
 _ALWAYS: Final[_Refusals] = (errors.InvalidParameterError, errors.WrongHostError, errors.TooLargeError)
@@ -188,7 +188,7 @@ class _Operations:
             "description": "client_id and client_secret may be in an Authorization header of the kind Basic instead.",
             "security": [],
             "requestBody": _body(functools.partial(json_schemas.exchange_body, GRANTS)),
-            "responses": self._responses(json_schemas.tokens(self._dialect), (*_ALWAYS, *_EXCHANGE), headers=NOT_KEPT),
+            "responses": self._responses(json_schemas.tokens(self._dialect), (*_ALWAYS, *_EXCHANGE), headers=NO_STORE),
         }
 
     def _responses(

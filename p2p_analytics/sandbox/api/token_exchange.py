@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote_plus
 
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import Response
 
 from p2p_analytics.sandbox.errors import (
     ClientNotFoundError,
@@ -25,18 +24,19 @@ from p2p_analytics.sandbox.errors import (
 )
 from p2p_analytics.sandbox.http import bodies, parameters, serialize
 from p2p_analytics.sandbox.http.dialects import SPOKEN
-from p2p_analytics.sandbox.pages import forms
+from p2p_analytics.sandbox.http.responses import json_response
 from p2p_analytics.sandbox.storage.oauth_store import digest
 from p2p_analytics.vocabulary import SERVER_TOKEN_SECONDS, TOKEN_PARAMETER, Scope
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+    from starlette.responses import Response
 
     from p2p_analytics.sandbox.api.authentication import Entrance
     from p2p_analytics.sandbox.domain.tokens import Issued, Tokens
     from p2p_analytics.sandbox.storage.store import Store
 
-NOT_KEPT: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+NO_STORE: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 GRANTS: Final = {"authorization_code": "code", "refresh_token": "refresh_token"}
 _NAMES: Final = ("client_id", "client_secret")
 _KNOWN: Final = frozenset({*_NAMES, *GRANTS.values(), "grant_type", "redirect_uri"})
@@ -55,16 +55,16 @@ class Exchange:
         self._entrance.count_address(request)
         given = await _parameters(request)
         issued = await run_in_threadpool(self._issue, given)
-        body = serialize.encode(
+        return json_response(
             {
                 TOKEN_PARAMETER: issued.access_token,
                 "expires_in": SERVER_TOKEN_SECONDS,
                 "token_type": "bearer",
                 **self._profile(issued),
                 "refresh_token": issued.refresh_token,
-            }
+            },
+            headers=NO_STORE,
         )
-        return Response(body, headers=NOT_KEPT, media_type="application/json")
 
     def _issue(self, given: parameters.Parameters) -> Issued:
         client_id, secret = (given.required(name) for name in _NAMES)
@@ -120,7 +120,7 @@ async def _parameters(request: Request) -> parameters.Parameters:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json":
         pairs += _json_pairs(await request.body())
     else:
-        pairs += (await forms.fields(request)).pairs()
+        pairs += (await bodies.form_fields(request)).pairs()
     for header in request.headers.getlist("authorization"):
         kind, _, value = header.partition(" ")
         if kind.lower() == "basic":

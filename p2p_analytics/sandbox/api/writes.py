@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import Response
 
 from p2p_analytics.sandbox.api import payment_requests
 from p2p_analytics.sandbox.domain.payments import Outcome, Transitions
 from p2p_analytics.sandbox.http import bodies, serialize
 from p2p_analytics.sandbox.http import parameters as rules
-from p2p_analytics.sandbox.runtime.middleware import DATA_HEADERS
+from p2p_analytics.sandbox.http.responses import data_response
 from p2p_analytics.vocabulary import Scope
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from starlette.requests import Request
+    from starlette.responses import Response
 
     from p2p_analytics.sandbox.api.authentication import Entrance
     from p2p_analytics.sandbox.domain.tokens import Caller
@@ -44,7 +44,7 @@ class Writing:
         done = await self._together.write(lambda: self._transitions.create(caller.user_id, order, caller.application))
         # Like everywhere: the balance is null, never missing, without its scope.
         balance = done.balance_cents if Scope.BALANCE in caller.scopes else None
-        return _answer(serialize.created(done.payment, done.people, balance))
+        return data_response(serialize.created(done.payment, done.people, balance))
 
     async def resolve(self, request: Request) -> Response:
         """PUT /payments/:payment."""
@@ -52,7 +52,7 @@ class Writing:
         payment_id = rules.identifier(request.path_params["payment_id"])
         resolution = payment_requests.resolution(parameters)
         done = await self._together.write(lambda: self._transitions.resolve(caller.user_id, payment_id, resolution))
-        return _answer(serialize.payment(done.payment, done.people, done.refund))
+        return data_response(serialize.payment(done.payment, done.people, done.refund))
 
     async def _enter(self, request: Request) -> tuple[Caller, rules.Parameters]:
         with self._entrance.nobody_yet(request):
@@ -112,7 +112,3 @@ def _tried(connection: sqlite3.Connection, work: Callable[[], Outcome]) -> Outco
         if not connection.in_transaction:  # SQLite has undone all of them, as it does when the disk is full
             raise
         return error
-
-
-def _answer(data: serialize.Json) -> Response:
-    return Response(serialize.encode({"data": data}), headers=DATA_HEADERS, media_type="application/json")

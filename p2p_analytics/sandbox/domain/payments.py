@@ -84,7 +84,7 @@ class Transitions:
             now_us = self._begin(connection)
             payment = self._store.payment(payment_id)
             if payment is None or not may_see(self._store, caller, payment):
-                raise NotFoundError("Resource not found.")
+                raise NotFoundError
             _check_role(caller, payment, resolution)
             if not _end(connection, payment, _ENDS[resolution], now_us):
                 raise StateError(f"This payment is {payment.status}, and only a pending one can be changed.")

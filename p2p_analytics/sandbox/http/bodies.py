@@ -13,14 +13,14 @@ from urllib.parse import parse_qsl
 from starlette.datastructures import UploadFile
 
 from p2p_analytics.sandbox.errors import InvalidParameterError
-from p2p_analytics.sandbox.http.parameters import Parameters
-from p2p_analytics.sandbox.runtime.middleware import header
+from p2p_analytics.sandbox.http.parameters import Parameters, header_values
 from p2p_analytics.vocabulary import CREATE_PAYMENT, RESOLVE_PAYMENT
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
 MOST_FIELDS: Final = 100
+_MOST_FORM_FIELDS: Final = 20
 _CHARSET: Final = re.compile(r';\s*charset\s*=\s*("?)utf-?8\1\s*(?=;|$)')
 _KNOWN: Final = frozenset(CREATE_PAYMENT.parameters + RESOLVE_PAYMENT.parameters)
 _HALF: Final = re.compile("[\ud800-\udfff]")  # what JSON can escape, but neither UTF-8 nor a database can hold
@@ -39,6 +39,16 @@ async def parameters(request: Request) -> Parameters:
     """
     query: bytes = request.scope["query_string"]
     return Parameters([*urlencoded(query), *await _body(request)])
+
+
+async def form_fields(request: Request) -> Parameters:
+    """Return the fields of a form, urlencoded or multipart; files and other bodies are ignored."""
+    parts = await multipart(request, _MOST_FORM_FIELDS)
+    if parts is not None:
+        return Parameters(parts)
+    kind, _ = kind_of(request)
+    is_form = kind == "application/x-www-form-urlencoded"
+    return Parameters(urlencoded(await request.body(), _MOST_FORM_FIELDS) if is_form else [])
 
 
 async def multipart(request: Request, most_fields: int = MOST_FIELDS) -> Pairs | None:
@@ -88,7 +98,7 @@ def whole(pairs: Pairs) -> Pairs:
 
 def kind_of(request: Request) -> tuple[str, str]:
     """Return the kind of a request's body and the header's parameters."""
-    kinds = header(request.scope, b"content-type")
+    kinds = header_values(request.scope, b"content-type")
     kind, semicolon, more = kinds[0].lower().partition(";") if kinds else ("", "", "")
     return kind.strip(), semicolon + more
 

@@ -25,6 +25,8 @@ from p2p_analytics.vocabulary import PAGE_SIZE_DEFAULT, PAGE_SIZE_MAXIMUM, TOKEN
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from starlette.types import Scope as HttpScope
+
 _Word = TypeVar("_Word", bound=StrEnum)
 
 MOST_COMBINATIONS: Final = 64  # of an actor, an action and a status: each is a search of its own
@@ -165,7 +167,7 @@ def instant_us(name: str, text: str) -> int:
 def identifier(text: str) -> int:
     """Return the id in a path; what cannot be an id belongs to nothing."""
     if not ID.fullmatch(text):
-        raise NotFoundError("Resource not found.")
+        raise NotFoundError
     return int(text)
 
 
@@ -184,6 +186,11 @@ def bearer(parameters: Parameters, authorization: Iterable[str]) -> str:
     if len(given) > 1:
         raise InvalidParameterError("Two different access tokens are given; give one.")
     return given.pop()
+
+
+def header_values(scope: HttpScope, name: bytes) -> list[str]:
+    """Return all values of a request header; `name` is in lower case."""
+    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
 
 
 def scopes(text: str, *, ignore_unknown: bool = False) -> frozenset[Scope]:

@@ -21,6 +21,7 @@ from p2p_analytics.sandbox.errors import (
     SettingError,
     UnverifiedError,
 )
+from p2p_analytics.sandbox.http.bodies import form_fields
 from p2p_analytics.sandbox.pages import forms, render
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class Account:
     async def sign_in(self, request: Request) -> Response:
         """POST /account/sign-in: on to the page that was asked for, or the form again for an unknown name."""
         try:
-            form = await forms.fields(request)
+            form = await form_fields(request)
             session, step = self._sessions.redeem(request, form, _Entrance)
             username = form.one("username")
         except RefusalError as refusal:
@@ -100,7 +101,7 @@ class Account:
     async def sign_out(self, request: Request) -> Response:
         """POST /account/sign-out."""
         try:
-            session, _ = self._sessions.redeem(request, await forms.fields(request), _Page)
+            session, _ = self._sessions.redeem(request, await form_fields(request), _Page)
         except RefusalError as refusal:
             return forms.refused(request, refusal)
         self._sessions.sign_out(session)
@@ -193,7 +194,7 @@ class Account:
 
     async def _pressed(self, request: Request) -> tuple[parameters.Parameters, str, Person]:
         """Return form, session and person of a button that somebody pressed on a page of theirs."""
-        form = await forms.fields(request)
+        form = await form_fields(request)
         session, page = self._sessions.redeem(request, form, _Page)
         person = self._store.person(page.user_id) if self._sessions.user_id(session) == page.user_id else None
         if person is None:

@@ -19,6 +19,7 @@ from p2p_analytics.sandbox.errors import (
     UnknownClientError,
 )
 from p2p_analytics.sandbox.http import parameters as rules
+from p2p_analytics.sandbox.http.bodies import form_fields
 from p2p_analytics.sandbox.http.dialects import SPOKEN
 from p2p_analytics.sandbox.pages import forms, render
 from p2p_analytics.vocabulary import TOKEN_PARAMETER, Scope
@@ -84,7 +85,7 @@ class Authorization:
     async def sign_in(self, request: Request) -> Response:
         """POST /oauth/sign-in: on to the consent page, or the sign-in page again for an unknown name."""
         try:
-            form = await forms.fields(request)
+            form = await form_fields(request)
             session, step = self._sessions.redeem(request, form, _SignIn)
             username = form.one("username")
         except RefusalError as refusal:
@@ -97,7 +98,7 @@ class Authorization:
     async def consent(self, request: Request) -> Response:
         """POST /oauth/consent: back to the application, with a token, a code, or the refusal."""
         try:
-            form = await forms.fields(request)
+            form = await form_fields(request)
             decision = form.required("decision")
             if decision not in ("allow", "deny", "switch"):
                 raise InvalidParameterError("decision must be allow, deny or switch.")

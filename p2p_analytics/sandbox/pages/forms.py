@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from starlette.responses import HTMLResponse, Response
 
-from p2p_analytics.sandbox.http import bodies, parameters
+from p2p_analytics.sandbox.http.responses import error_response
 from p2p_analytics.sandbox.pages import render
-from p2p_analytics.sandbox.runtime.middleware import answer
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from p2p_analytics.sandbox.errors import RefusalError
-
-_MOST_FIELDS: Final = 20
-
-
-async def fields(request: Request) -> parameters.Parameters:
-    """Return the fields of a form; files do not count."""
-    parts = await bodies.multipart(request, _MOST_FIELDS)
-    if parts is not None:
-        return parameters.Parameters(parts)
-    kind, _ = bodies.kind_of(request)
-    is_form = kind == "application/x-www-form-urlencoded"
-    return parameters.Parameters(bodies.urlencoded(await request.body(), _MOST_FIELDS) if is_form else [])
 
 
 def page(html: str, status: int = 200) -> Response:
@@ -40,7 +27,7 @@ def to(address: str) -> Response:
 
 def refused(request: Request, refusal: RefusalError) -> Response:
     """Return a page for a browser, the error envelope for everything else."""
-    return page(render.problem(refusal.message), refusal.status) if is_browser(request) else answer(refusal)
+    return page(render.problem(refusal.message), refusal.status) if is_browser(request) else error_response(refusal)
 
 
 def is_browser(request: Request) -> bool:

@@ -7,14 +7,13 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from starlette.responses import Response
-
 from p2p_analytics.sandbox.errors import RefusalError, TooLargeError, WrongHostError
 from p2p_analytics.sandbox.faults.faults import Kind, meet, misread_bound
 from p2p_analytics.sandbox.faults.settings import Steering
-from p2p_analytics.sandbox.http import serialize
 from p2p_analytics.sandbox.http.dialects import SPOKEN, Dialect
-from p2p_analytics.sandbox.runtime.readers_writer_lock import Turnstile
+from p2p_analytics.sandbox.http.parameters import header_values
+from p2p_analytics.sandbox.http.responses import CONTROL_PATH, EXCHANGE_PATH, error_response
+from p2p_analytics.sandbox.runtime.readers_writer_lock import ReadersWriterLock
 from p2p_analytics.vocabulary import TOKEN_PARAMETER
 
 if TYPE_CHECKING:
@@ -23,16 +22,12 @@ if TYPE_CHECKING:
     from p2p_analytics.sandbox.runtime.request_log import RequestLog
 
 LARGEST_BODY: Final = 64 * 1024
-# For its owner's eyes, so no shared cache keeps it; and it is JSON, whatever a browser thinks that it looks like.
-DATA_HEADERS: Final = {"Cache-Control": "private", "X-Content-Type-Options": "nosniff"}
-CONTROL: Final = "/sandbox/"
-EXCHANGE_PATH: Final = "/oauth/access_token"
 _PAGES: Final = ("/oauth/", "/account")
 _LIKE_A_TOKEN: Final = re.compile(r"[\w-]{32,}", re.ASCII)
 _OWN_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
-class Gate:
+class RequestMiddleware:
     """ASGI middleware around the whole application.
 
     Parameters
@@ -49,7 +44,9 @@ class Gate:
     Attributes
     ----------
     app : ASGI application
-        May be replaced while nobody is inside `turnstile`.
+        May be replaced while `lock` is held exclusively.
+    lock : ReadersWriterLock
+        Shared by the requests.
     """
 
     def __init__(
@@ -62,7 +59,7 @@ class Gate:
         dialect: Dialect | None = None,
     ) -> None:
         self.app = app
-        self.turnstile = Turnstile()
+        self.lock = ReadersWriterLock()
         address = urlsplit(base_url)
         self._origin, self._prefix = f"{address.scheme}://{address.netloc}", address.path
         self._steering = Steering() if steering is None else steering
@@ -75,7 +72,7 @@ class Gate:
             await self.app(scope, receive, send)
             return
         SPOKEN.set(self._dialect)  # the server runs each request in a context of its own
-        controls = scope["path"].startswith(CONTROL)
+        controls = scope["path"].startswith(CONTROL_PATH)
         if not controls:
             self._note(scope)
             if self._steering.latency:
@@ -94,7 +91,7 @@ class Gate:
             else:
                 await self._meet(kind, scope, receive, send)
         except RefusalError as refusal:
-            await answer(refusal)(scope, receive, send)
+            await error_response(refusal)(scope, receive, send)
 
     def _note(self, scope: Scope) -> None:
         if self._seen is not None and not any(pages in scope["path"] for pages in _PAGES):
@@ -107,7 +104,7 @@ class Gate:
         return path.startswith(f"{self._prefix}/") and not is_page
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer; the answer is sent from outside the turnstile, however slowly it is read."""
+        """Run the application, and send its response after the lock is released: a slow client must not hold it."""
         kept: list[Message] = []
         try:
             await self._carry_out(scope, receive, kept)
@@ -119,7 +116,7 @@ class Gate:
         async def keep(message: Message) -> None:
             kept.append(message)
 
-        async with self.turnstile.inside():
+        async with self.lock.shared():
             await self.app(scope, receive, keep)
 
     async def _meet(self, kind: Kind, scope: Scope, receive: Receive, send: Send) -> None:
@@ -133,21 +130,9 @@ class Gate:
         await meet(kind, scope, receive, send, address=self._origin + _without_token(scope), carry_out=carry_out)
 
 
-def answer(refusal: RefusalError) -> Response:
-    """Return the error envelope with its status."""
-    body = serialize.encode(serialize.error(refusal.message, refusal.code))
-    status = SPOKEN.get().status(refusal.status, refusal.code)
-    return Response(body, status, headers={**DATA_HEADERS, **refusal.headers}, media_type="application/json")
-
-
-def header(scope: Scope, name: bytes) -> list[str]:
-    """Return all values of a request's header."""
-    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
-
-
 def _check_host(scope: Scope) -> None:
     # Another name that resolves to this machine is a web page that wants to read the sandbox (DNS rebinding).
-    hosts = header(scope, b"host")
+    hosts = header_values(scope, b"host")
     name = hosts[0].rsplit(":", 1)[0] if hosts and not hosts[0].endswith("]") else "".join(hosts[:1])
     if len(hosts) != 1 or name.lower() not in _OWN_HOSTS:
         raise WrongHostError("This sandbox answers only on localhost, 127.0.0.1 and [::1].")
@@ -155,7 +140,7 @@ def _check_host(scope: Scope) -> None:
 
 async def _body(scope: Scope, receive: Receive) -> bytes | None:
     """Return the whole body of a request; None where its end never comes."""
-    lengths = header(scope, b"content-length")
+    lengths = header_values(scope, b"content-length")
     if lengths and lengths[0].isdigit() and int(lengths[0]) > LARGEST_BODY:
         raise TooLargeError(f"The body is larger than {LARGEST_BODY} bytes.")
     body = b""

@@ -1,4 +1,4 @@
-"""Requests go through side by side; who changes the ground under them waits until none is inside, and lets none in."""
+"""Readers-writer lock: requests share it, a reset takes it exclusively."""
 
 from __future__ import annotations
 
@@ -17,48 +17,48 @@ _LONGEST_WAIT: Final = 30.0
 _BUSY: Final = "The sandbox is stopping or busy, so nothing was changed; try again."
 
 
-class Turnstile:
-    """Between requests, which are coroutines of one event loop, and threads that need to be alone."""
+class ReadersWriterLock:
+    """Lock between readers, which are coroutines of one event loop, and writers, which are other threads."""
 
     def __init__(self) -> None:
-        self._inside = 0
-        self._held = 0
-        self._empty = asyncio.Event()
-        self._open = asyncio.Event()
-        self._empty.set()
-        self._open.set()
-        self._one_at_a_time = threading.Lock()
+        self._readers = 0
+        self._writers = 0  # one that holds the lock, and those that gave up but are not cancelled yet
+        self._no_readers = asyncio.Event()
+        self._no_writers = asyncio.Event()
+        self._no_readers.set()
+        self._no_writers.set()
+        self._one_writer = threading.Lock()
 
     @contextlib.asynccontextmanager
-    async def inside(self) -> AsyncIterator[None]:
-        """Be one of those who go through; who is in here waits for nobody's network, or the door would never open."""
-        while not self._open.is_set():
-            await self._open.wait()
-        self._inside += 1
-        self._empty.clear()
+    async def shared(self) -> AsyncIterator[None]:
+        """Hold the lock as one of many readers; a reader must not wait for the network, or a writer waits too."""
+        while not self._no_writers.is_set():
+            await self._no_writers.wait()
+        self._readers += 1
+        self._no_readers.clear()
         try:
             yield
         finally:
-            self._inside -= 1
-            if not self._inside:
-                self._empty.set()
+            self._readers -= 1
+            if not self._readers:
+                self._no_readers.set()
 
     @contextlib.contextmanager
-    def alone(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
-        """Be alone, in another thread than that of the requests' loop; who comes meanwhile waits.
+    def exclusive(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+        """Hold the lock alone, from a thread other than the one that runs `loop`; new readers wait.
 
         Raises
         ------
         SettingError
-            The loop stands still, or a request does not end.
+            The loop is closed or blocked, or a reader does not finish.
         """
-        with self._one_at_a_time:
+        with self._one_writer:
             if loop.is_closed():
                 raise SettingError(_BUSY)
-            empty: Future[None] = Future()
-            holding = asyncio.run_coroutine_threadsafe(self._hold(empty), loop)
+            acquired: Future[None] = Future()
+            holding = asyncio.run_coroutine_threadsafe(self._hold(acquired), loop)
             try:
-                empty.result(_LONGEST_WAIT)
+                acquired.result(_LONGEST_WAIT)
             except (TimeoutError, CancelledError):
                 holding.cancel()
                 raise SettingError(_BUSY) from None
@@ -67,16 +67,16 @@ class Turnstile:
             finally:
                 holding.cancel()
 
-    async def _hold(self, empty: Future[None]) -> None:
-        """Let nobody in until this is cancelled, and tell when nobody is inside."""
-        self._held += 1  # who gave up while the loop stood still holds it too, for a moment
-        self._open.clear()
+    async def _hold(self, acquired: Future[None]) -> None:
+        """Keep readers out until this task is cancelled; set `acquired` when the last reader has left."""
+        self._writers += 1
+        self._no_writers.clear()
         try:
-            await self._empty.wait()
-            empty.set_result(None)
+            await self._no_readers.wait()
+            acquired.set_result(None)
             await asyncio.Event().wait()
         finally:
-            empty.cancel()
-            self._held -= 1
-            if not self._held:
-                self._open.set()
+            acquired.cancel()
+            self._writers -= 1
+            if not self._writers:
+                self._no_writers.set()

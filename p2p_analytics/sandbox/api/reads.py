@@ -1,0 +1,117 @@
+"""The endpoints that read: /me, users, friends and payments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from p2p_analytics.sandbox.domain.payments import may_see
+from p2p_analytics.sandbox.errors import NotFoundError
+from p2p_analytics.sandbox.http import parameters as rules
+from p2p_analytics.sandbox.http import serialize
+from p2p_analytics.sandbox.http.dialects import SPOKEN
+from p2p_analytics.sandbox.http.responses import data_response, json_response
+from p2p_analytics.vocabulary import Scope
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from p2p_analytics.sandbox.api.authentication import Entrance
+    from p2p_analytics.sandbox.domain.tokens import Caller
+    from p2p_analytics.sandbox.storage.store import Payment, Person, Store
+
+
+class ReadEndpoints:
+    """The endpoints that read. Each runs in the event loop: a page is a few short indexed queries."""
+
+    def __init__(self, store: Store, entrance: Entrance, base_url: str) -> None:
+        self._store = store
+        self._entrance = entrance
+        self._base_url = base_url
+
+    async def me(self, request: Request) -> Response:
+        """GET /me."""
+        caller, _ = self._enter(request, Scope.PROFILE)
+        with self._store.reading():
+            person = self._store.people_by_id([caller.user_id])[caller.user_id]
+            # The sample of /me says false where the field's description says null.
+            user = self._user(caller, person, is_friend=False)
+        return data_response(serialize.me(user, person.balance_cents if Scope.BALANCE in caller.scopes else None))
+
+    async def user(self, request: Request) -> Response:
+        """GET /users/:user_id."""
+        caller, _ = self._enter(request, Scope.PROFILE)
+        with self._store.reading():
+            person = self._person(request.path_params["user_id"])
+            own = person.user_id == caller.user_id
+            is_friend = None if own else self._store.are_friends(caller.user_id, person.user_id)
+            return data_response(self._user(caller, person, is_friend=is_friend))
+
+    async def friends(self, request: Request) -> Response:
+        """GET /users/:user_id/friends: ascending ids, and a next link with the last id as `after`."""
+        _, parameters = self._enter(request, Scope.FRIENDS)
+        asked = rules.friend_list(parameters)
+        with self._store.reading():
+            person = self._person(request.path_params["user_id"])
+            found = self._store.friends(person.user_id, after=asked.after, before=asked.before, limit=asked.limit + 1)
+        page, more = found[: asked.limit], len(found) > asked.limit
+        # As it was asked for: a client may take a link to another path for a hostile one.
+        address = f"{self._base_url}/users/{quote(request.path_params['user_id'], safe='')}/friends"
+        next_url = serialize.link(address, {"after": str(page[-1].user_id), **asked.carried}) if more else None
+        return json_response(serialize.page([serialize.friend(friend) for friend in page], next_url))
+
+    async def payments(self, request: Request) -> Response:
+        """GET /payments: newest first, and a next link with the whole second of the last item as `before`."""
+        caller, parameters = self._enter(request, Scope.PROFILE)
+        asked = rules.payment_list(parameters)
+        with self._store.reading():
+            found = self._store.payments(caller.user_id, asked.wanted, asked.limit + 1)
+            page, more = found[: asked.limit], len(found) > asked.limit
+            people = self._people_in(page)
+        items = [serialize.listed_payment(payment, people) for payment in page]
+        address = f"{self._base_url}/payments"
+        next_url = None
+        if more:
+            next_url = serialize.link(address, {**asked.carried, "before": serialize.second(page[-1].created_us)})
+        return json_response(serialize.page(items, next_url))
+
+    async def payment(self, request: Request) -> Response:
+        """GET /payments/:payment: of the caller, or shown to them by its audience."""
+        caller, _ = self._enter(request, Scope.PROFILE)
+        with self._store.reading():
+            payment = self._store.payment(rules.identifier(request.path_params["payment_id"]))
+            if payment is None or not may_see(self._store, caller.user_id, payment):
+                raise NotFoundError
+            refund = self._store.refund(payment.payment_id)
+            people = self._people_in([payment, refund] if refund else [payment])
+        party = caller.user_id in (payment.actor_id, payment.target_user_id)
+        return data_response(serialize.payment(payment, people, refund, to_party=party))
+
+    def _enter(self, request: Request, scope: Scope) -> tuple[Caller, rules.Parameters]:
+        parameters = rules.Parameters(request.query_params.multi_items())
+        return self._entrance.caller(request, parameters, scope), parameters
+
+    def _person(self, text: str) -> Person:
+        if SPOKEN.get().takes_usernames and not rules.ID.fullmatch(text):
+            person = self._store.person_named(text)
+        else:
+            person = self._store.person(rules.identifier(text))
+        if person is None:
+            raise NotFoundError
+        return person
+
+    def _user(self, caller: Caller, person: Person, *, is_friend: bool | None) -> serialize.Json:
+        # Email and phone are the token owner's to grant: nobody else's are ever shown.
+        own = person.user_id == caller.user_id
+        return serialize.user(
+            person,
+            with_email=own and Scope.EMAIL in caller.scopes,
+            with_phone=own and Scope.PHONE in caller.scopes,
+            is_friend=is_friend,
+            friends_count=self._store.count_friends(person.user_id),
+        )
+
+    def _people_in(self, payments: list[Payment]) -> dict[int, Person]:
+        ids = {one for payment in payments for one in (payment.actor_id, payment.target_user_id) if one is not None}
+        return self._store.people_by_id(ids)
