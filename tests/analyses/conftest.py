@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import polars as pl
 import pytest
 
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS
 from p2p_analytics.times import parse_instant, to_microseconds
+from support.frames import frame_from_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
+
+    import pandas as pd
 
 
 def payments_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
@@ -27,21 +29,12 @@ def payments_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
         if "amount_cents" not in full and full.get("flow_cents") is not None:
             full["amount_cents"] = abs(full["flow_cents"])
         filled.append(full)
-    return _frame(filled, PAYMENTS)
+    return frame_from_rows(filled, PAYMENTS)
 
 
 def friends_frame(ids: list[str]) -> pd.DataFrame:
     """Return a FRIENDS frame of so many ids."""
-    return _frame([{"user_id": identifier} for identifier in ids], FRIENDS)
-
-
-def _frame(rows: list[dict[str, Any]], schema: Mapping[str, str]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            name: pd.Series([row.get(name) for row in rows], dtype=dtype.replace("category", "str")).astype(dtype)
-            for name, dtype in schema.items()
-        }
-    )
+    return frame_from_rows([{"user_id": identifier} for identifier in ids], FRIENDS)
 
 
 def as_categories(frame: pd.DataFrame) -> pd.DataFrame:

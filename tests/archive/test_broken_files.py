@@ -15,9 +15,10 @@ import p2p_analytics as p2p
 from p2p_analytics.archive import _manifest, _store
 from p2p_analytics.errors import ArchiveError, PaginationError
 from p2p_analytics.files import atomic_file
+from support.servers import sandbox_fixture
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from p2p_analytics.archive import Archive
@@ -55,11 +56,8 @@ def restore(archive: Archive, files: dict[str, bytes]) -> None:
         (archive.path / name).write_bytes(data)
 
 
-@pytest.fixture(scope="module")
-def town() -> Iterator[p2p.sandbox.SandboxServer]:
-    """Serve a town whose viewer has several files of payments."""
-    with p2p.sandbox.SandboxServer(seed=7) as running:
-        yield running
+# A town whose viewer has enough payments for several files.
+town = sandbox_fixture(seed=7)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
@@ -13,18 +12,12 @@ import p2p_analytics as p2p
 from p2p_analytics.archive import _archive
 from p2p_analytics.client.desk import PaymentDesk
 from p2p_analytics.errors import ArchiveError, PaginationError, RecordError, ServerError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from support.servers import sandbox_fixture
 
 WRITES = ("make_payments", "access_profile")
 
 
-@pytest.fixture
-def server() -> Iterator[p2p.sandbox.SandboxServer]:
-    """Serve a town whose people can be paid and charged."""
-    with p2p.sandbox.SandboxServer(seed=7) as running:
-        yield running
+server = sandbox_fixture(scope="function", seed=7)
 
 
 def client_of(server: p2p.sandbox.SandboxServer, person: str | None = None, *scopes: str) -> p2p.Client:

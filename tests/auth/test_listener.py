@@ -70,13 +70,6 @@ def callback(listener: Listener, query: str) -> str:
     return f"{urlsplit(listener.redirect_uri).path}?{query}"
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[p2p.sandbox.SandboxServer]:
-    """Start a sandbox."""
-    with p2p.sandbox.SandboxServer(seed=7, people=5, years=1) as running:
-        yield running
-
-
 def test_a_sign_in_from_end_to_end(server: p2p.sandbox.SandboxServer, desk: Desk) -> None:
     """The service redirects to the listener, which takes the token with its scopes and 30 minutes, and then ends."""
     listener = desk.listen()

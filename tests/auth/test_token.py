@@ -22,8 +22,8 @@ from rich.console import Console
 import p2p_analytics as p2p
 from p2p_analytics.auth import AccessToken, Secret, SignIn, as_token, authorize_url, token_from_redirect
 from p2p_analytics.errors import ConfigurationError, TokenError
+from support.canary import CANARY
 
-CANARY = "CANARY-6f1e"
 NOW = datetime(2025, 5, 1, 12, tzinfo=UTC)
 
 

@@ -6,19 +6,17 @@ JupyterLab saves the state of all widgets here, as the setting "Save Widget Stat
 from __future__ import annotations
 
 import os
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from p2p_analytics.sandbox import SandboxServer
+from support.canary import CANARY, TOKEN_BYTES, issue_canary_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-CANARY = "CANARYc0ffee"
-TOKEN_BYTES = 32
 FORM = "import p2p_analytics as p2p\nform = p2p.TokenForm()\nform"
 LOAD = """client = p2p.Client(form.token, cache_dir=False)
 history = p2p.load_history(client)
@@ -30,9 +28,8 @@ EXPIRE = "from datetime import timedelta\nform.token.expires_at -= timedelta(min
 @pytest.fixture(scope="module")
 def server() -> Iterator[SandboxServer]:
     """Run a sandbox whose tokens begin with a canary; the nonce of the way back is shorter, and no secret to a file."""
-    plain = secrets.token_urlsafe
     with pytest.MonkeyPatch.context() as patch, SandboxServer(seed=7) as running:
-        patch.setattr(secrets, "token_urlsafe", lambda size=None: (CANARY if size == TOKEN_BYTES else "") + plain(size))
+        issue_canary_tokens(patch, sizes={TOKEN_BYTES})
         yield running
 
 

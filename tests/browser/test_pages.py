@@ -14,12 +14,14 @@ import requests
 from p2p_analytics.auth import AccessToken, Listener
 from p2p_analytics.cli._browser import in_browser
 from p2p_analytics.errors import TokenError
-from p2p_analytics.sandbox import SandboxServer
+from support.servers import sandbox_fixture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from playwright.sync_api import Browser, Page
+
+    from p2p_analytics.sandbox import SandboxServer
 
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 NASTY = "<img src=x onerror=document.title='broken'><script>document.title='broken'</script>\"'& {{ 7*7 }}"
@@ -51,11 +53,7 @@ WEAK_SPOTS = """() => {
 }"""  # noqa: E501 - a program in another language
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[SandboxServer]:
-    """Run a sandbox for the file."""
-    with SandboxServer(people=8, years=1) as running:
-        yield running
+server = sandbox_fixture(people=8, years=1)
 
 
 @pytest.fixture

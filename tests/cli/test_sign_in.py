@@ -37,13 +37,6 @@ PROGRAM = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_h
 PROGRAM += "from p2p_analytics.cli import main; sys.exit(main())"
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[p2p.sandbox.SandboxServer]:
-    """Start a sandbox."""
-    with p2p.sandbox.SandboxServer(seed=7, people=5, years=1) as running:
-        yield running
-
-
 @pytest.fixture(autouse=True)
 def _surroundings(server, monkeypatch: pytest.MonkeyPatch) -> None:
     """Name the service and the application, and let no browser be there."""

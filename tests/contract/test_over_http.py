@@ -18,6 +18,7 @@ import requests
 from p2p_analytics.client import Client
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.sandbox import SandboxServer
+from support.servers import sandbox_fixture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,12 +30,7 @@ FRIEND = {"username", "about", "last_name", "display_name", "first_name", "profi
 EMBEDDED = FRIEND | {"date_joined"}
 
 
-@pytest.fixture(scope="module")
-def town() -> Iterator[SandboxServer]:
-    """Run a town for the tests of this file; its books are right at the end."""
-    with SandboxServer(people=9, years=1) as server:
-        yield server
-        assert server.audit() == []
+town = sandbox_fixture(people=9, years=1)
 
 
 class Answer(NamedTuple):

@@ -14,10 +14,10 @@ from urllib.request import urlopen
 
 import pytest
 
-from p2p_analytics.sandbox import SandboxServer
+from support.servers import sandbox_fixture
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from p2p_analytics.sandbox import SandboxServer
 
 USER = {
     "id",
@@ -40,11 +40,7 @@ PAYMENT = LISTED | {"fee", "refund", "medium"}
 DATETIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z?")
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[SandboxServer]:
-    """Serve one town for all tests of this file."""
-    with SandboxServer(5, years=2) as server:
-        yield server
+server = sandbox_fixture(seed=5, years=2)
 
 
 def ask(server: SandboxServer, path: str, scopes: str = "", **query: str) -> tuple[int, dict[str, Any]]:

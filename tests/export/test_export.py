@@ -26,6 +26,7 @@ from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.export import atomic_file, read_csv, read_parquet, to_csv, to_parquet
 from p2p_analytics.export._defuse import armed, defused
 from p2p_analytics.frames import schema
+from support.frames import frame_from_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,12 +46,7 @@ NASTY = [
 def payments(**columns: list[object]) -> pd.DataFrame:
     """Return a PAYMENTS frame with these columns filled and the others null."""
     rows = len(next(iter(columns.values())))
-    return pd.DataFrame(
-        {
-            name: pd.Series(columns.get(name, [None] * rows), dtype=dtype.replace("category", "str")).astype(dtype)
-            for name, dtype in schema.PAYMENTS.items()
-        }
-    )
+    return frame_from_columns(columns, schema.PAYMENTS, rows)
 
 
 def cells(path: os.PathLike[str]) -> list[list[str]]:
@@ -166,12 +162,7 @@ def test_any_float_comes_back_exactly(tmp_path: Path, values: list[float]) -> No
 @pytest.mark.parametrize("rows", [0, 2])
 def test_schema_dtypes_hold_whatever_the_data(tmp_path: Path, columns: dict[str, str], rows: int) -> None:
     """No rows, or nothing but nulls, come back with the schema's columns and dtypes."""
-    frame = pd.DataFrame(
-        {
-            name: pd.Series([None] * rows, dtype=dtype.replace("category", "str")).astype(dtype)
-            for name, dtype in columns.items()
-        }
-    )
+    frame = frame_from_columns({}, columns, rows)
     for write, read in ((to_csv, read_csv), (to_parquet, read_parquet)):
         write(frame, tmp_path / "f")
         assert_frame_equal(read(tmp_path / "f"), frame)

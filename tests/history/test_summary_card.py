@@ -13,6 +13,7 @@ import pytest
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS
 from p2p_analytics.history import History
 from p2p_analytics.records import Me, User
+from support.frames import frame_from_columns
 
 EVIL = '<img src=x onerror="alert(1)"> & $a$ \u202eb'
 MOMENT = datetime(2024, 6, 30, 12, 5, tzinfo=UTC)
@@ -35,12 +36,7 @@ def history(rows: list[dict[str, Any]], *, problems: int = 0, balance: int | Non
     me = User(**{"id": "1", "display_name": "Rosa Vale", "username": "rosa-vale", **user})
     return History(
         me=Me(user=me, balance_cents=balance),
-        payments=pd.DataFrame(
-            {
-                name: pd.Series(columns[name], dtype=dtype.replace("category", "str")).astype(dtype)
-                for name, dtype in PAYMENTS.items()
-            }
-        ),
+        payments=frame_from_columns(columns, PAYMENTS, len(rows)),
         friends=pd.DataFrame({name: pd.Series(["2"], dtype=dtype) for name, dtype in FRIENDS.items()}),
         fetched_at=MOMENT,
         problems=pd.DataFrame({name: pd.Series([EVIL] * problems, dtype=dtype) for name, dtype in PROBLEMS.items()}),

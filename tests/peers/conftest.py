@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from p2p_analytics.sandbox import SandboxServer
+from support.servers import sandbox_fixture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,12 +26,8 @@ PYTHON_PEERS, NODE_PEERS = Path(sys.prefix) / "peers", Path(sys.prefix) / "peers
 SECONDS = 30
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[SandboxServer]:
-    """Run a sandbox that answers as the service was seen to, for clients made for the service."""
-    with SandboxServer(people=6, years=1, dialect="observed") as running:
-        yield running
-        assert running.audit() == []
+# The clients were written for the real service, so the sandbox answers in the observed dialect.
+server = sandbox_fixture(people=6, years=1, dialect="observed")
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ from p2p_analytics.errors import ApiError, ConfigurationError, RecordError, Sche
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS
 from p2p_analytics.privacy import Mask
 from p2p_analytics.privacy._pseudonyms import Pseudonyms
+from support.frames import frame_from_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -559,9 +560,7 @@ def test_problems_say_where_but_not_what(service) -> None:
 @pytest.mark.parametrize("schema", [PAYMENTS, FRIENDS, PROBLEMS], ids=["payments", "friends", "problems"])
 def test_an_empty_frame_stays_one(schema: Mapping[str, str]) -> None:
     """Same columns, same dtypes, no rows."""
-    empty = pd.DataFrame(
-        {name: pd.Series(dtype=dtype.replace("category", "str")).astype(dtype) for name, dtype in schema.items()}
-    )
+    empty = frame_from_rows([], schema)
     pd.testing.assert_frame_equal(Mask(KEY).frame(empty), empty)
 
 

@@ -9,7 +9,6 @@ from html.parser import HTMLParser
 from typing import Any
 
 import matplotlib as mpl
-import pandas as pd
 import pytest
 
 from p2p_analytics.errors import ConfigurationError
@@ -18,6 +17,7 @@ from p2p_analytics.history import History
 from p2p_analytics.records import Me, User
 from p2p_analytics.report import render_report
 from p2p_analytics.times import parse_instant, to_microseconds
+from support.frames import frame_from_rows
 
 AS_OF = "2024-06-30T12:00:00Z"
 EVIL = '<img src=x onerror="alert(1)"> & {{ 7 * 7 }}'
@@ -53,24 +53,15 @@ PAYMENT_ROWS = [
 ]
 
 
-def _frame(rows: list[dict[str, Any]], schema: Any) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            name: pd.Series([row.get(name) for row in rows], dtype=dtype.replace("category", "str")).astype(dtype)
-            for name, dtype in schema.items()
-        }
-    )
-
-
 def _history(rows: list[dict[str, Any]], problems: list[dict[str, Any]] | None = None, **user: str | None) -> History:
     return History(
         me=Me(
             user=User(**{"id": "1", "display_name": "Rosa <Vale>", "username": "rosa-vale", **user}), balance_cents=-5
         ),
-        payments=_frame(rows, PAYMENTS),
-        friends=_frame([{"user_id": "2"}], FRIENDS),
+        payments=frame_from_rows(rows, PAYMENTS),
+        friends=frame_from_rows([{"user_id": "2"}], FRIENDS),
         fetched_at=datetime(2024, 6, 30, 12, 5, tzinfo=UTC),
-        problems=_frame(problems or [], PROBLEMS),
+        problems=frame_from_rows(problems or [], PROBLEMS),
     )
 
 

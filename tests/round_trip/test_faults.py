@@ -12,6 +12,7 @@ from p2p_analytics import errors
 from p2p_analytics.client.desk import PaymentDesk
 from p2p_analytics.client.http import transport
 from p2p_analytics.sandbox.faults import faults
+from support.servers import sandbox_fixture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,12 +23,7 @@ MAYA, SAM = "maya-lindqvist", "sam-rivera"
 PASSING = ("429", "500", "502", "503", "504", "reset", "lost", "cut", "cut-reset", "html", "garbage", "empty", "drip")
 
 
-@pytest.fixture(scope="module")
-def town() -> Iterator[p2p.sandbox.SandboxServer]:
-    """Run a town whose books are right whatever failed."""
-    with p2p.sandbox.SandboxServer(people=6, years=1) as server:
-        yield server
-        assert server.audit() == []
+town = sandbox_fixture(people=6, years=1)
 
 
 @pytest.fixture(autouse=True)

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import requests
 
-from p2p_analytics.sandbox import SandboxServer
+from support.servers import sandbox_fixture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from p2p_analytics.sandbox import SandboxServer
 
 
 @dataclass
@@ -122,11 +124,8 @@ def code_of(response: requests.Response) -> str:
     return body["error"]["code"]
 
 
-@pytest.fixture(scope="session")
-def server() -> Iterator[SandboxServer]:
-    """Run one sandbox with the default town, for tests that only read."""
-    with SandboxServer() as running:
-        yield running
+# The default town, shared by all tests that only read.
+server = sandbox_fixture(scope="session")
 
 
 @pytest.fixture

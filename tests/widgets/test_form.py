@@ -22,6 +22,7 @@ import p2p_analytics as p2p
 from p2p_analytics.auth import _listener
 from p2p_analytics.errors import AuthenticationError, ConfigurationError, NotSignedIn, TokenError
 from p2p_analytics.widgets import _form
+from support.servers import sandbox_fixture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,11 +30,7 @@ if TYPE_CHECKING:
 NASTY = "<b onclick=alert(1)>Ann</b> & $x$ {{ 7*7 }}"
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Any]:
-    """Run a small sandbox for the file."""
-    with p2p.sandbox.SandboxServer(people=5, years=1) as running:
-        yield running
+server = sandbox_fixture(people=5, years=1)
 
 
 @pytest.fixture

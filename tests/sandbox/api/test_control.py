@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import requests
 
-from p2p_analytics.sandbox import SandboxServer
+from support.servers import sandbox_fixture
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+
+    from p2p_analytics.sandbox import SandboxServer
 
     Asking = Callable[..., Any]
 
@@ -20,11 +22,7 @@ HEADER = {"X-Sandbox-Control": "1"}
 GETS, POSTS = ("state", "requests"), ("advance", "deposit", "faults", "latency", "rate-limit", "reset")
 
 
-@pytest.fixture(scope="module")
-def own() -> Iterator[SandboxServer]:
-    """Run a sandbox that is steered over HTTP."""
-    with SandboxServer(people=3, years=1) as running:
-        yield running
+own = sandbox_fixture(people=3, years=1)
 
 
 @pytest.fixture

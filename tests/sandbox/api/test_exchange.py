@@ -12,9 +12,10 @@ import pytest
 import requests
 
 from p2p_analytics.sandbox import Application, SandboxServer
+from support.servers import sandbox_fixture
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     Asking = Callable[..., Any]
@@ -42,11 +43,8 @@ def clock(own: SandboxServer) -> Clock:
     return own._clock  # type: ignore[return-value]
 
 
-@pytest.fixture(scope="module")
-def own() -> Iterator[SandboxServer]:
-    """Run a sandbox with a clock to move."""
-    with SandboxServer(people=4, years=1, clock=Clock()) as running:
-        yield running
+# A sandbox with a clock that the tests set.
+own = sandbox_fixture(people=4, years=1, clock=Clock())
 
 
 @pytest.fixture(scope="module")

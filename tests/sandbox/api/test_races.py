@@ -14,10 +14,12 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from p2p_analytics.sandbox import SandboxServer
+from support.servers import sandbox_fixture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from p2p_analytics.sandbox import SandboxServer
 
 ROUNDS = [60, pytest.param(1_000, marks=pytest.mark.soak)]
 
@@ -43,12 +45,7 @@ class Client:
         self._connection.close()
 
 
-@pytest.fixture
-def server() -> Iterator[SandboxServer]:
-    """Run a town whose books are right at the end."""
-    with SandboxServer(people=12, years=1) as running:
-        yield running
-        assert running.audit() == []
+server = sandbox_fixture(scope="function", people=12, years=1)
 
 
 @pytest.fixture

@@ -12,9 +12,10 @@ import pytest
 import requests
 
 from p2p_analytics.sandbox import SandboxServer, SettingError
+from support.servers import sandbox_fixture
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     Asking = Callable[..., Any]
 
@@ -26,12 +27,8 @@ PAYMENT = {
 TEST_ID, TEST_EMAIL, TEST_PHONE = "145434160922624933", "venmo@venmo.com", "15555555555"
 
 
-@pytest.fixture(scope="module")
-def town() -> Iterator[SandboxServer]:
-    """Run a town of three homes of three; its books are right at the end, whatever the tests did."""
-    with SandboxServer(people=9, years=1) as running:
-        yield running
-        assert running.audit() == []
+# Three households of three people.
+town = sandbox_fixture(people=9, years=1)
 
 
 @pytest.fixture

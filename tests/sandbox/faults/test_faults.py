@@ -18,21 +18,18 @@ import requests
 from p2p_analytics.sandbox import SandboxServer, SettingError
 from p2p_analytics.sandbox.faults import faults
 from p2p_analytics.sandbox.faults.faults import Faults, Kind
+from support.servers import sandbox_fixture
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     Asking = Callable[..., Any]
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
-@pytest.fixture(scope="module")
-def own() -> Iterator[SandboxServer]:
-    """Run a sandbox of which each test sets the faults."""
-    with SandboxServer(people=3, years=1) as running:
-        yield running
-        assert running.audit() == []
+# Each test sets the faults.
+own = sandbox_fixture(people=3, years=1)
 
 
 @pytest.fixture(autouse=True)

@@ -15,9 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from p2p_analytics.sandbox import Application, SandboxServer, SettingError, UnknownPersonError
+from support.servers import sandbox_fixture
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     Asking = Callable[..., Any]
     OpenTab = Callable[[SandboxServer], Any]
@@ -28,11 +29,8 @@ GOOD = {"name": "Ledger", "description": "Sums.", "redirect_url": "https://app.e
 NASTY = "<img src=x onerror=alert(1)>\"'&{{ 7*7 }}"
 
 
-@pytest.fixture(scope="module")
-def own() -> Iterator[SandboxServer]:
-    """Run a sandbox with eight people; kai_ is the one whose identity is not verified."""
-    with SandboxServer(people=8, years=1) as running:
-        yield running
+# Eight people; the identity of kai_ is not verified.
+own = sandbox_fixture(people=8, years=1)
 
 
 @pytest.fixture

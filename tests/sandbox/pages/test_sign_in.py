@@ -12,20 +12,18 @@ from p2p_analytics import cli
 from p2p_analytics.sandbox import SandboxServer, SettingError
 from p2p_analytics.sandbox.pages import sessions
 from p2p_analytics.sandbox.pages.sessions import Sessions
+from support.servers import sandbox_fixture
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     OpenTab = Callable[[SandboxServer], Any]
 
 ON_FILE = "https://app.example/cb"
 
 
-@pytest.fixture(scope="module")
-def own() -> Iterator[SandboxServer]:
-    """Run a sandbox that takes redirect addresses to the letter."""
-    with SandboxServer(people=4, years=1, strict_redirect=True) as running:
-        yield running
+# Redirect addresses must match exactly.
+own = sandbox_fixture(people=4, years=1, strict_redirect=True)
 
 
 def test_who_is_signed_in_is_not_asked_again(own: SandboxServer, open_tab: OpenTab) -> None:
