@@ -43,6 +43,13 @@ def how_to_install(extra: str) -> str:
     return f'run make install in the project\'s folder, or pip install ".[{extra}]" there with a pip of your own'
 
 
+def describe_os_error(error: OSError) -> str:
+    """Return the reason of an OSError in lower case, for the middle of a sentence."""
+    if isinstance(error, FileNotFoundError):
+        return "there is no such file or folder"
+    return (error.strerror or str(error)).lower()
+
+
 class P2PAnalyticsError(Exception):
     """The root of all errors of this package."""
 

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, reads that never block, locks, and one clear sentence per failure."""
+"""Atomic writes, reads that never block, lock files, and one clear sentence for each failure."""
 
 from __future__ import annotations
 
@@ -11,57 +11,89 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from p2p_analytics.errors import ConfigurationError, SchemaError
+from p2p_analytics.errors import ConfigurationError, SchemaError, describe_os_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import IO
 
 _LONGEST_REASON: Final = 200
-_LOOK_SECONDS: Final = 0.05
+_POLL_SECONDS: Final = 0.05
+
+
+class NotRegularFileError(OSError):
+    """The path is a folder, pipe, socket or device, or a link where links are not followed."""
+
+    def __init__(self, status: os.stat_result) -> None:
+        self.reason = f"it is {_describe_kind(status.st_mode)}, not a file"
+        super().__init__(errno.EINVAL, self.reason)
 
 
 @contextlib.contextmanager
 def atomic_file(path: str | os.PathLike[str], *, prefix: str = ".p2p-") -> Iterator[IO[bytes]]:
-    """Open a private file that appears under its path when all of it is written, or not at all.
+    """Open a private file for writing that replaces the path when the block ends, and only if all was written.
 
     Until then its name is the prefix, eight random characters and ".part".
 
     Raises
     ------
     ConfigurationError
-        The file cannot be written there, or something is there that is neither a file nor a link to one; it is
-        untouched.
+        The file cannot be written, or the path is neither a file nor a link to one; it stays unchanged.
     """
-    path = checked(path)
+    path = to_path(path)
     temporary: str | None = None
     try:
         require_replaceable(path)
-        # mkstemp makes a new file (O_EXCL) that only its owner may read, beside the target: a rename is atomic
-        # only within one file system.
+        # mkstemp makes a new file (O_EXCL) that only its owner may read. It is in the target's folder, because a
+        # rename is atomic only within one file system.
         descriptor, temporary = tempfile.mkstemp(prefix=prefix, suffix=".part", dir=path.parent)
         with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(descriptor, 0o600)  # whatever the umask takes away
+            os.fchmod(descriptor, 0o600)  # the umask may have removed a bit
             yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)  # noqa: PTH105 - Path.replace would do the same with one object more
         temporary = None
-        synced(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
-        raise ConfigurationError(f"Cannot write {path}: {_reason(error)}.") from None
+        raise ConfigurationError(f"Cannot write {path}: {describe_os_error(error)}.") from None
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
 
 
+def require_replaceable(path: Path) -> None:
+    """Raise a ConfigurationError if replacing the path would destroy something other than a file.
+
+    A link to a file may be replaced; the target of the link stays.
+    """
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    # Links into /proc, such as /dev/stdout, belong to the system even where they lead to a file.
+    if path.is_file() and not (stat.S_ISLNK(mode) and str(path.readlink()).startswith("/proc/")):
+        return
+    kind = "a link that leads to no file" if stat.S_ISLNK(mode) else _describe_kind(mode)
+    raise ConfigurationError(f"{path} is {kind} and is not replaced: give the name of a file.")
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush a folder's entries to the disk: until then a crash may undo a rename."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def open_regular(path: str | os.PathLike[str], *, follow_links: bool = True) -> IO[bytes]:
-    """Open a regular file for reading, without waiting: opening a named pipe would block until somebody writes.
+    """Open a regular file for reading, without blocking: opening a named pipe would wait for a writer.
 
     Raises
     ------
     NotRegularFileError
-        Something else has that name; a link too, where links are not followed.
+        The path is something other than a file, or a link and ``follow_links`` is False.
     OSError
         The file cannot be opened.
     """
@@ -69,33 +101,30 @@ def open_regular(path: str | os.PathLike[str], *, follow_links: bool = True) -> 
     try:
         descriptor = os.open(path, flags)
     except OSError as error:
-        # A socket cannot be opened at all, nor a link that is not followed.
+        # Sockets, and links with O_NOFOLLOW, cannot be opened at all.
         if error.errno == errno.ENXIO or (error.errno == errno.ELOOP and not follow_links):
             raise NotRegularFileError(Path(path).stat(follow_symlinks=follow_links)) from None
         raise
-    about = os.fstat(descriptor)
-    if not stat.S_ISREG(about.st_mode):
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
-        raise NotRegularFileError(about)
+        raise NotRegularFileError(status)
     return os.fdopen(descriptor, "rb")
 
 
-class NotRegularFileError(OSError):
-    """The path leads to a folder, pipe, socket or device, or is a link where none is followed."""
+@contextlib.contextmanager
+def open_table(path: Path, *, private: bool) -> Iterator[IO[bytes]]:
+    """Open a table file, and raise this package's errors for failures to read it; private ones quote no cell."""
+    import pyarrow as pa
 
-    def __init__(self, about: os.stat_result) -> None:
-        self.reason = f"it is {_kind(about.st_mode)}, not a file"
-        super().__init__(errno.EINVAL, self.reason)
-
-
-def _kind(mode: int) -> str:
-    kinds = (
-        (stat.S_ISLNK, "a link"),
-        (stat.S_ISDIR, "a folder"),
-        (stat.S_ISFIFO, "a named pipe"),
-        (stat.S_ISSOCK, "a socket"),
-    )
-    return next((words for is_kind, words in kinds if is_kind(mode)), "a device")
+    try:
+        with open_regular(path) as file:
+            yield file
+    except pa.ArrowInvalid as error:
+        reason = "the reason is not shown in privacy mode" if private else _shorten(str(error))
+        raise SchemaError(f"{path} cannot be read as a table: {reason}.") from None
+    except OSError as error:
+        raise ConfigurationError(f"Cannot read {path}: {describe_os_error(error)}.") from None
 
 
 def is_regular(path: Path) -> bool:
@@ -106,50 +135,32 @@ def is_regular(path: Path) -> bool:
         return False
 
 
-def require_replaceable(path: Path) -> None:
-    """Raise a ConfigurationError where replacing the path would destroy something other than a file.
-
-    A link to a file may be replaced; the file that it leads to stays.
-    """
-    try:
-        mode = path.lstat().st_mode
-    except FileNotFoundError:
-        return
-    # /dev/stdout and its like are links into /proc that the system needs, also where they lead to a file.
-    if path.is_file() and not (stat.S_ISLNK(mode) and str(path.readlink()).startswith("/proc/")):
-        return
-    kind = "a link that leads to no file" if stat.S_ISLNK(mode) else _kind(mode)
-    raise ConfigurationError(f"{path} is {kind} and is not replaced: give the name of a file.")
-
-
-def synced(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk: after a crash a rename counts only then."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def to_path(path: str | os.PathLike[str]) -> Path:
+    """Return a user's path as a Path; a NUL in it raises a ConfigurationError, where the system raises a ValueError."""
+    if "\0" in os.fspath(path):
+        raise ConfigurationError(f"{os.fspath(path)!r} is no file name: it holds a NUL.")
+    return Path(path)
 
 
 @contextlib.contextmanager
-def exclusive(path: Path, *, seconds: float) -> Iterator[None]:
-    """Hold a lock file for the time of the block; a process that ends in any way lets it go.
+def hold_lock(path: Path, *, seconds: float) -> Iterator[None]:
+    """Hold an exclusive lock on a lock file during the block; the end of the process releases it too.
 
     Raises
     ------
     BlockingIOError
-        Somebody else has held it for so many seconds.
+        Another process held the lock for ``seconds``.
     OSError
-        The file cannot be made, or something other than a file has its name.
+        The file cannot be created, or the path is something other than a file.
     """
     import fcntl
 
-    give_up_at = time.monotonic() + seconds
+    deadline = time.monotonic() + seconds
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
-    about = os.fstat(descriptor)
-    if not stat.S_ISREG(about.st_mode):
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
-        raise NotRegularFileError(about)
+        raise NotRegularFileError(status)
     with os.fdopen(descriptor, "rb") as file:
         os.fchmod(file.fileno(), 0o600)
         while True:
@@ -157,44 +168,23 @@ def exclusive(path: Path, *, seconds: float) -> Iterator[None]:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                if time.monotonic() >= give_up_at:
+                if time.monotonic() >= deadline:
                     raise
-                time.sleep(_LOOK_SECONDS)
+                time.sleep(_POLL_SECONDS)
         yield
 
 
-def checked(path: str | os.PathLike[str]) -> Path:
-    """Return a path that a file can have: the system refuses NUL with an error of another kind."""
-    if "\0" in os.fspath(path):
-        raise ConfigurationError(f"{os.fspath(path)!r} is no file name: it holds a NUL.")
-    return Path(path)
+def _describe_kind(mode: int) -> str:
+    kinds = (
+        (stat.S_ISLNK, "a link"),
+        (stat.S_ISDIR, "a folder"),
+        (stat.S_ISFIFO, "a named pipe"),
+        (stat.S_ISSOCK, "a socket"),
+    )
+    return next((words for is_kind, words in kinds if is_kind(mode)), "a device")
 
 
-@contextlib.contextmanager
-def readable(path: Path, *, private: bool) -> Iterator[IO[bytes]]:
-    """Open a file and turn what goes wrong while a table is read from it into this package's errors.
-
-    In privacy mode they quote no cell.
-    """
-    import pyarrow as pa
-
-    try:
-        with open_regular(path) as file:
-            yield file
-    except pa.ArrowInvalid as error:
-        reason = "what it says is not shown in privacy mode" if private else _plain(str(error))
-        raise SchemaError(f"{path} cannot be read as a table: {reason}.") from None
-    except OSError as error:
-        raise ConfigurationError(f"Cannot read {path}: {_reason(error)}.") from None
-
-
-def _plain(said: str) -> str:
-    """Return the first line of what a library said, short and without the bytes of some file that is no text."""
-    kept = "".join(char for char in said.splitlines()[0] if char.isprintable() and char != "\ufffd")
+def _shorten(reason: str) -> str:
+    """Return the first line of a library's message, without unprintable characters and at most 200 characters long."""
+    kept = "".join(char for char in reason.splitlines()[0] if char.isprintable() and char != "\ufffd")
     return (kept if len(kept) <= _LONGEST_REASON else f"{kept[:_LONGEST_REASON]}…").rstrip(".")
-
-
-def _reason(error: OSError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "there is no such file or folder"
-    return (error.strerror or str(error)).lower()

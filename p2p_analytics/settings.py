@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.errors import ConfigurationError, describe_os_error
 from p2p_analytics.vocabulary import VERSION_PATH
 
 BASE_URL_VARIABLE: Final = "P2P_BASE_URL"
@@ -140,7 +140,7 @@ def _private_folder(chosen: str | os.PathLike[str], what: str, instead: str) -> 
     try:
         make_private(folder)
     except OSError as error:
-        reason = error.strerror
+        reason = describe_os_error(error)
     else:
         if os.access(folder, os.W_OK | os.X_OK):
             return folder

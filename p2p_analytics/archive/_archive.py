@@ -16,7 +16,7 @@ from p2p_analytics.archive._store import BrokenFileError, Store
 from p2p_analytics.archive._verify import COMPARED, differences, list_payments
 from p2p_analytics.archive._writing import Changes, rows_of, written
 from p2p_analytics.errors import ArchiveError, ConfigurationError, PaginationError
-from p2p_analytics.files import checked
+from p2p_analytics.files import to_path
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of, with_microseconds
 from p2p_analytics.history import History, Known, Stretch, load_changes, shown
@@ -65,7 +65,7 @@ class Archive:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path: Path = checked(path).expanduser().absolute()
+        self.path: Path = to_path(path).expanduser().absolute()
         self._store = Store(self.path)
 
     def __repr__(self) -> str:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 from p2p_analytics import settings
 from p2p_analytics.archive import _manifest
 from p2p_analytics.archive._manifest import Entry, Manifest
-from p2p_analytics.errors import ArchiveError
-from p2p_analytics.files import NotRegularFileError, atomic_file, exclusive, is_regular, open_regular
+from p2p_analytics.errors import ArchiveError, describe_os_error
+from p2p_analytics.files import NotRegularFileError, atomic_file, hold_lock, is_regular, open_regular
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of, type_of_name
 from p2p_analytics.vocabulary import Status
@@ -222,7 +222,7 @@ class Store:
             try:
                 settings.make_private(self.folder)
                 self.folder.chmod(0o700)
-                stack.enter_context(exclusive(self.folder / _LOCK, seconds=LOCK_WAIT_SECONDS))
+                stack.enter_context(hold_lock(self.folder / _LOCK, seconds=LOCK_WAIT_SECONDS))
             except BlockingIOError:
                 raise ArchiveError(
                     f"Another process is writing to {self.folder}: try again when it has ended."
@@ -301,8 +301,9 @@ class Store:
         return ArchiveError(f"{self.folder} holds the history of another account: name another folder.")
 
     def _unusable(self, error: OSError) -> ArchiveError:
-        reason = (error.strerror or str(error)).lower()
-        return ArchiveError(f"The archive {self.folder} cannot be used ({reason}): correct that, or name another one.")
+        return ArchiveError(
+            f"The archive {self.folder} cannot be used ({describe_os_error(error)}): correct that, or name another one."
+        )
 
 
 def pending_ids(payments: pa.Table) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 from p2p_analytics.auth import _pages
 from p2p_analytics.auth._redirect import ConsentDenied, token_from_redirect
 from p2p_analytics.auth._sealing import sealed
-from p2p_analytics.errors import ConfigurationError, TokenError
+from p2p_analytics.errors import ConfigurationError, TokenError, describe_os_error
 
 if TYPE_CHECKING:
     import socket
@@ -90,7 +90,7 @@ class Listener:
             self._server = _Server((HOST, 0), self._handler())
         except OSError as error:
             raise ConfigurationError(
-                f"No port of {HOST} can be listened on ({error.strerror or error}): paste the address instead."
+                f"No port of {HOST} can be listened on ({describe_os_error(error)}): paste the address instead."
             ) from None
         port = self._server.server_address[1]
         self._hosts = [[f"{HOST}:{port}"], [f"localhost:{port}"]]

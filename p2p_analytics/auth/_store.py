@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 from p2p_analytics import settings
 from p2p_analytics.auth._sealing import sealed
 from p2p_analytics.auth._token import AccessToken, Secret
-from p2p_analytics.errors import ConfigurationError, P2PAnalyticsError, TokenError, how_to_install
-from p2p_analytics.files import exclusive, require_replaceable
+from p2p_analytics.errors import ConfigurationError, P2PAnalyticsError, TokenError, describe_os_error, how_to_install
+from p2p_analytics.files import hold_lock, require_replaceable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,7 +93,8 @@ class FileStore:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise TokenError(f"Cannot read {self.name} ({_reason(error)}): delete it and sign in again.") from None
+            reason = describe_os_error(error)
+            raise TokenError(f"Cannot read {self.name} ({reason}): delete it and sign in again.") from None
 
     def _load(self) -> SignIn | None:
         descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -137,8 +138,9 @@ class FileStore:
                 temporary.unlink(missing_ok=True)
                 raise
         except OSError as error:
+            reason = describe_os_error(error)
             raise ConfigurationError(
-                f"Cannot write {self.name} ({_reason(error)}): set {settings.STATE_DIR_VARIABLE} to another folder."
+                f"Cannot write {self.name} ({reason}): set {settings.STATE_DIR_VARIABLE} to another folder."
             ) from None
 
     def delete(self) -> bool:
@@ -151,7 +153,8 @@ class FileStore:
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except OSError as error:
-                raise ConfigurationError(f"Cannot delete {path} ({_reason(error)}): delete it yourself.") from None
+                reason = describe_os_error(error)
+                raise ConfigurationError(f"Cannot delete {path} ({reason}): delete it yourself.") from None
         return found
 
     def _require_private_folder(self) -> None:
@@ -206,12 +209,13 @@ def locked() -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         try:
             settings.make_private(folder)
-            stack.enter_context(exclusive(folder / "sign-in.lock", seconds=_LOCK_SECONDS))
+            stack.enter_context(hold_lock(folder / "sign-in.lock", seconds=_LOCK_SECONDS))
         except BlockingIOError:
             raise TokenError("Another process is busy with the sign-in and does not end: stop it.") from None
         except OSError as error:
+            reason = describe_os_error(error)
             raise ConfigurationError(
-                f"Cannot write into {folder} ({_reason(error)}): set {settings.STATE_DIR_VARIABLE} to another folder."
+                f"Cannot write into {folder} ({reason}): set {settings.STATE_DIR_VARIABLE} to another folder."
             ) from None
         yield
 
@@ -264,7 +268,3 @@ def _decoded(content: bytes) -> SignIn | None:
         )
     except (ValueError, KeyError, TypeError, RecursionError, P2PAnalyticsError):
         return None
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from p2p_analytics import settings
 from p2p_analytics.display import PRIVATE, STRICT, format_money
-from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.errors import ConfigurationError, describe_os_error
 from p2p_analytics.vocabulary import Scope
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _make_writable(out: Path) -> None:
             pass
     except OSError as error:
         taken = "it is a file" if out.is_file() else "it is no folder"
-        reason = taken if isinstance(error, FileExistsError) else (error.strerror or str(error)).lower()
+        reason = taken if isinstance(error, FileExistsError) else describe_os_error(error)
         raise ConfigurationError(f"Cannot write into {out}: {reason}; name another folder with --out.") from None
 
 

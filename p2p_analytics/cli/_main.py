@@ -16,7 +16,7 @@ import sys
 import threading
 
 from p2p_analytics.cli import _archive_options, _arguments, _sandbox_options, _sign_in_options
-from p2p_analytics.errors import P2PAnalyticsError
+from p2p_analytics.errors import P2PAnalyticsError, describe_os_error
 
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _run(options: argparse.Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:  # such as a full disk behind the output
-        sys.stderr.write(f"{_PROGRAM}: cannot write the output: {(error.strerror or str(error)).lower()}.\n")
+        sys.stderr.write(f"{_PROGRAM}: cannot write the output: {describe_os_error(error)}.\n")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left must not fail again at exit
         return 1
     except P2PAnalyticsError as error:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from p2p_analytics import settings
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.export._defuse import armed, defused
-from p2p_analytics.files import atomic_file, checked, readable
+from p2p_analytics.files import atomic_file, open_table, to_path
 from p2p_analytics.frames.arrow import frame_of, table_of, type_of_name
 from p2p_analytics.privacy import Mask
 
@@ -102,8 +102,8 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: Privac
     import pyarrow.csv
 
     private = settings.privacy(privacy)
-    path = checked(path)
-    with readable(path, private=bool(private)) as file:
+    path = to_path(path)
+    with open_table(path, private=bool(private)) as file:
         header, unquoted = _sniffed(file, path)
         table = pyarrow.csv.read_csv(
             file,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from p2p_analytics import settings
-from p2p_analytics.files import atomic_file, checked, readable
+from p2p_analytics.files import atomic_file, open_table, to_path
 from p2p_analytics.frames.arrow import frame_of, plain, table_of
 from p2p_analytics.privacy import Mask
 
@@ -59,8 +59,8 @@ def read_parquet(path: str | os.PathLike[str], *, privacy: Privacy | None = None
     import pyarrow.parquet
 
     private = settings.privacy(privacy)
-    path = checked(path)
-    with readable(path, private=bool(private)) as file:  # one file: a folder is an archive's business
+    path = to_path(path)
+    with open_table(path, private=bool(private)) as file:  # one file: a folder is an archive's business
         table = pyarrow.parquet.read_table(file)
     frame = frame_of(plain(table))
     return Mask(strict=private == settings.STRICT).frame(frame) if private else frame

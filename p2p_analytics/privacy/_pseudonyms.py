@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics import settings
-from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.errors import ConfigurationError, describe_os_error
 from p2p_analytics.files import open_regular
 from p2p_analytics.money import LARGEST_CENTS
 
@@ -69,7 +69,7 @@ def own_key() -> bytes:
                 os.fchmod(file.fileno(), 0o600)
     except OSError as error:
         raise ConfigurationError(
-            f"The key of privacy mode cannot be kept in {path} ({(error.strerror or str(error)).lower()}): "
+            f"The key of privacy mode cannot be kept in {path} ({describe_os_error(error)}): "
             f"set {settings.STATE_DIR_VARIABLE} to a folder of yours."
         ) from None
     if len(key) != _KEY_BYTES:

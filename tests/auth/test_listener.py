@@ -290,7 +290,7 @@ def test_no_port(monkeypatch: pytest.MonkeyPatch) -> None:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("socketserver.TCPServer.server_bind", refuse)
-    with pytest.raises(ConfigurationError, match=r"Permission denied.*paste the address instead"):
+    with pytest.raises(ConfigurationError, match=r"permission denied.*paste the address instead"):
         Listener(print)
 
 

@@ -10,6 +10,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
+from p2p_analytics.errors import describe_os_error
 from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.vocabulary import TOKEN_PARAMETER
 
@@ -33,9 +34,9 @@ def listen(port: int) -> Iterator[socket.socket]:
         try:
             listener.bind((HOST, port))
         except (OSError, OverflowError, TypeError) as error:
-            reason = getattr(error, "strerror", None) or "there is no such port"
+            reason = describe_os_error(error) if isinstance(error, OSError) else "there is no such port"
             raise SettingError(
-                f"Port {port} cannot be used ({reason.lower()}); choose another, or 0 for any free one."
+                f"Port {port} cannot be used ({reason}); choose another, or 0 for any free one."
             ) from None
         yield listener
 

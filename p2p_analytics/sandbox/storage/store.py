@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from p2p_analytics.errors import describe_os_error
 from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.sandbox.storage import ledger, schema
 from p2p_analytics.vocabulary import Action, Audience, Medium, Status, TargetType
@@ -430,7 +431,7 @@ def _claim(path: Path) -> None:
         with os.fdopen(descriptor, "rb") as file:
             header = file.read(100) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b"no file"
     except OSError as error:
-        raise SettingError(f"{path} cannot be opened for writing: {error.strerror}.") from None
+        raise SettingError(f"{path} cannot be opened for writing: {describe_os_error(error)}.") from None
     if not header:
         with contextlib.closing(sqlite3.connect(path)) as connection:
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
