@@ -217,7 +217,8 @@ def test_the_documented_dialect_has_one_rate_limit_status(capsys: pytest.Capture
     assert cli.main(["sandbox", "--port", "0", "--years", "1", "--rate-limit-status", "400"]) == 1
     err = capsys.readouterr().err
     assert (
-        err == "p2p-analytics: rate_limit_status is 429, or also 400 in the observed dialect: add --dialect observed.\n"
+        err == "p2p-analytics: rate_limit_status cannot be 400 in the documented dialect: "
+        "it is 429, or with --dialect observed also 400.\n"
     )
 
 

@@ -209,7 +209,7 @@ def test_an_unknown_person(server: SandboxServer) -> None:
     for call in (lambda: server.token("nobody"), lambda: server.token("1"), lambda: server.add_payments("nobody", []),
                  lambda: server.add_payments(server.viewer, [{"date_created": server.now, "actor": "x"}])):  # fmt: skip
         with pytest.raises(
-            UnknownPersonError, match=r"^Nobody in this town has the username .*maya-lindqvist.*\.$"
+            UnknownPersonError, match=r"^No person of this town has the username .*maya-lindqvist.*\.$"
         ) as caught:
             call()
         assert isinstance(caught.value, ValueError)
