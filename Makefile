@@ -35,7 +35,7 @@ export UV_NO_PROGRESS := 1
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo sandbox lab install test lint types contracts tests notebooks bench soak format clean
+.PHONY: help demo sandbox lab install test lint types contracts tests notebooks docs pictures bench soak format clean
 
 help:
 	@echo "make demo        run the sandbox, load its payments, write $(OUT)/report.html, CSV files and plots"
@@ -44,6 +44,8 @@ help:
 	@echo "make sandbox     serve the sandbox until Ctrl-C"
 	@echo "make lab         open JupyterLab on the notebooks"
 	@echo "make notebooks   run the notebooks again and keep their outputs"
+	@echo "make docs        build the documentation as a web site: build/docs/index.html"
+	@echo "make pictures    draw the pictures of the documentation again"
 	@echo "make lint | types | contracts | tests    one part of make test"
 	@echo "make bench | soak                        measurements (BENCH=\"frames paging\": of these); long load and fault runs"
 	@echo "make format | clean                      lay the code out; remove what make made"
@@ -76,6 +78,15 @@ lab: .venv/.all
 
 notebooks: .venv/.all
 	$(RUN)/python notebooks/regenerate.py
+
+# Broken links fail the build. The README is the start page of the site.
+docs: .venv/.all
+	$(RUN)/python docs/write_map.py
+	$(RUN)/python -m sphinx -W --keep-going -q -c docs -d build/doctrees . build/docs
+	@cp build/docs/README.html build/docs/index.html
+
+pictures: .venv/.all
+	$(RUN)/python docs/make_pictures.py
 
 bench: .venv/.all .venv/.peers-bench
 	$(RUN)/python tests/benchmarks/bench.py $(BENCH)

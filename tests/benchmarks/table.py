@@ -1,4 +1,4 @@
-"""One table of what was measured, in Markdown: in the terminal as it grows, in ``results.md``, some in the README."""
+"""Table of the measurements in Markdown: printed, written to ``results.md``, and quoted in the documentation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 RESULTS = Path(__file__).with_name("results.md")
-README = Path(__file__).parents[2] / "README.md"
+QUOTING_PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
 MARKERS = "<!-- bench -->\n", "<!-- /bench -->\n"
 WIDTHS = (38, 22, 7, 16, 12)
 LOOP = 500_000  # turns: some ten milliseconds
@@ -52,7 +52,7 @@ class Table:
         print(self.lines[-1], flush=True)  # noqa: T201 - its purpose
 
     def write(self) -> None:
-        """Write the table down, and the lines of it that the README quotes."""
+        """Write the table to ``results.md``, and update the rows that the documentation quotes."""
         versions = [f"{name} {importlib.metadata.version(name)}" for name in ("pandas", "pyarrow", "requests-cache")]
         about = [
             f"- Before: {self.before}.",
@@ -60,7 +60,7 @@ class Table:
             f"- Python {platform.python_version()}, {', '.join(versions)}.",
         ]
         RESULTS.write_text("\n".join([FOREWORD, *about, "", *self.lines, ""]), encoding="utf-8")
-        README.write_text(quoting(README.read_text(encoding="utf-8"), self.lines), encoding="utf-8")
+        QUOTING_PAGE.write_text(quoting(QUOTING_PAGE.read_text(encoding="utf-8"), self.lines), encoding="utf-8")
 
 
 def quoting(text: str, lines: list[str]) -> str:

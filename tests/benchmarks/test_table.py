@@ -1,4 +1,4 @@
-"""What was measured is told in one form, and the README quotes it word for word."""
+"""The measurements have one format, and the documentation quotes them word for word."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
-README = HERE.parents[1] / "README.md"
+QUOTING_PAGE = HERE.parents[1] / "docs" / "performance.md"
 RESULTS = HERE / "results.md"
 
 
@@ -24,9 +24,9 @@ def cells(row: str) -> list[str]:
     return [cell.strip() for cell in row.strip().strip("|").split("|")]
 
 
-def test_the_readme_quotes_the_results() -> None:
-    """Every line between the README's markers stands in the results as it is, five rows at least beside the head."""
-    _, marker, rest = README.read_text(encoding="utf-8").partition("<!-- bench -->\n")
+def test_the_documentation_quotes_the_results() -> None:
+    """Every line between the page's markers is in the results word for word, at least five rows besides the head."""
+    _, marker, rest = QUOTING_PAGE.read_text(encoding="utf-8").partition("<!-- bench -->\n")
     quoted, end, _ = rest.partition("<!-- /bench -->\n")
     assert marker
     assert end

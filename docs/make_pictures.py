@@ -1,0 +1,73 @@
+"""Draw the pictures of the README and the documentation again: ``make pictures``.
+
+Everyone in them lives in the sandbox's invented town. The report needs Chromium; without it, only the plots are drawn.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+
+import p2p_analytics as p2p
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+FOLDER = Path(__file__).with_name("pictures")
+REPORT = "report.png"
+PLOTS = ("monthly_flow", "pending_ageing", "pending_requests", "spend_by_friend", "status_mix")
+AGES = ("pending_ageing", "pending_requests")  # these count ages up to a given time
+PICTURES = (REPORT, *(f"{name}.png" for name in PLOTS))
+REPORT_SIZE = "860,1400"
+PLOT_DPI = 110
+
+
+def load() -> tuple[p2p.History, datetime]:
+    """Return the history of the town's main person, and the time in the town."""
+    with p2p.sandbox.SandboxServer(seed=7) as server:
+        with p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=False) as client:
+            history = p2p.load_history(client)
+        return dataclasses.replace(history, fetched_at=server.now), server.now
+
+
+def draw_plots(history: p2p.History, as_of: datetime, folder: Path) -> None:
+    """Write one PNG file per analysis into the folder."""
+    mpl.use("Agg")
+    for name in PLOTS:
+        arguments = {"as_of": as_of} if name in AGES else {}
+        table = getattr(p2p, name)(history.payments, **arguments)
+        axes = getattr(p2p.plots, name)(table)
+        axes.figure.savefig(folder / f"{name}.png", dpi=PLOT_DPI, metadata={"Software": None})
+
+
+def photograph_report(history: p2p.History, as_of: datetime, folder: Path, chromium: str) -> None:
+    """Write a picture of the top of the report into the folder."""
+    with tempfile.TemporaryDirectory() as scratch:
+        page = Path(scratch) / "report.html"
+        page.write_text(p2p.render_report(history, as_of=as_of), encoding="utf-8")
+        flags = ["--headless", "--no-sandbox", "--hide-scrollbars", f"--user-data-dir={scratch}/profile"]
+        picture = [f"--window-size={REPORT_SIZE}", f"--screenshot={folder / REPORT}"]
+        command = [chromium, *flags, *picture, page.as_uri()]
+        subprocess.run(command, check=True, capture_output=True, timeout=120)  # noqa: S603 - a fixed command
+
+
+def main() -> None:
+    """Draw all pictures."""
+    history, as_of = load()
+    draw_plots(history, as_of, FOLDER)
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium:
+        photograph_report(history, as_of, FOLDER, chromium)
+    else:
+        sys.stderr.write(f"Chromium is not on PATH: {FOLDER / REPORT} stays as it is.\n")
+
+
+if __name__ == "__main__":
+    main()
