@@ -1,26 +1,27 @@
-"""The front door tells the truth: its Python runs, its commands and names exist, and none is left out."""
+"""Commands, options, make targets and variables in the README and the documentation exist, and none is missing."""
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
+import shlex
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-import p2p_analytics as p2p
 from p2p_analytics.cli import _main
 
 if TYPE_CHECKING:
     import argparse
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = {language: re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL) for language in ("python", "sh")}
+TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+EXTRAS = set(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"])
+
+
+WRONG = ["make nothing", "p2p-analytics sync", "p2p-analytics demo --all", "rm x", "pip install x"]
 
 
 def commands() -> dict[str, argparse.ArgumentParser]:
@@ -29,69 +30,91 @@ def commands() -> dict[str, argparse.ArgumentParser]:
     return choices
 
 
-def test_the_ten_lines_run(tmp_path: Path) -> None:
-    """They are ten lines beside blank ones, they run as they stand, and they write the file they name."""
-    (code,) = BLOCKS["python"]
-    assert len([line for line in code.splitlines() if line.strip()]) == 10
-    environment = os.environ | {"MPLBACKEND": "Agg", "P2P_CACHE_DIR": str(tmp_path / "cache")}
-    command = [sys.executable, "-W", "error", "-c", code]
-    subprocess.run(command, cwd=tmp_path, env=environment, check=True, timeout=120)  # noqa: S603 - our own words
-    assert len(p2p.read_csv(tmp_path / "payments.csv")) > 100
+def options(name: str) -> set[str]:
+    """Return the options of a command."""
+    return {option for action in commands()[name]._actions for option in action.option_strings}
 
 
-@pytest.mark.parametrize("name", p2p.__all__)
-def test_every_public_name_is_there_and_in_the_readme(name: str) -> None:
-    """What users type stands in the README, and loads."""
-    assert getattr(p2p, name) is not None
-    assert re.search(rf"\b{name}\b", README)
+def check(line: str) -> None:
+    """Raise if a command line is neither a make target, nor a command with valid options, nor a way to install."""
+    program, *words = shlex.split(line)
+    if program == "make":
+        assert words[0] in TARGETS
+    elif program == "pip":
+        (extra,) = re.fullmatch(r'pip install -e "\.\[(\w+)\]"', line).groups()
+        assert extra in EXTRAS
+    else:
+        assert program == "p2p-analytics"
+        _main.build_parser().parse_args(words)
 
 
-def test_the_public_names_are_sorted() -> None:
-    """One sorted list tells the whole API."""
-    assert p2p.__all__ == sorted(p2p.__all__)
-    assert set(p2p.__all__) <= set(dir(p2p))
+def test_command_lines_are_valid(command_line: str) -> None:
+    """Each line of a shell block is a make target, a command with options that parse, or installs an extra."""
+    check(command_line)
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_command_line_is_noticed(wrong: str) -> None:
+    """The check fails for an unknown target, a missing argument, an unknown option, and other programs."""
+    with pytest.raises((AssertionError, AttributeError, SystemExit)):
+        check(wrong)
+
+
+def test_inline_commands_are_valid(spans: list[tuple[str, str]]) -> None:
+    """Make targets, commands, options and variables in inline code exist."""
+    every_option = set().union(*map(options, commands()))
+    sources = [path for folder in ("p2p_analytics", "tests") for path in (ROOT / folder).rglob("*.py")]
+    variables = {name for path in sources for name in re.findall(r'"(P2P_\w+)"', path.read_text(encoding="utf-8"))}
+    named = {"target": TARGETS, "command": set(commands()), "option": every_option, "variable": variables}
+    found = {
+        "target": [(page, name) for page, span in spans for name in re.findall(r"\bmake ([a-z]+)", span)],
+        "command": [(page, name) for page, span in spans for name in re.findall(r"^p2p-analytics ([a-z]+)", span)],
+        "option": [(page, name) for page, span in spans for name in re.findall(r"(?<!uv )(?<!\S)--[a-z-]+", span)],
+        "variable": [(page, name) for page, span in spans for name in re.findall(r"\bP2P_\w+", span)],
+    }
+    assert all(len(pairs) >= 5 for pairs in found.values())
+    foreign = {"--exclude-editable"}  # uv's
+    wrong = [(page, name) for kind, pairs in found.items() for page, name in pairs if name not in named[kind] | foreign]
+    assert wrong == []
 
 
 @pytest.mark.parametrize("name", sorted(commands()))
-def test_every_command_and_option_is_in_the_readme(name: str) -> None:
-    """Each command of the command line, and each of its options but --help and --out."""
-    assert re.search(rf"p2p-analytics {name}\b", README)
-    options = {option for action in commands()[name]._actions for option in action.option_strings}
-    assert {option for option in options if option not in README} <= {"-h", "--help", "--out"}
+def test_every_command_and_option_is_documented(name: str, guide: str) -> None:
+    """The documentation names each command, and each of its options but --help and --out."""
+    assert re.search(rf"p2p-analytics {name}\b", guide)
+    assert {option for option in options(name) if option not in guide} <= {"-h", "--help", "--out"}
 
 
-def test_every_command_in_the_readme_exists() -> None:
-    """Each line of its shell blocks is a make target or a command whose options parse."""
-    lines = [line.split("#")[0].split() for block in BLOCKS["sh"] for line in block.splitlines() if line.strip()]
-    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert ["make", "demo"] in lines
-    assert ["make", "test"] in lines
-    for program, *words in lines:
-        if program == "make":
-            assert words[0] in targets
-        else:
-            assert program == "p2p-analytics"
-            _main.build_parser().parse_args(words)
+def test_every_variable_is_documented(guide: str) -> None:
+    """Each environment variable that the package reads has a row in the table of the quick start."""
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "p2p_analytics").rglob("*.py")]
+    read = {name for source in sources for name in re.findall(r'"(P2P_[A-Z_]+)"', source)}
+    assert len(read) >= 7
+    assert read == set(re.findall(r"^\| `(P2P_\w+)`", guide, re.MULTILINE))
 
 
-def test_every_make_target_and_link_in_the_readme_exists() -> None:
-    """Links lead to files of this repository, or to a project's own page."""
-    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert set(re.findall(r"`make ([a-z]+)`", README)) <= set(targets)
-    links = [link for link in re.findall(r"\]\(([^)]+)\)", README) if not link.startswith("https://")]
-    assert len(links) > 5
-    assert [link for link in links if not (ROOT / link).exists()] == []
-    proofs = re.findall(r"`(tests/[\w./]+)`", README)
-    assert len(proofs) > 5
-    assert [proof for proof in proofs if not (ROOT / proof).exists()] == []
+def test_every_extra_is_documented(guide: str) -> None:
+    """Each extra of pyproject.toml has a row in the table of the quick start."""
+    table = guide.partition("| extra | adds |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) == EXTRAS
 
 
-def test_ways_to_install_name_extras_that_there_are() -> None:
-    """Every extra that a text tells to install is declared, and no text takes the package from an index."""
-    extras = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
-    sources = [*ROOT.glob("*.md"), *(ROOT / "p2p_analytics").rglob("*.md"), *(ROOT / "p2p_analytics").rglob("*.py")]
+def test_the_readme_is_short() -> None:
+    """At most 120 lines; the fifth at the latest says for which people and for which data the package is."""
+    lines = README.splitlines()
+    assert len(lines) <= 120
+    assert "For people who" in " ".join(lines[:5])
+    assert "your own payments" in " ".join(lines[:5])
+    assert "make demo" in README
+    assert "make test" in README
+
+
+def test_ways_to_install_name_extras_that_exist() -> None:
+    """Every extra that a text suggests to install is declared, and no text takes the package from an index."""
+    sources = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+    sources += [path for kind in ("md", "py") for path in (ROOT / "p2p_analytics").rglob(f"*.{kind}")]
     texts = "\n".join(source.read_text(encoding="utf-8") for source in sources)
-    told = set(re.findall(r"pip install (?:-e )?[\"']\.\[(\w+)\]|how_to_install\([\"'](\w+)", texts))
-    named = {extra for either in told for extra in either if extra}
-    assert {"keyring", "notebook", "sandbox"} <= named <= extras
+    found = re.findall(r"pip install (?:-e )?[\"']\.\[(\w+)\]|how_to_install\([\"'](\w+)", texts)
+    named = {extra for either in found for extra in either if extra}
+    assert {"keyring", "notebook", "sandbox"} <= named <= EXTRAS
     assert "pip install p2p" not in texts.replace('"', "").replace("'", "")

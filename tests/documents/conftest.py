@@ -1,0 +1,84 @@
+"""Pages of the README and the documentation, and their parts as test parameters."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import p2p_analytics as p2p
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+GUIDE = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *GUIDE,
+    *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "data/README.md")),
+    ROOT / "p2p_analytics" / "sandbox" / "README.md",
+]
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def code_blocks(page: Path, language: str) -> list[str]:
+    """Return the fenced code blocks of a page in one language."""
+    return [code for name, code in FENCED.findall(page.read_text(encoding="utf-8")) if name == language]
+
+
+def code_spans(page: Path) -> list[str]:
+    """Return the distinct inline code spans of a page, in order."""
+    return list(dict.fromkeys(re.findall(r"`([^`\n]+)`", prose(page))))
+
+
+def prose(page: Path) -> str:
+    """Return the text of a page without its code blocks."""
+    return FENCED.sub("", page.read_text(encoding="utf-8"))
+
+
+def shell_lines(page: Path) -> list[str]:
+    """Return the command lines of a page's shell blocks, without comments."""
+    lines = (line.partition("  #")[0].strip() for block in code_blocks(page, "sh") for line in block.splitlines())
+    return [line for line in lines if line]
+
+
+PARTS = {
+    "page": lambda page: [page],
+    "example_page": lambda page: [page] if page in GUIDE[1:] and code_blocks(page, "python") else [],
+    "command_line": shell_lines,
+}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test once for each page, page with examples, or command line that it asks for."""
+    for name, parts_of in PARTS.items():
+        if name in metafunc.fixturenames:
+            found = [(page, part) for page in PAGES for part in parts_of(page)]
+            ids = [_id(page, part) for page, part in found]
+            metafunc.parametrize(name, [part for _, part in found], ids=ids)
+
+
+def _id(page: Path, part: object) -> str:
+    name = page.relative_to(ROOT).as_posix()
+    return name if part is page else f"{name}: {part}".encode("ascii", "replace").decode()
+
+
+@pytest.fixture(scope="session")
+def spans() -> list[tuple[str, str]]:
+    """Return the file name and text of each inline code span in the documentation and CONTRIBUTING.md."""
+    return [(page.name, span) for page in [*GUIDE, ROOT / "CONTRIBUTING.md"] for span in code_spans(page)]
+
+
+@pytest.fixture(scope="session")
+def guide() -> str:
+    """Return the text of the README and all pages of the documentation."""
+    return "\n".join(page.read_text(encoding="utf-8") for page in GUIDE)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[p2p.sandbox.SandboxServer]:
+    """Serve the town that the examples load."""
+    with p2p.sandbox.SandboxServer(seed=7) as server:
+        yield server

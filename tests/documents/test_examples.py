@@ -1,0 +1,61 @@
+"""Python examples of the README and the documentation run as they stand."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import p2p_analytics as p2p
+
+if TYPE_CHECKING:
+    import pytest
+
+ROOT = Path(__file__).parents[2]
+FENCED = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def examples(page: Path) -> list[str]:
+    """Return the Python blocks of a page."""
+    return FENCED.findall(page.read_text(encoding="utf-8"))
+
+
+def test_examples_run(
+    example_page: Path, server: p2p.sandbox.SandboxServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The blocks of a page run from top to bottom for a signed-in user, and test functions in them pass."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setenv("P2P_BASE_URL", server.base_url)
+    monkeypatch.setenv("P2P_CLIENT_ID", server.client_id)
+    monkeypatch.setenv("P2P_ACCESS_TOKEN", server.token(server.viewer))
+    names: dict[str, object] = {}
+    try:
+        for code in examples(example_page):
+            exec(compile(code, example_page.name, "exec"), names)  # noqa: S102 - the documentation's own example
+        for name, value in list(names.items()):
+            if name.startswith("test_") and callable(value):
+                value(tmp_path)
+    finally:
+        for value in names.values():
+            if isinstance(value, p2p.TokenForm):
+                value.close()
+
+
+def test_the_first_steps_are_ten_lines_and_run_alone(tmp_path: Path) -> None:
+    """The README's example has ten lines besides blank ones, runs by itself, and writes the file that it names."""
+    (code,) = examples(ROOT / "README.md")
+    assert len([line for line in code.splitlines() if line.strip()]) == 10
+    environment = os.environ | {"MPLBACKEND": "Agg", "P2P_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, "-W", "error", "-c", code]
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True, timeout=120)  # noqa: S603 - the README's code
+    assert len(p2p.read_csv(tmp_path / "payments.csv")) > 100
+
+
+def test_every_page_of_instructions_has_an_example() -> None:
+    """Pages that explain Python names show them in code that is run."""
+    names = ("analyses", "cookbook", "loading-and-archive", "paying", "privacy", "quick-start", "sandbox", "sign-in")
+    assert [name for name in names if not examples(ROOT / "docs" / f"{name}.md")] == []

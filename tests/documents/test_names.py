@@ -1,0 +1,141 @@
+"""Public names that the README and the documentation mention exist, and none is missing."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import pkgutil
+import re
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.client.desk import PaymentDesk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+FILE = re.compile(r"\.(csv|html|ipynb|json|md|png|py|toml|txt|yaml|yml)$")
+FOREIGN = {"col", "nw", "pandas"}  # other libraries
+WRONG = ["p2p.load(client)", "client.pay()", "load_history(client, all=True)", "errors.Nothing", "refund()"]
+MODULES = {module.name for module in pkgutil.iter_modules(p2p.__path__)}
+
+
+@pytest.fixture(scope="module")
+def objects(server: p2p.sandbox.SandboxServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]]:
+    """Return the objects that the documentation calls by these names."""
+    token = server.token(server.viewer, "make_payments", "access_profile", "access_friends")
+    with p2p.Client(token, base_url=server.base_url, cache_dir=False) as client:
+        yield {
+            "archive": p2p.open_archive(tmp_path_factory.mktemp("archive") / "payments"),
+            "client": client,
+            "desk": PaymentDesk(client),
+            "form": p2p.TokenForm,
+            "history": p2p.load_history(client),
+            "server": server,
+        }
+
+
+@pytest.mark.parametrize("name", p2p.__all__)
+def test_every_public_name_is_documented(name: str, guide: str) -> None:
+    """Each name that users can import loads, and the README or the documentation mentions it."""
+    assert getattr(p2p, name) is not None
+    assert re.search(rf"\b{name}\b", guide)
+
+
+def test_the_public_names_are_sorted() -> None:
+    """One sorted list holds the whole API."""
+    assert p2p.__all__ == sorted(p2p.__all__)
+    assert set(p2p.__all__) <= set(dir(p2p))
+
+
+def test_the_attributes_of_a_history_are_documented() -> None:
+    """The table of attributes lists every field, and nothing else."""
+    text = (ROOT / "docs" / "loading-and-archive.md").read_text(encoding="utf-8")
+    table = text.partition("| attribute of `History`")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| `(\w+)`", table, re.MULTILINE) == [field.name for field in dataclasses.fields(p2p.History)]
+
+
+def test_names_and_arguments_exist(spans: list[tuple[str, str]], objects: dict[str, object]) -> None:
+    """Calls and attributes in inline code refer to something that exists and accepts these arguments."""
+    checked = 0
+    for page, span in spans:
+        try:
+            checked += check(span, objects)
+        except (AttributeError, ImportError, TypeError) as error:
+            pytest.fail(f"{page}: {span}: {error}")
+    assert checked > 50
+
+
+def test_error_classes_exist(guide: str) -> None:
+    """Each error that the documentation names is a class of `p2p_analytics.errors`."""
+    named = set(re.findall(r"`(\w+Error|NotSignedIn)`", guide))
+    assert len(named) >= 5
+    assert [name for name in named if not issubclass(getattr(p2p.errors, name), p2p.P2PAnalyticsError)] == []
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_name_or_argument_is_noticed(wrong: str, objects: dict[str, object]) -> None:
+    """The check fails for a name, a method, a keyword and an error class that do not exist."""
+    with pytest.raises((AttributeError, ImportError, TypeError)):
+        check(wrong, objects)
+
+
+def check(span: str, objects: dict[str, object]) -> int:
+    """Raise if a name in a span does not exist or does not accept its arguments; return the number of names."""
+    nodes = calls_and_attributes(span)
+    for node in nodes:
+        call = node if isinstance(node, ast.Call) else None
+        target = resolve(ast.unparse(call.func if call else node), objects)
+        if call and callable(target):
+            keywords = {keyword.arg: None for keyword in call.keywords if keyword.arg}
+            positional = [None for argument in call.args if not is_ellipsis(argument)]
+            inspect.signature(target).bind_partial(*positional, **keywords)
+    return len(nodes)
+
+
+def calls_and_attributes(span: str) -> list[ast.expr]:
+    """Return the calls and attributes in a span of Python; none for file names and anything else."""
+    if FILE.search(span):
+        return []
+    try:
+        tree = ast.parse(span)
+    except SyntaxError:
+        return []
+    called = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Call | ast.Attribute) and node not in called]
+    inner = {node.value for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    return [node for node in nodes if node not in inner and is_name(node.func if isinstance(node, ast.Call) else node)]
+
+
+def is_name(node: ast.expr) -> bool:
+    """Return whether an expression is a dotted name that does not belong to another library."""
+    dotted = re.fullmatch(r"(\w+)(\.\w+)*", ast.unparse(node))
+    return bool(dotted) and dotted[1] not in FOREIGN
+
+
+def is_ellipsis(node: ast.expr) -> bool:
+    """Return whether an argument is ``...``, which stands for any number of arguments."""
+    return isinstance(node, ast.Constant) and node.value is Ellipsis
+
+
+def resolve(dotted: str, objects: dict[str, object]) -> object:
+    """Return the object with a dotted name, or raise; None for a name that belongs to the reader's own code."""
+    first, *rest = dotted.split(".")
+    if first in ("p2p", "p2p_analytics"):
+        return pkgutil.resolve_name(".".join(["p2p_analytics", *rest]))
+    if first in objects:
+        return reduce(getattr, rest, objects[first])
+    if first in p2p.__all__:
+        return reduce(getattr, rest, getattr(p2p, first))
+    if first in MODULES and rest:
+        return pkgutil.resolve_name(f"p2p_analytics.{dotted}")
+    owners = [owner for owner in (*objects.values(), p2p.AccessToken) if hasattr(owner, first)]
+    if not rest and not owners:
+        raise AttributeError(f"No public object has {first}().")
+    return None if rest else getattr(owners[0], first)

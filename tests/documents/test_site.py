@@ -1,0 +1,55 @@
+"""The site of ``make docs`` builds without warnings, and its pages load nothing from other hosts."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+REMOTE = re.compile(r"""<(?:script|img|iframe)[^>]*\ssrc="(?:https?:)?//|<link[^>]*\shref="(?:https?:)?//""")
+REMOTE_STYLE = re.compile(r"""(?:@import|url\()\s*["']?(?:https?:)?//""")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the site as ``make docs`` does, with every warning an error."""
+    folder = tmp_path_factory.mktemp("site")
+    where = ["-c", str(ROOT / "docs"), "-d", str(folder / "doctrees"), str(ROOT), str(folder / "site")]
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", *where]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)  # noqa: S603 - fixed
+    assert not done.returncode, done.stderr
+    return folder / "site"
+
+
+def test_the_makefile_builds_it_in_the_same_way() -> None:
+    """The target has the same strict options as this test."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert re.search(r"^docs:.*\n(\t.*\n)*\t.* -m sphinx -W --keep-going -q -c docs ", makefile, re.MULTILINE)
+
+
+def test_every_page_is_in_the_site(site: Path) -> None:
+    """The README and each page of the documentation become a page of the site."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    assert [page.name for page in pages if not (site / page.relative_to(ROOT).with_suffix(".html")).exists()] == []
+
+
+def test_nothing_comes_from_other_hosts(site: Path) -> None:
+    """No script, style, font or picture of the site has an address on another host."""
+    pages = list(site.rglob("*.html"))
+    styles = list(site.rglob("*.css"))
+    assert len(pages) >= 12
+    assert styles
+    assert [page.name for page in pages if REMOTE.search(page.read_text(encoding="utf-8"))] == []
+    assert [style.name for style in styles if REMOTE_STYLE.search(style.read_text(encoding="utf-8"))] == []
+
+
+def test_the_map_is_current() -> None:
+    """The map of the architecture page lists the modules as they are: run ``make docs`` after a change."""
+    page = ROOT / "docs" / "architecture.md"
+    text = page.read_text(encoding="utf-8")
+    assert runpy.run_path(str(ROOT / "docs" / "write_map.py"))["insert_map"](text) == text
