@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -24,7 +24,6 @@ from p2p_analytics.errors import (
     AuthenticationError,
     ConfigurationError,
     PaginationError,
-    ProtocolError,
     ScopeError,
     ServiceError,
     TokenError,
@@ -40,6 +39,8 @@ if TYPE_CHECKING:
 
     from p2p_analytics.client.http.cache import ResponseStore
     from p2p_analytics.records import Me, Payment, PaymentPage, User
+
+T = TypeVar("T")
 
 
 class Client:
@@ -107,8 +108,7 @@ class Client:
 
         A field that cannot be read raises a RecordError; leniently, it is empty and told in ``problems``.
         """
-        answer = self._transport.get(vocabulary.ME.path, {})
-        me = records.decode_me(answer.body)
+        me = self._transport.get(vocabulary.ME.path, {}, records.decode_me).value
         if not lenient:
             records.raise_unreadable(me.problems)
         self._owner = me.user
@@ -122,7 +122,7 @@ class Client:
 
         What it shows depends on the token's scopes, and two tokens of one account share a cache.
         """
-        return records.decode_user(self._transport.get(_at(vocabulary.USER, user_id), {}).body)
+        return self._transport.get(_at(vocabulary.USER, user_id), {}, records.decode_user).value
 
     def payment(self, payment_id: str, *, fresh: bool = False) -> Payment:
         """Return one payment with all its fields (document: "GET /payments/:payment").
@@ -130,7 +130,7 @@ class Client:
         ``fresh`` asks the service even where an answer is cached.
         """
         path = _at(vocabulary.PAYMENT, payment_id)
-        return records.decode_payment(self._asked(path, {}, keep=_briefly_unless(fresh=fresh)).body)
+        return self._asked(path, {}, records.decode_payment, keep=_briefly_unless(fresh=fresh)).value
 
     def payments(
         self,
@@ -323,8 +323,9 @@ class Client:
         followed: list[dict[str, str]] = []
         confirming = False
         while True:
-            answer = self._asked(path, parameters, keep=_briefly_unless(fresh=fresh or confirming))
-            page = records.decode_friends(answer.body)
+            keep = _briefly_unless(fresh=fresh or confirming)
+            answer = self._asked(path, parameters, records.decode_friends, keep=keep)
+            page = answer.value
             yield msgspec.structs.replace(page, fetched_at=answer.fetched_at)
             new = [friend.id for friend in page.items if friend.id and friend.id not in seen]
             seen.update(dict.fromkeys(new))
@@ -367,22 +368,18 @@ class Client:
             "limit": str(query.limit),
         }
         parameters = {name: word for name, word in sent.items() if word}
-        answer = self._asked(vocabulary.PAYMENTS.path, parameters, keep=keep)
-        if answer.kept:
-            with contextlib.suppress(ProtocolError):
-                page = self._read(answer)
-                if not any(problem.unreadable for problem in page.problems):
-                    return page, True
-            # What could not be read when it came must not be kept for a month.
-            anew = Keep.LASTING_ANEW if keep is Keep.LASTING else Keep.NOT
-            answer = self._asked(vocabulary.PAYMENTS.path, parameters, keep=anew)
-        return self._read(answer), False
+        answer = self._asked(vocabulary.PAYMENTS.path, parameters, self._decode_page, keep=keep)
+        if answer.kept and any(problem.unreadable for problem in answer.value.problems):
+            # A field that could not be read may be readable now, so the cached page must not be used for a month.
+            refetch = Keep.LASTING_ANEW if keep is Keep.LASTING else Keep.NOT
+            answer = self._asked(vocabulary.PAYMENTS.path, parameters, self._decode_page, keep=refetch)
+        return msgspec.structs.replace(answer.value, fetched_at=answer.fetched_at), answer.kept
 
-    def _read(self, answer: Answer) -> PaymentPage:
-        page = records.decode_payments(answer.body)
+    def _decode_page(self, body: bytes) -> PaymentPage:
+        page = records.decode_payments(body)
         if page.next is not None:  # only its presence counts, but a foreign one is no answer to trust
             next_parameters(page.next, f"{self.base_url}{vocabulary.PAYMENTS.path}")
-        return msgspec.structs.replace(page, fetched_at=answer.fetched_at)
+        return page
 
     def _store(self) -> ResponseStore | None:
         """Return the account's cache, after asking once whose account it is; None where nothing is kept."""
@@ -394,10 +391,12 @@ class Client:
                     self._account_known = True
         return None if self._transport.cache is None else self._transport.cache.store
 
-    def _asked(self, path: str, parameters: dict[str, str], *, keep: Keep = Keep.BRIEFLY) -> Answer:
+    def _asked(
+        self, path: str, parameters: dict[str, str], decode: Callable[[bytes], T], *, keep: Keep = Keep.BRIEFLY
+    ) -> Answer[T]:
         if keep is not Keep.NOT:
             self._store()
-        return self._transport.get(path, parameters, keep=keep)
+        return self._transport.get(path, parameters, decode, keep=keep)
 
 
 def _briefly_unless(*, fresh: bool) -> Keep:

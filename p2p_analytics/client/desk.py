@@ -156,8 +156,8 @@ class PaymentDesk:
         with self._transport.turn:
             actor_id, before = self._actor(), self._snapshot()
             try:
-                answer = self._transport.write("POST", vocabulary.CREATE_PAYMENT.path, asked.fields())
-                receipt = records.decode_receipt(answer.body)
+                path = vocabulary.CREATE_PAYMENT.path
+                receipt = self._transport.write("POST", path, asked.fields(), records.decode_receipt).value
                 if asked.agrees_with(receipt.payment) and receipt.payment.id not in before.ids:
                     return receipt
                 lost: ServiceError = ProtocolError("The service answered with another payment.")
@@ -191,8 +191,7 @@ class PaymentDesk:
                 )
             path = vocabulary.RESOLVE_PAYMENT.at(quote(payment_id, safe=""))
             try:
-                answer = self._transport.write("PUT", path, {"action": action})
-                payment = records.decode_payment(answer.body)
+                payment = self._transport.write("PUT", path, {"action": action}, records.decode_payment).value
                 if payment.id == before.id:
                     return payment
                 lost: ServiceError = ProtocolError("The service answered with another payment.")

@@ -19,6 +19,7 @@ from p2p_analytics.auth import CLIENT_SECRET_VARIABLE, AccessToken, Secret, Sign
 from p2p_analytics.client.http.adapter import NotSent, prepared
 from p2p_analytics.client.http.error_mapping import no_answer, refusal
 from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.records import repair_json
 from p2p_analytics.vocabulary import SERVER_TOKEN_SECONDS
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ class _Service:
     def _read(self, content: bytes, asked_at: datetime, scopes: frozenset[str]) -> SignIn | None:
         """Return the sign-in that an answer holds, None where it holds none."""
         try:
-            answer = msgspec.json.decode(content, type=_Answer, strict=False)
+            answer = msgspec.json.decode(repair_json(content), type=_Answer, strict=False)
             expires_at = asked_at + timedelta(seconds=answer.expires_in)
             token = AccessToken(answer.access_token, scopes=scopes, expires_at=expires_at)
         except (msgspec.MsgspecError, ValueError, RecursionError, OverflowError, errors.TokenError):

@@ -18,7 +18,7 @@ from p2p_analytics.records._decode import (
 from p2p_analytics.records._fast_decode import STRANGE, read_actor, read_target
 from p2p_analytics.records._models import Me, Page, Payment, Problem, Receipt, Refund, Target, User
 from p2p_analytics.records._payments import PaymentPage, Payments, Row
-from p2p_analytics.records._wire_types import mended
+from p2p_analytics.records._wire_types import check_envelope, is_envelope, repair_json
 
 __all__ = [
     "STRANGE",
@@ -33,15 +33,17 @@ __all__ = [
     "Row",
     "Target",
     "User",
+    "check_envelope",
     "decode_friends",
     "decode_me",
     "decode_payment",
     "decode_payments",
     "decode_receipt",
     "decode_user",
-    "mended",
+    "is_envelope",
     "party_id",
     "raise_unreadable",
     "read_actor",
     "read_target",
+    "repair_json",
 ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from p2p_analytics.errors import PaginationError, RecordError
+from p2p_analytics.errors import PaginationError, ProtocolError, RecordError
 from p2p_analytics.records._fast_decode import STRANGE, WirePlain, WirePlainPage, plain_cents, plain_payments
 from p2p_analytics.records._models import Answer, Me, Page, Payment, Receipt, Refund, User
 from p2p_analytics.records._payments import PaymentPage, Payments
@@ -24,7 +24,9 @@ from p2p_analytics.records._wire_types import (
     cents_of,
     envelope,
     instant_of,
+    is_container,
     link_of,
+    repair_json,
     target_of,
     user_of,
 )
@@ -88,6 +90,7 @@ def decode_payments(body: bytes) -> PaymentPage:
     An item without an id is told there and is not among the items. People and amounts are read when somebody asks
     for a record or for the problems; until then, a page holds what its list needs to be gone through.
     """
+    body = repair_json(body)
     try:
         page = _PLAIN_PAGE.decode(body)
     except UNDECODABLE:
@@ -260,11 +263,14 @@ def _payment(raw: bytes, problems: Problems) -> Payment | None:
 
 
 def _data(body: bytes) -> bytes:
-    """Return the one record of an answer, as bytes."""
-    return bytes(envelope(body, _WireData).data)
+    """Return the record of a body, as bytes."""
+    data = envelope(repair_json(body), _WireData).data
+    if not is_container(data):
+        raise ProtocolError("The service's answer is not the documented JSON: its `data` is not an object.")
+    return bytes(data)
 
 
 def _page(body: bytes) -> tuple[list[bytes], str | None, Problems]:
     """Return a list's items as bytes, the next link, and an empty collection of problems."""
-    page = envelope(body, WireList)
+    page = envelope(repair_json(body), WireList)
     return [bytes(item) for item in page.data], link_of(page), Problems()

@@ -185,11 +185,39 @@ def link_of(page: WirePage) -> str | None:
 
 
 def envelope(body: bytes, kind: type[T]) -> T:
+    """Decode the envelope of a repaired body.
+
+    Raises
+    ------
+    ProtocolError
+        The body is not JSON, or not the documented envelope.
+    """
     try:
-        return msgspec.json.decode(mended(body), type=kind)
+        return msgspec.json.decode(body, type=kind)
     except UNDECODABLE as error:
         reason = str(error)
     raise ProtocolError(f"The service's answer is not the documented JSON: {reason}.")
+
+
+def is_envelope(body: bytes) -> bool:
+    """Return whether a body is a JSON object with an object or a list as its ``data``."""
+    try:
+        data = msgspec.json.decode(repair_json(body), type=dict[str, msgspec.Raw]).get("data")
+    except UNDECODABLE:
+        return False
+    return data is not None and is_container(data)
+
+
+def is_container(value: msgspec.Raw) -> bool:
+    """Return whether a JSON value is an object or a list."""
+    return bytes(value)[:1] in {b"{", b"["}
+
+
+def check_envelope(body: bytes) -> bytes:
+    """Return a body unchanged where it is an envelope of any kind; else raise a ProtocolError."""
+    if is_envelope(body):
+        return body
+    raise ProtocolError("The service's answer is not the documented JSON.")
 
 
 _BOM: Final = b"\xef\xbb\xbf"
@@ -199,9 +227,9 @@ _ESCAPE: Final = re.compile(
 )
 
 
-def mended(body: bytes) -> bytes:
-    """Return a body without byte order mark, each half of a surrogate pair that stands alone replaced by U+FFFD."""
+def repair_json(body: bytes) -> bytes:
+    """Return a body without its byte order mark, and with each unpaired surrogate escape replaced by U+FFFD."""
     body = body.removeprefix(_BOM)
-    if b"\\ud" not in body and b"\\uD" not in body:
+    if b"\\" not in body or (b"\\ud" not in body and b"\\uD" not in body):
         return body
     return _ESCAPE.sub(lambda match: REPLACED if match[3] else match[0], body)

@@ -12,7 +12,7 @@ import threading
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -55,7 +55,9 @@ class Account:
         self.late = [(when, payment) for when, payment in self.late if when > self.now]
         self.newest_first[:0] = due
 
-    def write(self, _method: str, _path: str, fields: Mapping[str, str]) -> Answer:
+    def write(
+        self, _method: str, _path: str, fields: Mapping[str, str], decode: Callable[[bytes], Any] = bytes
+    ) -> Answer[Any]:
         """Carry a payment out at most once: now, late or not at all, and answer or not."""
         self.sleep(1.0)
         self.writes += 1
@@ -72,7 +74,7 @@ class Account:
             else:
                 self.newest_first.insert(0, payment)
                 if fate == "answered":
-                    return Answer(_body(payment), START)
+                    return Answer(decode(_body(payment)), START)
         raise OutcomeUnknownError("Lost.")
 
     def _made(self, fields: Mapping[str, str]) -> Payment:

@@ -46,7 +46,7 @@ def test_while_one_waits_as_it_was_told_nobody_asks(scripted) -> None:
         one = threads.submit(transport.get, "/me", {})
         limited.wait(5)
         others = [threads.submit(transport.get, "/me", {}) for _ in range(7)]
-        assert [future.result().body for future in (one, *others)] == [b'{"data": {"id": "7"}}'] * 8
+        assert [future.result().value for future in (one, *others)] == [b'{"data": {"id": "7"}}'] * 8
     assert events == ["asked", "slept 7", "woke", *["asked"] * 8]
 
 
@@ -60,7 +60,7 @@ def test_a_service_that_takes_one_at_a_time_is_not_given_up(scripted) -> None:
     transport = transport_to(scripted(answer), sleep=lambda _seconds: None)
     with ThreadPoolExecutor(8) as threads:
         answers = list(threads.map(lambda _: transport.get("/me", {}), range(80)))
-    assert {found.body for found in answers} == {b'{"data": {"id": "7"}}'}
+    assert {found.value for found in answers} == {b'{"data": {"id": "7"}}'}
 
 
 def test_the_gate_opens_again() -> None:

@@ -108,7 +108,7 @@ def test_a_fault_that_passes_leaves_no_trace(scripted) -> None:
     answers = itertools.chain([(500, {}, b""), (200, {}, b"<html>")], itertools.repeat(GOOD))
     service = scripted(lambda _path, _parameters: next(answers))
     transport, waits = transport_to(service.base_url)
-    assert transport.get("/me", {}).body == b'{"data": {"id": "7"}}'
+    assert transport.get("/me", {}).value == b'{"data": {"id": "7"}}'
     assert len(waits) == 2
 
 
@@ -241,7 +241,7 @@ def test_a_packed_answer_is_unpacked(scripted) -> None:
     """Gzip, which every request offers, with the length of the packed body."""
     packed = gzip.compress(b'{"data": {"id": "7"}}')
     service = scripted(lambda _path, _parameters: (200, {"Content-Encoding": "gzip"}, packed))
-    assert transport_to(service.base_url)[0].get("/me", {}).body == b'{"data": {"id": "7"}}'
+    assert transport_to(service.base_url)[0].get("/me", {}).value == b'{"data": {"id": "7"}}'
     assert len(service.asked) == 1
 
 
@@ -324,8 +324,8 @@ def test_a_token_in_the_answer_goes_no_further(scripted) -> None:
     link = {"data": [], "pagination": {"next": f"/v1/payments?limit=5&access_token={CANARY}&before=x"}}
     service = scripted(lambda _path, _parameters: (200, {"Link": f"</x?access_token={CANARY}>"}, link))
     answer = transport_to(service.base_url)[0].get("/payments", {})
-    assert CANARY.encode() not in answer.body
-    assert b"&before=x" in answer.body
+    assert CANARY.encode() not in answer.value
+    assert b"&before=x" in answer.value
 
 
 def test_a_token_among_the_data_goes_no_further(scripted, tmp_path) -> None:
@@ -341,7 +341,7 @@ def test_a_token_among_the_data_goes_no_further(scripted, tmp_path) -> None:
     service.answer = lambda _path, _parameters: {"data": {"note": token}}
     for kept in (False, True):
         answer = client._transport.get("/payments", {}, keep=Keep.BRIEFLY)
-        assert (answer.kept, answer.body) == (kept, b'{"data": {"note": "***"}}')
+        assert (answer.kept, answer.value) == (kept, b'{"data": {"note": "***"}}')
     client.close()
 
 
@@ -351,7 +351,7 @@ def test_a_token_in_the_answer_is_found_behind_an_escaped_equals_sign(scripted, 
     """JSON writers escape "=" and "&", as some do for HTML; what follows the token stays."""
     body = f'{{"data": [], "pagination": {{"next": "/v1/payments?Access_Token{equals}{CANARY}{end}"}}}}'.encode()
     answer = transport_to(scripted(lambda _path, _parameters: (200, {}, body)).base_url)[0].get("/payments", {})
-    assert answer.body == body.replace(CANARY.encode(), b"***")
+    assert answer.value == body.replace(CANARY.encode(), b"***")
 
 
 ESCAPES = {

@@ -57,7 +57,7 @@ def test_following_the_next_link_alone_loses_some(crowded) -> None:
         transport = client._transport
         parameters, found = {"limit": "50"}, set()
         while True:
-            page = decode_payments(transport.get("/payments", parameters).body)
+            page = transport.get("/payments", parameters, decode_payments).value
             found.update(payment.id for payment in page.items)
             if page.next is None:
                 break

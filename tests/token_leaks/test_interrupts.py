@@ -24,6 +24,7 @@ from p2p_analytics.client.http import adapter as _adapter
 from p2p_analytics.client.http import transport as _transport
 from p2p_analytics.client.http.cache import ResponseStore
 from p2p_analytics.client.http.transport import Keep
+from p2p_analytics.records import _wire_types
 from support.canary import CANARY
 from support.interrupts import (
     GOOD,
@@ -58,11 +59,11 @@ DEPTHS: dict[str, tuple[Any, str]] = {
     "sending": (http.client.HTTPConnection, "endheaders"),
     "waiting for the answer": (http.client.HTTPConnection, "getresponse"),
     "reading the body": (urllib3.HTTPResponse, "read1"),
-    "decoding": (_transport, "is_envelope"),
+    "decoding": (_wire_types, "is_envelope"),
     "judging": (_transport, "Answer"),
     "looking into the cache": (ResponseStore, "__getitem__"),
     "writing into the cache": (ResponseStore, "__setitem__"),
-    "mending the body": (_adapter, "mended"),
+    "redacting the body": (_adapter, "_without_token"),
 }
 
 

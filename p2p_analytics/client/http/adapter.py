@@ -15,7 +15,6 @@ from requests.utils import get_environ_proxies
 
 from p2p_analytics import settings
 from p2p_analytics.client.http.deadline import WATCHED_POOLS, watchdog
-from p2p_analytics.records import mended
 from p2p_analytics.vocabulary import TOKEN_PARAMETER
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ class SecretAdapter(HTTPAdapter):
             if form is None or form.begun:
                 raise
             raise NotSent(error) from None
-        body = _without_token(mended(body), secrets.get(TOKEN_PARAMETER))
+        body = _without_token(body, secrets.get(TOKEN_PARAMETER))
         headers = urllib3.HTTPHeaderDict(
             (name, response.headers[name]) for name in _KEPT_HEADERS if name in response.headers
         )

@@ -24,12 +24,12 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
 from requests_cache import CachedSession
 from requests_cache.backends.base import BaseCache, BaseStorage
 from requests_cache.models.request import CachedRequest
 from requests_cache.models.response import CachedResponse
 
+from p2p_analytics.client.http.decoding import is_decoded
 from p2p_analytics.client.paging.windows import Window
 from p2p_analytics.files import is_regular, open_regular
 from p2p_analytics.times import from_microseconds, to_microseconds
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from requests import PreparedRequest, Response
+    from requests import PreparedRequest
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +59,7 @@ _APPLICATION_ID: Final = 0x70327063  # "p2pc"
 _FILE_NAME: Final = re.compile(r"[0-9a-f]{32}\.sqlite")
 _HEADER: Final = struct.Struct(">16s52xI")  # magic text and application id (SQLite: "Database File Format")
 _MAGIC: Final = b"SQLite format 3\0"
+UNREADABLE_ENTRY: Final = "An entry of the response cache %s cannot be read and is asked for anew."
 _LASTING: Final = "lasting"
 _BRIEF: Final = "brief"
 
@@ -96,7 +97,7 @@ class AccountCache:
             expire_after=LASTING_SECONDS if lasting else CACHE_SECONDS,
             allowable_codes=(200,),
             allowable_methods=("GET",),
-            filter_fn=is_envelope,
+            filter_fn=is_decoded,
             key_fn=key,
             stale_if_error=False,
         )
@@ -130,15 +131,6 @@ def _is_ours(path: Path) -> bool:
     with open_regular(path, follow_links=False) as file:
         header = file.read(_HEADER.size)
     return len(header) == _HEADER.size and _HEADER.unpack(header) == (_MAGIC, _APPLICATION_ID)
-
-
-def is_envelope(response: Response) -> bool:
-    """Tell whether an answer is a JSON object whose ``data`` is an object or a list; else it is not worth keeping."""
-    try:
-        data = msgspec.json.decode(response.content, type=dict[str, msgspec.Raw]).get("data")
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return False
-    return data is not None and bytes(data)[:1] in {b"{", b"["}
 
 
 class ResponseStore(BaseStorage):  # type: ignore[type-arg]
@@ -219,7 +211,7 @@ class ResponseStore(BaseStorage):  # type: ignore[type-arg]
 
     def _read(self, given: float, expires: float, body: bytes) -> CachedResponse | None:
         try:
-            response = CachedResponse(
+            return CachedResponse(
                 status_code=200,
                 content=zlib.decompressobj().decompress(body, _LARGEST_BODY),
                 created_at=datetime.fromtimestamp(given, UTC),
@@ -227,11 +219,9 @@ class ResponseStore(BaseStorage):  # type: ignore[type-arg]
                 request=CachedRequest(method="GET", url=""),
                 url="",
             )
-            if is_envelope(response):
-                return response
         except (zlib.error, TypeError, ValueError, OverflowError, OSError):  # a tampered entry is a miss
             log.debug("A cache entry failed to decode.", exc_info=True)
-        log.warning("An entry of the response cache %s cannot be read and is asked for anew.", self.path.name)
+        log.warning(UNREADABLE_ENTRY, self.path.name)
         return None
 
     def _run(self, statement: str, *values: str | float | bytes) -> list[tuple[Any, ...]]:

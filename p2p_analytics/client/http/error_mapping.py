@@ -17,6 +17,7 @@ from p2p_analytics import errors
 from p2p_analytics.auth import redact
 from p2p_analytics.client.http.adapter import LARGEST_BODY, NotSent, OversizedBody, redacted
 from p2p_analytics.display import keep_printable
+from p2p_analytics.records import repair_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -132,7 +133,7 @@ class _ErrorBody(msgspec.Struct):
 
 def _envelope(body: bytes) -> _Envelope:
     try:
-        return msgspec.json.decode(body, type=_ErrorBody).error
+        return msgspec.json.decode(repair_json(body), type=_ErrorBody).error
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _Envelope()
 

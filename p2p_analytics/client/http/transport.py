@@ -9,12 +9,14 @@ carries the text of the library below, which may quote the address.
 from __future__ import annotations
 
 import contextlib
+import functools
+import logging
 import random
 import threading
 import time
 from datetime import UTC, datetime
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar
 
 import msgspec
 import requests
@@ -24,10 +26,12 @@ from p2p_analytics import errors
 from p2p_analytics.auth import scrub, sealed
 from p2p_analytics.client.http._throttle import Gate
 from p2p_analytics.client.http.adapter import NotSent, prepared
-from p2p_analytics.client.http.cache import AccountCache, is_envelope
+from p2p_analytics.client.http.cache import UNREADABLE_ENTRY, AccountCache
 from p2p_analytics.client.http.deadline import sleep as sleep_unless_stopped
 from p2p_analytics.client.http.deadline import stopped
+from p2p_analytics.client.http.decoding import SUCCESSES, decoded_value, decoding_hook
 from p2p_analytics.client.http.error_mapping import is_refusal, no_answer, outcome_unknown, refusal
+from p2p_analytics.records import check_envelope, is_envelope
 from p2p_analytics.vocabulary import TOKEN_PARAMETER
 
 if TYPE_CHECKING:
@@ -36,6 +40,10 @@ if TYPE_CHECKING:
 
     from p2p_analytics.auth import AccessToken, Secret
     from p2p_analytics.client._renewal import Renewal
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 TRIES: Final = 5
 LONGEST_WAIT: Final = 60.0  # a longer Retry-After is told to the caller instead of slept
@@ -50,10 +58,10 @@ class Keep(Enum):
     LASTING_ANEW = auto()  # the same, asked for even where it is kept
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """The body of a good answer, when the service gave it (earlier, for a kept one), and whether it was kept."""
+class Answer(msgspec.Struct, Generic[T], frozen=True):
+    """A decoded body, when the service sent it (earlier, for a cached one), and whether it came from the cache."""
 
-    body: bytes
+    value: T
     fetched_at: datetime
     kept: bool = False
 
@@ -141,8 +149,15 @@ class Transport:
             Keep.LASTING_ANEW: _Sessions(renewing),
         }
 
-    def get(self, path: str, parameters: Mapping[str, str], *, keep: Keep = Keep.NOT) -> Answer:
-        """Return the service's answer to a GET request, or one that was kept.
+    def get(
+        self,
+        path: str,
+        parameters: Mapping[str, str],
+        decode: Callable[[bytes], T] = check_envelope,  # type: ignore[assignment]  # without it, T is bytes
+        *,
+        keep: Keep = Keep.NOT,
+    ) -> Answer[T]:
+        """Return the decoded answer to a GET request, or one that was kept; ``decode`` is called once for each body.
 
         Raises
         ------
@@ -152,10 +167,16 @@ class Transport:
             What went wrong in the end, after the retries that made sense.
         """
         with self._kept.get(keep, self._plain).one() as session:
-            return self._send(session, "GET", path, parameters)
+            return self._send(session, "GET", path, parameters, decode)
 
-    def write(self, method: Literal["POST", "PUT"], path: str, fields: Mapping[str, str]) -> Answer:
-        """Send form fields once, and return the service's answer; it is never cached.
+    def write(
+        self,
+        method: Literal["POST", "PUT"],
+        path: str,
+        fields: Mapping[str, str],
+        decode: Callable[[bytes], T] = check_envelope,  # type: ignore[assignment]  # without it, T is bytes
+    ) -> Answer[T]:
+        """Send form fields once, and return the decoded answer; it is never cached.
 
         The account's cached answers are forgotten, whatever came back.
 
@@ -173,7 +194,7 @@ class Transport:
         # A connection of its own: one kept from earlier requests may be closed just as the form is on its way.
         with prepared(requests.Session(), self.base_url, self._secrets) as session:
             try:
-                return self._send(session, method, path, fields)
+                return self._send(session, method, path, fields, decode)
             finally:
                 self._forget_answers()
 
@@ -184,7 +205,14 @@ class Transport:
         if self.cache is not None:
             self.cache.store.close()
 
-    def _send(self, session: requests.Session, method: str, path: str, parameters: Mapping[str, str]) -> Answer:
+    def _send(
+        self,
+        session: requests.Session,
+        method: str,
+        path: str,
+        parameters: Mapping[str, str],
+        decode: Callable[[bytes], T],
+    ) -> Answer[T]:
         with contextlib.ExitStack() as turn:
             alone = self._gate.enter(turn)
             give_up_at = self._monotonic() + self._deadline
@@ -194,7 +222,7 @@ class Transport:
                 used = self._token
                 used.require_unexpired(datetime.now(UTC))
                 seconds_left = give_up_at - self._monotonic()
-                outcome = self._try(session, method, path, parameters, seconds_left)
+                outcome = self._try(session, method, path, parameters, seconds_left=seconds_left, decode=decode)
                 if isinstance(outcome, Answer):
                     return outcome
                 if method == "GET" and isinstance(outcome, errors.AuthenticationError) and self._is_replaced(used):
@@ -234,22 +262,37 @@ class Transport:
         return self._token is not used
 
     @sealed
-    def _try(
-        self, session: requests.Session, method: str, path: str, parameters: Mapping[str, str], seconds_left: float
-    ) -> Answer | errors.ServiceError:
+    def _try(  # noqa: PLR0913 - one request and how to read its answer
+        self,
+        session: requests.Session,
+        method: str,
+        path: str,
+        parameters: Mapping[str, str],
+        *,
+        seconds_left: float,
+        decode: Callable[[bytes], T],
+    ) -> Answer[T] | errors.ServiceError:
         connect, whole = self._timeout
         limits = (min(connect, max(seconds_left, 0.01)), min(whole, max(seconds_left, 0.01)))
         reads, fields = method == "GET", dict(parameters)
         sent, refused = True, False
+        outcome: Answer[T] | errors.ServiceError
+        request = functools.partial(
+            session.request,
+            method,
+            f"{self.base_url}{path}",
+            params=fields if reads else None,
+            data=None if reads else fields,
+            timeout=limits,
+            allow_redirects=False,
+            hooks={"response": decoding_hook(decode)},
+        )
         try:
-            response = session.request(
-                method,
-                f"{self.base_url}{path}",
-                params=fields if reads else None,
-                data=None if reads else fields,
-                timeout=limits,
-                allow_redirects=False,
-            )
+            response = request()
+            if getattr(response, "from_cache", False) and isinstance(decoded_value(response), errors.ServiceError):
+                if self.cache is not None:
+                    log.warning(UNREADABLE_ENTRY, self.cache.store.path.name)
+                response = request(headers={"Cache-Control": "no-cache"})
             outcome, refused = self._judged(response), not reads and is_refusal(response)
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
             outcome = no_answer(error, self.base_url)  # handed back: raised later, it has no context
@@ -261,16 +304,19 @@ class Transport:
             return outcome
         return outcome_unknown(outcome)
 
-    def _judged(self, response: requests.Response) -> Answer | errors.ServiceError:
-        if response.status_code not in range(200, 300):
+    def _judged(self, response: requests.Response) -> Answer[T] | errors.ServiceError:
+        if response.status_code not in SUCCESSES:
             return refusal(response, self._token)
-        if not is_envelope(response):
+        value = decoded_value(response)
+        if isinstance(value, errors.ServiceError):
+            if is_envelope(response.content):
+                raise value  # a record that cannot be read cannot be read the next time either
             shown = "The service answered with something that is not the documented JSON: check the base URL."
             failure = errors.ProtocolError(shown, status_code=response.status_code)
             failure.retryable = True  # a proxy's page or a cut answer may be whole the next time
             return failure
         given = getattr(response, "created_at", None) or datetime.now(UTC)
-        return Answer(response.content, given, kept=getattr(response, "from_cache", False))
+        return Answer(value, given, kept=getattr(response, "from_cache", False))
 
     def _wait(self, attempt: int, failure: errors.ServiceError) -> float | None:
         """Seconds before the next try: what the service asks, else growing ones; None where too long."""
