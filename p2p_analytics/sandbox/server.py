@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.errors import how_to_install
+from p2p_analytics.sandbox.domain.test_user import TEST_USER
 from p2p_analytics.sandbox.domain.tokens import Tokens
 from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.sandbox.faults.settings import Steerable, Steering
@@ -16,12 +17,11 @@ from p2p_analytics.sandbox.runtime.request_log import RequestLog
 from p2p_analytics.sandbox.runtime.temporary import temporary_folder
 from p2p_analytics.sandbox.runtime.thread import HOST, listen, running
 from p2p_analytics.sandbox.storage import ledger
-from p2p_analytics.sandbox.storage.oauth_store import Registration, Registry
+from p2p_analytics.sandbox.storage.oauth_store import OAuthStore, Registration
 from p2p_analytics.sandbox.storage.store import Store
 from p2p_analytics.sandbox.town import build
 from p2p_analytics.sandbox.town import people as known_people
 from p2p_analytics.sandbox.town.controls import Resident, TownControls
-from p2p_analytics.sandbox.town.people import TEST_USER
 from p2p_analytics.sandbox.town.plan import Plan
 from p2p_analytics.vocabulary import VERSION_PATH
 
@@ -206,7 +206,7 @@ class SandboxServer(TownControls, Steerable):
         built = plan.build()
         with self._middleware.lock.exclusive(self._loop):
             with store.writing():  # one transaction for the town and the tables of its applications
-                plan.move_in(store, built, anew=True)
+                plan.move_in(store, built, replace=True)
                 registry = _registry(store)
             self.seed = seed
             self._tokens = Tokens(registry, self._clock)
@@ -267,5 +267,5 @@ _DEMO: Final = Registration(
 )
 
 
-def _registry(store: Store) -> Registry:
-    return Registry(store, [_DEMO], known_people.UNVERIFIED)
+def _registry(store: Store) -> OAuthStore:
+    return OAuthStore(store, [_DEMO], known_people.UNVERIFIED)

@@ -23,9 +23,10 @@ from urllib.parse import urlencode, urlsplit
 from urllib.request import Request, urlopen
 
 from p2p_analytics.sandbox import SandboxServer
-from p2p_analytics.sandbox.api.payment_requests import Order, Recipient
+from p2p_analytics.sandbox.domain.orders import Order, Recipient
 from p2p_analytics.sandbox.domain.payments import Transitions
-from p2p_analytics.sandbox.storage.store import Payment, Store
+from p2p_analytics.sandbox.storage.rows import Payment
+from p2p_analytics.sandbox.storage.store import Store
 from p2p_analytics.vocabulary import Audience, TargetType
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from p2p_analytics.sandbox import errors
 from p2p_analytics.sandbox.api import json_schemas
 from p2p_analytics.sandbox.api.json_schemas import Schema, ref
 from p2p_analytics.sandbox.api.token_exchange import GRANTS, NO_STORE
+from p2p_analytics.sandbox.domain.scopes import PLAIN_WORDS
 from p2p_analytics.sandbox.http.responses import CONTROL_PATH, DATA_HEADERS, EXCHANGE_PATH
-from p2p_analytics.sandbox.pages.render import PLAIN_WORDS
 from p2p_analytics.vocabulary import (
     AUTHORIZE,
     CREATE_PAYMENT,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from p2p_analytics.errors import MoneyError
 from p2p_analytics.money import format_cents, to_cents
+from p2p_analytics.sandbox.domain.orders import Order, Recipient
 from p2p_analytics.sandbox.errors import (
     AmountError,
     AmountTooLargeError,
@@ -32,22 +33,6 @@ _WORD: Final = r'[^\s@,;<>"\x00-\x1f\x7f-\x9f\ufeff]'
 EMAIL: Final = re.compile(rf"{_WORD}+@{_WORD}+\.{_WORD.replace('@', '@.')}+")
 # A plus that was not percent-encoded arrives as a space.
 PHONE: Final = re.compile(r"(?:[+ ]?1[ .-]?)?\(?([2-9]\d\d)\)?[ .-]{0,2}(\d{3})[ .-]?(\d{4})", re.ASCII)
-
-
-class Recipient(NamedTuple):
-    """How a payment is addressed: `text` is a user id, an email in lower case, or 11 digits that begin with 1."""
-
-    kind: TargetType
-    text: str
-
-
-class Order(NamedTuple):
-    """One POST /payments; `cents` are negative for a charge."""
-
-    recipient: Recipient
-    cents: int
-    note: str
-    audience: Audience
 
 
 def order(parameters: Parameters) -> Order:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from p2p_analytics.sandbox.api.authentication import Entrance
     from p2p_analytics.sandbox.domain.tokens import Caller
-    from p2p_analytics.sandbox.storage.store import Payment, Person, Store
+    from p2p_analytics.sandbox.storage.rows import Payment, Person
+    from p2p_analytics.sandbox.storage.store import Store
 
 
 class ReadEndpoints:

@@ -12,6 +12,7 @@ from p2p_analytics.sandbox.api import payment_requests
 from p2p_analytics.sandbox.domain.payments import Outcome, Transitions
 from p2p_analytics.sandbox.http import bodies, serialize
 from p2p_analytics.sandbox.http import parameters as rules
+from p2p_analytics.sandbox.http.dialects import SPOKEN
 from p2p_analytics.sandbox.http.responses import data_response
 from p2p_analytics.vocabulary import Scope
 
@@ -41,7 +42,10 @@ class Writing:
         """POST /payments."""
         caller, parameters = await self._enter(request)
         order = payment_requests.order(parameters)
-        done = await self._together.write(lambda: self._transitions.create(caller.user_id, order, caller.application))
+        separates = SPOKEN.get().separates_new_users
+        done = await self._together.write(
+            lambda: self._transitions.create(caller.user_id, order, caller.application, separate_new_users=separates)
+        )
         # Like everywhere: the balance is null, never missing, without its scope.
         balance = done.balance_cents if Scope.BALANCE in caller.scopes else None
         return data_response(serialize.created(done.payment, done.people, balance))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.sandbox.domain import redirects
 from p2p_analytics.sandbox.errors import SettingError
-from p2p_analytics.sandbox.storage.oauth_store import Registration, Registry, digest
+from p2p_analytics.sandbox.storage.oauth_store import OAuthStore, Registration, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -62,7 +62,7 @@ class Draft:
         }
 
 
-def register(registry: Registry, owner_id: int, draft: Draft) -> Application:
+def register(registry: OAuthStore, owner_id: int, draft: Draft) -> Application:
     """Register a draft without problems and return its id and secret.
 
     Raises
@@ -72,7 +72,7 @@ def register(registry: Registry, owner_id: int, draft: Draft) -> Application:
     """
     # At random and not in a row: the id of a deleted application must not come back to another one.
     made = Application(str(10**9 + secrets.randbelow(9 * 10**9)), secrets.token_urlsafe(32))
-    added = registry.add(
+    added = registry.add_application(
         Registration(
             client_id=made.client_id,
             name=draft.name,
@@ -89,7 +89,7 @@ def register(registry: Registry, owner_id: int, draft: Draft) -> Application:
     return made
 
 
-def renew_secret(registry: Registry, client_id: str) -> Application:
+def renew_secret(registry: OAuthStore, client_id: str) -> Application:
     """Give an application a new secret; the old one works no longer."""
     made = Application(client_id, secrets.token_urlsafe(32))
     registry.set_secret(client_id, digest(made.client_secret))

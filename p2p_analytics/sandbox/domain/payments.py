@@ -1,7 +1,7 @@
-"""What becomes of payments and charges, and of the money (document: "States and transitions", "Sandbox outcomes").
+"""State transitions of payments and charges (document: "States and transitions", "Sandbox outcomes").
 
-Each public method is one transaction on the one connection that writes: it happens as a whole, and
-of several that would end the same pending payment exactly one does.
+Each public method of `Transitions` is one transaction on the single write connection: it is atomic, and of several
+calls that would end the same pending payment exactly one succeeds.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.money import format_cents
+from p2p_analytics.sandbox.domain.test_user import DAY_US, TEST_USER_ID
 from p2p_analytics.sandbox.errors import (
     InsufficientFundsError,
     NewUserAmountError,
@@ -22,20 +23,21 @@ from p2p_analytics.sandbox.errors import (
 )
 from p2p_analytics.sandbox.storage import ledger
 from p2p_analytics.sandbox.storage.ledger import Account
-from p2p_analytics.sandbox.storage.store import Payment, Spelling, insert_payments
-from p2p_analytics.sandbox.town.people import DAY_US, TEST_USER_ID
+from p2p_analytics.sandbox.storage.rows import Payment, Spelling
+from p2p_analytics.sandbox.storage.store import insert_payments
 from p2p_analytics.vocabulary import Action, Audience, Medium, Resolution, Status, TargetType
 
 if TYPE_CHECKING:
     import sqlite3
 
-    from p2p_analytics.sandbox.api.payment_requests import Order, Recipient
-    from p2p_analytics.sandbox.storage.store import Person, Store
+    from p2p_analytics.sandbox.domain.orders import Order, Recipient
+    from p2p_analytics.sandbox.storage.rows import Person
+    from p2p_analytics.sandbox.storage.store import Store
 
 EXPIRY_DAYS: Final = 30
 LARGEST_DEPOSIT_CENTS: Final = 10**12
-# Each write moves the town's clock by a second and a bit, so that new payments have an order, no two of them share a
-# second, and their datetimes show a fraction.
+# Each write advances the town's clock by slightly more than a second: new payments are ordered, no two share a second,
+# and their datetimes have a fraction.
 STEP_US: Final = 1_000_001
 _FAILS, _SETTLES, _CHARGE_SETTLES = 20, 10, -10
 _FOR_NEW_USERS: Final = (30, -20)  # to an unregistered email or phone
@@ -47,7 +49,7 @@ _ENDS: Final = {
 
 
 class Outcome(NamedTuple):
-    """A payment after a write, what returned its money, who is in it, and what the caller holds now."""
+    """Payment after a write, its refund, the people in it, and the balance of the caller."""
 
     payment: Payment
     refund: Payment | None
@@ -56,30 +58,40 @@ class Outcome(NamedTuple):
 
 
 class Transitions:
-    """The writes of one sandbox."""
+    """Writes to the payments of one sandbox."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def create(self, caller: int, order: Order, application: str | None = None) -> Outcome:
-        """Pay or charge, for POST /payments, through an application of that name."""
+    def create(
+        self, caller: int, order: Order, application: str | None = None, *, separate_new_users: bool = False
+    ) -> Outcome:
+        """Create a payment or charge, for POST /payments.
+
+        Parameters
+        ----------
+        application : str, optional
+            Name of the application that the caller uses.
+        separate_new_users : bool
+            Raise NewUserAmountError where the test user is sent an amount of the document's rows for new users.
+        """
         with self._store.writing() as connection:
             now_us = self._begin(connection)
-            target = self._find(connection, order.recipient)
+            target = self._find_user(connection, order.recipient)
             if target == caller:
                 raise SelfPaymentError("You cannot pay or charge yourself.")
-            payment = _new(self._store.next_payment_id(), caller, target, order, now_us)
-            status = self._outcome(connection, payment)
+            payment = _build_payment(self._store.next_payment_id(), caller, target, order, now_us)
+            status = self._settle_new(connection, payment, separate_new_users=separate_new_users)
             payment = payment._replace(
                 status=status.value,
                 completed_us=None if status is Status.PENDING else payment.created_us,
                 application=application,
             )
             insert_payments(connection, [payment])
-            return self._seen(caller, payment)
+            return self._build_outcome(caller, payment)
 
     def resolve(self, caller: int, payment_id: int, resolution: Resolution) -> Outcome:
-        """Approve, deny or cancel, for PUT /payments/:payment."""
+        """Approve, deny or cancel a payment, for PUT /payments/:payment."""
         with self._store.writing() as connection:
             now_us = self._begin(connection)
             payment = self._store.payment(payment_id)
@@ -92,35 +104,37 @@ class Transitions:
                 if not self._transfer(connection, payment, payer=caller, receiver=payment.actor_id):
                     raise InsufficientFundsError("The balance does not cover this request; it stays pending.")
             elif payment.action == Action.PAY:
-                self._give_back(connection, payment, now_us)
+                self._refund(connection, payment, now_us)
             ended = self._store.payment(payment_id)
             assert ended is not None  # noqa: S101 - nothing removes a payment
-            return self._seen(caller, ended)
+            return self._build_outcome(caller, ended)
 
     def advance(self, microseconds: int) -> None:
-        """Move the town's clock on, and let expire what is due by then."""
+        """Advance the town's clock, and expire the payments that are due by then."""
         with self._store.writing() as connection:
             self._begin(connection, microseconds)
 
     def deposit(self, user_id: int, cents: int) -> None:
-        """Move money from a user's bank to their balance; a negative amount goes to the bank."""
+        """Move money from a user's bank to the balance, or a negative amount back to the bank."""
         if abs(cents) > LARGEST_DEPOSIT_CENTS:
-            raise SettingError(f"At most {format_cents(LARGEST_DEPOSIT_CENTS)} at once.")
+            raise SettingError(
+                f"{format_cents(cents)} is too much: at most {format_cents(LARGEST_DEPOSIT_CENTS)} at once."
+            )
         with self._store.writing() as connection:
             if not ledger.post(connection, None, "deposit", {user_id: cents, Account.BANK: -cents}):
-                raise SettingError("The balance does not cover that.")
+                raise SettingError(f"The balance does not cover {format_cents(-cents)}: withdraw less.")
 
     def link_bank(self, user_id: int, *, linked: bool) -> None:
-        """Give a user a funding source that pays what their balance does not cover, or take it away."""
+        """Link or unlink a user's bank, which pays the payments that the balance does not cover."""
         query = "INSERT OR IGNORE INTO banks VALUES (?)" if linked else "DELETE FROM banks WHERE user_id = ?"
         with self._store.writing() as connection:
             connection.execute(query, (user_id,))
 
     def trust(self, user_id: int, friend_id: int, *, trusted: bool) -> None:
-        """Let a user trust a friend, whose charges are then settled at once, or end that."""
+        """Add or remove a friend's trust; charges by a trusted friend settle at once."""
         with self._store.writing() as connection:
             if not self._store.are_friends(user_id, friend_id):
-                raise SettingError("Only friends can be trusted.")
+                raise SettingError(f"{friend_id} is not a friend of {user_id}: only friends can be trusted.")
             query = (
                 "INSERT OR IGNORE INTO trusts VALUES (?, ?)"
                 if trusted
@@ -129,7 +143,7 @@ class Transitions:
             connection.execute(query, (user_id, friend_id))
 
     def _begin(self, connection: sqlite3.Connection, microseconds: int = STEP_US) -> int:
-        """Move the clock, let expire what is due, and return the moment."""
+        """Advance the clock, expire the payments that are due, and return the new time."""
         query = "UPDATE clock SET now_us = now_us + ? RETURNING now_us"
         now_us = int(connection.execute(query, (microseconds,)).fetchone()[0])
         due = (
@@ -140,11 +154,11 @@ class Transitions:
             payment = Payment(*row)
             expires_us = payment.created_us + EXPIRY_DAYS * DAY_US
             _end(connection, payment, Status.EXPIRED, expires_us)
-            self._give_back(connection, payment, expires_us)
+            self._refund(connection, payment, expires_us)
         return now_us
 
-    def _find(self, connection: sqlite3.Connection, recipient: Recipient) -> int | None:
-        """Return the user whom an address is connected to; an id must be somebody's, an email or phone need not."""
+    def _find_user(self, connection: sqlite3.Connection, recipient: Recipient) -> int | None:
+        """Return the user with this address; an id must be that of a user, an email or phone need not."""
         query = {
             TargetType.USER: "SELECT user_id FROM users WHERE user_id = ?",
             TargetType.EMAIL: "SELECT user_id FROM users WHERE email = ?",
@@ -156,11 +170,11 @@ class Transitions:
             raise NoRecipientError("user_id is not the id of a user.")
         return None if row is None else int(row[0])
 
-    def _outcome(self, connection: sqlite3.Connection, payment: Payment) -> Status:
+    def _settle_new(self, connection: sqlite3.Connection, payment: Payment, *, separate_new_users: bool) -> Status:
         """Move the money of a new payment and return its status."""
         target = payment.target_user_id
         if target == TEST_USER_ID:
-            return self._test_outcome(connection, payment)
+            return self._settle_to_test_user(connection, payment, separate_new_users=separate_new_users)
         if payment.action == Action.PAY and target is None:
             moved = {payment.actor_id: -payment.amount_cents, Account.ESCROW: payment.amount_cents}
             return Status.PENDING if self._fund(connection, payment, moved, payment.actor_id) else Status.FAILED
@@ -168,13 +182,15 @@ class Transitions:
             done = self._transfer(connection, payment, payer=payment.actor_id, receiver=target)
             return Status.SETTLED if done else Status.FAILED
         if target is not None and self._trusts(connection, target, payment.actor_id):
-            # What a trusted friend asks for, but is not there, waits like anybody else's request.
+            # A charge of a trusted friend that the balance does not cover stays pending, like any other charge.
             done = self._transfer(connection, payment, payer=target, receiver=payment.actor_id)
             return Status.SETTLED if done else Status.PENDING
         return Status.PENDING
 
-    def _test_outcome(self, connection: sqlite3.Connection, payment: Payment) -> Status:
-        """Resolve a payment to the fixed test user by its amount."""
+    def _settle_to_test_user(
+        self, connection: sqlite3.Connection, payment: Payment, *, separate_new_users: bool
+    ) -> Status:
+        """Move the money of a payment to the fixed test user as its amount demands, and return its status."""
         signed = payment.amount_cents if payment.action == Action.PAY else -payment.amount_cents
         if signed == _FAILS:
             return Status.FAILED
@@ -183,10 +199,8 @@ class Transitions:
             return Status.SETTLED if done else Status.FAILED
         if signed == _CHARGE_SETTLES:
             done = self._transfer(connection, payment, payer=TEST_USER_ID, receiver=payment.actor_id)
-            return Status.SETTLED if done else Status.PENDING  # a test may have taken the test user's bank away
-        from p2p_analytics.sandbox.http.dialects import SPOKEN  # here, because it loads orjson
-
-        if signed in _FOR_NEW_USERS and SPOKEN.get().separates_new_users:
+            return Status.SETTLED if done else Status.PENDING  # a test may have unlinked the test user's bank
+        if separate_new_users and signed in _FOR_NEW_USERS:
             raise NewUserAmountError("This amount is for a new user: send it to an unregistered email or phone.")
         raise OutcomeAmountError("The test user takes payments of 0.10 and 0.20 and charges of -0.10, nothing else.")
 
@@ -196,7 +210,7 @@ class Transitions:
         return self._fund(connection, payment, moved, payer)
 
     def _fund(self, connection: sqlite3.Connection, payment: Payment, moved: dict[int, int], payer: int) -> bool:
-        """Move money from the payer's balance, or all of it from their bank where one is linked."""
+        """Move money from the payer's balance, or all of it from the payer's bank where one is linked."""
         if ledger.post(connection, payment.payment_id, "balance", moved):
             return True
         if connection.execute("SELECT 1 FROM banks WHERE user_id = ?", (payer,)).fetchone() is None:
@@ -209,14 +223,14 @@ class Transitions:
         trusted = connection.execute(query, (user_id, asking)).fetchone() is not None
         return trusted and self._store.are_friends(user_id, asking)
 
-    def _give_back(self, connection: sqlite3.Connection, payment: Payment, when_us: int) -> None:
-        """Return what is in escrow to who sent it, by a refund payment."""
-        refund = payment.refund(self._store.next_payment_id(), when_us)
+    def _refund(self, connection: sqlite3.Connection, payment: Payment, when_us: int) -> None:
+        """Return the escrow of a payment to its sender, by a refund payment."""
+        refund = payment.build_refund(self._store.next_payment_id(), when_us)
         insert_payments(connection, [refund])
         moved = {Account.ESCROW: -payment.amount_cents, payment.actor_id: payment.amount_cents}
         ledger.post(connection, refund.payment_id, "refund", moved)
 
-    def _seen(self, caller: int, payment: Payment) -> Outcome:
+    def _build_outcome(self, caller: int, payment: Payment) -> Outcome:
         refund = self._store.refund(payment.payment_id)
         parties = [caller, payment.actor_id, *([] if payment.target_user_id is None else [payment.target_user_id])]
         people = self._store.people_by_id(parties)
@@ -224,16 +238,16 @@ class Transitions:
 
 
 def may_see(store: Store, viewer: int, payment: Payment) -> bool:
-    """Say whether a user is shown a payment: its parties are, others by its audience."""
+    """Return whether a user sees a payment: its parties do, other users according to its audience."""
     parties = [one for one in (payment.actor_id, payment.target_user_id) if one is not None]
     if viewer in parties or payment.audience == Audience.PUBLIC:
         return True
     return payment.audience == Audience.FRIENDS and any(store.are_friends(viewer, one) for one in parties)
 
 
-def _new(payment_id: int, caller: int, target: int | None, order: Order, now_us: int) -> Payment:
+def _build_payment(payment_id: int, caller: int, target: int | None, order: Order, now_us: int) -> Payment:
     kind, text = order.recipient
-    known = target is not None
+    is_user = target is not None
     return Payment(
         payment_id=payment_id,
         status=Status.PENDING.value,
@@ -246,24 +260,24 @@ def _new(payment_id: int, caller: int, target: int | None, order: Order, now_us:
         created_us=now_us,
         completed_us=None,
         actor_id=caller,
-        # "The kind of information used to address the payment" stays, whoever it is connected to.
+        # Document: "The kind of information used to address the payment", also where it belongs to a user.
         target_type=kind.value,
         target_user_id=target,
-        target_email=text if kind is TargetType.EMAIL and not known else None,
-        target_phone=text if kind is TargetType.PHONE and not known else None,
+        target_email=text if kind is TargetType.EMAIL and not is_user else None,
+        target_phone=text if kind is TargetType.PHONE and not is_user else None,
     )
 
 
 def _check_role(caller: int, payment: Payment, resolution: Resolution) -> None:
     if resolution is Resolution.CANCEL:
         if caller != payment.actor_id:
-            raise RoleError("Only who made a payment or request can cancel it.")
+            raise RoleError("Only the user who made a payment or request can cancel it.")
     elif payment.action != Action.CHARGE or caller != payment.target_user_id:
-        raise RoleError(f"Only who received a request can {resolution} it.")
+        raise RoleError(f"Only the user who received a request can {resolution} it.")
 
 
 def _end(connection: sqlite3.Connection, payment: Payment, status: Status, when_us: int) -> bool:
-    """End a pending payment; False where it is not pending."""
+    """End a pending payment; return False where it is not pending."""
     query = "UPDATE payments SET status = ?, completed_us = ? WHERE payment_id = ? AND status = 'pending'"
     if connection.execute(query, (status.value, when_us, payment.payment_id)).rowcount != 1:
         return False

@@ -24,7 +24,7 @@ from p2p_analytics.sandbox.errors import (
     RevokedTokenError,
     SettingError,
 )
-from p2p_analytics.sandbox.storage.oauth_store import Ended, Grant, Pair, Redemption, Registry, digest
+from p2p_analytics.sandbox.storage.oauth_store import CodeRefusal, EndReason, Grant, OAuthStore, Pair, digest
 from p2p_analytics.vocabulary import CLIENT_TOKEN_SECONDS, SERVER_TOKEN_SECONDS, Scope
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Issued:
 class Tokens:
     """The tokens of one sandbox."""
 
-    def __init__(self, registry: Registry, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, registry: OAuthStore, clock: Callable[[], float] = time.time) -> None:
         self.registry = registry
         self._clock = clock
 
@@ -104,11 +104,11 @@ class Tokens:
 
     def caller(self, token: str) -> Caller:
         """Return who an access token stands for, or refuse it."""
-        grant = self.registry.access(digest(token))
+        grant = self.registry.find_access_token(digest(token))
         if grant is None:
             raise InvalidTokenError
         if grant.ended is not None:
-            raise RevokedTokenError if grant.ended == Ended.REVOKED else DeletedTokenError
+            raise RevokedTokenError if grant.ended == EndReason.REVOKED else DeletedTokenError
         if grant.expires_us <= self.now_us():
             raise ExpiredTokenError
         return _caller(grant)
@@ -130,13 +130,13 @@ class Tokens:
         return access, refresh, Pair(digest(access), digest(refresh), self._in(SERVER_TOKEN_SECONDS))
 
 
-_REFUSED_CODES: Final[dict[Redemption, Callable[[], OAuthError]]] = {
-    Redemption.UNKNOWN: lambda: OAuthError("code is none that this sandbox gave out."),
-    Redemption.FOREIGN: ForeignCodeError,
-    Redemption.REUSED: RedeemedCodeError,
-    Redemption.EXPIRED: ExpiredCodeError,
-    Redemption.REVOKED: lambda: OAuthError("The user has taken back what this code stands for."),
-    Redemption.REDIRECT: lambda: OAuthError("redirect_uri is not the address that this code was sent to."),
+_REFUSED_CODES: Final[dict[CodeRefusal, Callable[[], OAuthError]]] = {
+    CodeRefusal.UNKNOWN: lambda: OAuthError("code is none that this sandbox gave out."),
+    CodeRefusal.FOREIGN: ForeignCodeError,
+    CodeRefusal.REUSED: RedeemedCodeError,
+    CodeRefusal.EXPIRED: ExpiredCodeError,
+    CodeRefusal.REVOKED: lambda: OAuthError("The user has taken back what this code stands for."),
+    CodeRefusal.REDIRECT: lambda: OAuthError("redirect_uri is not the address that this code was sent to."),
 }
 
 

@@ -1,8 +1,8 @@
-"""Faults that a sandbox has when it is told to: which request meets which, and what happens to it then.
+"""Deliberate faults: the choice of a fault for each request, and its effect.
 
-A specification is either rates or a script. Rates, ``503:0.1,reset:0.05``, are each the share of requests
-that meet this fault; which they are follows from a seed. A script, ``ok*3 503 reset``, is what the next
-requests meet, in order; after it everything is as usual.
+A specification is either rates or a script. A rate of ``503:0.1,reset:0.05`` is the share of requests with this
+fault, drawn at random from a seed. A script, ``ok*3 503 reset``, lists the faults of the next requests in order;
+requests after its end are served as usual.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, urlencode
 
 from p2p_analytics.sandbox.errors import InvalidParameterError, RateLimitError, RefusalError, SettingError
-from p2p_analytics.sandbox.http import parameters
-from p2p_analytics.sandbox.town import build
 from p2p_analytics.vocabulary import PAYMENTS
 
 if TYPE_CHECKING:
@@ -30,18 +28,21 @@ if TYPE_CHECKING:
 
 LONGEST_SCRIPT: Final = 10_000
 DRIP_SECONDS: Final = 0.05
-_ELSEWHERE: Final = "elsewhere.invalid"  # a name that can be nobody's
+_ELSEWHERE: Final = "elsewhere.invalid"  # a reserved name, so it never resolves
 _STEP: Final = re.compile(r"([\w-]+)(?:\*(\d{1,6}))?", re.ASCII)
 _RATE: Final = re.compile(r"([\w-]+):(\d?\.?\d{1,17})", re.ASCII)
 _NEXT: Final = re.compile(rb'("pagination":\{"next":)(?:null|"[^"]*")')
-_DAY_US: Final = timedelta(days=1) // timedelta(microseconds=1)
-_ZONE_US: Final = timedelta(hours=5) // timedelta(microseconds=1)
-_FIRST_US: Final = build.microseconds(datetime.min.replace(tzinfo=UTC))
-_LAST_US: Final = build.microseconds(datetime.max.replace(tzinfo=UTC))
+_EMPTY_PAGE: Final = b'{"pagination":{"next":null},"data":[]}'
+_MICROSECOND: Final = timedelta(microseconds=1)
+_DAY_US: Final = timedelta(days=1) // _MICROSECOND
+_ZONE_US: Final = timedelta(hours=5) // _MICROSECOND
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_US: Final = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+_LAST_US: Final = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
 
 class Kind(StrEnum):
-    """The faults by the names that they have in a specification."""
+    """Faults by their names in a specification."""
 
     OK = "ok"
     RATE_LIMITED = "429"
@@ -69,14 +70,14 @@ class Kind(StrEnum):
 
 
 class Faults:
-    """What a specification makes of the requests to come.
+    """Faults of the next requests, as a specification defines them.
 
     Parameters
     ----------
     spec : str
         Rates or a script; empty for no faults.
     seed : int
-        The same seed, rates and order of requests give the same faults.
+        The same seed, rates and order of requests produce the same faults.
 
     Raises
     ------
@@ -87,13 +88,13 @@ class Faults:
     def __init__(self, spec: str = "", seed: int = 0) -> None:
         self.spec = spec.strip()
         self._rng = random.Random(seed)  # noqa: S311 - repeatable, not a secret
-        self._rates = _rates(self.spec) if ":" in self.spec else []
-        self._script = [] if self._rates else _script(self.spec)
+        self._rates = _parse_rates(self.spec) if ":" in self.spec else []
+        self._script = [] if self._rates else _parse_script(self.spec)
         self._steps: Iterator[Kind] = iter(self._script)
         self._taken = 0
 
     def draw(self) -> Kind:
-        """Return what the next request meets."""
+        """Return the fault of the next request."""
         if not self._rates:
             self._taken += self._taken < len(self._script)
             return next(self._steps, Kind.OK)
@@ -103,31 +104,31 @@ class Faults:
 
     @property
     def to_come(self) -> list[str]:
-        """What is left of a script."""
+        """Remaining steps of a script."""
         return [kind.value for kind in self._script[self._taken :]]
 
 
-def _script(spec: str) -> list[Kind]:
+def _parse_script(spec: str) -> list[Kind]:
     steps: list[Kind] = []
     for word in spec.split():
         match = _STEP.fullmatch(word)
         if match is None:
             raise SettingError(
-                f"{word[:20]!r} is no step of a fault script: write names such as ok*3 503 reset, with blanks between."
+                f"{word[:20]!r} is not a step of a fault script: write names separated by spaces, as in ok*3 503 reset."
             )
-        steps += [_kind(match[1])] * min(int(match[2] or 1), LONGEST_SCRIPT + 1)
+        steps += [_parse_kind(match[1])] * min(int(match[2] or 1), LONGEST_SCRIPT + 1)
         if len(steps) > LONGEST_SCRIPT:
             raise SettingError(f"A fault script has at most {LONGEST_SCRIPT} steps; use rates such as 503:0.1 instead.")
     return steps
 
 
-def _rates(spec: str) -> list[tuple[Kind, float]]:
+def _parse_rates(spec: str) -> list[tuple[Kind, float]]:
     rates: dict[Kind, float] = {}
     for part in spec.split(","):
         match = _RATE.fullmatch(part.strip())
         if match is None:
-            raise SettingError(f"{part.strip()[:20]!r} is no rate of a fault: write rates such as 503:0.1,reset:0.05.")
-        kind = _kind(match[1])
+            raise SettingError(f"{part.strip()[:20]!r} is not a rate of a fault: write rates as in 503:0.1,reset:0.05.")
+        kind = _parse_kind(match[1])
         if kind in rates:
             raise SettingError(f"The fault {kind} has two rates; give it one.")
         rates[kind] = float(match[2])
@@ -136,37 +137,45 @@ def _rates(spec: str) -> list[tuple[Kind, float]]:
     return list(rates.items())
 
 
-def _kind(name: str) -> Kind:
+def _parse_kind(name: str) -> Kind:
     try:
         return Kind(name)
     except ValueError:
         raise SettingError(f"There is no fault {name[:20]!r}; there are {', '.join(Kind)}.") from None
 
 
-def misread_bound(kind: Kind, scope: Scope) -> Scope:
-    """Return a request as a service with one of the ``bound-`` faults reads it; any other request unchanged.
+def misread_bound(kind: Kind, scope: Scope, read_instant: Callable[[str, str], int]) -> Scope:
+    """Return a request with its `before` as a service with one of the ``bound-`` faults would read it.
 
-    Only the `before` of a list of payments is misread, and only where it is a valid instant.
+    Only lists of payments are changed, and only a `before` that is a valid instant.
+
+    Parameters
+    ----------
+    read_instant : callable
+        Returns the microseconds since 1970 of a parameter, given its name and text, or raises InvalidParameterError.
     """
     is_list = scope["method"] in ("GET", "HEAD") and scope["path"].endswith(PAYMENTS.path)
     if kind not in (Kind.BOUND_ZONE, Kind.BOUND_DAY) or not is_list:
         return scope
     pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True, encoding="latin-1")
-    misread = [(name, _misread_instant(kind, value) if name == "before" else value) for name, value in pairs]
+    misread = [
+        (name, _misread_instant(kind, value, read_instant) if name == "before" else value) for name, value in pairs
+    ]
     return {**scope, "query_string": urlencode(misread, encoding="latin-1").encode("ascii")}
 
 
-def _misread_instant(kind: Kind, text: str) -> str:
+def _misread_instant(kind: Kind, text: str, read_instant: Callable[[str, str], int]) -> str:
     try:
-        instant = parameters.instant_us("before", text.strip())
+        instant = read_instant("before", text.strip())
     except InvalidParameterError:
         return text
     instant = instant - _ZONE_US if kind is Kind.BOUND_ZONE else instant // _DAY_US * _DAY_US
-    # A bound next to the first or last instant that can be written may leave the range.
-    return build.instant(min(max(instant, _FIRST_US), _LAST_US)).replace(tzinfo=None).isoformat()
+    # The change, or the zone of the text, may lead beyond the range of datetime.
+    moment = _EPOCH + timedelta(microseconds=min(max(instant, _FIRST_US), _LAST_US))
+    return moment.replace(tzinfo=None).isoformat()
 
 
-async def meet(  # noqa: PLR0913 - three of them are ASGI's
+async def apply_fault(  # noqa: PLR0913 - three of them are ASGI's
     kind: Kind,
     scope: Scope,
     receive: Receive,
@@ -175,57 +184,57 @@ async def meet(  # noqa: PLR0913 - three of them are ASGI's
     address: str,
     carry_out: Callable[[], Awaitable[list[Message]]],
 ) -> None:
-    """Let a request meet a fault.
+    """Answer a request with a fault.
 
     Parameters
     ----------
     address : str
-        What was asked for, absolute and without a token.
+        Absolute URL of the request, without the token.
     carry_out : callable
-        Does what was asked, and returns the messages of its answer. Faults from ``lost`` on do so first.
+        Processes the request and returns the messages of its response. Faults from ``lost`` on call it first.
 
     Raises
     ------
     RefusalError
-        The fault is an answer with the error envelope.
+        The fault is a response with the error envelope.
     """
     from p2p_analytics.sandbox.faults import connection
 
     if kind is Kind.RATE_LIMITED:
         raise RateLimitError(1)
     if kind is Kind.FAILED:
-        raise RefusalError("The service failed, as the sandbox was told to.")
+        raise RefusalError("The service failed, as the fault settings of the sandbox demand.")
     if kind in _PAGES:
-        await _page(_PAGES[kind], send)
+        await _send_html(_PAGES[kind], send)
         return
     if kind is Kind.RESET:
         connection.reset(scope)
-        await _gone(receive)
+        await _wait_for_disconnect(receive)
         return
     start, *parts = await carry_out()
     body = b"".join(part.get("body", b"") for part in parts)
     if kind is Kind.LOST:
         connection.reset(scope)
-        await _gone(receive)
+        await _wait_for_disconnect(receive)
     elif kind in (Kind.CUT, Kind.CUT_RESET):
         await send(start)
         await send({"type": "http.response.body", "body": body[: len(body) // 2], "more_body": True})
         (connection.close if kind is Kind.CUT else connection.reset)(scope)
-        await _gone(receive)
+        await _wait_for_disconnect(receive)
     elif kind is Kind.DRIP:
         await send(start)
         for place in range(len(body)):
             await send({"type": "http.response.body", "body": body[place : place + 1], "more_body": True})
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(_gone(receive), DRIP_SECONDS)
+                await asyncio.wait_for(_wait_for_disconnect(receive), DRIP_SECONDS)
                 return
         await send({"type": "http.response.body"})
     else:
-        await _answer(start, _spoilt(kind, body, address), send)
+        await _send_response(start, _damage_body(kind, body, address), send)
 
 
 _PAGES: Final = {
-    # As a proxy in front of the service gives them, or, for the last one, somebody else's network.
+    # Pages of a proxy in front of the service; the last one, of the login page of a foreign network.
     Kind.BAD_GATEWAY: HTTPStatus.BAD_GATEWAY,
     Kind.UNAVAILABLE: HTTPStatus.SERVICE_UNAVAILABLE,
     Kind.GATEWAY_TIMEOUT: HTTPStatus.GATEWAY_TIMEOUT,
@@ -233,34 +242,32 @@ _PAGES: Final = {
 }
 
 
-async def _page(status: HTTPStatus, send: Send) -> None:
+async def _send_html(status: HTTPStatus, send: Send) -> None:
     html = f"<!doctype html><title>{status.phrase}</title><h1>{status.phrase}</h1>".encode()
     start = {"type": "http.response.start", "status": status, "headers": [(b"content-type", b"text/html")]}
-    await _answer(start, html, send)
+    await _send_response(start, html, send)
 
 
-async def _answer(start: Message, body: bytes, send: Send) -> None:
+async def _send_response(start: Message, body: bytes, send: Send) -> None:
     headers = [(name, value) for name, value in start["headers"] if name.lower() != b"content-length"]
     await send({**start, "headers": [*headers, (b"content-length", b"%d" % len(body))]})
     await send({"type": "http.response.body", "body": body})
 
 
-async def _gone(receive: Receive) -> None:
-    """Wait until the server knows that the connection is over: it would answer in our place."""
+async def _wait_for_disconnect(receive: Receive) -> None:
+    """Wait for the disconnect message: the server sends a response of its own where an application returns early."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-def _spoilt(kind: Kind, body: bytes, address: str) -> bytes:
-    """Return a body as a fault leaves it; one about the next link changes lists alone."""
+def _damage_body(kind: Kind, body: bytes, address: str) -> bytes:
+    """Return a body damaged by a fault; faults of the next link change lists only."""
     if kind is Kind.GARBAGE:
         return b'{"data": \xff\x00]'
     if kind is Kind.EMPTY:
         return b""
     if kind is Kind.EMPTY_PAGE:
-        from p2p_analytics.sandbox.http import serialize
-
-        return serialize.encode(serialize.page([], None)) if _NEXT.search(body) else body
+        return _EMPTY_PAGE if _NEXT.search(body) else body
     if kind is Kind.NO_NEXT:
         return _NEXT.sub(rb"\1null", body, count=1)
     if kind in (Kind.BOUND_ZONE, Kind.BOUND_DAY):

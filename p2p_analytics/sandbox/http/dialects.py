@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import orjson
 
 from p2p_analytics.money import format_cents
-from p2p_analytics.sandbox.storage.store import Spelling
+from p2p_analytics.sandbox.storage.rows import Spelling
 from p2p_analytics.vocabulary import Medium
 
 if TYPE_CHECKING:
-    from p2p_analytics.sandbox.storage.store import Person
+    from p2p_analytics.sandbox.storage.rows import Person
 
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - answers say UTC by a Z or not at all
 _SECOND: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}"

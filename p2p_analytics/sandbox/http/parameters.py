@@ -19,7 +19,8 @@ from p2p_analytics.sandbox.errors import (
     NoTokenError,
     UnknownScopeError,
 )
-from p2p_analytics.sandbox.storage.store import LARGEST, PaymentFilter, count_streams
+from p2p_analytics.sandbox.storage.index_ranges import count_index_ranges
+from p2p_analytics.sandbox.storage.rows import LARGEST, PaymentFilter
 from p2p_analytics.vocabulary import PAGE_SIZE_DEFAULT, PAGE_SIZE_MAXIMUM, TOKEN_PARAMETER, Action, Scope, Status
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def payment_list(parameters: Parameters) -> PaymentList:
         after_us=-LARGEST if given["after"] is None else instant_us("after", given["after"]),
         before_us=LARGEST if given["before"] is None else instant_us("before", given["before"]),
     )
-    if count_streams(wanted) > MOST_COMBINATIONS:
+    if count_index_ranges(wanted) > MOST_COMBINATIONS:
         raise InvalidParameterError(
             f"actor, action and status make more than {MOST_COMBINATIONS} combinations; ask for fewer actors at a time."
         )

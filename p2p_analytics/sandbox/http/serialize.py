@@ -17,7 +17,7 @@ from p2p_analytics.vocabulary import Action, Status, TargetType
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from p2p_analytics.sandbox.storage.store import Payment, Person
+    from p2p_analytics.sandbox.storage.rows import Payment, Person
 
 Json = dict[str, Any]
 

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from p2p_analytics.sandbox.http import parameters
     from p2p_analytics.sandbox.pages.sessions import Sessions
     from p2p_analytics.sandbox.storage.oauth_store import Registration
-    from p2p_analytics.sandbox.storage.store import Person, Store
+    from p2p_analytics.sandbox.storage.rows import Person
+    from p2p_analytics.sandbox.storage.store import Store
 
 _UNVERIFIED: Final = (
     "Your identity is not verified, so you cannot register applications: only people whose identity is verified can."
@@ -153,7 +154,7 @@ class Account:
         except RefusalError as refusal:
             return forms.refused(request, refusal)
         if what == "delete":
-            await run_in_threadpool(self._registry.remove, application.client_id)
+            await run_in_threadpool(self._registry.remove_application, application.client_id)
             return forms.to(f"{self._path}/developer")
         if what == "secret":
             made = await run_in_threadpool(renew_secret, self._registry, application.client_id)
@@ -173,7 +174,7 @@ class Account:
             account=self._path,
             ticket=self._sessions.ticket(session, _Page(person.user_id)),
             person=person,
-            applications=self._registry.allowed(person.user_id, self._tokens.now_us()),
+            applications=self._registry.list_authorized_applications(person.user_id, self._tokens.now_us()),
         )
         return forms.page(html)
 

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from p2p_analytics.sandbox.domain.tokens import Tokens
     from p2p_analytics.sandbox.pages.sessions import Sessions
     from p2p_analytics.sandbox.storage.oauth_store import Registration
-    from p2p_analytics.sandbox.storage.store import Person, Store
+    from p2p_analytics.sandbox.storage.rows import Person
+    from p2p_analytics.sandbox.storage.store import Store
 
 _PARAMETERS: Final = ("client_id", "scope", "redirect_uri", "response_type", "state")
 

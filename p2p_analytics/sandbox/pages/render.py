@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from p2p_analytics.sandbox.domain.scopes import PLAIN_WORDS
 from p2p_analytics.vocabulary import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from p2p_analytics.sandbox.domain.applications import Application, Draft
-    from p2p_analytics.sandbox.storage.oauth_store import Allowed, Registration
-    from p2p_analytics.sandbox.storage.store import Person
+    from p2p_analytics.sandbox.storage.oauth_store import AuthorizedApplication, Registration
+    from p2p_analytics.sandbox.storage.rows import Person
 
 NOBODY: Final = "Nobody in this town has that username."
 MOST_NAMES: Final = 500
@@ -37,15 +38,6 @@ HEADERS: Final = {
 # For the consent page, without form-action: a browser would apply it to the redirect after the form as well, and to
 # wherever the application redirects from there.
 LEAVING: Final = {**HEADERS, "Content-Security-Policy": _POLICY}
-
-PLAIN_WORDS: Final = {
-    Scope.PROFILE: "See your profile, other people's profiles, and your payments",
-    Scope.EMAIL: "See your email address",
-    Scope.PHONE: "See your phone number",
-    Scope.BALANCE: "See your balance",
-    Scope.FRIENDS: "See lists of friends",
-    Scope.PAYMENTS: "Make payments and charges for you, and answer requests",
-}
 
 
 def sign_in(
@@ -128,7 +120,7 @@ def application(  # noqa: PLR0913 - each is one thing on the page
     )
 
 
-def allowed(*, account: str, ticket: str, person: Person, applications: Sequence[Allowed]) -> str:
+def allowed(*, account: str, ticket: str, person: Person, applications: Sequence[AuthorizedApplication]) -> str:
     """Return the list of applications that can reach one's account, each with a button to end that."""
     listed = [(one, _wishes([scope for scope in Scope if scope in one.scopes.split()])) for one in applications]
     return _render("allowed.html", account=account, ticket=ticket, person=person, applications=listed)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from p2p_analytics.sandbox.errors import RefusalError, TooLargeError, WrongHostError
-from p2p_analytics.sandbox.faults.faults import Kind, meet, misread_bound
+from p2p_analytics.sandbox.faults.faults import Kind, apply_fault, misread_bound
 from p2p_analytics.sandbox.faults.settings import Steering
 from p2p_analytics.sandbox.http.dialects import SPOKEN, Dialect
-from p2p_analytics.sandbox.http.parameters import header_values
+from p2p_analytics.sandbox.http.parameters import header_values, instant_us
 from p2p_analytics.sandbox.http.responses import CONTROL_PATH, EXCHANGE_PATH, error_response
 from p2p_analytics.sandbox.runtime.readers_writer_lock import ReadersWriterLock
 from p2p_analytics.vocabulary import TOKEN_PARAMETER
@@ -121,13 +121,13 @@ class RequestMiddleware:
 
     async def _meet(self, kind: Kind, scope: Scope, receive: Receive, send: Send) -> None:
         kept: list[Message] = []
-        as_read = misread_bound(kind, scope)
+        as_read = misread_bound(kind, scope, instant_us)
 
         async def carry_out() -> list[Message]:
             await self._carry_out(as_read, receive, kept)
             return kept
 
-        await meet(kind, scope, receive, send, address=self._origin + _without_token(scope), carry_out=carry_out)
+        await apply_fault(kind, scope, receive, send, address=self._origin + _without_token(scope), carry_out=carry_out)
 
 
 def _check_host(scope: Scope) -> None:

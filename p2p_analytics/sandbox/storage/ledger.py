@@ -1,8 +1,8 @@
-"""The sandbox's books: an append-only double-entry ledger in whole cents.
+"""Append-only double-entry ledger in whole cents.
 
-Every movement of money is a posting: entries of one payment, or of none, that sum to zero. A user's
-account is their id. ``users.balance_cents`` is the sum of a user's entries, kept beside them so that
-one conditional update decides whether the money is there.
+Every movement of money is a posting: ledger entries, of one payment or of none, that sum to zero. The account of a user
+is the user id. ``users.balance_cents`` caches the sum of the user's entries, so that one conditional update both
+checks and changes the balance.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class Account(IntEnum):
-    """The accounts that are nobody's; ids of users are positive."""
+    """Accounts that belong to no user; user ids are positive."""
 
-    BANK = -1  # everything outside the service: people's banks, and the time before the books were opened
-    ESCROW = -2  # what was sent to somebody who has no account yet
-    FEES = -3  # what payers paid on top
+    BANK = -1  # everything outside the service: the users' banks, and the time before the ledger was opened
+    ESCROW = -2  # money sent to an address that has no account yet
+    FEES = -3  # fees on top of amounts
 
 
 SCHEMA: Final = (
@@ -29,7 +29,7 @@ SCHEMA: Final = (
         step TEXT NOT NULL, account INTEGER NOT NULL CHECK (account >= -3 AND account <> 0),
         cents INTEGER NOT NULL CHECK (cents <> 0)
     )""",
-    # A payment is stored after its entries, and SQLite then looks for them: without an index, in all entries ever made.
+    # Inserting a payment after its entries makes SQLite check the deferred foreign key, which scans without an index.
     "CREATE INDEX entries_payment ON entries (payment_id)",
     """CREATE TRIGGER entries_are_not_changed BEFORE UPDATE ON entries
     BEGIN SELECT raise(ABORT, 'entries are never changed'); END""",
@@ -43,34 +43,34 @@ SCHEMA: Final = (
 
 
 def open_books(connection: sqlite3.Connection) -> None:
-    """Enter what everybody holds when the books are opened; it came from outside."""
+    """Enter the opening balance of every user against `Account.BANK`."""
     held = connection.execute("SELECT user_id, balance_cents FROM users WHERE balance_cents > 0").fetchall()
     for user_id, cents in held:
         _enter(connection, None, "opening", {user_id: cents, Account.BANK: -cents})
 
 
-def hold(connection: sqlite3.Connection, payments: Iterable[tuple[int, int]]) -> None:
-    """Enter what a made-up history keeps in escrow, as (payment id, cents); the senders' balances are without it."""
+def hold_in_escrow(connection: sqlite3.Connection, payments: Iterable[tuple[int, int]]) -> None:
+    """Enter the escrow of generated payments, as (payment id, cents); the balances of their senders exclude it."""
     for payment_id, cents in payments:
         _enter(connection, payment_id, "opening", {Account.ESCROW: cents, Account.BANK: -cents})
 
 
 def post(connection: sqlite3.Connection, payment_id: int | None, step: str, changes: Mapping[int, int]) -> bool:
-    """Move money between accounts; False, with nothing changed, where a user does not have it.
+    """Move money between accounts; return False, with nothing changed, where a user's balance does not cover it.
 
     Parameters
     ----------
     payment_id : int or None
-        The payment that moves it.
+        The payment that moves the money.
     step : str
-        What happened, for people who read the books.
+        Reason of the posting, for readers of the ledger.
     changes : mapping of account to cents
-        They sum to zero, and at most one user loses.
+        They sum to zero, and at most one of them takes from a user.
     """
     changed = {account: cents for account, cents in changes.items() if cents}
     if sum(changed.values()) != 0 or sum(account > 0 > cents for account, cents in changed.items()) > 1:
         raise ValueError("A posting sums to zero and takes from one user at most.")
-    # The user who loses comes first: where the condition fails, nothing has been written yet.
+    # The paying user comes first: where the condition fails, nothing has been written yet.
     for account, cents in sorted(changed.items(), key=lambda one: one[1]):
         if account > 0:
             query = "UPDATE users SET balance_cents = balance_cents + ? WHERE user_id = ? AND balance_cents + ? >= 0"
@@ -81,7 +81,7 @@ def post(connection: sqlite3.Connection, payment_id: int | None, step: str, chan
 
 
 def audit(connection: sqlite3.Connection) -> list[str]:
-    """Return what is wrong with the books, one sentence each; an empty list when all is well."""
+    """Return one sentence for each inconsistency of the ledger; an empty list when there is none."""
     return [
         sentence.format(*row) for query, sentence in _CHECKS for row in connection.execute(query, _ACCOUNTS).fetchall()
     ]
@@ -113,10 +113,10 @@ _CHECKS: Final = (
     (
         """SELECT account, sum(cents) FROM entries
         WHERE account > 0 AND account NOT IN (SELECT user_id FROM users) GROUP BY account""",
-        "Account {} is nobody's and holds {} cents.",
+        "Account {} belongs to no user and holds {} cents.",
     ),
     (
-        # A refund's entries belong to the refund: it empties what the payment that it returns had put in.
+        # Entries of a refund carry the refund's id, but empty the escrow of the refunded payment.
         """SELECT root, status, amount_cents, held FROM (
             SELECT coalesce(refund_of, payment_id) AS root, sum(cents) AS held
             FROM entries JOIN payments USING (payment_id) WHERE account = :escrow GROUP BY root
@@ -126,7 +126,7 @@ _CHECKS: Final = (
     (
         """SELECT payment_id FROM payments WHERE status = 'pending' AND action = 'pay' AND amount_cents > 0
         AND payment_id NOT IN (SELECT payment_id FROM entries WHERE account = :escrow)""",
-        "Payment {} is pending, but nothing of it is in escrow.",
+        "Payment {} is pending, but it has nothing in escrow.",
     ),
     (
         """SELECT payments.payment_id, party.status, payments.status FROM party JOIN payments USING (payment_id)

@@ -1,7 +1,7 @@
-"""The SQL of OAuth: applications, what people allowed them, codes and tokens.
+"""OAuth tables: applications, consents, codes and tokens.
 
-Secrets, codes and tokens are here as SHA-256 digests only. Each consent is one *allowance*; its code
-and all tokens that follow from it hang on it, so that one statement ends them together.
+Secrets, codes and tokens are stored as SHA-256 digests only. Each consent is one *allowance*; its code and all tokens
+that follow from it refer to it, so that one statement ends them together.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.sandbox.errors import ForgeryError
 from p2p_analytics.sandbox.storage import schema
-from p2p_analytics.sandbox.storage.store import LARGEST
+from p2p_analytics.sandbox.storage.rows import LARGEST
 
 if TYPE_CHECKING:
     import sqlite3
@@ -47,7 +47,7 @@ _OF_CLIENT: Final = "SELECT allowance_id FROM oauth_allowances WHERE client_id =
 
 
 class Registration(NamedTuple):
-    """One application (document: "Application registration"); without an owner it came with the town."""
+    """Registered application (document: "Application registration"); without an owner it belongs to the town."""
 
     client_id: str
     name: str
@@ -58,15 +58,15 @@ class Registration(NamedTuple):
     secret_digest: bytes | None = None
 
 
-class Ended(StrEnum):
-    """Why a token, or an allowance with all that hangs on it, works no longer."""
+class EndReason(StrEnum):
+    """Why a token, or an allowance with its code and tokens, is no longer valid."""
 
-    REVOKED = "revoked"  # the user took it back, or its code was used twice
-    DELETED = "deleted"  # a refresh replaced it, or its application is gone
+    REVOKED = "revoked"  # by the user, or because its code was used twice
+    DELETED = "deleted"  # replaced by a refresh, or its application was deleted
 
 
 class Grant(NamedTuple):
-    """What is known of an access token: whose it is, its scopes, when or why it ends, its application's id and name."""
+    """Access token as stored: user, scopes, expiry, reason of its end, id and name of its application."""
 
     user_id: int
     scopes: str
@@ -76,8 +76,8 @@ class Grant(NamedTuple):
     application: str | None = None
 
 
-class Allowed(NamedTuple):
-    """An application that can still reach a user's account; one row per application."""
+class AuthorizedApplication(NamedTuple):
+    """Application that has access to a user's account; one row per application."""
 
     client_id: str
     name: str
@@ -87,14 +87,14 @@ class Allowed(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """The digests of a new access and refresh token, and the access token's end."""
+    """Digests of a new access token and refresh token, and the expiry of the access token."""
 
     access: bytes
     refresh: bytes
     expires_us: int
 
 
-class Redemption(StrEnum):
+class CodeRefusal(StrEnum):
     """Why a code is not redeemed."""
 
     UNKNOWN = "unknown"
@@ -106,29 +106,39 @@ class Redemption(StrEnum):
 
 
 def digest(text: str) -> bytes:
-    """Return what is kept of a token, code or secret: they are random, so a fast hash without salt will do."""
+    """Return the digest of a token, code or secret: they are random, so a fast hash without salt suffices."""
     return hashlib.sha256(text.encode(errors="surrogatepass")).digest()
 
 
-class Registry:
-    """Applications, allowances, codes and tokens of one store; makes its tables where they are not there."""
+class OAuthStore:
+    """Applications, allowances, codes and tokens of one store; creates missing tables.
 
-    def __init__(self, store: Store, own: Iterable[Registration] = (), unverified: Iterable[str] = ()) -> None:
+    Parameters
+    ----------
+    store : Store
+        Database of the town.
+    applications : iterable of Registration
+        Applications to register when the tables are created.
+    unverified : iterable of str
+        Usernames of the users without a verified identity, stored when the tables are created.
+    """
+
+    def __init__(self, store: Store, applications: Iterable[Registration] = (), unverified: Iterable[str] = ()) -> None:
         self._store = store
         with store.writing() as connection:
             new = not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'oauth_tokens'").fetchone()
             for statement in _SCHEMA.split(";"):
                 connection.execute(statement)
             if new:
-                connection.executemany("INSERT INTO oauth_applications VALUES (?, ?, ?, ?, ?, ?, ?)", own)
+                connection.executemany("INSERT INTO oauth_applications VALUES (?, ?, ?, ?, ?, ?, ?)", applications)
                 query = "INSERT INTO oauth_unverified SELECT user_id FROM users WHERE username = ?"
                 connection.executemany(query, [(username,) for username in unverified])
-            schema.require(connection, _SCHEMA.split(";"))
+            schema.verify_schema(connection, _SCHEMA.split(";"))
 
     def counts(self) -> dict[str, int]:
-        """Return how many applications there are, and how many tokens were ever given out."""
+        """Return the number of applications, and the number of all tokens ever issued."""
         tables = ("applications", "tokens")
-        query = "SELECT " + ", ".join(f"(SELECT count(*) FROM oauth_{table})" for table in tables)  # noqa: S608 - ours
+        query = "SELECT " + ", ".join(f"(SELECT count(*) FROM oauth_{table})" for table in tables)  # noqa: S608 - constants
         return dict(zip(tables, self._store.connection.execute(query).fetchone(), strict=True))
 
     # -- applications ---------------------------------------------------------------------------
@@ -144,17 +154,17 @@ class Registry:
         query = "SELECT * FROM oauth_applications WHERE owner_id = ? ORDER BY name, client_id"
         return [Registration(*row) for row in self._store.connection.execute(query, (owner_id,))]
 
-    def add(self, application: Registration, most: int = LARGEST) -> bool:
-        """Register an application; False where its owner has the most already."""
+    def add_application(self, application: Registration, limit: int = LARGEST) -> bool:
+        """Register an application; return False where its owner has `limit` already."""
         query = (
             "INSERT INTO oauth_applications SELECT ?, ?, ?, ?, ?, ?, ? "
             "WHERE (SELECT count(*) FROM oauth_applications WHERE owner_id = ?) < ?"
         )
         with self._store.writing() as connection:
-            return connection.execute(query, (*application, application.owner_id, most)).rowcount == 1
+            return connection.execute(query, (*application, application.owner_id, limit)).rowcount == 1
 
     def set_redirect_url(self, client_id: str, redirect_url: str | None) -> None:
-        """Put another redirect URL on file, or none."""
+        """Replace or remove the redirect URL on file."""
         query = "UPDATE oauth_applications SET redirect_url = ? WHERE client_id = ?"
         with self._store.writing() as connection:
             connection.execute(query, (redirect_url, client_id))
@@ -165,29 +175,29 @@ class Registry:
             query = "UPDATE oauth_applications SET secret_digest = ? WHERE client_id = ?"
             connection.execute(query, (secret_digest, client_id))
 
-    def remove(self, client_id: str) -> None:
-        """Delete an application; everything that it was allowed ends."""
+    def remove_application(self, client_id: str) -> None:
+        """Delete an application and end its allowances."""
         with self._store.writing() as connection:
-            _end(connection, _OF_CLIENT, (client_id,), Ended.DELETED)
+            _end(connection, _OF_CLIENT, (client_id,), EndReason.DELETED)
             connection.execute("DELETE FROM oauth_applications WHERE client_id = ?", (client_id,))
 
     def is_verified(self, user_id: int) -> bool:
-        """Say whether a user's identity is verified; only such users register applications."""
+        """Return whether a user's identity is verified; only such users register applications."""
         query = "SELECT 1 FROM oauth_unverified WHERE user_id = ?"
         return self._store.connection.execute(query, (user_id,)).fetchone() is None
 
     def set_verified(self, user_id: int, *, verified: bool) -> None:
-        """Verify a user's identity, or take that back."""
+        """Mark a user's identity as verified or unverified."""
         with self._store.writing() as connection:
             if verified:
                 connection.execute("DELETE FROM oauth_unverified WHERE user_id = ?", (user_id,))
             else:
                 connection.execute("INSERT OR IGNORE INTO oauth_unverified VALUES (?)", (user_id,))
 
-    # -- what people allowed --------------------------------------------------------------------
+    # -- consents -------------------------------------------------------------------------------
 
     def add_token(self, token: bytes, grant: Grant, client_id: str | None, now_us: int) -> None:
-        """Keep a new access token; with a client it is a consent of its own."""
+        """Store a new access token; with a client it gets an allowance of its own."""
         with self._store.writing() as connection:
             allowance = None
             if client_id is not None:
@@ -195,14 +205,14 @@ class Registry:
             connection.execute(_ADD_TOKEN, (token, "access", grant.user_id, grant.scopes, grant.expires_us, allowance))
 
     def add_code(self, code: bytes, grant: Grant, client_id: str, redirect_url: str, now_us: int) -> None:
-        """Keep a new code, which is a consent of its own; the grant's end is the code's."""
+        """Store a new code with an allowance of its own; the expiry of the grant is that of the code."""
         with self._store.writing() as connection:
             allowance = _allow(connection, grant.user_id, client_id, grant.scopes, now_us)
             query = "INSERT INTO oauth_codes VALUES (?, ?, ?, ?, 0)"
             connection.execute(query, (code, allowance, redirect_url, grant.expires_us))
 
-    def allowed(self, user_id: int, now_us: int) -> list[Allowed]:
-        """Return the applications that can still reach the user's account, by name, with all their scopes."""
+    def list_authorized_applications(self, user_id: int, now_us: int) -> list[AuthorizedApplication]:
+        """Return the applications that have access to the user's account, by name, with all their scopes."""
         query = (
             "SELECT client_id, name, description, site_url, group_concat(scopes, ' ') "
             "FROM oauth_allowances AS allowance JOIN oauth_applications USING (client_id) "
@@ -212,37 +222,37 @@ class Registry:
             "OR EXISTS (SELECT 1 FROM oauth_codes AS code WHERE code.allowance_id = allowance.allowance_id "
             "AND NOT code.redeemed AND code.expires_us > ?)) GROUP BY client_id ORDER BY name, client_id"
         )
-        return [Allowed(*row) for row in self._store.connection.execute(query, (user_id, now_us, now_us))]
+        return [AuthorizedApplication(*row) for row in self._store.connection.execute(query, (user_id, now_us, now_us))]
 
     def revoke(self, user_id: int, client_id: str) -> None:
-        """End everything that a user allowed an application."""
+        """End all allowances that a user gave an application."""
         with self._store.writing() as connection:
-            _end(connection, f"{_OF_CLIENT} AND user_id = ?", (client_id, user_id), Ended.REVOKED)
+            _end(connection, f"{_OF_CLIENT} AND user_id = ?", (client_id, user_id), EndReason.REVOKED)
 
     # -- codes and tokens -----------------------------------------------------------------------
 
     def redeem(
         self, code: bytes, client_id: str, redirect_url: str | None, pair: Pair, now_us: int
-    ) -> Grant | Redemption:
-        """Turn a code into the pair, once; a second use ends what the first one gave (RFC 6749, 4.1.2)."""
+    ) -> Grant | CodeRefusal:
+        """Exchange a code for the pair, once; a second use ends the tokens of the first (RFC 6749, 4.1.2)."""
         query = (
             "SELECT allowance_id, client_id, user_id, scopes, ended, redirect_url, expires_us, redeemed "
             "FROM oauth_codes JOIN oauth_allowances USING (allowance_id) WHERE digest = ?"
         )
         with self._store.writing() as connection:
             row = connection.execute(query, (code,)).fetchone()
-            known = None if row is None else _Code(*row)
-            why = _objection(known, client_id, redirect_url, now_us)
-            if known is None or why is not None:
-                if known is not None and why is Redemption.REUSED:
-                    _end(connection, "?", (known.allowance_id,), Ended.REVOKED)
-                return why or Redemption.UNKNOWN
+            stored = None if row is None else _Code(*row)
+            refusal = _check_code(stored, client_id, redirect_url, now_us)
+            if stored is None or refusal is not None:
+                if stored is not None and refusal is CodeRefusal.REUSED:
+                    _end(connection, "?", (stored.allowance_id,), EndReason.REVOKED)
+                return refusal or CodeRefusal.UNKNOWN
             connection.execute("UPDATE oauth_codes SET redeemed = 1 WHERE digest = ?", (code,))
-            _add_pair(connection, pair, known.user_id, known.scopes, known.allowance_id)
-            return Grant(known.user_id, known.scopes, pair.expires_us, None)
+            _add_pair(connection, pair, stored.user_id, stored.scopes, stored.allowance_id)
+            return Grant(stored.user_id, stored.scopes, pair.expires_us, None)
 
     def refresh(self, token: bytes, client_id: str, pair: Pair) -> Grant | None:
-        """Replace both tokens of a living refresh token of this client; None where it is not one."""
+        """Replace both tokens of a valid refresh token of this client; return None where there is none."""
         query = (
             "SELECT allowance_id, oauth_tokens.user_id, oauth_tokens.scopes FROM oauth_tokens "
             "JOIN oauth_allowances USING (allowance_id) WHERE digest = ? AND kind = 'refresh' "
@@ -254,13 +264,14 @@ class Registry:
                 return None
             allowance, user_id, scopes = row
             connection.execute(
-                "UPDATE oauth_tokens SET ended = ? WHERE allowance_id = ? AND ended IS NULL", (Ended.DELETED, allowance)
+                "UPDATE oauth_tokens SET ended = ? WHERE allowance_id = ? AND ended IS NULL",
+                (EndReason.DELETED, allowance),
             )
             _add_pair(connection, pair, user_id, scopes, allowance)
             return Grant(user_id, scopes, pair.expires_us, None)
 
-    def access(self, token: bytes) -> Grant | None:
-        """Return what an access token's digest stands for."""
+    def find_access_token(self, token: bytes) -> Grant | None:
+        """Return the access token with a digest."""
         query = (
             "SELECT token.user_id, token.scopes, expires_us, token.ended, client_id, name FROM oauth_tokens AS token "
             "LEFT JOIN oauth_allowances USING (allowance_id) LEFT JOIN oauth_applications USING (client_id) "
@@ -270,14 +281,14 @@ class Registry:
         return Grant(*row) if row else None
 
     def expire(self, token: bytes, expires_us: int) -> bool:
-        """Move the end of an access token; False where there is no such token."""
+        """Change the expiry of an access token; return False where there is no such token."""
         query = "UPDATE oauth_tokens SET expires_us = ? WHERE digest = ? AND kind = 'access'"
         with self._store.writing() as connection:
             return connection.execute(query, (expires_us, token)).rowcount == 1
 
 
 class _Code(NamedTuple):
-    """A code with its allowance."""
+    """Code with its allowance."""
 
     allowance_id: int
     client_id: str
@@ -289,22 +300,22 @@ class _Code(NamedTuple):
     redeemed: int
 
 
-def _objection(code: _Code | None, client_id: str, redirect_url: str | None, now_us: int) -> Redemption | None:
-    """Return why a code is not redeemed: whose it is comes first, so that a stranger's attempt ends nothing."""
+def _check_code(code: _Code | None, client_id: str, redirect_url: str | None, now_us: int) -> CodeRefusal | None:
+    """Return why a code is not redeemed; the owner is checked first, so that a foreign attempt ends nothing."""
     if code is None:
-        return Redemption.UNKNOWN
+        return CodeRefusal.UNKNOWN
     reasons = (
-        (code.client_id != client_id, Redemption.FOREIGN),
-        (bool(code.redeemed), Redemption.REUSED),
-        (code.ended is not None, Redemption.REVOKED),
-        (code.expires_us <= now_us, Redemption.EXPIRED),
-        (redirect_url not in (None, code.redirect_url), Redemption.REDIRECT),
+        (code.client_id != client_id, CodeRefusal.FOREIGN),
+        (bool(code.redeemed), CodeRefusal.REUSED),
+        (code.ended is not None, CodeRefusal.REVOKED),
+        (code.expires_us <= now_us, CodeRefusal.EXPIRED),
+        (redirect_url not in (None, code.redirect_url), CodeRefusal.REDIRECT),
     )
     return next((reason for applies, reason in reasons if applies), None)
 
 
 def _allow(connection: sqlite3.Connection, user_id: int, client_id: str, scopes: str, now_us: int) -> int:
-    """Keep a consent and return its id; its application may have been deleted since it was asked for."""
+    """Store an allowance and return its id; its application may have been deleted since the page was shown."""
     query = (
         "INSERT INTO oauth_allowances (user_id, client_id, scopes, created_us) SELECT ?, client_id, ?, ? "
         "FROM oauth_applications WHERE client_id = ? RETURNING allowance_id"
@@ -320,8 +331,8 @@ def _add_pair(connection: sqlite3.Connection, pair: Pair, user_id: int, scopes: 
     connection.execute(_ADD_TOKEN, (pair.refresh, "refresh", user_id, scopes, None, allowance))
 
 
-def _end(connection: sqlite3.Connection, which: str, values: tuple[object, ...], why: Ended) -> None:
-    """End the allowances that a query of this module names, and their tokens."""
+def _end(connection: sqlite3.Connection, which: str, values: tuple[object, ...], reason: EndReason) -> None:
+    """End the allowances that a query of this module selects, and their tokens."""
     for table in ("oauth_allowances", "oauth_tokens"):
-        query = f"UPDATE {table} SET ended = ? WHERE ended IS NULL AND allowance_id IN ({which})"  # noqa: S608 - our own words
-        connection.execute(query, (why, *values))
+        query = f"UPDATE {table} SET ended = ? WHERE ended IS NULL AND allowance_id IN ({which})"  # noqa: S608 - constants of this module
+        connection.execute(query, (reason, *values))

@@ -18,7 +18,7 @@ from p2p_analytics.vocabulary import Action, Status
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from p2p_analytics.sandbox.storage.store import Payment, Person
+    from p2p_analytics.sandbox.storage.rows import Payment, Person
 
 NOW: Final = datetime(2025, 6, 30, 18, tzinfo=UTC)
 SEED: Final = 7

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.sandbox.errors import SettingError
-from p2p_analytics.sandbox.storage.store import Payment, Spelling
+from p2p_analytics.sandbox.storage.rows import Payment, Spelling
 from p2p_analytics.sandbox.town.build import microseconds
 from p2p_analytics.vocabulary import Action, Audience, Medium, Status, TargetType
 

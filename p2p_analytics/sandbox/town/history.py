@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, TypedDict
 
-from p2p_analytics.sandbox.storage.store import Payment, Spelling
+from p2p_analytics.sandbox.domain.test_user import DAY_US
+from p2p_analytics.sandbox.storage.rows import Payment, Spelling
 from p2p_analytics.sandbox.town.notes import ALONE, CONCERTS, DINNERS, FAVOURS, GROCERIES, STRANGE, TRIP
-from p2p_analytics.sandbox.town.people import BUSINESS, DAY_US
+from p2p_analytics.sandbox.town.people import BUSINESS
 from p2p_analytics.vocabulary import Action, Audience, Medium, Status, TargetType
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Unpack
 
-    from p2p_analytics.sandbox.storage.store import Person
+    from p2p_analytics.sandbox.storage.rows import Person
 
 HOUR_US: Final = 3_600_000_000
 SECOND_US: Final = 1_000_000
@@ -374,7 +375,7 @@ def _numbered(drafts: Sequence[_Draft]) -> list[Payment]:
             payment_id = 1_000_000 + serial * 10
         payments.append(_row(draft, payment_id))
         if draft.refund_us is not None:
-            payments.append(payments[-1].refund(payment_id + _REFUND_IDS, draft.refund_us))
+            payments.append(payments[-1].build_refund(payment_id + _REFUND_IDS, draft.refund_us))
     return payments
 
 

@@ -6,27 +6,12 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from p2p_analytics.sandbox.storage.store import Person
+from p2p_analytics.sandbox.domain.test_user import DAY_US
+from p2p_analytics.sandbox.storage.rows import Person
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterator
-
-DAY_US: Final = 86_400_000_000
-TEST_USER_ID: Final = 145434160922624933
-TEST_USER: Final = Person(
-    user_id=TEST_USER_ID,
-    username="test-user",
-    first_name="Test",
-    last_name="User",
-    display_name="Test User",
-    about="Pay me 0.10 and it settles, pay me 0.20 and it fails.",
-    profile_picture_url="https://pictures.example.invalid/test-user.png",
-    joined_us=1_360_533_485_000_000,
-    email="venmo@venmo.com",
-    phone="15555555555",
-    balance_cents=0,
-)
 
 
 class _Known(NamedTuple):

@@ -1,12 +1,12 @@
-"""Which town a sandbox has: what makes it, and how it comes into the database."""
+"""The plan of a town: the settings that determine it, and its entry into the database."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from p2p_analytics.sandbox.domain.test_user import TEST_USER
 from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.sandbox.town import build as town
-from p2p_analytics.sandbox.town.people import TEST_USER
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Plan(NamedTuple):
-    """What makes a town what it is: the same plan, the same town."""
+    """Settings that determine a town: the same plan produces the same town."""
 
     seed: int
     people: int
@@ -23,7 +23,7 @@ class Plan(NamedTuple):
     now: datetime
 
     def settings(self) -> dict[str, str]:
-        """Return the plan as the database keeps it."""
+        """Return the plan in the form that the database stores."""
         return {
             "seed": str(self.seed), "people": str(self.people), "years": str(self.years), "now": self.now.isoformat(),
             "books": "1",
@@ -33,26 +33,26 @@ class Plan(NamedTuple):
         """Return the town."""
         return town.build(self.seed, people=self.people, years=self.years, now=self.now)
 
-    def move_in(self, store: Store, built: town.Town, *, anew: bool = False) -> None:
-        """Put the built town, and the fixed test user, into a new database; with `anew` into any, in its place."""
+    def move_in(self, store: Store, built: town.Town, *, replace: bool = False) -> None:
+        """Write the built town and the test user to a new database, or with `replace` over the content of any."""
         store.create(
             {**self.settings(), "viewer": built.people[0].username, "test_user": str(TEST_USER.user_id)},
             [*built.people, TEST_USER],
             built.friendships,
             built.payments,
             trusts=town.trusts(built),
-            banks=[TEST_USER.user_id],  # its charges settle whatever it holds
+            banks=[TEST_USER.user_id],  # charges to the test user settle at any balance
             now_us=town.microseconds(self.now),
-            anew=anew,
+            replace=replace,
         )
 
     def settle(self, store: Store) -> None:
-        """Make sure that the database holds the town.
+        """Create the town in a new database, or check that the database holds it.
 
         Raises
         ------
         SettingError
-            It holds another one.
+            The database holds another town, or its tables were altered.
         """
         if not store.settings():
             self.move_in(store, self.build())

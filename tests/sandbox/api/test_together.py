@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from p2p_analytics.sandbox.api.payment_requests import Order, Recipient
 from p2p_analytics.sandbox.api.writes import Together
+from p2p_analytics.sandbox.domain.orders import Order, Recipient
 from p2p_analytics.sandbox.domain.payments import Transitions
 from p2p_analytics.sandbox.errors import SelfPaymentError, StateError
 from p2p_analytics.sandbox.storage import ledger
-from p2p_analytics.sandbox.storage.store import Person, Store
+from p2p_analytics.sandbox.storage.rows import Person
+from p2p_analytics.sandbox.storage.store import Store
 from p2p_analytics.vocabulary import Audience, Resolution, TargetType
 
 if TYPE_CHECKING:

@@ -20,8 +20,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from p2p_analytics.sandbox.api.payment_requests import Order, Recipient
+from p2p_analytics.sandbox.domain.orders import Order, Recipient
 from p2p_analytics.sandbox.domain.payments import Transitions
+from p2p_analytics.sandbox.domain.test_user import TEST_USER
 from p2p_analytics.sandbox.errors import (
     InsufficientFundsError,
     NotFoundError,
@@ -32,8 +33,8 @@ from p2p_analytics.sandbox.errors import (
     StateError,
 )
 from p2p_analytics.sandbox.storage import ledger
-from p2p_analytics.sandbox.storage.store import Person, Store
-from p2p_analytics.sandbox.town.people import TEST_USER
+from p2p_analytics.sandbox.storage.rows import Person
+from p2p_analytics.sandbox.storage.store import Store
 from p2p_analytics.vocabulary import Audience, Resolution, TargetType
 
 PEOPLE = (1, 2, 3, 4)

@@ -11,7 +11,7 @@ from p2p_analytics.sandbox import SandboxServer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from p2p_analytics.sandbox.storage.store import Payment
+    from p2p_analytics.sandbox.storage.rows import Payment
 
     Asking = Callable[..., Any]
 

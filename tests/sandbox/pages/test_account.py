@@ -40,7 +40,7 @@ def tab(own: SandboxServer, open_tab: OpenTab) -> Any:
     tab.sign_in("zoe-nunez")
     yield tab
     for application in own._tokens.registry.applications_of(own._user_id("zoe-nunez")):
-        own._tokens.registry.remove(application.client_id)
+        own._tokens.registry.remove_application(application.client_id)
 
 
 def register(tab: Any, **change: str) -> requests.Response:
@@ -317,7 +317,7 @@ def test_the_list_shows_who_can_reach_the_account() -> None:
         landed = own.sign_in(own.authorize_url(client_id=app.client_id, response_type="code"), own.viewer)
 
         def names() -> list[str]:
-            found = own._tokens.registry.allowed(own._user_id(own.viewer), own._tokens.now_us())
+            found = own._tokens.registry.list_authorized_applications(own._user_id(own.viewer), own._tokens.now_us())
             return [one.name for one in found]
 
         assert names() == ["Long", "Payment diary"]
@@ -374,7 +374,7 @@ def test_any_name_is_text(own: SandboxServer, tab: Any, name: str) -> None:
             assert html.escape(text, quote=True).replace("&#x27;", "&#39;").replace("&quot;", "&#34;") in page.text
         assert plain[name] == plain["Plain"]
     finally:
-        registry.remove(app.client_id)
+        registry.remove_application(app.client_id)
 
 
 def test_a_name_with_markup_is_text_on_the_account_pages(own: SandboxServer, tab: Any) -> None:
@@ -386,5 +386,5 @@ def test_a_name_with_markup_is_text_on_the_account_pages(own: SandboxServer, tab
         pages = [tab.open(path) for path in (DEVELOPER, f"{DEVELOPER}/{app.client_id}", ALLOWED)]
         assert all(name in html.unescape(page.text) for page in pages)
         seen.append([tags(page.text) for page in pages])
-        own._tokens.registry.remove(app.client_id)
+        own._tokens.registry.remove_application(app.client_id)
     assert seen[0] == seen[1]

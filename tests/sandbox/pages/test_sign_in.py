@@ -106,7 +106,7 @@ def test_a_consent_page_that_is_out_of_date(own: SandboxServer, open_tab: OpenTa
     for change in (
         lambda: own._tokens.registry.set_redirect_url(app.client_id, "https://other.example/"),
         lambda: own._tokens.registry.set_redirect_url(app.client_id, None),
-        lambda: own._tokens.registry.remove(app.client_id),
+        lambda: own._tokens.registry.remove_application(app.client_id),
     ):
         page = tab.open(own.authorize_url(client_id=app.client_id))
         assert page.status_code == 200

@@ -10,10 +10,10 @@ import pytest
 
 from p2p_analytics.sandbox import SandboxServer
 from p2p_analytics.sandbox.domain.payments import Transitions
+from p2p_analytics.sandbox.domain.test_user import TEST_USER
 from p2p_analytics.sandbox.storage import ledger
 from p2p_analytics.sandbox.storage.store import Store
 from p2p_analytics.sandbox.town import build
-from p2p_analytics.sandbox.town.people import TEST_USER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -123,9 +123,9 @@ def _nobody(connection: sqlite3.Connection) -> None:
     [
         (_half, "sum to 5 cents"),
         (_gift, "but their entries sum to"),
-        (_nobody, "Account 77 is nobody's"),
+        (_nobody, "Account 77 belongs to no user"),
         (_released, "of it are in escrow"),
-        (_unheld, "nothing of it is in escrow"),
+        (_unheld, "it has nothing in escrow"),
         (_unlisted, "is listed as failed"),
     ],
 )
@@ -140,7 +140,7 @@ def test_the_audit_sees_damage(store: Store, damage: Callable[[sqlite3.Connectio
 
 def test_a_failure_in_the_middle_undoes_it_all(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A write that breaks after the money has moved leaves no trace: no payment, no entry, no tick of the clock."""
-    from p2p_analytics.sandbox.api.payment_requests import Order, Recipient
+    from p2p_analytics.sandbox.domain.orders import Order, Recipient
     from p2p_analytics.vocabulary import Audience, TargetType
 
     one, other = store.people()[:2]
@@ -191,7 +191,7 @@ def test_a_file_keeps_clock_and_books(tmp_path: Path) -> None:
 
 def test_two_that_write_one_file(store: Store) -> None:
     """A second process on the same file waits its turn: nothing is refused as busy, and nothing is spent twice."""
-    from p2p_analytics.sandbox.api.payment_requests import Order, Recipient
+    from p2p_analytics.sandbox.domain.orders import Order, Recipient
     from p2p_analytics.vocabulary import Audience, TargetType
 
     one, other = store.people()[:2]
@@ -217,7 +217,7 @@ def test_two_that_write_one_file(store: Store) -> None:
 
 def test_a_write_costs_the_same_however_many_came_before(store: Store) -> None:
     """The steps of SQLite's virtual machine for a payment do not grow with the entries that are in the books."""
-    from p2p_analytics.sandbox.api.payment_requests import Order, Recipient
+    from p2p_analytics.sandbox.domain.orders import Order, Recipient
     from p2p_analytics.vocabulary import Audience, TargetType
 
     one, other = store.people()[:2]

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from p2p_analytics.sandbox.http import parameters
-from p2p_analytics.sandbox.storage.store import Payment, Person, Store
+from p2p_analytics.sandbox.storage.rows import Payment, Person
+from p2p_analytics.sandbox.storage.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
