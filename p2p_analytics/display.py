@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 PRIVATE: Final = "Privacy mode: names and amounts are invented"
 STRICT: Final = "Strict privacy mode: names and amounts are invented, dates are months"
-HIDDEN_NAME: Final = "a person whose name privacy mode hides"
+HIDDEN_NAME: Final = "(name hidden by privacy mode)"
 NO_NAME: Final = "(no name)"
 MONTH_NAMES: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 MOST_MONTHS: Final = 240  # a longer series of months is mostly empty: one wrong date extends it to that date

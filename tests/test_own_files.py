@@ -423,9 +423,9 @@ def test_what_is_no_file_under_a_name_of_our_own(tmp_path, monkeypatch, kind) ->
 
 def cli_lock() -> None:
     """Take the lock of the kept sign-in."""
-    from p2p_analytics.auth import locked
+    from p2p_analytics.auth import lock_sign_in
 
-    with locked():
+    with lock_sign_in():
         pass
 
 

@@ -1,13 +1,13 @@
-"""Tokens that never show themselves, where they come from, and the two ends of the OAuth redirect.
+"""Access tokens, token sources and stores, and both ends of the OAuth redirect.
 
-Document: "Authentication". The application sends the user to :func:`authorize_url`; the service
-redirects back to an address from which a :class:`Listener`, or :func:`token_from_redirect`, takes the token.
+Document: "Authentication". The application sends the user to :func:`authorize_url`. The service redirects the
+browser to an address that holds the token; a :class:`Listener` or :func:`token_from_redirect` reads it.
 """
 
 from __future__ import annotations
 
 from p2p_analytics.auth._listener import Listener
-from p2p_analytics.auth._redaction import redact, scrub
+from p2p_analytics.auth._redaction import redact, redact_exception
 from p2p_analytics.auth._redirect import (
     ConsentDenied,
     authorize_url,
@@ -15,19 +15,25 @@ from p2p_analytics.auth._redirect import (
     token_from_redirect,
     token_from_text,
 )
-from p2p_analytics.auth._sealing import sealed
 from p2p_analytics.auth._sources import (
     CLIENT_SECRET_VARIABLE,
     TOKEN_VARIABLE,
-    Found,
-    as_token,
-    client_secret,
+    FoundToken,
+    find_base_url,
+    find_client_secret,
     find_token,
-    kept,
-    service_url,
+    load_sign_ins,
 )
-from p2p_analytics.auth._store import FileStore, KeyringStore, KeyringUnavailableError, SignIn, Store, locked
+from p2p_analytics.auth._store import (
+    FileStore,
+    KeyringStore,
+    KeyringUnavailableError,
+    SignIn,
+    SignInStore,
+    lock_sign_in,
+)
 from p2p_analytics.auth._token import AccessToken, Secret
+from p2p_analytics.auth._tracebacks import hide_frames
 
 __all__ = [
     "CLIENT_SECRET_VARIABLE",
@@ -35,24 +41,23 @@ __all__ = [
     "AccessToken",
     "ConsentDenied",
     "FileStore",
-    "Found",
+    "FoundToken",
     "KeyringStore",
     "KeyringUnavailableError",
     "Listener",
     "Secret",
     "SignIn",
-    "Store",
-    "as_token",
+    "SignInStore",
     "authorize_url",
-    "client_secret",
     "code_from_redirect",
+    "find_base_url",
+    "find_client_secret",
     "find_token",
-    "kept",
-    "locked",
+    "hide_frames",
+    "load_sign_ins",
+    "lock_sign_in",
     "redact",
-    "scrub",
-    "sealed",
-    "service_url",
+    "redact_exception",
     "token_from_redirect",
     "token_from_text",
 ]

@@ -1,7 +1,7 @@
-"""The loopback listener: the end of a redirect on this machine, for one sign-in.
+"""Loopback listener: an HTTP server on this machine that receives the redirect of one sign-in.
 
-Any page in the user's browser can send requests to this port, so only who knows the nonce in the
-path can hand over a token, only the first one is taken, and nothing here can be read across origins.
+Any page in the user's browser can send requests to this port. A token is therefore accepted only with the nonce
+in the path, only the first token is accepted, and no response can be read across origins.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
 from p2p_analytics.auth import _pages
 from p2p_analytics.auth._redirect import ConsentDenied, token_from_redirect
-from p2p_analytics.auth._sealing import sealed
+from p2p_analytics.auth._tracebacks import hide_frames
 from p2p_analytics.errors import ConfigurationError, TokenError, describe_os_error
 
 if TYPE_CHECKING:
@@ -34,40 +34,40 @@ _HEAD_SECONDS: Final = 5.0
 _POLL_SECONDS: Final = 0.1
 _MINUTE: Final = 60
 _DONE: Final = "/done"
-_A_TAB: Final = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document", "origin": ""}  # where a browser says it
+_NAVIGATION: Final = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document", "origin": ""}  # if sent at all
 _SIGNED_IN: Final = "You are signed in", "Close this tab and go back to where you came from."
 _NOT_SIGNED_IN: Final = "You are not signed in", "You did not agree, so there is no token. Close this tab and go back."
 
 
 class Listener:
-    """Waits on this machine for the redirect of one sign-in.
+    """Listener on a loopback port for the redirect of one sign-in.
 
-    It listens from its construction on, in a thread of its own that does not keep the process alive.
+    It listens from its construction on, in a daemon thread.
 
     Parameters
     ----------
     on_redirect : callable
         Called at most once, from a thread of the listener, with the AccessToken, or with a
-        TokenError that says why there is none: the user declined, or nobody came in time. What
-        comes after `close` is not told.
+        TokenError that gives the reason why there is none: the user declined, or the timeout
+        elapsed. It is not called after `close`.
     scopes : iterable of str, optional
-        The scopes that are asked for, remembered with the token.
+        The requested scopes, stored with the token.
     timeout : float
         Seconds to wait for the redirect.
     linger : float
-        Seconds to stay after it, for the browser to fetch the page that says so.
+        Seconds to stay open after the redirect, for the browser to fetch the final page.
     read : callable, optional
-        What takes the secret from the redirect address; `token_from_redirect` by default.
+        Extracts the secret from the redirect URL; `token_from_redirect` by default.
 
     Attributes
     ----------
     redirect_uri : str
-        Where the browser is to be sent: an address on 127.0.0.1 with a nonce in its path.
+        The redirect URI for the consent page: an address on 127.0.0.1 with a nonce in its path.
 
     Raises
     ------
     ConfigurationError
-        This machine gives no port.
+        No loopback port is available.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Listener:
         self._on_redirect = on_redirect
         self._read: Callable[[str], Secret] = read or functools.partial(token_from_redirect, scopes=frozenset(scopes))
         self._timeout, self._linger = timeout, linger
-        self._taking = threading.Lock()
+        self._outcome_lock = threading.Lock()
         self._outcome: Outcome | None = None
         self._closed = threading.Event()
         self._ends_at = time.monotonic() + timeout
@@ -90,7 +90,7 @@ class Listener:
             self._server = _Server((HOST, 0), self._handler())
         except OSError as error:
             raise ConfigurationError(
-                f"No port of {HOST} can be listened on ({describe_os_error(error)}): paste the address instead."
+                f"Cannot listen on a port of {HOST} ({describe_os_error(error)}): paste the address instead."
             ) from None
         port = self._server.server_address[1]
         self._hosts = [[f"{HOST}:{port}"], [f"localhost:{port}"]]
@@ -101,16 +101,16 @@ class Listener:
 
     @property
     def closed(self) -> bool:
-        """Whether nobody listens any more."""
+        """Whether the listener has stopped."""
         return self._closed.is_set()
 
     def wait(self) -> None:
-        """Wait until nobody listens any more: until the browser has its last page, or the time is over."""
+        """Wait until the listener stops: the browser has fetched the final page, or the timeout has elapsed."""
         self._closed.wait()
 
     def close(self) -> None:
-        """Stop listening, from any thread and as often as one likes."""
-        with self._taking:
+        """Stop listening; callable from any thread, and more than once."""
+        with self._outcome_lock:
             self._outcome = self._outcome or TokenError("The sign-in was stopped: start it again.")
             self._ends_at = 0.0
         if threading.current_thread() is not self._thread:
@@ -130,12 +130,13 @@ class Listener:
             self._server.handle_request()
         self._server.server_close()
         self._closed.set()
-        late = TokenError(f"Nobody signed in within {_spoken(self._timeout)}: start the sign-in again.")
-        if self._take(late):
-            self._on_redirect(late)
+        timed_out = TokenError(f"No sign-in within {_format_seconds(self._timeout)}: start the sign-in again.")
+        if self._decide(timed_out):
+            self._on_redirect(timed_out)
 
-    def _take(self, outcome: Outcome) -> bool:
-        with self._taking:
+    def _decide(self, outcome: Outcome) -> bool:
+        """Set the outcome of the sign-in, and return whether it was still open."""
+        with self._outcome_lock:
             if self._outcome is not None:
                 return False
             self._outcome = outcome
@@ -147,99 +148,100 @@ class Listener:
 
         class Handler(BaseRequestHandler):
             def handle(self) -> None:
-                outcome = listener._answer(self.request)
+                outcome = listener._respond(self.request)
                 if outcome is not None:
                     listener._on_redirect(outcome)
 
         return Handler
 
-    @sealed
-    def _answer(self, connection: socket.socket) -> Outcome | None:
-        """Answer one request; return the outcome of the sign-in if the request decides it."""
+    @hide_frames
+    def _respond(self, connection: socket.socket) -> Outcome | None:
+        """Respond to one request, and return the outcome of the sign-in if the request decides it."""
         try:
             head = _read_head(connection)
         except OSError:
             return None
         request_line, *lines = head.decode("latin-1").split("\r\n")
         words = request_line.split(" ")
-        refused = self._refusal(words, lines)
-        if refused is not None:
-            _reply(connection, *refused)
+        refusal = self._check_request(words, lines)
+        if refusal is not None:
+            _reply(connection, *refusal)
             return None
         path, _, query = words[1].partition("?")
         if secrets.compare_digest(path.encode("latin-1"), self._path.encode()):
-            return self._redirected(connection, query)
+            return self._finish(connection, query)
         if path == _DONE and self._outcome is not None:
-            _send(connection, HTTPStatus.OK, _pages.page(*self._told()))
+            _send(connection, HTTPStatus.OK, _pages.render_page(*self._final_page()))
             self._ends_at = 0.0
         else:
-            _reply(connection, HTTPStatus.NOT_FOUND, "There is nothing at this address.")
+            _reply(connection, HTTPStatus.NOT_FOUND, "This address does not exist.")
         return None
 
-    def _refusal(self, words: list[str], lines: list[str]) -> tuple[HTTPStatus, str] | None:
-        """Say what is wrong with a request that no browser sends when it follows the service's redirect."""
+    def _check_request(self, words: list[str], lines: list[str]) -> tuple[HTTPStatus, str] | None:
+        """Return the error for a request that no browser sends when it follows the redirect, None for all others."""
         headers: dict[str, list[str]] = {}
         for name, _, value in (line.partition(":") for line in lines):
             headers.setdefault(name.strip().lower(), []).append(value.strip().lower())
         if len(words) != len(("method", "target", "version")) or not words[2].startswith("HTTP/1."):
             return HTTPStatus.BAD_REQUEST, "The request cannot be read."
         if headers.get("host") not in self._hosts:
-            return HTTPStatus.MISDIRECTED_REQUEST, "This name does not lead here."
+            return HTTPStatus.MISDIRECTED_REQUEST, "The Host header names another server."
         if words[0] != "GET":
-            return HTTPStatus.METHOD_NOT_ALLOWED, "Only GET is answered here."
-        if any(headers.get(name, [expected]) != [expected] for name, expected in _A_TAB.items()):
-            return HTTPStatus.FORBIDDEN, "This address is for a browser's tab, not for other pages."
+            return HTTPStatus.METHOD_NOT_ALLOWED, "Only GET is supported."
+        if any(headers.get(name, [expected]) != [expected] for name, expected in _NAVIGATION.items()):
+            return HTTPStatus.FORBIDDEN, "This address can only be opened in a browser tab, not requested by a page."
         return None
 
-    def _redirected(self, connection: socket.socket, query: str) -> Outcome | None:
+    def _finish(self, connection: socket.socket, query: str) -> Outcome | None:
+        """Respond to the redirect, and return the outcome unless the sign-in stays open or was over before."""
         outcome: Outcome
         try:
             outcome = self._read(f"?{query}")
         except ConsentDenied as error:
-            outcome = TokenError(str(error))  # without the frames that hold the address
+            outcome = TokenError(str(error))  # a new exception, without the frames that hold the URL
         except TokenError as error:  # another tab may still bring a token
             _reply(connection, HTTPStatus.BAD_REQUEST, str(error))
             return None
-        if not self._take(outcome):
-            _reply(connection, HTTPStatus.GONE, "This sign-in is over: close this tab and start another one.")
+        if not self._decide(outcome):
+            _reply(connection, HTTPStatus.GONE, "This sign-in is over: close this tab and start another sign-in.")
             return None
         _send(connection, HTTPStatus.SEE_OTHER, b"", f"Location: {_DONE}")
         return outcome
 
-    def _told(self) -> tuple[str, str]:
+    def _final_page(self) -> tuple[str, str]:
         return _NOT_SIGNED_IN if isinstance(self._outcome, TokenError) else _SIGNED_IN
 
 
 class _Server(ThreadingTCPServer):
-    """One thread for each connection: browsers open some that they never use."""
+    """TCP server with one thread per connection, because browsers open connections that they never use."""
 
     daemon_threads = True
     block_on_close = False
 
 
 def _read_head(connection: socket.socket) -> bytes:
-    """Return a request up to its empty line; a slow one, and one that is too large, is an OSError."""
+    """Return the request line and headers; raise an OSError for a request that is too slow or too large."""
     head, give_up_at = b"", time.monotonic() + _HEAD_SECONDS
     while b"\r\n\r\n" not in head:
         connection.settimeout(max(give_up_at - time.monotonic(), 0.001))
         piece = connection.recv(_LARGEST_HEAD - len(head))
-        if not piece:  # the browser went away, or there is no room for more
+        if not piece:  # the browser disconnected, or the buffer is full
             raise ConnectionResetError
         head += piece
     return head.partition(b"\r\n\r\n")[0]
 
 
 def _reply(connection: socket.socket, status: HTTPStatus, sentence: str) -> None:
-    _send(connection, status, _pages.page(status.phrase, sentence), "Allow: GET")
+    _send(connection, status, _pages.render_page(status.phrase, sentence), "Allow: GET")
 
 
 def _send(connection: socket.socket, status: HTTPStatus, body: bytes, *headers: str) -> None:
     lines = [f"HTTP/1.1 {status.value} {status.phrase}", *_pages.HEADERS, *headers]
     lines += [f"Content-Length: {len(body)}", "Connection: close", "", ""]
-    with contextlib.suppress(OSError):  # the browser went away
+    with contextlib.suppress(OSError):  # the browser disconnected
         connection.settimeout(_HEAD_SECONDS)
         connection.sendall("\r\n".join(lines).encode() + body)
 
 
-def _spoken(seconds: float) -> str:
+def _format_seconds(seconds: float) -> str:
     return f"{seconds:g} seconds" if seconds < 2 * _MINUTE else f"{seconds / _MINUTE:g} minutes"

@@ -1,4 +1,4 @@
-"""The few pages of the listener: no script, nothing loaded, nothing that another page could frame or read."""
+"""HTML pages of the listener, without scripts or external resources; other pages can neither frame nor read them."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ HEADERS: Final = (
 )
 
 
-def page(title: str, sentence: str) -> bytes:
-    """Return a page of a heading and a sentence, both plain text."""
+def render_page(title: str, sentence: str) -> bytes:
+    """Return a page with a heading and a sentence, both plain text."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'

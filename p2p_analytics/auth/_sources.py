@@ -1,4 +1,4 @@
-"""Where a token comes from: the argument, the environment, the state file, the keyring, in this order."""
+"""Token sources, in order of precedence: the argument, the environment, the state file, the keyring."""
 
 from __future__ import annotations
 
@@ -9,9 +9,16 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics import settings
-from p2p_analytics.auth._sealing import sealed
-from p2p_analytics.auth._store import FileStore, KeyringStore, KeyringUnavailableError, SignIn, Store, locked
+from p2p_analytics.auth._store import (
+    FileStore,
+    KeyringStore,
+    KeyringUnavailableError,
+    SignIn,
+    SignInStore,
+    lock_sign_in,
+)
 from p2p_analytics.auth._token import AccessToken, Secret
+from p2p_analytics.auth._tracebacks import hide_frames
 from p2p_analytics.errors import NotSignedIn, TokenError
 
 if TYPE_CHECKING:
@@ -22,97 +29,85 @@ CLIENT_SECRET_VARIABLE: Final = "P2P_CLIENT_SECRET"  # noqa: S105 - the name of 
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A token and where it came from; ``sign_in`` and ``store`` are None where it is not kept by us."""
+class FoundToken:
+    """A token and its source; ``sign_in`` and ``store`` are None unless it comes from a store."""
 
     token: AccessToken
     source: str
     sign_in: SignIn | None = None
-    store: Store | None = None
+    store: SignInStore | None = None
 
 
-@sealed
-def as_token(value: AccessToken | str | None = None, *, base_url: str | None = None) -> AccessToken:
-    """Return the token that was passed, or the first that `find_token` finds.
-
-    Raises
-    ------
-    NotSignedIn
-        There is none.
-    TokenError
-        It is malformed.
-    """
-    return find_token(value, base_url=base_url).token
-
-
-@sealed
-def find_token(value: AccessToken | str | None = None, *, base_url: str | None = None) -> Found:
-    """Find a token: the argument, ``P2P_ACCESS_TOKEN``, the state file, the keyring.
+@hide_frames
+def find_token(value: AccessToken | str | None = None, *, base_url: str | None = None) -> FoundToken:
+    """Return the first token of: the argument, ``P2P_ACCESS_TOKEN``, the state file, the keyring.
 
     Parameters
     ----------
     value : AccessToken or str, optional
         The argument.
     base_url : str, optional
-        The service it is for, as :func:`p2p_analytics.settings.base_url` gives it. A sign-in that is kept
-        counts for the service that it came from alone; without an address none does.
+        The service that the token is for, as :func:`p2p_analytics.settings.base_url` returns it. A stored sign-in
+        is used only for the service that issued it; without an address no store is read.
 
     Raises
     ------
     NotSignedIn
-        There is none; what was kept and has expired is deleted, and the error says so.
+        There is no token. An expired stored sign-in is deleted, and the error says so.
     TokenError
-        It is malformed, or the state file is not to be trusted.
+        The token is malformed, or the state file is not trustworthy.
     """
     if isinstance(value, AccessToken):
-        return Found(value, "the argument")
+        return FoundToken(value, "the argument")
     if value is not None:
-        return Found(AccessToken(value.strip() if isinstance(value, str) else value), "the argument")
+        return FoundToken(AccessToken(value.strip() if isinstance(value, str) else value), "the argument")
     if (token := _environment_token()) is not None:
-        return Found(token, f"the environment variable {TOKEN_VARIABLE}")
-    passed_over = []
-    for store, sign_in in kept() if base_url is not None else ():
+        return FoundToken(token, f"the environment variable {TOKEN_VARIABLE}")
+    reasons = []
+    for store, sign_in in load_sign_ins() if base_url is not None else ():
         if sign_in.base_url != base_url:
-            passed_over.append(f" The sign-in of {store.name} is for {sign_in.base_url}.")
-        elif _is_over(sign_in):
+            reasons.append(f" The sign-in in {store.name} is for {sign_in.base_url}.")
+        elif _is_expired(sign_in):
             _delete(store, sign_in)
-            passed_over.append(f" The sign-in of {store.name} expired at {_spelled(sign_in)} and was deleted.")
+            reasons.append(f" The sign-in in {store.name} expired at {_format_expiry(sign_in)} and was deleted.")
         else:
-            return Found(sign_in.token, store.name, sign_in, store)
+            return FoundToken(sign_in.token, store.name, sign_in, store)
     raise NotSignedIn(
         f"Not signed in: in a notebook use TokenForm, in a terminal p2p-analytics login, or set {TOKEN_VARIABLE}."
-        + "".join(passed_over)
+        + "".join(reasons)
     )
 
 
-def kept() -> Iterator[tuple[Store, SignIn]]:
-    """Give each sign-in that is kept, with its store; a keyring that cannot be used is passed over."""
+def load_sign_ins() -> Iterator[tuple[SignInStore, SignIn]]:
+    """Yield each stored sign-in with its store; skip an unavailable keyring."""
     for store in (FileStore(), KeyringStore()):
         with contextlib.suppress(KeyringUnavailableError):
             if (sign_in := store.load()) is not None:
                 yield store, sign_in
 
 
-def service_url(value: str | None = None) -> str:
-    """Return the service's address for a command: its option, else ``P2P_BASE_URL``, else that of the last sign-in.
+def find_base_url(value: str | None = None) -> str:
+    """Return the base URL for a command: its option, else ``P2P_BASE_URL``, else the URL of the stored sign-in.
 
     Raises
     ------
     NotSignedIn
-        There is none of these, and no token either.
+        There is no base URL and no token.
     ConfigurationError
-        It cannot be used, or there is a token alone.
+        The base URL is invalid, or there is a token but no base URL.
     """
     given = value or os.environ.get(settings.BASE_URL_VARIABLE)
-    given = given or next((sign_in.base_url for _, sign_in in kept()), None)  # a keyring may ask its owner
+    given = given or next(
+        (sign_in.base_url for _, sign_in in load_sign_ins()), None
+    )  # last, because a keyring may prompt the user
     if not given and not os.environ.get(TOKEN_VARIABLE):
-        raise NotSignedIn("Nobody is signed in: run p2p-analytics login.")
+        raise NotSignedIn("Not signed in: run p2p-analytics login.")
     return settings.base_url(given, give="give --base-url")
 
 
-@sealed
+@hide_frames
 def _environment_token() -> AccessToken | None:
-    """Return the token of the environment, None where it is not set or empty."""
+    """Return the token in ``P2P_ACCESS_TOKEN``, None if the variable is unset or empty."""
     text = os.environ.get(TOKEN_VARIABLE, "").strip()
     if not text:
         return None
@@ -120,28 +115,28 @@ def _environment_token() -> AccessToken | None:
         return AccessToken(text)
     except TokenError:
         raise TokenError(
-            f"What {TOKEN_VARIABLE} holds is no access token, which is one word: unset it, or set it to one."
+            f"The value of {TOKEN_VARIABLE} is not an access token: it must be one word. Unset it or replace it."
         ) from None
 
 
-@sealed
-def client_secret() -> Secret | None:
-    """Return the application's secret from ``P2P_CLIENT_SECRET``, None where it is not set."""
+@hide_frames
+def find_client_secret() -> Secret | None:
+    """Return the application's secret in ``P2P_CLIENT_SECRET``, None if the variable is unset or empty."""
     text = os.environ.get(CLIENT_SECRET_VARIABLE, "").strip()
     return Secret(text) if text else None
 
 
-def _is_over(sign_in: SignIn) -> bool:
+def _is_expired(sign_in: SignIn) -> bool:
     expires_at = sign_in.token.expires_at
     return sign_in.refresh_token is None and expires_at is not None and expires_at <= datetime.now(UTC)
 
 
-def _delete(store: Store, sign_in: SignIn) -> None:
-    with locked():
-        now_kept = store.load()
-        if now_kept is not None and now_kept.ident == sign_in.ident:  # nobody has signed in meanwhile
+def _delete(store: SignInStore, sign_in: SignIn) -> None:
+    with lock_sign_in():
+        current = store.load()
+        if current is not None and current.ident == sign_in.ident:  # not replaced by another process meanwhile
             store.delete()
 
 
-def _spelled(sign_in: SignIn) -> str:
+def _format_expiry(sign_in: SignIn) -> str:
     return f"{sign_in.token.expires_at:%Y-%m-%d %H:%M} UTC"

@@ -1,4 +1,4 @@
-"""Where a sign-in is kept: one private file, or the system's keyring. Each holds one sign-in, to one service."""
+"""Stores for one sign-in to one service: a private file, or the system's keyring."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
 from p2p_analytics import settings
-from p2p_analytics.auth._sealing import sealed
 from p2p_analytics.auth._token import AccessToken, Secret
+from p2p_analytics.auth._tracebacks import hide_frames
 from p2p_analytics.errors import ConfigurationError, P2PAnalyticsError, TokenError, describe_os_error, how_to_install
 from p2p_analytics.files import hold_lock, require_replaceable
 
@@ -25,26 +25,26 @@ log = logging.getLogger(__name__)
 
 _FILE: Final = "sign-in.json"
 _KEYRING_ENTRY: Final = "p2p_analytics", "sign-in"
-_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_GROUP_AND_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _LOCK_SECONDS: Final = 60.0
 _LARGEST_FILE: Final = 2**16
 
 
 @dataclass(frozen=True, slots=True)
 class SignIn:
-    """A token with what belongs to it.
+    """A token with the data needed to use and renew it.
 
     Attributes
     ----------
     base_url : str
-        The service that gave the token; to no other it is sent.
+        The service that issued the token, the only one that it is sent to.
     token : AccessToken
     client_id : str, optional
-        The application that the user agreed to.
+        The application that the user authorised.
     refresh_token : Secret, optional
-        What the next token can be had for (document: "Server-side flow").
+        The secret that is exchanged for the next token (document: "Server-side flow").
     ident : str
-        The same for all tokens that came of one sign-in, so that no other user's is taken for the next.
+        Identifier shared by all tokens renewed from one sign-in; another sign-in in the store has another.
     """
 
     base_url: str
@@ -54,39 +54,39 @@ class SignIn:
     ident: str = field(default_factory=lambda: secrets.token_hex(8))
 
 
-class Store(Protocol):
-    """A place that keeps one sign-in."""
+class SignInStore(Protocol):
+    """A store for one sign-in."""
 
     name: str
 
     def load(self) -> SignIn | None:
-        """Return the sign-in that is kept, None where there is none that can be read."""
+        """Return the stored sign-in, None if there is none that can be read."""
 
     def save(self, sign_in: SignIn) -> None:
-        """Keep a sign-in instead of the one before."""
+        """Store a sign-in in place of the previous one."""
 
     def delete(self) -> bool:
-        """Forget the sign-in; tell whether there was one."""
+        """Delete the stored sign-in, and return whether there was one."""
 
 
 class FileStore:
-    """The state file: the user's alone from its first byte, and replaced whole."""
+    """The state file: accessible to its owner only from its creation on, and replaced atomically."""
 
     def __init__(self) -> None:
         self._folder = settings.state_dir()
         self._path = self._folder / _FILE
         self.name = f"the state file {self._path}"
 
-    @sealed
+    @hide_frames
     def load(self) -> SignIn | None:
-        """Return the sign-in that is kept.
+        """Return the stored sign-in.
 
-        A file that others could read is made private, and one that is broken is set aside; both are logged.
+        A file that others could read is made private, and a broken file is renamed; both are logged.
 
         Raises
         ------
         TokenError
-            The file is not the user's own, or the folder is one that others can write into.
+            The file belongs to another user, or others can write into its folder.
         """
         try:
             return self._load()
@@ -102,25 +102,28 @@ class FileStore:
             self._require_private_folder()
             about = os.fstat(descriptor)
             if not stat.S_ISREG(about.st_mode) or about.st_uid != os.geteuid():
-                raise TokenError(f"{self._path} is no file of yours, so no token is taken from it: delete it.")
-            if about.st_mode & _OTHERS:
+                raise TokenError(f"{self._path} is not a regular file of yours, so it is not used: delete it.")
+            if about.st_mode & _GROUP_AND_OTHERS:
                 os.fchmod(descriptor, 0o600)
-                log.warning("Others could read %s; it is private now. If that matters, sign in again.", self.name)
-            sign_in = _decoded(file.read(_LARGEST_FILE))
+                log.warning(
+                    "Other users could read %s. It is private now; if its token may have been read, sign in again.",
+                    self.name,
+                )
+            sign_in = _decode(file.read(_LARGEST_FILE))
         if sign_in is None:
             broken = self._path.with_suffix(".broken")
             self._path.replace(broken)
-            log.warning("%s cannot be read and is set aside as %s: sign in again.", self.name, broken.name)
+            log.warning("%s is broken and was renamed to %s: sign in again.", self.name, broken.name)
         return sign_in
 
-    @sealed
+    @hide_frames
     def save(self, sign_in: SignIn) -> None:
-        """Keep a sign-in instead of the one before; a reader sees either, never a part.
+        """Store a sign-in in place of the previous one, atomically.
 
         Raises
         ------
         ConfigurationError
-            The file cannot be written; the one before stays.
+            The file cannot be written; the previous one is kept.
         """
         temporary = self._folder / f".{_FILE}.{secrets.token_hex(8)}"
         try:
@@ -130,7 +133,7 @@ class FileStore:
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
             try:
                 with os.fdopen(descriptor, "wb") as file:
-                    file.write(_encoded(sign_in))
+                    file.write(_encode(sign_in))
                     file.flush()
                     os.fsync(file.fileno())
                 temporary.replace(self._path)
@@ -144,7 +147,7 @@ class FileStore:
             ) from None
 
     def delete(self) -> bool:
-        """Delete the file, and what was set aside; tell whether there was one."""
+        """Delete the file and the renamed broken one, and return whether there was any."""
         found = False
         for path in (self._path, self._path.with_suffix(".broken")):
             try:
@@ -160,48 +163,48 @@ class FileStore:
     def _require_private_folder(self) -> None:
         if not settings.is_private(self._folder):
             raise TokenError(
-                f"Others can write into {self._folder}, so no token is kept there: "
-                f"take that right away, or set {settings.STATE_DIR_VARIABLE} to another folder."
+                f"Other users can write into {self._folder}, so no token is stored there: "
+                f"remove their write permission, or set {settings.STATE_DIR_VARIABLE} to another folder."
             )
 
 
 class KeyringStore:
-    """The system's keyring, where the extra ``keyring`` is installed and the system has one."""
+    """The system's keyring; needs the extra ``keyring`` and a system that has one."""
 
     name = "the keyring"
 
-    @sealed
+    @hide_frames
     def load(self) -> SignIn | None:
-        """Return the sign-in that is kept; what cannot be read counts as none."""
-        text = _ask_keyring("get_password")
-        return None if text is None else _decoded(text.encode())
+        """Return the stored sign-in, None if there is none that can be read."""
+        text = _call_keyring("get_password")
+        return None if text is None else _decode(text.encode())
 
-    @sealed
+    @hide_frames
     def save(self, sign_in: SignIn) -> None:
-        """Keep a sign-in instead of the one before."""
-        _ask_keyring("set_password", sign_in)
+        """Store a sign-in in place of the previous one."""
+        _call_keyring("set_password", sign_in)
 
-    @sealed
+    @hide_frames
     def delete(self) -> bool:
-        """Forget the sign-in; tell whether there was one."""
-        if _ask_keyring("get_password") is None:
+        """Delete the stored sign-in, and return whether there was one."""
+        if _call_keyring("get_password") is None:
             return False
-        _ask_keyring("delete_password")
+        _call_keyring("delete_password")
         return True
 
 
 class KeyringUnavailableError(P2PAnalyticsError):
-    """A keyring is not installed, not there or locked."""
+    """The keyring is not installed, not available or locked."""
 
 
 @contextlib.contextmanager
-def locked() -> Iterator[None]:
-    """Keep other processes from changing what is kept, for the time of the block.
+def lock_sign_in() -> Iterator[None]:
+    """Hold the lock under which processes change the stored sign-in.
 
     Raises
     ------
     TokenError
-        Another process has held the lock for a minute.
+        Another process holds the lock for more than a minute.
     ConfigurationError
         The folder cannot be written.
     """
@@ -211,7 +214,9 @@ def locked() -> Iterator[None]:
             settings.make_private(folder)
             stack.enter_context(hold_lock(folder / "sign-in.lock", seconds=_LOCK_SECONDS))
         except BlockingIOError:
-            raise TokenError("Another process is busy with the sign-in and does not end: stop it.") from None
+            raise TokenError(
+                "Another process has been changing the sign-in for a minute: stop it, then try again."
+            ) from None
         except OSError as error:
             reason = describe_os_error(error)
             raise ConfigurationError(
@@ -220,22 +225,22 @@ def locked() -> Iterator[None]:
         yield
 
 
-def _ask_keyring(name: str, *sign_ins: SignIn) -> str | None:
-    """Call one of the keyring's functions for our entry."""
+def _call_keyring(name: str, *sign_ins: SignIn) -> str | None:
+    """Call a function of the keyring library for the entry of this package."""
     try:
         import keyring
     except ImportError:
         raise KeyringUnavailableError(f"No keyring is installed: {how_to_install('keyring')}.") from None
     try:
-        found: str | None = getattr(keyring, name)(*_KEYRING_ENTRY, *(_encoded(one).decode() for one in sign_ins))
-    except Exception as error:  # noqa: BLE001 - backends raise what the libraries below them do
+        found: str | None = getattr(keyring, name)(*_KEYRING_ENTRY, *(_encode(one).decode() for one in sign_ins))
+    except Exception as error:  # noqa: BLE001 - backends raise exceptions of their own libraries
         raise KeyringUnavailableError(
-            f"The keyring cannot be used ({type(error).__name__}): leave it out, or unlock or set it up."
+            f"The keyring cannot be used ({type(error).__name__}): unlock it or set it up, or sign in without it."
         ) from None
     return found
 
 
-def _encoded(sign_in: SignIn) -> bytes:
+def _encode(sign_in: SignIn) -> bytes:
     token, refresh = sign_in.token, sign_in.refresh_token
     return json.dumps(
         {
@@ -251,20 +256,20 @@ def _encoded(sign_in: SignIn) -> bytes:
     ).encode()
 
 
-def _decoded(content: bytes) -> SignIn | None:
+def _decode(content: bytes) -> SignIn | None:
     try:
-        kept = json.loads(content)
-        expires_at = None if kept["expires_at"] is None else datetime.fromisoformat(kept["expires_at"])
-        texts = [kept["base_url"], kept["ident"], *kept["scopes"]]
-        optional = [kept["client_id"], kept["refresh_token"]]
+        stored = json.loads(content)
+        expires_at = None if stored["expires_at"] is None else datetime.fromisoformat(stored["expires_at"])
+        texts = [stored["base_url"], stored["ident"], *stored["scopes"]]
+        optional = [stored["client_id"], stored["refresh_token"]]
         if any(not isinstance(text, str) for text in texts + [text for text in optional if text is not None]):
             return None
         return SignIn(
-            base_url=kept["base_url"],
-            token=AccessToken(kept["access_token"], scopes=kept["scopes"], expires_at=expires_at),
-            client_id=kept["client_id"],
-            refresh_token=None if kept["refresh_token"] is None else Secret(kept["refresh_token"]),
-            ident=kept["ident"],
+            base_url=stored["base_url"],
+            token=AccessToken(stored["access_token"], scopes=stored["scopes"], expires_at=expires_at),
+            client_id=stored["client_id"],
+            refresh_token=None if stored["refresh_token"] is None else Secret(stored["refresh_token"]),
+            ident=stored["ident"],
         )
     except (ValueError, KeyError, TypeError, RecursionError, P2PAnalyticsError):
         return None

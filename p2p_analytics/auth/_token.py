@@ -1,4 +1,4 @@
-"""Secrets that never show themselves; the access token is the one that says whose data may be read."""
+"""Secrets that repr, str and pickle never expose, and the access token."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import secrets
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from p2p_analytics.auth._sealing import sealed
+from p2p_analytics.auth._tracebacks import hide_frames
 from p2p_analytics.errors import ConfigurationError, TokenError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _SHAPE: Final = re.compile(r"[\x21-\x7e]{1,4096}", re.ASCII)
 
 
 class Secret:
-    """A text that cannot be printed, pickled, compared or copied by accident: a refresh token, a client's secret.
+    """A text that cannot be printed, pickled, compared or copied by accident: a refresh token, a client secret.
 
     Parameters
     ----------
@@ -28,75 +28,75 @@ class Secret:
     Raises
     ------
     ConfigurationError
-        The value is not a text.
+        The value is not a string.
 
     Notes
     -----
-    The text is stored combined with random bytes, so that a tool that prints attributes shows nothing of it.
-    That protects from accidents alone: code in the same process can call :meth:`reveal`.
+    The value is stored XORed with random bytes, so that a tool that prints attributes does not show it.
+    That prevents accidents only: code in the same process can call :meth:`reveal`.
     """
 
     __slots__ = ("_key", "_masked")
 
-    @sealed
+    @hide_frames
     def __init__(self, value: str) -> None:
         if not isinstance(value, str):
-            raise ConfigurationError(f"A secret cannot be of the type {type(value).__name__}: pass a text.")
+            raise ConfigurationError(f"A secret cannot be of the type {type(value).__name__}: pass a string.")
         text = value.encode("utf-8", "surrogatepass")
         self._key = secrets.token_bytes(len(text))
         self._masked = bytes(map(operator.xor, text, self._key))
 
     def reveal(self) -> str:
-        """Return the secret itself, for the one place that puts it on the wire."""
+        """Return the secret itself, for the request or the store that needs it."""
         return bytes(map(operator.xor, self._masked, self._key)).decode("utf-8", "surrogatepass")
 
     def __repr__(self) -> str:
-        """Show that there is a secret, and nothing of it."""
+        """Return the class name and asterisks."""
         return f"<{type(self).__name__} ***>"
 
     __str__ = __repr__
 
     def __format__(self, spec: str) -> str:
-        """Show no more than ``repr`` does."""
+        """Return the formatted ``repr``."""
         return format(repr(self), spec)
 
     def __reduce__(self) -> NoReturn:
-        """Refuse to be pickled or copied, so that no store or cache holds the secret."""
+        """Raise a TypeError, so that no cache or copy holds the secret."""
         raise TypeError(f"{type(self).__name__}: a secret cannot be pickled or copied; pass the object itself.")
 
-    __hash__ = None  # type: ignore[assignment]  # not a dictionary key, so no cache is keyed by it
+    __hash__ = None  # type: ignore[assignment]  # unhashable, so no cache uses it as a key
 
     def __eq__(self, other: object) -> bool:
-        """Be equal to itself alone, so that comparing tells nothing."""
+        """Return whether both are the same object; comparing values would leak them."""
         return self is other
 
 
 class AccessToken(Secret):
-    """The secret that says whose data may be read, and for how long.
+    """Access token: the secret that authorises requests for one user's data.
 
     Parameters
     ----------
     value : str
-        The token as the service gave it.
+        The token as the service issued it.
     scopes : iterable of str, optional
-        What the token permits, where known (document: "Scopes named").
+        The scopes of the token, if known (document: "Scopes named").
     expires_at : datetime, optional
-        Aware instant after which it is not sent any more.
+        Aware instant after which the token is no longer sent.
 
     Raises
     ------
     TokenError
-        The value is empty, or holds blanks or other characters that no token has.
+        The value is empty, or contains whitespace or other characters that no token has.
     """
 
     __slots__ = ("expires_at", "scopes")
 
-    @sealed
+    @hide_frames
     def __init__(self, value: str, *, scopes: Iterable[str] = (), expires_at: datetime | None = None) -> None:
         if not isinstance(value, str) or not _SHAPE.fullmatch(value):
-            raise TokenError("That is no access token: a token is one word without blanks; sign in again to get one.")
+            raise TokenError("Not an access token: it must be one word without whitespace. Sign in again to get one.")
         if "://" in value:
-            raise TokenError("That is an address, not a token: pass it to token_from_redirect.")
+            raise TokenError("The value is an address, not a token: pass it to token_from_redirect.")
         if expires_at is not None and expires_at.tzinfo is None:
             raise ConfigurationError("expires_at must be an aware datetime, such as datetime.now(UTC).")
         super().__init__(value)
@@ -104,7 +104,7 @@ class AccessToken(Secret):
         self.expires_at = expires_at
 
     def require_unexpired(self, now: datetime) -> None:
-        """Raise a TokenError if the token's time is over."""
+        """Raise a TokenError if the token has expired."""
         if self.expires_at is not None and now >= self.expires_at:
             raise TokenError(
                 f"The token expired at {self.expires_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC: sign in again."

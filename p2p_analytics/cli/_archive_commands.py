@@ -24,11 +24,11 @@ _DIFFERENCES: Final = {
 
 def sync(options: argparse.Namespace) -> None:
     """Load what may have changed into an archive, and print how much did."""
-    from p2p_analytics.auth import service_url
+    from p2p_analytics.auth import find_base_url
     from p2p_analytics.client import Client
 
     archive = open_archive(options.archive)
-    with Client(base_url=service_url(options.base_url)) as client:
+    with Client(base_url=find_base_url(options.base_url)) as client:
         changes = archive.sync(client, refresh=options.refresh)
     for name in changes.set_aside:
         sys.stderr.write(f"{name} was broken: it is set aside, and its payments are loaded again.\n")
@@ -37,11 +37,11 @@ def sync(options: argparse.Namespace) -> None:
 
 def verify(options: argparse.Namespace) -> int:
     """Print how an archive differs from the service, by month; return the exit code."""
-    from p2p_analytics.auth import service_url
+    from p2p_analytics.auth import find_base_url
     from p2p_analytics.client import Client
 
     archive = open_archive(options.archive)
-    with Client(base_url=service_url(options.base_url)) as client:
+    with Client(base_url=find_base_url(options.base_url)) as client:
         found = archive.verify(client)
     if found.empty:
         sys.stdout.write(f"{archive.path} and the service agree.\n")

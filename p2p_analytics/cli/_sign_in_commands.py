@@ -8,7 +8,7 @@ import sys
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from p2p_analytics.auth import sealed
+from p2p_analytics.auth import hide_frames
 from p2p_analytics.cli import _sign_in_prompt
 from p2p_analytics.errors import ConfigurationError, NotSignedIn, ScopeError
 
@@ -27,14 +27,14 @@ def login(options: argparse.Namespace) -> None:
     chosen.load()  # a store that cannot be used is found before anybody signs in
     sign_in = _given(options, base_url) if options.token_stdin else _agreed(options, base_url)
     who = _owner(sign_in.token, base_url)
-    with auth.locked():
+    with auth.lock_sign_in():
         chosen.save(sign_in)
         with contextlib.suppress(auth.KeyringUnavailableError):
             other.delete()  # or it might be found instead of this one
     _say(f"{who} {_terms(sign_in.token)}")
 
 
-@sealed
+@hide_frames
 def _given(options: argparse.Namespace, base_url: str) -> SignIn:
     from p2p_analytics import auth
 
@@ -60,7 +60,7 @@ def _agreed(options: argparse.Namespace, base_url: str) -> SignIn:
         caught, pasted = (partial(read, scopes=scopes) for read in (auth.token_from_redirect, auth.token_from_text))
         token, _ = wait(address, caught, pasted)
         return auth.SignIn(base_url, token, client_id)
-    secret = auth.client_secret() or _secret()
+    secret = auth.find_client_secret() or _secret()
     read = auth.code_from_redirect
     code, redirect_uri = wait(partial(address, response_type="code"), read, read)
     return oauth.exchange(
@@ -80,7 +80,7 @@ def whoami(options: argparse.Namespace) -> None:
     """Say whose the token is that a client would take."""
     from p2p_analytics import auth
 
-    base_url = auth.service_url(options.base_url)
+    base_url = auth.find_base_url(options.base_url)
     who = _owner(None, base_url)  # which may renew the token, so that it is looked for again
     found = auth.find_token(base_url=base_url)
     renewed = found.sign_in is not None and found.sign_in.refresh_token is not None
@@ -93,7 +93,7 @@ def logout() -> None:
     from p2p_analytics import auth
 
     deleted = []
-    with auth.locked():
+    with auth.lock_sign_in():
         for store in (auth.FileStore(), auth.KeyringStore()):
             with contextlib.suppress(auth.KeyringUnavailableError):
                 deleted += [store.name] if store.delete() else []

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.auth import sealed
+from p2p_analytics.auth import hide_frames
 from p2p_analytics.cli._browser import in_browser
 from p2p_analytics.errors import ConfigurationError, NotSignedIn, TokenError
 
@@ -19,7 +19,7 @@ _LARGEST_INPUT: Final = 2**14
 _OPENED: Final = "If the browser shows no page to sign in at, open the address above yourself."
 
 
-@sealed
+@hide_frames
 def wait_for_redirect(
     address: Callable[..., str],
     caught: Callable[[str], Any],
@@ -68,7 +68,7 @@ def wait_for_redirect(
         return secret, redirect_uri
 
 
-@sealed
+@hide_frames
 def read_hidden_line(prompt: str) -> str:
     """Return a line from the terminal, where it is not shown, or else from standard input."""
     if not _is_terminal():

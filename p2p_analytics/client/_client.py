@@ -11,7 +11,7 @@ from urllib.parse import quote
 import msgspec
 
 from p2p_analytics import records, settings, vocabulary
-from p2p_analytics.auth import AccessToken, find_token, sealed
+from p2p_analytics.auth import AccessToken, find_token, hide_frames
 from p2p_analytics.client._renewal import Renewal
 from p2p_analytics.client.http.transport import Answer, Keep, Transport
 from p2p_analytics.client.paging.cached_pages import PaymentSource
@@ -77,7 +77,7 @@ class Client:
     in which nothing new can appear any more for thirty days.
     """
 
-    @sealed
+    @hide_frames
     def __init__(  # noqa: PLR0913 - one keyword for each setting
         self,
         token: AccessToken | str | None = None,

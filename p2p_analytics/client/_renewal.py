@@ -12,12 +12,12 @@ import threading
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Self
 
-from p2p_analytics.auth import locked
+from p2p_analytics.auth import lock_sign_in
 from p2p_analytics.client import oauth
 from p2p_analytics.errors import NotSignedIn, P2PAnalyticsError, ServiceError
 
 if TYPE_CHECKING:
-    from p2p_analytics.auth import AccessToken, Found, SignIn, Store
+    from p2p_analytics.auth import AccessToken, FoundToken, SignIn, SignInStore
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 class Renewal:
     """The current token of a sign-in that is kept with a refresh token."""
 
-    def __init__(self, store: Store, sign_in: SignIn, timeout: tuple[float, float]) -> None:
+    def __init__(self, store: SignInStore, sign_in: SignIn, timeout: tuple[float, float]) -> None:
         self._store = store
         self._sign_in = sign_in
         self._timeout = timeout
@@ -37,7 +37,7 @@ class Renewal:
         self._not_before = datetime.min.replace(tzinfo=UTC)
 
     @classmethod
-    def of(cls, found: Found, timeout: tuple[float, float]) -> Self | None:
+    def of(cls, found: FoundToken, timeout: tuple[float, float]) -> Self | None:
         """Return the renewal of a token that was found, None where it cannot be renewed."""
         if found.store is None or found.sign_in is None or found.sign_in.refresh_token is None:
             return None
@@ -67,7 +67,7 @@ class Renewal:
 
     def _renew(self) -> None:
         try:
-            with locked():
+            with lock_sign_in():
                 if not self._take(self._store.load()):
                     self._store.save(self._sign_in)  # what cannot be written now could not be written afterwards
                     self._sign_in = oauth.refresh(self._sign_in, timeout=self._timeout)

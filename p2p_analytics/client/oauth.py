@@ -15,7 +15,15 @@ import requests
 import urllib3
 
 from p2p_analytics import errors, settings
-from p2p_analytics.auth import CLIENT_SECRET_VARIABLE, AccessToken, Secret, SignIn, client_secret, scrub, sealed
+from p2p_analytics.auth import (
+    CLIENT_SECRET_VARIABLE,
+    AccessToken,
+    Secret,
+    SignIn,
+    find_client_secret,
+    hide_frames,
+    redact_exception,
+)
 from p2p_analytics.client.http.adapter import NotSent, prepared
 from p2p_analytics.client.http.error_mapping import no_answer, refusal
 from p2p_analytics.errors import ConfigurationError
@@ -42,7 +50,7 @@ _MEANINGS: Final = {
 }
 
 
-@sealed
+@hide_frames
 def exchange(  # noqa: PLR0913 - each is one part of the request
     code: Secret | str,
     *,
@@ -87,7 +95,7 @@ def exchange(  # noqa: PLR0913 - each is one part of the request
     return service.redeem("code", _as_secret(code), frozenset(scopes), more)
 
 
-@sealed
+@hide_frames
 def refresh(
     sign_in: SignIn,
     *,
@@ -178,7 +186,7 @@ class _Service:
                     failure.retryable = False
                 raise failure from None
             except BaseException as error:
-                scrub(error, list(secrets.values()))
+                redact_exception(error, list(secrets.values()))
                 raise
 
 
@@ -187,7 +195,7 @@ def _as_secret(value: Secret | str) -> Secret:
 
 
 def _client_secret(value: Secret | str | None) -> Secret:
-    secret = client_secret() if value is None else _as_secret(value)
+    secret = find_client_secret() if value is None else _as_secret(value)
     if secret is None:
         raise ConfigurationError(f"No client secret: set {CLIENT_SECRET_VARIABLE}.")
     return secret

@@ -14,7 +14,7 @@ import ipywidgets
 import traitlets
 
 from p2p_analytics import settings
-from p2p_analytics.auth import AccessToken, Listener, authorize_url, sealed, token_from_text
+from p2p_analytics.auth import AccessToken, Listener, authorize_url, hide_frames, token_from_text
 from p2p_analytics.client import Client
 from p2p_analytics.display import HIDDEN_NAME, clean_line
 from p2p_analytics.errors import (
@@ -38,7 +38,7 @@ _PATIENCE: Final = 3600.0  # seconds that a link works: a notebook stays open fo
 _TICK: Final = 1.0
 _PASTE: Final = "paste it here and press Enter"
 _WAIT: Final = "wait until no cell runs, then paste it here"
-_NOBODY: Final = "Nobody is signed in yet"
+_NOBODY: Final = "Not signed in yet"
 
 
 class _SecretBox(ipywidgets.Password):  # type: ignore[misc] # ipywidgets has no types
@@ -149,7 +149,7 @@ class TokenForm(Shown):
             again = "run the cell of the form again, then this one"
         raise NotSignedIn(f"{self._reason}: {again}.")
 
-    @sealed
+    @hide_frames
     def take(self, text: str) -> None:
         """Take a redirect address, ``access_token=...`` or a token, as the box does, and wait for the service's word.
 
@@ -177,7 +177,7 @@ class TokenForm(Shown):
     def __repr__(self) -> str:
         """Show whether somebody is signed in, and who, nothing of the token."""
         if self._token is None:
-            return "<TokenForm: nobody signed in>"
+            return "<TokenForm: not signed in>"
         return f"<TokenForm: signed in{f' as {self._who}' if self._who else ''}>"
 
     def _still(self) -> str:
@@ -220,7 +220,7 @@ class TokenForm(Shown):
                 return
             self._fail(str(outcome))
 
-    @sealed
+    @hide_frames
     def _pasted(self, change: dict[str, Any]) -> None:
         text, self._box.value = change["new"], ""  # before anything else: what is in the box may be saved
         if text:
@@ -235,7 +235,7 @@ class TokenForm(Shown):
         """Close the box while a cell runs: what is pasted then would stay in it until the end, and may be saved."""
         self._box.disabled, self._box.placeholder = runs, _WAIT if runs else _PASTE
 
-    @sealed
+    @hide_frames
     def _ask(self) -> None:
         sys.stdout.write(f"Sign in and agree here:\n{self.link}\n")
         try:

@@ -99,12 +99,12 @@ def test_no_private_import_across_packages() -> None:
 @pytest.mark.parametrize(
     ("importer", "statement", "is_allowed"),
     [
-        ("p2p_analytics.auth._token", "from p2p_analytics.auth._sealing import sealed", True),
-        ("p2p_analytics.auth", "from p2p_analytics.auth import _sealing", True),
+        ("p2p_analytics.auth._token", "from p2p_analytics.auth._tracebacks import hide_frames", True),
+        ("p2p_analytics.auth", "from p2p_analytics.auth import _tracebacks", True),
         ("p2p_analytics.client.http.cache", "from p2p_analytics.client._client import Client", True),
-        ("p2p_analytics.report._report", "from p2p_analytics.auth._sealing import sealed", False),
-        ("p2p_analytics.report._report", "import p2p_analytics.auth._sealing", False),
-        ("p2p_analytics.report._report", "from p2p_analytics.auth import _sealing", False),
+        ("p2p_analytics.report._report", "from p2p_analytics.auth._tracebacks import hide_frames", False),
+        ("p2p_analytics.report._report", "import p2p_analytics.auth._tracebacks", False),
+        ("p2p_analytics.report._report", "from p2p_analytics.auth import _tracebacks", False),
         ("p2p_analytics.report._report", "from p2p_analytics.plots.flow import _label", False),
         ("p2p_analytics.plots.spend", "from p2p_analytics.plots.flow import _label", True),
         ("p2p_analytics.authority", "from p2p_analytics.auth._token import Secret", False),

@@ -190,7 +190,7 @@ def test_headers(desk: Desk, target: str | None) -> None:
 
 def test_the_sentence_of_a_denial_cannot_write_html(desk: Desk) -> None:
     """What stands in the address is text on the page, not markup; so is whatever a page is given."""
-    assert b"<h1>a&lt;b</h1><p>&lt;script&gt;</p>" in _pages.page("a<b", "<script>")
+    assert b"<h1>a&lt;b</h1><p>&lt;script&gt;</p>" in _pages.render_page("a<b", "<script>")
     listener = desk.listen()
     body = ask(listener, callback(listener, "access_token=a&access_token=b&state=%3Cscript%3E"))[2]
     assert "<script" not in body
@@ -230,7 +230,7 @@ def test_nobody_comes(desk: Desk) -> None:
     listener = desk.listen(timeout=0.3)
     outcome = desk.outcome()
     assert isinstance(outcome, TokenError)
-    assert str(outcome) == "Nobody signed in within 0.3 seconds: start the sign-in again."
+    assert str(outcome) == "No sign-in within 0.3 seconds: start the sign-in again."
     assert listener.closed
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from p2p_analytics.auth import Secret, redact, scrub
+from p2p_analytics.auth import Secret, redact, redact_exception
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,6 +127,6 @@ def test_no_depth_is_too_deep(depth: int, inner: object) -> None:
     for _ in range(depth):
         held = [held, "kept"]
     error = RuntimeError(held)
-    scrub(error, [Secret(TOKEN)])
+    redact_exception(error, [Secret(TOKEN)])
     assert TOKEN not in repr(error)
     assert "***" in repr(error)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.auth import AccessToken, FileStore, KeyringStore, Secret, SignIn, as_token, find_token
+from p2p_analytics.auth import AccessToken, FileStore, KeyringStore, Secret, SignIn, find_token
 from p2p_analytics.errors import NotSignedIn, TokenError
 
 HERE = "https://pay.example/v1"
@@ -33,19 +33,22 @@ def in_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_order(monkeypatch: pytest.MonkeyPatch, in_keyring: None) -> None:
     """The keyring, before it the state file, before it the environment, before it the argument."""
-    assert (as_token(base_url=HERE).reveal(), find_token(base_url=HERE).source) == ("from-the-keyring", "the keyring")
+    assert (find_token(base_url=HERE).token.reveal(), find_token(base_url=HERE).source) == (
+        "from-the-keyring",
+        "the keyring",
+    )
     keep("from-the-file")
     found = find_token(base_url=HERE)
     assert (found.token.reveal(), found.source) == ("from-the-file", FileStore().name)
     monkeypatch.setenv("P2P_ACCESS_TOKEN", "from-the-environment\n")
-    assert as_token(base_url=HERE).reveal() == "from-the-environment"
-    assert as_token("given", base_url=HERE).reveal() == "given"
+    assert find_token(base_url=HERE).token.reveal() == "from-the-environment"
+    assert find_token("given", base_url=HERE).token.reveal() == "given"
 
 
 def test_a_malformed_one_is_in_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     """A variable that holds more than the token: neither the error nor the variables of our frames show it."""
     monkeypatch.setenv("P2P_ACCESS_TOKEN", "CANARY-and more")
-    with pytest.raises(TokenError, match="no access token") as caught:
+    with pytest.raises(TokenError, match="not an access token") as caught:
         p2p.Client(base_url=HERE, cache_dir=False)
     told = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
     assert "CANARY" not in "".join(line for line in told.format() if "test_sources.py" not in line)
@@ -55,7 +58,7 @@ def test_a_malformed_one_is_in_no_traceback(monkeypatch: pytest.MonkeyPatch) -> 
 def test_nothing_anywhere() -> None:
     """The error is a NotSignedIn that says what to do in a notebook, in a terminal, and elsewhere."""
     with pytest.raises(NotSignedIn, match=r"TokenForm.*p2p-analytics login.*P2P_ACCESS_TOKEN"):
-        as_token(base_url=HERE)
+        find_token(base_url=HERE)
 
 
 @pytest.mark.parametrize("empty", ["", " \n"])
@@ -63,15 +66,15 @@ def test_an_empty_variable_is_none(monkeypatch: pytest.MonkeyPatch, empty: str) 
     """A variable that holds nothing counts as one that is not set."""
     keep("from-the-file")
     monkeypatch.setenv("P2P_ACCESS_TOKEN", empty)
-    assert as_token(base_url=HERE).reveal() == "from-the-file"
+    assert find_token(base_url=HERE).token.reveal() == "from-the-file"
 
 
 @pytest.mark.parametrize("text", ["CANARY two", "https://app.example/?access_token=CANARY", "CANARYé"])
 def test_a_variable_that_holds_no_token_is_named(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     """The error names the variable and not what is in it, nor does its traceback with the values of variables."""
     monkeypatch.setenv("P2P_ACCESS_TOKEN", text)
-    with pytest.raises(TokenError, match=r"^What P2P_ACCESS_TOKEN holds is no access token.*unset it") as caught:
-        as_token(base_url=HERE)
+    with pytest.raises(TokenError, match=r"^The value of P2P_ACCESS_TOKEN is not an access token.*Unset it") as caught:
+        find_token(base_url=HERE)
     frames = traceback.TracebackException.from_exception(caught.value, capture_locals=True, lookup_lines=False)
     shown = [frame for frame in frames.stack if "/p2p_analytics/auth/" in frame.filename]
     assert shown
@@ -84,10 +87,10 @@ def test_a_token_of_another_service_is_not_taken(other: str) -> None:
     """What is kept counts for its own service alone; the error names that one, and the sign-in stays."""
     keep("CANARY", base_url=other)
     with pytest.raises(NotSignedIn, match=f"is for {other}"):
-        as_token(base_url=HERE)
+        find_token(base_url=HERE)
     with pytest.raises(NotSignedIn):
-        as_token()
-    assert as_token(base_url=other).reveal() == "CANARY"
+        find_token()
+    assert find_token(base_url=other).token.reveal() == "CANARY"
 
 
 def test_a_client_takes_it_for_its_own_service(scripted) -> None:
@@ -102,7 +105,7 @@ def test_a_client_takes_it_for_its_own_service(scripted) -> None:
 def test_an_expired_one_is_deleted(in_keyring: None) -> None:
     """It is never sent, the next source is asked, and where there is none the error says when it ended."""
     keep("CANARY", expires_at=PAST)
-    assert as_token(base_url=HERE).reveal() == "from-the-keyring"
+    assert find_token(base_url=HERE).token.reveal() == "from-the-keyring"
     assert FileStore().load() is None
 
 
@@ -110,7 +113,7 @@ def test_an_expired_one_is_told() -> None:
     """The error says that it expired, when, and that it was deleted."""
     keep("CANARY", expires_at=PAST)
     with pytest.raises(NotSignedIn, match="expired at 2025-05-01 12:30 UTC and was deleted"):
-        as_token(base_url=HERE)
+        find_token(base_url=HERE)
     assert not (Path(os.environ["P2P_STATE_DIR"]) / "sign-in.json").exists()
 
 

@@ -11,7 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from p2p_analytics.auth import AccessToken, FileStore, KeyringStore, KeyringUnavailableError, Secret, SignIn, locked
+from p2p_analytics.auth import (
+    AccessToken,
+    FileStore,
+    KeyringStore,
+    KeyringUnavailableError,
+    Secret,
+    SignIn,
+    lock_sign_in,
+)
 from p2p_analytics.errors import ConfigurationError, TokenError
 
 ENDS = datetime(2025, 5, 1, 12, 30, tzinfo=UTC)
@@ -116,7 +124,7 @@ def test_modes_under_an_open_umask(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     )
     before = os.umask(0)
     try:
-        with locked():
+        with lock_sign_in():
             FileStore().save(FULL)
     finally:
         os.umask(before)
@@ -126,13 +134,13 @@ def test_modes_under_an_open_umask(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert [mode(path) for path in state_file().parent.iterdir()] == [0o600, 0o600]
 
 
-def test_a_file_that_others_could_read_is_mended(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_file_that_others_could_read_is_made_private(caplog: pytest.LogCaptureFixture) -> None:
     """Its mode becomes 0600, and a sentence says what to do."""
     FileStore().save(FULL)
     state_file().chmod(0o644)
     assert told(FileStore().load()) == told(FULL)
     assert mode(state_file()) == 0o600
-    assert "it is private now. If that matters, sign in again." in caplog.text
+    assert "It is private now; if its token may have been read, sign in again." in caplog.text
     assert "CANARY" not in caplog.text
 
 
@@ -154,7 +162,7 @@ def test_another_users_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     FileStore().save(FULL)
     monkeypatch.setattr(os, "geteuid", lambda: state_file().stat().st_uid + 1)
     monkeypatch.setattr(FileStore, "_require_private_folder", lambda _self: None)
-    with pytest.raises(TokenError, match="no file of yours"):
+    with pytest.raises(TokenError, match="not a regular file of yours"):
         FileStore().load()
 
 
@@ -164,7 +172,7 @@ def test_a_folder_that_others_can_write_into_is_refused(bits: int) -> None:
     FileStore().save(FULL)
     state_file().parent.chmod(bits)
     for call in (FileStore().load, lambda: FileStore().save(FULL)):
-        with pytest.raises(TokenError, match="Others can write into"):
+        with pytest.raises(TokenError, match="Other users can write into"):
             call()
 
 
@@ -244,7 +252,7 @@ def test_a_place_that_cannot_hold_it(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path / "file" / "state"))
     assert FileStore().load() is None
     assert not FileStore().delete()
-    for call in (lambda: FileStore().save(FULL), lambda: locked().__enter__()):
+    for call in (lambda: FileStore().save(FULL), lambda: lock_sign_in().__enter__()):
         with pytest.raises(ConfigurationError, match="set P2P_STATE_DIR to another folder"):
             call()
 
@@ -255,7 +263,7 @@ def test_the_lock_is_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with locked():
+        with lock_sign_in():
             held.set()
             done.wait(10)
 
@@ -263,12 +271,12 @@ def test_the_lock_is_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     thread.start()
     held.wait(10)
     try:
-        with pytest.raises(TokenError, match="Another process"), locked():
+        with pytest.raises(TokenError, match="Another process"), lock_sign_in():
             pytest.fail("two held the lock")
     finally:
         done.set()
         thread.join()
-    with locked():
+    with lock_sign_in():
         pass
 
 

@@ -20,7 +20,7 @@ import rich
 from rich.console import Console
 
 import p2p_analytics as p2p
-from p2p_analytics.auth import AccessToken, Secret, SignIn, as_token, authorize_url, token_from_redirect
+from p2p_analytics.auth import AccessToken, Secret, SignIn, authorize_url, find_token, token_from_redirect
 from p2p_analytics.errors import ConfigurationError, TokenError
 from support.canary import CANARY
 
@@ -89,7 +89,7 @@ def test_a_secret_is_any_text(text: str) -> None:
 @pytest.mark.parametrize("value", [None, 5, CANARY.encode()])
 def test_a_secret_that_is_no_text(value: object) -> None:
     """Another type is refused without being quoted."""
-    with pytest.raises(ConfigurationError, match="pass a text") as caught:
+    with pytest.raises(ConfigurationError, match="pass a string") as caught:
         Secret(value)  # type: ignore[arg-type]
     assert "CANARY" not in str(caught.value)
 
@@ -145,10 +145,10 @@ def test_an_expiry_without_a_zone_is_refused() -> None:
 def test_the_environment_is_the_second_source(monkeypatch: pytest.MonkeyPatch) -> None:
     """An argument comes before P2P_ACCESS_TOKEN; without both the sentence says what to do."""
     with pytest.raises(TokenError, match="P2P_ACCESS_TOKEN"):
-        as_token()
+        find_token()
     monkeypatch.setenv("P2P_ACCESS_TOKEN", "from-the-environment\n")
-    assert as_token().reveal() == "from-the-environment"
-    assert as_token("given").reveal() == "given"
+    assert find_token().token.reveal() == "from-the-environment"
+    assert find_token("given").token.reveal() == "given"
 
 
 def test_the_authorize_address_carries_the_documented_parameters() -> None:
@@ -197,7 +197,7 @@ def test_the_token_is_taken_from_the_query_of_the_redirect(address: str) -> None
     [
         ("https://app.example/cb?error=user+denied+access", "user denied access"),
         ("https://app.example/cb", "holds no access token"),
-        ("https://app.example/cb?code=abc", "holds a code and no token"),
+        ("https://app.example/cb?code=abc", "holds a code, not a token"),
         ("https://app.example/cb?access_token=", "holds no access token"),
         ("https://app.example/cb?access_token=a&access_token=b", "holds no access token"),
         ("", "holds no access token"),

@@ -72,7 +72,7 @@ def test_from_the_link_to_a_saved_plot(jupyter: Any, server: SandboxServer, shot
     assert "PasswordModel" in notebook.saved()
     notebook.run(1)
     expect(notebook.output(1)).to_contain_text(
-        "NotSignedIn: Nobody is signed in yet: sign in with the form, then run this cell again."
+        "NotSignedIn: Not signed in yet: sign in with the form, then run this cell again."
     )
     notebook.page.screenshot(path=shots / "form.png")
     go_through(notebook, server.viewer)
@@ -135,7 +135,7 @@ def test_by_pasting_and_by_declining(jupyter: Any, server: SandboxServer, shots:
     assert box.input_value() == address
     box.fill("two words")
     box.press("Enter")
-    expect(form.get_by_role("alert")).to_contain_text("That is no access token")
+    expect(form.get_by_role("alert")).to_contain_text("Not an access token")
     assert box.input_value() == ""
     box.fill(address)
     box.press("Enter")

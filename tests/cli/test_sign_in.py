@@ -152,7 +152,7 @@ def test_privacy_mode_names_nobody(server, browser: list[str], run, monkeypatch:
     for command in ("login", "whoami"):
         status, out, err = run(command)
         assert status == 0
-        assert out.startswith("Signed in as a person whose name privacy mode hides until ")
+        assert out.startswith("Signed in as (name hidden by privacy mode) until ")
         assert server.viewer not in out + err
 
 
@@ -164,7 +164,7 @@ def test_what_is_missing_is_named_by_its_option(run, server, monkeypatch: pytest
     assert run("login") == no_url
     no_id = (1, "", "p2p-analytics: No client id: give --client-id or set P2P_CLIENT_ID.\n")
     assert run("login", "--base-url", server.base_url) == no_id
-    assert run("whoami") == (1, "", "p2p-analytics: Nobody is signed in: run p2p-analytics login.\n")
+    assert run("whoami") == (1, "", "p2p-analytics: Not signed in: run p2p-analytics login.\n")
     monkeypatch.setenv("P2P_ACCESS_TOKEN", "CANARY")
     assert run("whoami") == no_url
 

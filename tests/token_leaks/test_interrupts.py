@@ -19,7 +19,7 @@ import urllib3
 
 import p2p_analytics as p2p
 from p2p_analytics import auth
-from p2p_analytics.auth import _redaction, _sealing
+from p2p_analytics.auth import _redaction, _tracebacks
 from p2p_analytics.client.http import adapter as _adapter
 from p2p_analytics.client.http import transport as _transport
 from p2p_analytics.client.http.cache import ResponseStore
@@ -108,7 +108,7 @@ def test_in_the_wait_before_a_retry(scripted, kind: str) -> None:
     assert found_from(caught.value) == []
 
 
-def test_a_sealed_error_says_where_it_was_raised_and_stays_usable(scripted, monkeypatch) -> None:
+def test_an_error_without_frames_says_where_it_was_raised(scripted, monkeypatch) -> None:
     """One note with file, line and function, for unexpected errors alone; attributes without a token are kept."""
 
     class Odd(Exception):  # noqa: N818 - not an error of ours
@@ -125,7 +125,7 @@ def test_a_sealed_error_says_where_it_was_raised_and_stays_usable(scripted, monk
     def fail(*_: object) -> None:
         raise Odd
 
-    @auth.sealed
+    @auth.hide_frames
     def outer() -> None:
         transport_to(scripted(lambda *_: GOOD).base_url).get("/me", {})
 
@@ -134,7 +134,7 @@ def test_a_sealed_error_says_where_it_was_raised_and_stays_usable(scripted, monk
         outer()
     assert (caught.value.about, caught.value.asked, caught.value.args) == (["kept"], 0, ("odd",))
     (note,) = caught.value.__notes__
-    assert re.fullmatch(r"Raised in test_interrupts\.py, line \d+, in fail; the frames are left out .*", note)
+    assert re.fullmatch(r"Raised in test_interrupts\.py, line \d+, in fail; its frames are removed .*", note)
     with pytest.raises(p2p.errors.TransportError) as refused:
         transport_to("http://127.0.0.1:1/v1").get("/me", {})
     assert not hasattr(refused.value, "__notes__")
@@ -175,7 +175,13 @@ def test_by_another_thread(scripted) -> None:
 
 
 @pytest.mark.parametrize(
-    "step", [(_sealing, "_note_origin"), (_sealing, "_detach"), (_redaction, "_scrub"), (_redaction, "_cleaned")]
+    "step",
+    [
+        (_tracebacks, "_note_origin"),
+        (_tracebacks, "_detach"),
+        (_redaction, "_redact_attributes"),
+        (_redaction, "_redact_value"),
+    ],
 )
 def test_by_a_second_one_while_the_first_is_sealed(scripted, monkeypatch, step: tuple[Any, str]) -> None:
     """Ctrl-C again, just as the frames of the first exception are taken away."""

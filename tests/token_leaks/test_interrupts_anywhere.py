@@ -62,7 +62,7 @@ class Interrupter:
     def line(self, frame: FrameType, event: str, _value: object) -> Any:
         """Follow the lines of a frame."""
         # Between those of the seal itself no interrupt is delivered.
-        if event == "line" and not frame.f_code.co_filename.endswith("_sealing.py"):
+        if event == "line" and not frame.f_code.co_filename.endswith("_tracebacks.py"):
             self.reach((frame.f_code.co_filename, frame.f_lineno))
         return self.line
 
@@ -179,8 +179,8 @@ def flow_environment(_service: Any, _folder: Path) -> Callable[[], object]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("P2P_ACCESS_TOKEN", CANARY)
             patch.setenv("P2P_CLIENT_SECRET", CANARY)
-            auth.as_token()
-            auth.client_secret()
+            auth.find_token()
+            auth.find_client_secret()
 
     return flow
 
@@ -189,7 +189,7 @@ def flow_texts(_service: Any, _folder: Path) -> Callable[[], object]:
     """Take tokens and codes from what was pasted."""
 
     def flow() -> None:
-        auth.as_token(CANARY)
+        auth.find_token(CANARY)
         for text in (CANARY, f"http://127.0.0.1/?access_token={CANARY}"):
             auth.token_from_text(text)
         auth.code_from_redirect(f"?code={CANARY}")
@@ -211,7 +211,7 @@ def flow_listener(_service: Any, _folder: Path) -> Callable[[], object]:
             path = listener.redirect_uri.partition(host)[2]
             there.sendall(f"GET {path}?access_token={CANARY} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
             try:
-                assert listener._answer(here) is not None
+                assert listener._respond(here) is not None
             finally:
                 listener.close()
 

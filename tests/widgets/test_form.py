@@ -76,9 +76,9 @@ def come_back(server: Any, form: p2p.TokenForm, *, allow: bool = True) -> None:
 
 def test_a_form_that_nobody_used_says_what_to_do(form: p2p.TokenForm) -> None:
     """The constructor returns with a link and a box shown; asking for the token is one sentence and no waiting."""
-    with pytest.raises(NotSignedIn, match=r"^Nobody is signed in yet: sign in with the form, then run this cell ag"):
+    with pytest.raises(NotSignedIn, match=r"^Not signed in yet: sign in with the form, then run this cell ag"):
         _ = form.token
-    assert repr(form) == "<TokenForm: nobody signed in>"
+    assert repr(form) == "<TokenForm: not signed in>"
     assert 'target="_blank" rel="noopener noreferrer"' in form._way.value
     assert "redirect_uri=http%3A%2F%2F127.0.0.1%3A" in form.link
     assert form._box.layout.display is None
@@ -105,7 +105,7 @@ def test_who_declines_gets_a_sentence_and_a_link_that_works(server: Any, form: p
     first = form.link
     come_back(server, form, allow=False)
     until(lambda: "user denied access" in said(form))
-    assert "The service gave no token (user denied access): sign in again and agree." in said(form)
+    assert "The service issued no token (user denied access): sign in again and agree." in said(form)
     assert form.link != first
     come_back(server, form)
     until(lambda: "Signed in as Maya Lindqvist" in said(form))
@@ -128,10 +128,10 @@ def test_the_box_takes_each_shape_and_is_empty_at_once(server: Any, form: p2p.To
 @pytest.mark.parametrize(
     ("pasted", "sentence"),
     [
-        ("two words", "That is no access token"),
-        ("http://127.0.0.1:1/callback", "That address holds no access token: copy the whole address"),
-        ("http://127.0.0.1:1/callback?error=user+denied+access", r"The service gave no token \(user denied access\)"),
-        ("http://127.0.0.1:1/callback?code=abc", "That address holds a code and no token"),
+        ("two words", "Not an access token"),
+        ("http://127.0.0.1:1/callback", "The address holds no access token: copy the whole address"),
+        ("http://127.0.0.1:1/callback?error=user+denied+access", r"The service issued no token \(user denied access\)"),
+        ("http://127.0.0.1:1/callback?code=abc", "The address holds a code, not a token"),
     ],
 )
 def test_what_holds_no_token_is_said_and_not_kept(form: p2p.TokenForm, pasted: str, sentence: str) -> None:
@@ -221,7 +221,7 @@ def test_a_link_that_nobody_follows_ends(
     """A listener that gave up is said, and a button makes a new link."""
     monkeypatch.setattr(_form, "_PATIENCE", 0.05)
     form = make_form()
-    until(lambda: "Nobody signed in within" in said(form))
+    until(lambda: "No sign-in within" in said(form))
     assert form._way.value == ""
     assert form._again.description == "New link"
     assert form._again.layout.display is None
@@ -237,11 +237,11 @@ def test_without_a_port_pasting_still_works(
     """A machine that gives no port: the form says so, and its link leads to the redirect URL on file."""
 
     def refuse(*_: object, **__: object) -> None:
-        raise ConfigurationError("No port of 127.0.0.1 can be listened on (busy): paste the address instead.")
+        raise ConfigurationError("Cannot listen on a port of 127.0.0.1 (busy): paste the address instead.")
 
     monkeypatch.setattr(_form, "Listener", refuse)
     form = make_form()
-    assert "No port of 127.0.0.1 can be listened on" in form._way.value
+    assert "Cannot listen on a port of 127.0.0.1" in form._way.value
     assert "redirect_uri" not in form.link
     form.take(server.sign_in(form.link, server.viewer))
     assert "Signed in as Maya Lindqvist" in said(form)
@@ -311,7 +311,7 @@ def test_privacy_mode_hides_who_it_is(server: Any, form: p2p.TokenForm, monkeypa
     """A screenshot of the form names nobody where ``P2P_PRIVACY`` is set."""
     monkeypatch.setenv("P2P_PRIVACY", "1")
     form.take(server.token(server.viewer))
-    assert "Signed in as a person whose name privacy mode hides." in said(form)
+    assert "Signed in as (name hidden by privacy mode)." in said(form)
     assert "Maya" not in said(form) + repr(form)
 
 
@@ -338,7 +338,7 @@ def test_close_forgets_and_stops(server: Any, form: p2p.TokenForm) -> None:
         requests.get(f"http://127.0.0.1:{link[1]}/", timeout=5)
     with pytest.raises(NotSignedIn):
         _ = form.token
-    assert form._repr_mimebundle_() == {"text/plain": "<TokenForm: nobody signed in>"}
+    assert form._repr_mimebundle_() == {"text/plain": "<TokenForm: not signed in>"}
 
 
 def test_the_box_is_closed_while_a_cell_runs(

@@ -23,7 +23,7 @@ import requests
 import urllib3
 
 from p2p_analytics import errors
-from p2p_analytics.auth import scrub, sealed
+from p2p_analytics.auth import hide_frames, redact_exception
 from p2p_analytics.client.http._throttle import Gate
 from p2p_analytics.client.http.adapter import NotSent, prepared
 from p2p_analytics.client.http.cache import UNREADABLE_ENTRY, AccountCache
@@ -261,7 +261,7 @@ class Transport:
         self._token = self._renewal.token(refused=used)
         return self._token is not used
 
-    @sealed
+    @hide_frames
     def _try(  # noqa: PLR0913 - one request and how to read its answer
         self,
         session: requests.Session,
@@ -298,7 +298,7 @@ class Transport:
             outcome = no_answer(error, self.base_url)  # handed back: raised later, it has no context
             sent = not isinstance(error, NotSent)
         except BaseException as error:
-            scrub(error, [self._token])
+            redact_exception(error, [self._token])
             raise
         if reads or refused or not sent or isinstance(outcome, Answer):
             return outcome

@@ -1,8 +1,8 @@
-"""Exceptions that leave a function without the frames, causes and contexts that hold a secret.
+"""A decorator that removes the frames of functions that handle secrets from exceptions.
 
-Tracebacks with variables (``%xmode Verbose``, ``pytest --showlocals``, crash reporters) print what the
-frames of an exception hold. Any exception can interrupt a function that handles a secret: Ctrl-C, a signal
-handler, MemoryError, or one that another thread sets.
+Tracebacks with variables (``%xmode Verbose``, ``pytest --showlocals``, crash reporters) print the local variables
+of every frame. Any exception can interrupt a function that handles a secret: Ctrl-C, a signal handler,
+MemoryError, or an exception set by another thread.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _DEEPEST: Final = 4
-_LEFT_OUT: Final = "the frames are left out because they held a secret."
+_NOTE: Final = "its frames are removed because they held a secret."
 
 
-def sealed(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Let every exception leave a function without its frames, and without its cause and context.
+def hide_frames(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Remove the frames, cause and context from every exception that leaves the function.
 
-    The exception object stays the same one, so whoever raised it from outside recognises it. An unexpected
-    error gets a note that says where it was raised.
+    The exception object itself is kept, so code that raised it from outside recognises it. An unexpected error
+    gets a note that says where it was raised.
     """
 
     @functools.wraps(function)
@@ -49,7 +49,7 @@ def sealed(function: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 def _note_origin(error: Exception) -> None:
-    if isinstance(error, P2PAnalyticsError) or any(_LEFT_OUT in note for note in getattr(error, "__notes__", ())):
+    if isinstance(error, P2PAnalyticsError) or any(_NOTE in note for note in getattr(error, "__notes__", ())):
         return
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -57,11 +57,11 @@ def _note_origin(error: Exception) -> None:
     if trace is not None:
         code = trace.tb_frame.f_code
         place = f"{Path(code.co_filename).name}, line {trace.tb_lineno}, in {code.co_name}"
-        error.add_note(f"Raised in {place}; {_LEFT_OUT}")
+        error.add_note(f"Raised in {place}; {_NOTE}")
 
 
 def _detach(error: BaseException, depth: int) -> None:
-    """Drop the frames, causes and contexts of the exceptions that an exception carries, such as those of a group."""
+    """Remove frames, cause and context from the exceptions inside an exception, such as the members of a group."""
     for value in (*error.args, *vars(error).values(), *getattr(error, "exceptions", ())):
         if isinstance(value, BaseException) and depth:
             value.__traceback__ = value.__cause__ = value.__context__ = None
