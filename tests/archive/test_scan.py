@@ -61,9 +61,9 @@ def test_duckdb(archive) -> None:
 
 def test_spark(archive) -> None:
     """A DataFrame with the columns of PAYMENTS, whose session works in UTC; needs pyspark and Java."""
-    pytest.importorskip("pyspark", reason="pyspark is not installed: a gigabyte with its Java, for this one test")
+    pytest.importorskip("pyspark", reason="PySpark is not installed: with Java it takes a gigabyte, for one test")
     if shutil.which("java") is None:
-        pytest.skip("There is no Java here, which Spark runs on.")
+        pytest.skip("Java, which Spark needs, is not installed")
     scan = archive.scan("spark")
     session = scan.sparkSession
     try:

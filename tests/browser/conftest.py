@@ -56,10 +56,12 @@ COMMAND = """([name, args, patience]) => Promise.race([
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Start Debian's Chromium; without one there is nothing to test with."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: it drives the browser")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="Playwright, which drives the browser, is not installed"
+    )
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
-        pytest.skip("There is no Chromium here: install it with apt-get install chromium.")
+        pytest.skip("Chromium is not installed: apt-get install chromium")
     playwright.expect.set_options(timeout=PATIENCE)
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=FLAGS)
@@ -204,6 +206,9 @@ def serving(home: Path, arguments: list[str], ready: str, variables: dict[str, s
     own |= {name: str(home / place) for name, place in places.items()} | variables
     command = [sys.executable, "-m", *arguments, "--no-browser", "--ip=127.0.0.1", f"--port={port}"]
     command += ["--ServerApp.port_retries=0"]
+    if setpriv := shutil.which("setpriv"):
+        # An interrupted run may kill this process before its fixtures end; the server must not outlive it.
+        command = [setpriv, "--pdeathsig", "TERM", *command]
     with (
         (home / "log").open("wb") as log,
         subprocess.Popen(command, stdout=log, stderr=log, env=own, start_new_session=True) as process,  # noqa: S603 - ours
@@ -234,7 +239,7 @@ def wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
 @pytest.fixture(scope="module")
 def voila(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Path], Page]]:
     """Return a function that opens a notebook as a page without its code."""
-    pytest.importorskip("voila", reason="voila is not installed: it shows a notebook as a page")
+    pytest.importorskip("voila", reason="Voilà, which shows a notebook as a page, is not installed")
     with contextlib.ExitStack() as stack:
 
         def show(notebook: Path) -> Page:
