@@ -19,7 +19,7 @@ from p2p_analytics.errors import ArchiveError, ConfigurationError, PaginationErr
 from p2p_analytics.files import to_path
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of, with_microseconds
-from p2p_analytics.history import History, Known, Stretch, load_changes, shown
+from p2p_analytics.history import Baseline, History, MissingPeriod, load_changes, show_progress
 from p2p_analytics.privacy import Mask, strip_service_text
 
 if TYPE_CHECKING:
@@ -162,8 +162,8 @@ class Archive:
         me = client.me(lenient=True)
         if manifest is not None:
             self._store.same_account(manifest, me)
-        known = self._known(manifest, suspects, me, refresh=refresh)
-        history = load_changes(client, me, known, on_bad_record=on_bad_record, progress=progress)
+        baseline = self._build_baseline(manifest, suspects, me, refresh=refresh)
+        history = load_changes(client, me, baseline, on_bad_record=on_bad_record, progress=progress)
         rows = rows_of(history)
         latest = history.payments["date_created"].max()
         synced_to = None if latest != latest else min(latest.to_pydatetime(), history.fetched_at)  # noqa: PLR0124 - NaT
@@ -179,7 +179,9 @@ class Archive:
                 log.warning("%s", error)
                 current = None
                 broken.append(self._store.set_manifest_aside())
-            changes = written(self._store, history, rows, current, synced_to=synced_to, without=broken, known=known)
+            changes = written(
+                self._store, history, rows, current, synced_to=synced_to, without=broken, baseline=baseline
+            )
         return changes._replace(set_aside=tuple(broken))
 
     @strip_service_text
@@ -234,7 +236,7 @@ class Archive:
             if self._store.manifest() != manifest:  # another process wrote meanwhile, twice
                 return self.verify(client, progress=progress)
             raise
-        with shown(progress) as on_progress:
+        with show_progress(progress) as on_progress:
             listed = list_payments(client, me, on_progress, mask)
         if listed.empty and any(table.num_rows for table in archived):
             raise PaginationError(
@@ -291,18 +293,18 @@ class Archive:
             return None, []
         return manifest, [entry for entry in manifest.entries if not self._store.is_sound(entry)]
 
-    def _known(self, manifest: Manifest | None, broken: Sequence[Entry], me: Me, *, refresh: bool) -> Known:
+    def _build_baseline(self, manifest: Manifest | None, broken: Sequence[Entry], me: Me, *, refresh: bool) -> Baseline:
         pending = frozenset(name for entry in manifest.payments for name in entry.pending) if manifest else frozenset()
         if manifest is None:
-            return Known(pending=pending, refresh=refresh)
+            return Baseline(pending=pending, refresh=refresh)
         starts = [*starts_of(manifest.payments), None]
         missing = tuple(
-            Stretch(_midnight(starts[place]), _midnight(starts[place + 1]), entry.rows)
+            MissingPeriod(_midnight(starts[place]), _midnight(starts[place + 1]), entry.rows)
             for place, entry in enumerate(manifest.payments)
             if entry in broken
         )
         if refresh:
-            return Known(pending=pending, missing=missing, refresh=True)
+            return Baseline(pending=pending, missing=missing, refresh=True)
         everything = manifest.friends in broken or manifest.problems in broken
         stay = (
             not everything
@@ -310,7 +312,7 @@ class Archive:
             and timedelta(0) <= datetime.now(UTC) - manifest.friends_at < _FRIENDS_STAY
             and manifest.friends.rows == me.user.friends_count
         )
-        return Known(
+        return Baseline(
             since=manifest.synced_to,
             pending=pending,
             missing=missing,

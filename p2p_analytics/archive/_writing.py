@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from p2p_analytics.history import History, Known
+    from p2p_analytics.history import Baseline, History
 
 
 log = logging.getLogger(__name__)
@@ -73,12 +73,12 @@ def written(  # noqa: PLR0913 - what was there, what came, and how it was asked 
     *,
     synced_to: datetime | None,
     without: Iterable[str] = (),
-    known: Known | None = None,
+    baseline: Baseline | None = None,
 ) -> Changes:
-    """Write what changed and make it count; without ``known`` it is a merge, else a sync or a refresh."""
+    """Write what changed and make it count; without ``baseline`` it is a merge, else a sync or a refresh."""
     import pyarrow as pa
 
-    refresh = known is not None and known.refresh
+    refresh = baseline is not None and baseline.refresh
     account = str(history.me.user.id)
     me, friends, problems = history.me, history.friends, history.problems
     fetched_at = friends_at = history.fetched_at
@@ -93,11 +93,11 @@ def written(  # noqa: PLR0913 - what was there, what came, and how it was asked 
         old = {kind: entry for kind, entry in previous.small.items() if entry.name not in without}
         if not refresh:
             synced_to = max(filter(None, (synced_to, previous.synced_to)), default=None)
-        if known is None:
+        if baseline is None:
             fetched_at = min(fetched_at, previous.fetched_at)
-        if history.fetched_at < previous.friends_at if known is None else known.friends is not None:
+        if history.fetched_at < previous.friends_at if baseline is None else baseline.friends is not None:
             friends, friends_at = store.frame(previous.friends), previous.friends_at
-            me = previous.me if known is None else me
+            me = previous.me if baseline is None else me
         if "problems" in old:
             problems = _together(store.frame(previous.problems), history)
     if refresh:

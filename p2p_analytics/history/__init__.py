@@ -1,6 +1,15 @@
-"""Histories: loading one, loading what changed since, and the summary card a notebook shows."""
+"""Histories: loading one, loading what changed since, and the summary card of a notebook."""
 
-from p2p_analytics.history._incremental import Known, Stretch, load_changes
-from p2p_analytics.history._load import History, load_history, require_history, shown
+from p2p_analytics.history._history import History, require_history
+from p2p_analytics.history._incremental import Baseline, MissingPeriod, load_changes
+from p2p_analytics.history._load import load_history, show_progress
 
-__all__ = ["History", "Known", "Stretch", "load_changes", "load_history", "require_history", "shown"]
+__all__ = [
+    "Baseline",
+    "History",
+    "MissingPeriod",
+    "load_changes",
+    "load_history",
+    "require_history",
+    "show_progress",
+]

@@ -1,4 +1,4 @@
-"""The card that a history shows in a notebook: whose it is, and its headline figures."""
+"""The summary card of a history in a notebook, as HTML."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _UTC: Final = ZoneInfo("UTC")
 
-# Styles stand on the elements, because a notebook that is not trusted loses its style sheets; no background, so that
-# the page's own shows through, dark or light.
+# Inline styles, because a notebook that is not trusted loses its style sheets. No background colour, so that the card
+# fits light and dark pages.
 _QUIET: Final = "color:var(--jp-content-font-color2,inherit);font-size:.85em"
 _LINE: Final = "var(--jp-border-color1,rgba(128,128,128,.5))"
 _CARD: Final = (
@@ -33,16 +33,16 @@ _FIGURES: Final = (
 _AMOUNT: Final = "font-size:1.2em;font-weight:600;font-variant-numeric:tabular-nums;white-space:nowrap"
 
 
-def render_card(  # noqa: PLR0913 - the parts of a history, which stands above this module
+def render_card(  # noqa: PLR0913 - the parts of a History, which imports this module
     me: Me, payments: pd.DataFrame, *, friends: int, problems: int, fetched_at: datetime, private: bool, strict: bool
 ) -> str:
-    """Return a history's card as HTML: whose, counts, settled sums, what is open, problems, "data as of".
+    """Return the card as HTML: the user, counts, settled sums, open amounts, problems and "data as of".
 
-    Sent, received and net count settled payments. Everything that people wrote is escaped; nothing is
-    loaded from outside and nothing runs.
+    Sent, received and net count settled payments. All user text is escaped; the card has no scripts and loads nothing
+    from outside.
     """
     user = me.user
-    handle = f' <span style="{_QUIET}">@<bdi>{_escaped(user.username)}</bdi></span>' if user.username else ""
+    handle = f' <span style="{_QUIET}">@<bdi>{_escape(user.username)}</bdi></span>' if user.username else ""
     about = [
         format_count(len(payments), "payment", "payments") + _period(payments, strict=strict),
         format_count(friends, "friend", "friends"),
@@ -53,7 +53,7 @@ def render_card(  # noqa: PLR0913 - the parts of a history, which stands above t
     if problems:
         notes.insert(0, f"{format_count(problems, 'problem', 'problems')} in records, listed in .problems")
     private_line = f'<div style="{_QUIET}">{STRICT if strict else PRIVATE}</div>' if private else ""
-    name = _escaped(user.display_name or user.username or user.id)
+    name = _escape(user.display_name or user.username or user.id)
     return (
         f'<div style="{_CARD}"><div><strong style="font-size:1.2em"><bdi>{name}</bdi></strong>{handle}</div>'
         f'<div style="{_QUIET}">{" · ".join(about)}</div>'
@@ -103,5 +103,5 @@ def _period(payments: pd.DataFrame, *, strict: bool) -> str:
     return f" from {format_date(created.min(), _UTC)} to {format_date(created.max(), _UTC)}" if len(created) else ""
 
 
-def _escaped(value: object) -> str:
+def _escape(value: object) -> str:
     return escape(clean_text(value))

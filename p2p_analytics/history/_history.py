@@ -1,0 +1,121 @@
+"""The History class: one user's payments and friends as frames, with problems and the time of the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.privacy import Mask
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    import pandas as pd
+
+    from p2p_analytics.records import Me
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """One user's payments and friends as they were at one moment.
+
+    Attributes
+    ----------
+    me : Me
+        The user, with the balance if the token could see it.
+    payments : DataFrame
+        PAYMENTS: one row per payment, newest first.
+    friends : DataFrame
+        FRIENDS: one row per friend.
+    fetched_at : datetime
+        "Data as of", aware UTC: the time of the oldest response that could have changed since.
+    problems : DataFrame
+        One row per unexpected value in a record: payment_id, field, value, problem.
+    private : bool
+        Whether its names, notes, ids and amounts are invented and its dates are days.
+    strict : bool
+        Whether it is private and its dates are months.
+    """
+
+    me: Me
+    payments: pd.DataFrame
+    friends: pd.DataFrame
+    fetched_at: datetime
+    problems: pd.DataFrame
+    private: bool = False
+    strict: bool = False
+
+    def masked(self, *, key: bytes | None = None, strict: bool = False) -> History:
+        """Return the history in privacy mode, with invented people, notes, ids, addresses and amounts.
+
+        A person has the same pseudonym in every table and in later runs, but another one on another machine.
+        Each amount is multiplied by one secret factor and changed by secret noise: $20 by 74 % at most, larger
+        amounts by less. Sums of ten payments of $100 or more are mostly within 5 % of the real sum times the
+        factor; sums of ten smaller payments often are not.
+        Dates are whole days in UTC. Statuses and counts are real. ``about``, pictures and ``date_joined`` are null,
+        and values in ``problems`` are hidden. A history that is private already is returned unchanged.
+
+        Parameters
+        ----------
+        key : bytes, optional
+            The secret key, 32 bytes; by default the one in your state folder, which the first use creates.
+        strict : bool
+            True reduces each date to the first day of its month. Equal notes become different ones and ``audience``
+            is null, because both help to match payments with a public feed.
+
+        Raises
+        ------
+        ConfigurationError
+            The key cannot be written or read, or ``strict`` is True for a history that is already private with days.
+        """
+        if not self.private:
+            return mask_history(self, Mask(key, strict=strict), strict=strict)
+        if strict and not self.strict:
+            raise ConfigurationError(
+                "This history is in privacy mode already: mask the original history with strict=True."
+            )
+        return self
+
+    def __repr__(self) -> str:
+        """Show the size of the history, not its contents."""
+        mode = ", strict privacy mode" if self.strict else ", privacy mode" if self.private else ""
+        return (
+            f"<History of {self.me.user.display_name}: {len(self.payments)} payments, {len(self.friends)} friends, "
+            f"{len(self.problems)} problems, data as of {self.fetched_at:%Y-%m-%d %H:%M} UTC{mode}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Show a summary card in a notebook."""
+        from p2p_analytics.history._summary_card import render_card
+
+        return render_card(
+            self.me,
+            self.payments,
+            friends=len(self.friends),
+            problems=len(self.problems),
+            fetched_at=self.fetched_at,
+            private=self.private,
+            strict=self.strict,
+        )
+
+
+def require_history(value: object, *, what: str) -> None:
+    """Raise a ConfigurationError unless the value is a `History`."""
+    if not isinstance(value, History):
+        raise ConfigurationError(
+            f"{what} needs a History, such as the result of load_history, not {type(value).__name__}."
+        )
+
+
+def mask_history(history: History, mask: Mask, *, strict: bool) -> History:
+    """Return the history with every part masked."""
+    return replace(
+        history,
+        me=mask.me(history.me),
+        payments=mask.frame(history.payments),
+        friends=mask.frame(history.friends),
+        problems=mask.frame(history.problems),
+        private=True,
+        strict=strict,
+    )
