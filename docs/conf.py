@@ -25,17 +25,20 @@ extensions = ["myst_parser"]
 myst_heading_anchors = 3  # links to headings are written as code hosts spell them
 html_theme = "furo"
 html_title = project
+html_static_path = ["site.css"]
+html_css_files = ["site.css"]
 html_show_copyright = False
 html_show_sphinx = False
 html_copy_source = False
 
 
 def setup(app: Sphinx) -> None:
-    """Let Sphinx build its navigation from the links of the README, so that the README stays plain Markdown."""
+    """Build the navigation from the list of pages in the README, so that the README stays plain Markdown."""
     app.connect("source-read", _add_navigation)
 
 
 def _add_navigation(app: Sphinx, page: str, source: list[str]) -> None:
     if page == app.config.root_doc:
-        pages = dict.fromkeys(re.findall(r"\]\(([\w/-]+)\.md\)", source[0]))
+        links = re.findall(r"\[([^\]]+)\]\(([\w/-]+)\.md\)", source[0].partition("## Documentation")[2])
+        pages = (f"{title[0].upper()}{title[1:]} <{name}>" for title, name in links)
         source[0] += "\n".join(["", "```{toctree}", ":hidden:", "", *pages, "```", ""])
