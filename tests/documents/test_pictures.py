@@ -21,7 +21,7 @@ def command() -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "docs" / "make_pictures.py"))
 
 
-def linked_pictures() -> set[Path]:
+def find_linked_pictures() -> set[Path]:
     """Return the pictures that pages show."""
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "p2p_analytics" / "sandbox" / "README.md"]
     return {
@@ -42,7 +42,7 @@ def difference(one: Path, other: Path) -> float:
 
 def test_one_command_makes_every_picture(command: dict[str, Any]) -> None:
     """Pages show exactly the pictures that the command makes, and the folder holds no others."""
-    assert linked_pictures() == {FOLDER / name for name in command["PICTURES"]}
+    assert find_linked_pictures() == {FOLDER / name for name in command["PICTURES"]}
     assert {path.name for path in FOLDER.iterdir()} == set(command["PICTURES"])
     assert re.search(r"^pictures:.*\n\t.* docs/make_pictures.py$", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
