@@ -12,11 +12,11 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
 from p2p_analytics.sandbox.api import openapi
-from p2p_analytics.sandbox.api.authentication import Entrance
-from p2p_analytics.sandbox.api.control import Control
+from p2p_analytics.sandbox.api.authentication import Authenticator
+from p2p_analytics.sandbox.api.control import ControlRoutes
 from p2p_analytics.sandbox.api.reads import ReadEndpoints
-from p2p_analytics.sandbox.api.token_exchange import Exchange
-from p2p_analytics.sandbox.api.writes import Writing
+from p2p_analytics.sandbox.api.token_exchange import TokenExchange
+from p2p_analytics.sandbox.api.writes import WriteEndpoints
 from p2p_analytics.sandbox.errors import InvalidParameterError, MethodError, NotFoundError, RefusalError
 from p2p_analytics.sandbox.faults.settings import Steering
 from p2p_analytics.sandbox.http.dialects import Dialect
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from p2p_analytics.sandbox.api.control import Steered
+    from p2p_analytics.sandbox.api.control import Controllable
     from p2p_analytics.sandbox.domain.tokens import Tokens
     from p2p_analytics.sandbox.http import serialize
     from p2p_analytics.sandbox.runtime.request_log import RequestLog
@@ -48,18 +48,18 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
     dialect: Dialect | None = None,
     strict_redirect: bool = False,
     steering: Steering | None = None,
-    steered: Steered | None = None,
+    controlled: Controllable | None = None,
 ) -> RequestMiddleware:
     """Return the service as an ASGI application that believes to be reached at `base_url`.
 
-    `steering` holds what is set of it at the moment; what is `steered` gets control routes.
+    `steering` holds what is set of it at the moment; what is `controlled` gets control routes.
     """
     steering = Steering() if steering is None else steering
     prefix = urlsplit(base_url).path
-    entrance = Entrance(tokens, steering)
-    reads = ReadEndpoints(store, entrance, base_url)
-    writing = Writing(entrance, store)
-    exchange = Exchange(store, tokens, entrance)
+    authenticator = Authenticator(tokens, steering)
+    reads = ReadEndpoints(store, authenticator, base_url)
+    writes = WriteEndpoints(authenticator, store)
+    exchange = TokenExchange(store, tokens, authenticator)
     app = Starlette(
         routes=[
             Route(f"{prefix}/me", reads.me),
@@ -67,11 +67,11 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
             Route(f"{prefix}/users/{{user_id}}/friends", reads.friends),
             Route(f"{prefix}/payments", reads.payments),
             Route(f"{prefix}/payments/{{payment_id}}", reads.payment),
-            Route(f"{prefix}/payments", writing.create, methods=["POST"]),
-            Route(f"{prefix}/payments/{{payment_id}}", writing.resolve, methods=["PUT"]),
-            Route(prefix + EXCHANGE_PATH, exchange.answer, methods=["POST"]),
+            Route(f"{prefix}/payments", writes.create, methods=["POST"]),
+            Route(f"{prefix}/payments/{{payment_id}}", writes.resolve, methods=["PUT"]),
+            Route(prefix + EXCHANGE_PATH, exchange.exchange, methods=["POST"]),
             *_page_routes(store, tokens, base_url, strict_redirect=strict_redirect),
-            *([] if steered is None else Control(steered).routes()),
+            *([] if controlled is None else ControlRoutes(controlled).routes()),
             Route(openapi.PATH, _description(base_url, dialect or Dialect())),
         ],
         exception_handlers={RefusalError: _refuse, HTTPException: _refuse_http, Exception: _fail},
@@ -93,14 +93,14 @@ def _page_routes(store: Store, tokens: Tokens, base_url: str, *, strict_redirect
         Route(f"{prefix}/oauth/sign-in", authorization.sign_in, methods=["POST"]),
         Route(f"{prefix}/oauth/consent", authorization.consent, methods=["POST"]),
         Route(f"{prefix}/account", account.home),
-        Route(f"{prefix}/account/sign-in", account.entrance),
+        Route(f"{prefix}/account/sign-in", account.sign_in_form),
         Route(f"{prefix}/account/sign-in", account.sign_in, methods=["POST"]),
         Route(f"{prefix}/account/sign-out", account.sign_out, methods=["POST"]),
         Route(f"{prefix}/account/developer", account.developer),
         Route(f"{prefix}/account/developer", account.register, methods=["POST"]),
         Route(f"{prefix}/account/developer/{{client_id}}", account.application),
         Route(f"{prefix}/account/developer/{{client_id}}", account.change, methods=["POST"]),
-        Route(f"{prefix}/account/applications", account.allowed),
+        Route(f"{prefix}/account/applications", account.applications),
         Route(f"{prefix}/account/applications", account.revoke, methods=["POST"]),
     ]
 

@@ -15,7 +15,7 @@ from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.sandbox.faults.settings import Steerable, Steering
 from p2p_analytics.sandbox.runtime.request_log import RequestLog
 from p2p_analytics.sandbox.runtime.temporary import temporary_folder
-from p2p_analytics.sandbox.runtime.thread import HOST, listen, running
+from p2p_analytics.sandbox.runtime.thread import HOST, listen, run_server
 from p2p_analytics.sandbox.storage import ledger
 from p2p_analytics.sandbox.storage.oauth_store import OAuthStore, Registration
 from p2p_analytics.sandbox.storage.store import Store
@@ -149,7 +149,7 @@ class SandboxServer(TownControls, Steerable):
             self.base_url = f"http://{HOST}:{listener.getsockname()[1]}{VERSION_PATH}"
             self._tokens = Tokens(_registry(self._store), self._clock)
             self._middleware = self._application()
-            self._loop = stack.enter_context(running(self._middleware, listener))
+            self._loop = stack.enter_context(run_server(self._middleware, listener))
             self._stack = stack.pop_all()
         # The reference that atexit holds also keeps a server alive that the caller has dropped.
         atexit.register(self.stop)
@@ -254,7 +254,7 @@ class SandboxServer(TownControls, Steerable):
             dialect=spoken,
             strict_redirect=self._strict_redirect,
             steering=self._steering,
-            steered=self,
+            controlled=self,
         )
 
 

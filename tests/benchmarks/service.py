@@ -44,13 +44,13 @@ LONGEST = 120  # seconds of a round
 # The web server of the sandbox with nothing behind it: it sends one body, whatever is asked.
 BARE = """
 import sys
-from p2p_analytics.sandbox.runtime.thread import listen, running
+from p2p_analytics.sandbox.runtime.thread import listen, run_server
 body = sys.stdin.buffer.read()
 head = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
 async def application(scope, receive, send):
     await send({"type": "http.response.start", "status": 200, "headers": head})
     await send({"type": "http.response.body", "body": body})
-with listen(0) as listener, running(application, listener):
+with listen(0) as listener, run_server(application, listener):
     print("Base URL http://127.0.0.1:%d/v1" % listener.getsockname()[1], flush=True)
     import threading
     threading.Event().wait()

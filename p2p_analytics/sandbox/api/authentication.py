@@ -22,23 +22,25 @@ if TYPE_CHECKING:
     from p2p_analytics.vocabulary import Scope
 
 
-class Entrance:
+class Authenticator:
     """Counts a request for its user and application, or for its address where nobody's token comes with it."""
 
     def __init__(self, tokens: Tokens, steering: Steering) -> None:
         self._tokens = tokens
         self._steering = steering
 
-    def caller(self, request: Request, parameters: rules.Parameters, scope: Scope) -> Caller:
+    def authenticate(self, request: Request, parameters: rules.Parameters, scope: Scope) -> Caller:
         """Return whose token a request carries, which must permit the scope."""
-        with self.nobody_yet(request):
-            caller = self._tokens.caller(rules.bearer(parameters, rules.header_values(request.scope, b"authorization")))
+        with self.count_if_refused(request):
+            caller = self._tokens.caller(
+                rules.read_bearer_token(parameters, rules.header_values(request.scope, b"authorization"))
+            )
         self._steering.limit.take((caller.user_id, caller.client_id))
         caller.needs(scope)
         return caller
 
     @contextlib.contextmanager
-    def nobody_yet(self, request: Request) -> Iterator[None]:
+    def count_if_refused(self, request: Request) -> Iterator[None]:
         """Count a request for its address where this block refuses it: whose it is will not be known."""
         try:
             yield

@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 _Endpoint: TypeAlias = "Callable[[Request], Awaitable[Response]]"
 
-_HEADER: Final = "X-Sandbox-Control"
-_NO_STORE: Final = {**DATA_HEADERS, "Cache-Control": "no-store"}
+_HEADER: Final = "X-Sandbox-ControlRoutes"
+_NO_STORE: Final = {**DATA_HEADERS, "Cache-ControlRoutes": "no-store"}
 _MOST_LISTED: Final = 1_000
 _Fields = dict[str, Any]
 _Kinds = dict[str, type | tuple[type, ...]]
 _NUMBER: Final = (int, float)
 
 
-class Steered(Protocol):
+class Controllable(Protocol):
     """What the control routes steer."""
 
     latency: float
@@ -64,10 +64,10 @@ class Steered(Protocol):
         """Make another town."""
 
 
-class Control:
+class ControlRoutes:
     """The routes by which one sandbox is watched and steered; each does what the server's method of its name does."""
 
-    def __init__(self, server: Steered) -> None:
+    def __init__(self, server: Controllable) -> None:
         self._server = server
         # Of its own: threads that wait here for a request to end must not be those that requests wait for.
         self._one_at_a_time = anyio.CapacityLimiter(1)
@@ -83,10 +83,10 @@ class Control:
             ("reset", {"seed": int}, self._reset),
         )
         return [
-            Route(f"{CONTROL_PATH}state", _checked(self.state)),
-            Route(f"{CONTROL_PATH}requests", _checked(self.requests)),
+            Route(f"{CONTROL_PATH}state", _require_header(self.state)),
+            Route(f"{CONTROL_PATH}requests", _require_header(self.requests)),
             *(
-                Route(f"{CONTROL_PATH}{name}", _checked(self._route(act, fields)), methods=["POST"])
+                Route(f"{CONTROL_PATH}{name}", _require_header(self._route(act, fields)), methods=["POST"])
                 for name, fields, act in actions
             ),
         ]
@@ -112,12 +112,14 @@ class Control:
     async def _in_a_thread(self, act: Callable[[], None]) -> Response:
         """Do something and answer with the state after it."""
 
-        def acted() -> _Fields:
+        def act_and_report() -> _Fields:
             act()
             return self._server.state()
 
         try:
-            return json_response(await anyio.to_thread.run_sync(acted, limiter=self._one_at_a_time), headers=_NO_STORE)
+            return json_response(
+                await anyio.to_thread.run_sync(act_and_report, limiter=self._one_at_a_time), headers=_NO_STORE
+            )
         except (SettingError, UnknownPersonError) as error:
             raise InvalidParameterError(str(error)) from None
 
@@ -125,28 +127,28 @@ class Control:
         self._server.advance(**fields)
 
     def _deposit(self, fields: _Fields) -> None:
-        self._server.deposit(_given(fields, "user"), _given(fields, "cents"))
+        self._server.deposit(_require_field(fields, "user"), _require_field(fields, "cents"))
 
     def _faults(self, fields: _Fields) -> None:
-        self._server.faults = _given(fields, "faults")
+        self._server.faults = _require_field(fields, "faults")
 
     def _latency(self, fields: _Fields) -> None:
-        self._server.latency = _given(fields, "seconds")
+        self._server.latency = _require_field(fields, "seconds")
 
     def _rate_limit(self, fields: _Fields) -> None:
         whole = fields or None  # no fields: no limit
-        self._server.rate_limit = whole and (_given(whole, "requests"), _given(whole, "seconds"))
+        self._server.rate_limit = whole and (_require_field(whole, "requests"), _require_field(whole, "seconds"))
 
     def _reset(self, fields: _Fields) -> None:
         self._server.reset(**fields)
 
 
-def _checked(endpoint: _Endpoint) -> _Endpoint:
+def _require_header(endpoint: _Endpoint) -> _Endpoint:
     """Return an endpoint that refuses a request without the header."""
 
     async def check(request: Request) -> Response:
         if header_values(request.scope, _HEADER.lower().encode()) != ["1"]:
-            raise ControlError(f"Control routes need the header {_HEADER}: 1, which web pages cannot send.")
+            raise ControlError(f"ControlRoutes routes need the header {_HEADER}: 1, which web pages cannot send.")
         return await endpoint(request)
 
     return check
@@ -155,7 +157,7 @@ def _checked(endpoint: _Endpoint) -> _Endpoint:
 async def _fields(request: Request, kinds: _Kinds) -> _Fields:
     """Return the fields of a JSON object, which are all known; no body at all is an empty one."""
     body = await request.body()
-    kind, _ = bodies.kind_of(request)
+    kind, _ = bodies.media_type(request)
     if kind != "application/json" and (body or kind):
         raise MediaTypeError("A control route takes JSON: send Content-Type: application/json.")
     try:
@@ -169,11 +171,11 @@ async def _fields(request: Request, kinds: _Kinds) -> _Fields:
             raise InvalidParameterError(f"The fields of this route are {', '.join(kinds)}.")
         if not isinstance(value, kinds[name]) or isinstance(value, bool):
             raise InvalidParameterError(f"{name} is of the wrong type.")
-    bodies.whole([(name, value) for name, value in found.items() if isinstance(value, str)])
+    bodies.require_text([(name, value) for name, value in found.items() if isinstance(value, str)])
     return found
 
 
-def _given(fields: _Fields, name: str) -> Any:  # noqa: ANN401 - of a type that was checked
+def _require_field(fields: _Fields, name: str) -> Any:  # noqa: ANN401 - of a type that was checked
     if name not in fields:
         raise InvalidParameterError(f"The field {name} is missing.")
     return fields[name]

@@ -48,18 +48,18 @@ def or_null(schema: Schema) -> Schema:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
-def words(kind: type[StrEnum]) -> Schema:
+def enumeration(kind: type[StrEnum]) -> Schema:
     """Return the schema of a closed list of words."""
     return {"type": "string", "enum": [word.value for word in kind]}
 
 
-def closed(fields: Iterable[str], types: Mapping[str, Schema]) -> Schema:
+def closed_object(fields: Iterable[str], types: Mapping[str, Schema]) -> Schema:
     """Return an object that has exactly these fields."""
     properties = {name: types[name] for name in fields}
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-def like(pattern: re.Pattern[str], example: str, **more: object) -> Schema:
+def matching_text(pattern: re.Pattern[str], example: str, **more: object) -> Schema:
     r"""Return text that a pattern of the sandbox takes as a whole.
 
     Its digits are spelled out, because not every reader of a schema takes ``\d`` for ASCII alone.
@@ -72,16 +72,16 @@ TEXT: Final[Schema] = {"type": "string"}
 _URL: Final[Schema] = {"type": "string", "format": "uri"}
 _MAYBE: Final[Schema] = {"type": ["string", "null"]}
 
-ID: Final = like(parameters.ID, "145434160922624933")
+ID: Final = matching_text(parameters.ID, "145434160922624933")
 USERNAME: Final[Schema] = {"type": "string", "pattern": "^[A-Za-z0-9_-]+$", "examples": ["sam-rivera"]}
-MOMENT: Final = like(
+MOMENT: Final = matching_text(
     parameters.INSTANT,
     "2024-05-31T18:30:00Z",
     description="A datetime, in UTC where it names no zone, or a date, which is its first moment. It must exist.",
 )
 
 
-def answers(dialect: Dialect) -> dict[str, Schema]:
+def response_schemas(dialect: Dialect) -> dict[str, Schema]:
     """Return the schemas of all that is answered, by name."""
     spoken = dialect.schemas
     user = {
@@ -96,20 +96,20 @@ def answers(dialect: Dialect) -> dict[str, Schema]:
     }
     payment = {
         "id": ref("Id"),
-        "status": words(Status),
+        "status": enumeration(Status),
         "note": TEXT,
         "amount": ref("Amount"),
-        "action": words(Action),
+        "action": enumeration(Action),
         "date_created": ref("Datetime"),
         "date_completed": or_null(ref("Datetime")),
-        "audience": words(Audience),
+        "audience": enumeration(Audience),
         "target": ref("Target"),
         "actor": ref("EmbeddedUser"),
-        "fee": or_null(closed(["amount"], {"amount": ref("Amount")})),
+        "fee": or_null(closed_object(["amount"], {"amount": ref("Amount")})),
         "refund": or_null(ref("Refund")),
         "medium": spoken["medium"],
     }
-    target = {"type": words(TargetType), "email": _MAYBE, "phone": _MAYBE, "user": or_null(ref("EmbeddedUser"))}
+    target = {"type": enumeration(TargetType), "email": _MAYBE, "phone": _MAYBE, "user": or_null(ref("EmbeddedUser"))}
     following = _URL | {
         "type": ["string", "null"],
         "description": "The next page, without the token; null on the last.",
@@ -120,31 +120,31 @@ def answers(dialect: Dialect) -> dict[str, Schema]:
         "Amount": spoken["amount"],
         "Balance": spoken["balance"] | {"description": "With the scope access_balance; else null."},
         "Datetime": spoken["datetime"],
-        "User": closed(USER_FIELDS, user),
-        "CurrentUser": closed([*USER_FIELDS, *dialect.more["me"]], user | more),
-        "Friend": closed(FRIEND_FIELDS, user),
-        "EmbeddedUser": closed(EMBEDDED_USER_FIELDS, user),
-        "Target": closed([*TARGET_FIELDS, *dialect.more["target"]], target | more),
-        "Payment": closed(PAYMENT_FIELDS, payment),
-        "Refund": closed(PAYMENT_FIELDS, payment | {"refund": {"type": "null"}}),
-        "ListedPayment": closed(LISTED_PAYMENT_FIELDS, payment),
-        "Pagination": closed(["next"], {"next": following}),
+        "User": closed_object(USER_FIELDS, user),
+        "CurrentUser": closed_object([*USER_FIELDS, *dialect.more["me"]], user | more),
+        "Friend": closed_object(FRIEND_FIELDS, user),
+        "EmbeddedUser": closed_object(EMBEDDED_USER_FIELDS, user),
+        "Target": closed_object([*TARGET_FIELDS, *dialect.more["target"]], target | more),
+        "Payment": closed_object(PAYMENT_FIELDS, payment),
+        "Refund": closed_object(PAYMENT_FIELDS, payment | {"refund": {"type": "null"}}),
+        "ListedPayment": closed_object(LISTED_PAYMENT_FIELDS, payment),
+        "Pagination": closed_object(["next"], {"next": following}),
     }
 
 
 def data(schema: Schema) -> Schema:
     """Return an answer's envelope."""
-    return closed(["data"], {"data": schema})
+    return closed_object(["data"], {"data": schema})
 
 
 def page(item: str) -> Schema:
     """Return a list's envelope."""
     items = {"type": "array", "items": ref(item), "maxItems": PAGE_SIZE_MAXIMUM}
-    return closed(["pagination", "data"], {"pagination": ref("Pagination"), "data": items})
+    return closed_object(["pagination", "data"], {"pagination": ref("Pagination"), "data": items})
 
 
-ME: Final = closed(["balance", "user"], {"balance": ref("Balance"), "user": ref("CurrentUser")})
-CREATED: Final = closed(["balance", "payment"], {"balance": ref("Balance"), "payment": ref("Payment")})
+ME: Final = closed_object(["balance", "user"], {"balance": ref("Balance"), "user": ref("CurrentUser")})
+CREATED: Final = closed_object(["balance", "payment"], {"balance": ref("Balance"), "payment": ref("Payment")})
 
 
 def tokens(dialect: Dialect) -> Schema:
@@ -158,12 +158,14 @@ def tokens(dialect: Dialect) -> Schema:
         "balance": ref("Balance"),
         "refresh_token": TEXT,
     }
-    return closed(types, types)
+    return closed_object(types, types)
 
 
 def error(codes: Iterable[str | int]) -> Schema:
     """Return the error envelope with one of these codes."""
-    return closed(["error"], {"error": closed(["message", "code"], {"message": TEXT, "code": {"enum": list(codes)}})})
+    return closed_object(
+        ["error"], {"error": closed_object(["message", "code"], {"message": TEXT, "code": {"enum": list(codes)}})}
+    )
 
 
 # Text stands for a form's field; a JSON body may have numbers as numbers, and null for what is not given.
@@ -184,8 +186,11 @@ _GIVEN: Final[Schema] = {"type": "string", "pattern": f"[^{_BLANKS}]"}
 _NOTE: Final[Schema] = _GIVEN | {"maxLength": LONGEST_NOTE}
 _ADDRESSES: Final[dict[str, tuple[Schema, Schema]]] = {
     "user_id": (ID, {"type": "integer", "minimum": 1, "maximum": 92 * 10**17 - 1}),
-    "email": (like(EMAIL, "sam@example.com", maxLength=LONGEST_EMAIL), {}),
-    "phone": (like(PHONE, "15555550123"), {"type": "integer", "minimum": 2_000_000_000, "maximum": 9_999_999_999}),
+    "email": (matching_text(EMAIL, "sam@example.com", maxLength=LONGEST_EMAIL), {}),
+    "phone": (
+        matching_text(PHONE, "15555550123"),
+        {"type": "integer", "minimum": 2_000_000_000, "maximum": 9_999_999_999},
+    ),
 }
 
 
@@ -194,7 +199,7 @@ def payment_body(*, json: bool) -> Schema:
     rest = {
         "note": {"anyOf": [_NOTE, {"type": "number"}]} if json else _NOTE,
         "amount": {"anyOf": [_AMOUNT, _AMOUNT_NUMBER]} if json else _AMOUNT,
-        "audience": _blank_or(words(Audience), json=json) | {"default": Audience.PRIVATE.value},
+        "audience": _blank_or(enumeration(Audience), json=json) | {"default": Audience.PRIVATE.value},
         TOKEN_PARAMETER: _token(json=json),
     }
     ways: list[Schema] = []
@@ -209,7 +214,7 @@ def payment_body(*, json: bool) -> Schema:
 
 def resolution_body(*, json: bool) -> Schema:
     """Return the body of PUT /payments/:payment."""
-    properties = {"action": words(Resolution), TOKEN_PARAMETER: _token(json=json)}
+    properties = {"action": enumeration(Resolution), TOKEN_PARAMETER: _token(json=json)}
     return {"type": "object", "properties": properties, "required": ["action"]}
 
 

@@ -76,9 +76,11 @@ _LIMIT: Final = _in_query(
     {"type": "integer", "minimum": 1, "default": PAGE_SIZE_DEFAULT},
 )
 _PAYMENTS_QUERY: Final = (
-    _in_query("action", "Only payments, or only charges.", json_schemas.words(Action)),
+    _in_query("action", "Only payments, or only charges.", json_schemas.enumeration(Action)),
     _in_query("actor", "Only what these users started.", {"type": "array", "items": json_schemas.ID}),
-    _in_query("status", "Only what is in one of these states.", {"type": "array", "items": json_schemas.words(Status)}),
+    _in_query(
+        "status", "Only what is in one of these states.", {"type": "array", "items": json_schemas.enumeration(Status)}
+    ),
     _LIMIT,
     _in_query("after", "Only what was made after this.", json_schemas.MOMENT),
     _in_query("before", "Only what was made before this.", json_schemas.MOMENT),
@@ -147,7 +149,10 @@ def describe(base_url: str, dialect: Dialect) -> dict[str, Any]:
         "info": {"title": "The sandbox", "version": VERSION_PATH.removeprefix("/v"), "description": about},
         "servers": [{"url": base_url}],
         "paths": paths,
-        "components": {"schemas": json_schemas.answers(dialect), "securitySchemes": _security_schemes(base_url)},
+        "components": {
+            "schemas": json_schemas.response_schemas(dialect),
+            "securitySchemes": _security_schemes(base_url),
+        },
     }
 
 

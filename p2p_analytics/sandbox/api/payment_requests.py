@@ -17,7 +17,7 @@ from p2p_analytics.sandbox.errors import (
     NoteError,
     NotFoundError,
 )
-from p2p_analytics.sandbox.http.parameters import identifier
+from p2p_analytics.sandbox.http.parameters import read_id
 from p2p_analytics.vocabulary import Audience, Resolution, TargetType
 
 if TYPE_CHECKING:
@@ -35,22 +35,24 @@ EMAIL: Final = re.compile(rf"{_WORD}+@{_WORD}+\.{_WORD.replace('@', '@.')}+")
 PHONE: Final = re.compile(r"(?:[+ ]?1[ .-]?)?\(?([2-9]\d\d)\)?[ .-]{0,2}(\d{3})[ .-]?(\d{4})", re.ASCII)
 
 
-def order(parameters: Parameters) -> Order:
+def read_order(parameters: Parameters) -> Order:
     """Read the parameters of POST /payments."""
-    return Order(_recipient(parameters), _cents(parameters), _note(parameters), _audience(parameters))
+    return Order(
+        _read_recipient(parameters), _read_cents(parameters), _read_note(parameters), _read_audience(parameters)
+    )
 
 
-def resolution(parameters: Parameters) -> Resolution:
+def read_resolution(parameters: Parameters) -> Resolution:
     """Read the parameters of PUT /payments/:payment."""
-    return _word("action", parameters.required("action"), Resolution)
+    return _read_word("action", parameters.require("action"), Resolution)
 
 
-def _recipient(parameters: Parameters) -> Recipient:
-    user_id, email, phone = (parameters.one(name) for name in ("user_id", "email", "phone"))
+def _read_recipient(parameters: Parameters) -> Recipient:
+    user_id, email, phone = (parameters.get(name) for name in ("user_id", "email", "phone"))
     # Clients send all three and leave some blank; what is most exact wins.
     if user_id is not None:
         try:
-            return Recipient(TargetType.USER, str(identifier(user_id)))
+            return Recipient(TargetType.USER, str(read_id(user_id)))
         except NotFoundError:
             raise NoRecipientError("user_id is not the id of a user.") from None
     if email is not None:
@@ -65,9 +67,9 @@ def _recipient(parameters: Parameters) -> Recipient:
     raise NoRecipientError("Say whom to pay or charge: give a user_id, an email or a phone.")
 
 
-def _cents(parameters: Parameters) -> int:
+def _read_cents(parameters: Parameters) -> int:
     try:
-        cents = to_cents(parameters.required("amount"))
+        cents = to_cents(parameters.require("amount"))
     except MoneyError:
         raise AmountError("amount must be a decimal number of whole cents, such as 12.30 or -12.30.") from None
     if cents == 0:
@@ -77,22 +79,22 @@ def _cents(parameters: Parameters) -> int:
     return cents
 
 
-def _note(parameters: Parameters) -> str:
+def _read_note(parameters: Parameters) -> str:
     # As it was sent, spaces at its ends too: a client may look for its payment by the note.
-    if parameters.one("note") is None:
+    if parameters.get("note") is None:
         raise NoteError("A note is required: say what the payment is for.")
-    note = parameters.verbatim("note")
+    note = parameters.get_verbatim("note")
     if len(note) > LONGEST_NOTE:
         raise NoteError(f"The note is longer than {LONGEST_NOTE} characters.")
     return note
 
 
-def _audience(parameters: Parameters) -> Audience:
-    text = parameters.one("audience")
-    return Audience.PRIVATE if text is None else _word("audience", text, Audience)
+def _read_audience(parameters: Parameters) -> Audience:
+    text = parameters.get("audience")
+    return Audience.PRIVATE if text is None else _read_word("audience", text, Audience)
 
 
-def _word(name: str, text: str, kind: type[_Word]) -> _Word:
+def _read_word(name: str, text: str, kind: type[_Word]) -> _Word:
     try:
         return kind(text)
     except ValueError:

@@ -9,7 +9,7 @@ from p2p_analytics.sandbox.domain.payments import may_see
 from p2p_analytics.sandbox.errors import NotFoundError
 from p2p_analytics.sandbox.http import parameters as rules
 from p2p_analytics.sandbox.http import serialize
-from p2p_analytics.sandbox.http.dialects import SPOKEN
+from p2p_analytics.sandbox.http.dialects import ACTIVE_DIALECT
 from p2p_analytics.sandbox.http.responses import data_response, json_response
 from p2p_analytics.vocabulary import Scope
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from p2p_analytics.sandbox.api.authentication import Entrance
+    from p2p_analytics.sandbox.api.authentication import Authenticator
     from p2p_analytics.sandbox.domain.tokens import Caller
     from p2p_analytics.sandbox.storage.rows import Payment, Person
     from p2p_analytics.sandbox.storage.store import Store
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 class ReadEndpoints:
     """The endpoints that read. Each runs in the event loop: a page is a few short indexed queries."""
 
-    def __init__(self, store: Store, entrance: Entrance, base_url: str) -> None:
+    def __init__(self, store: Store, authenticator: Authenticator, base_url: str) -> None:
         self._store = store
-        self._entrance = entrance
+        self._authenticator = authenticator
         self._base_url = base_url
 
     async def me(self, request: Request) -> Response:
@@ -52,7 +52,7 @@ class ReadEndpoints:
     async def friends(self, request: Request) -> Response:
         """GET /users/:user_id/friends: ascending ids, and a next link with the last id as `after`."""
         _, parameters = self._enter(request, Scope.FRIENDS)
-        asked = rules.friend_list(parameters)
+        asked = rules.read_friend_list(parameters)
         with self._store.reading():
             person = self._person(request.path_params["user_id"])
             found = self._store.friends(person.user_id, after=asked.after, before=asked.before, limit=asked.limit + 1)
@@ -65,12 +65,12 @@ class ReadEndpoints:
     async def payments(self, request: Request) -> Response:
         """GET /payments: newest first, and a next link with the whole second of the last item as `before`."""
         caller, parameters = self._enter(request, Scope.PROFILE)
-        asked = rules.payment_list(parameters)
+        asked = rules.read_payment_list(parameters)
         with self._store.reading():
             found = self._store.payments(caller.user_id, asked.wanted, asked.limit + 1)
             page, more = found[: asked.limit], len(found) > asked.limit
             people = self._people_in(page)
-        items = [serialize.listed_payment(payment, people) for payment in page]
+        items = [serialize.list_item(payment, people) for payment in page]
         address = f"{self._base_url}/payments"
         next_url = None
         if more:
@@ -81,7 +81,7 @@ class ReadEndpoints:
         """GET /payments/:payment: of the caller, or shown to them by its audience."""
         caller, _ = self._enter(request, Scope.PROFILE)
         with self._store.reading():
-            payment = self._store.payment(rules.identifier(request.path_params["payment_id"]))
+            payment = self._store.payment(rules.read_id(request.path_params["payment_id"]))
             if payment is None or not may_see(self._store, caller.user_id, payment):
                 raise NotFoundError
             refund = self._store.refund(payment.payment_id)
@@ -91,13 +91,13 @@ class ReadEndpoints:
 
     def _enter(self, request: Request, scope: Scope) -> tuple[Caller, rules.Parameters]:
         parameters = rules.Parameters(request.query_params.multi_items())
-        return self._entrance.caller(request, parameters, scope), parameters
+        return self._authenticator.authenticate(request, parameters, scope), parameters
 
     def _person(self, text: str) -> Person:
-        if SPOKEN.get().takes_usernames and not rules.ID.fullmatch(text):
+        if ACTIVE_DIALECT.get().takes_usernames and not rules.ID.fullmatch(text):
             person = self._store.person_named(text)
         else:
-            person = self._store.person(rules.identifier(text))
+            person = self._store.person(rules.read_id(text))
         if person is None:
             raise NotFoundError
         return person

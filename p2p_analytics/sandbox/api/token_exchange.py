@@ -23,7 +23,7 @@ from p2p_analytics.sandbox.errors import (
     MissingArgumentError,
 )
 from p2p_analytics.sandbox.http import bodies, parameters, serialize
-from p2p_analytics.sandbox.http.dialects import SPOKEN
+from p2p_analytics.sandbox.http.dialects import ACTIVE_DIALECT
 from p2p_analytics.sandbox.http.responses import json_response
 from p2p_analytics.sandbox.storage.oauth_store import digest
 from p2p_analytics.vocabulary import SERVER_TOKEN_SECONDS, TOKEN_PARAMETER, Scope
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from p2p_analytics.sandbox.api.authentication import Entrance
+    from p2p_analytics.sandbox.api.authentication import Authenticator
     from p2p_analytics.sandbox.domain.tokens import Issued, Tokens
     from p2p_analytics.sandbox.storage.store import Store
 
@@ -42,17 +42,17 @@ _NAMES: Final = ("client_id", "client_secret")
 _KNOWN: Final = frozenset({*_NAMES, *GRANTS.values(), "grant_type", "redirect_uri"})
 
 
-class Exchange:
+class TokenExchange:
     """The one request that an application's own server makes, without a browser."""
 
-    def __init__(self, store: Store, tokens: Tokens, entrance: Entrance) -> None:
+    def __init__(self, store: Store, tokens: Tokens, authenticator: Authenticator) -> None:
         self._store = store
         self._tokens = tokens
-        self._entrance = entrance
+        self._authenticator = authenticator
 
-    async def answer(self, request: Request) -> Response:
+    async def exchange(self, request: Request) -> Response:
         """Answer with an access token, a refresh token, and the user they are for; not wrapped in data."""
-        self._entrance.count_address(request)
+        self._authenticator.count_address(request)
         given = await _parameters(request)
         issued = await run_in_threadpool(self._issue, given)
         return json_response(
@@ -67,7 +67,7 @@ class Exchange:
         )
 
     def _issue(self, given: parameters.Parameters) -> Issued:
-        client_id, secret = (given.required(name) for name in _NAMES)
+        client_id, secret = (given.require(name) for name in _NAMES)
         kind = _kind(given)
         application = self._tokens.registry.application(client_id)
         if application is None:
@@ -75,8 +75,8 @@ class Exchange:
         if not secrets.compare_digest(application.secret_digest or b"", digest(secret)):
             raise ClientSecretError
         if kind == "code":
-            return self._tokens.redeem(client_id, given.required("code"), given.one("redirect_uri"))
-        return self._tokens.refresh(client_id, given.required("refresh_token"))
+            return self._tokens.redeem(client_id, given.require("code"), given.get("redirect_uri"))
+        return self._tokens.refresh(client_id, given.require("refresh_token"))
 
     def _profile(self, issued: Issued) -> serialize.Json:
         """Return user and balance as /me has them, each null without its scope.
@@ -95,18 +95,18 @@ class Exchange:
             friends_count=friends,
         )
         profile = serialize.me(user, person.balance_cents if Scope.BALANCE in scopes else None)
-        shown = Scope.PROFILE in scopes or SPOKEN.get().always_shows_user
+        shown = Scope.PROFILE in scopes or ACTIVE_DIALECT.get().always_shows_user
         return profile if shown else {**profile, "user": None}
 
 
 def _kind(given: parameters.Parameters) -> str:
     """Return what is to be exchanged; clients leave the grant type out where the rest tells it."""
-    grant_type = given.one("grant_type")
+    grant_type = given.get("grant_type")
     if grant_type is not None:
         if grant_type not in GRANTS:
             raise GrantTypeError(f"grant_type must be {' or '.join(GRANTS)}.")
         return GRANTS[grant_type]
-    kinds = [name for name in GRANTS.values() if given.one(name) is not None]
+    kinds = [name for name in GRANTS.values() if given.get(name) is not None]
     if len(kinds) > 1:
         raise InvalidParameterError("Give code or refresh_token, not both, or say which with grant_type.")
     if not kinds:
@@ -120,7 +120,7 @@ async def _parameters(request: Request) -> parameters.Parameters:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json":
         pairs += _json_pairs(await request.body())
     else:
-        pairs += (await bodies.form_fields(request)).pairs()
+        pairs += (await bodies.read_form(request)).pairs()
     for header in request.headers.getlist("authorization"):
         kind, _, value = header.partition(" ")
         if kind.lower() == "basic":
@@ -139,7 +139,7 @@ def _json_pairs(body: bytes) -> list[tuple[str, str]]:
     given = {name: value for name, value in found.items() if name in _KNOWN and value is not None}
     if any(not isinstance(value, str | int) or isinstance(value, bool) for value in given.values()):
         raise InvalidParameterError("The body's JSON holds something else than texts.")
-    return bodies.whole([(name, str(value)) for name, value in given.items()])
+    return bodies.require_text([(name, str(value)) for name, value in given.items()])
 
 
 def _basic(value: str) -> tuple[str, str]:

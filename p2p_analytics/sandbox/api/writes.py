@@ -12,7 +12,7 @@ from p2p_analytics.sandbox.api import payment_requests
 from p2p_analytics.sandbox.domain.payments import Outcome, Transitions
 from p2p_analytics.sandbox.http import bodies, serialize
 from p2p_analytics.sandbox.http import parameters as rules
-from p2p_analytics.sandbox.http.dialects import SPOKEN
+from p2p_analytics.sandbox.http.dialects import ACTIVE_DIALECT
 from p2p_analytics.sandbox.http.responses import data_response
 from p2p_analytics.vocabulary import Scope
 
@@ -23,48 +23,48 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from p2p_analytics.sandbox.api.authentication import Entrance
+    from p2p_analytics.sandbox.api.authentication import Authenticator
     from p2p_analytics.sandbox.domain.tokens import Caller
     from p2p_analytics.sandbox.storage.store import Store
 
 _MOST_AT_ONCE: Final = 100  # whoever else wants to write waits no longer than these take
 
 
-class Writing:
+class WriteEndpoints:
     """The endpoints that write."""
 
-    def __init__(self, entrance: Entrance, store: Store) -> None:
-        self._entrance = entrance
+    def __init__(self, authenticator: Authenticator, store: Store) -> None:
+        self._authenticator = authenticator
         self._transitions = Transitions(store)
-        self._together = Together(store)
+        self._commits = GroupCommit(store)
 
     async def create(self, request: Request) -> Response:
         """POST /payments."""
         caller, parameters = await self._enter(request)
-        order = payment_requests.order(parameters)
-        separates = SPOKEN.get().separates_new_users
-        done = await self._together.write(
+        order = payment_requests.read_order(parameters)
+        separates = ACTIVE_DIALECT.get().separates_new_users
+        done = await self._commits.write(
             lambda: self._transitions.create(caller.user_id, order, caller.application, separate_new_users=separates)
         )
         # Like everywhere: the balance is null, never missing, without its scope.
         balance = done.balance_cents if Scope.BALANCE in caller.scopes else None
-        return data_response(serialize.created(done.payment, done.people, balance))
+        return data_response(serialize.creation(done.payment, done.people, balance))
 
     async def resolve(self, request: Request) -> Response:
         """PUT /payments/:payment."""
         caller, parameters = await self._enter(request)
-        payment_id = rules.identifier(request.path_params["payment_id"])
-        resolution = payment_requests.resolution(parameters)
-        done = await self._together.write(lambda: self._transitions.resolve(caller.user_id, payment_id, resolution))
+        payment_id = rules.read_id(request.path_params["payment_id"])
+        resolution = payment_requests.read_resolution(parameters)
+        done = await self._commits.write(lambda: self._transitions.resolve(caller.user_id, payment_id, resolution))
         return data_response(serialize.payment(done.payment, done.people, done.refund))
 
     async def _enter(self, request: Request) -> tuple[Caller, rules.Parameters]:
-        with self._entrance.nobody_yet(request):
-            parameters = await bodies.parameters(request)
-        return self._entrance.caller(request, parameters, Scope.PAYMENTS), parameters
+        with self._authenticator.count_if_refused(request):
+            parameters = await bodies.read_parameters(request)
+        return self._authenticator.authenticate(request, parameters, Scope.PAYMENTS), parameters
 
 
-class Together:
+class GroupCommit:
     """Writes that wait at the same moment: each succeeds or fails by itself, and the disk is waited for once for all.
 
     They run in a thread, because the lock and the disk would hold up everybody else in the event loop.
@@ -95,7 +95,7 @@ class Together:
         try:
             with self._store.writing() as connection:
                 for one in batch:
-                    one.outcome = _tried(connection, one.work)
+                    one.outcome = _attempt(connection, one.work)
         except Exception as error:  # noqa: BLE001 - raised where each of them is waited for
             for one in batch:
                 one.outcome = error
@@ -109,7 +109,7 @@ class _Write:
     outcome: Outcome | Exception | None = None
 
 
-def _tried(connection: sqlite3.Connection, work: Callable[[], Outcome]) -> Outcome | Exception:
+def _attempt(connection: sqlite3.Connection, work: Callable[[], Outcome]) -> Outcome | Exception:
     try:
         return work()
     except Exception as error:

@@ -29,7 +29,7 @@ _UNREADABLE: Final = "The body cannot be read: send a form, multipart or JSON."
 Pairs = list[tuple[str, str]]
 
 
-async def parameters(request: Request) -> Parameters:
+async def read_parameters(request: Request) -> Parameters:
     """Return the parameters of a request's query and body together.
 
     Raises
@@ -38,20 +38,20 @@ async def parameters(request: Request) -> Parameters:
         The body is of another kind, broken, or no text in UTF-8.
     """
     query: bytes = request.scope["query_string"]
-    return Parameters([*urlencoded(query), *await _body(request)])
+    return Parameters([*parse_urlencoded(query), *await _body(request)])
 
 
-async def form_fields(request: Request) -> Parameters:
+async def read_form(request: Request) -> Parameters:
     """Return the fields of a form, urlencoded or multipart; files and other bodies are ignored."""
-    parts = await multipart(request, _MOST_FORM_FIELDS)
+    parts = await read_multipart(request, _MOST_FORM_FIELDS)
     if parts is not None:
         return Parameters(parts)
-    kind, _ = kind_of(request)
+    kind, _ = media_type(request)
     is_form = kind == "application/x-www-form-urlencoded"
-    return Parameters(urlencoded(await request.body(), _MOST_FORM_FIELDS) if is_form else [])
+    return Parameters(parse_urlencoded(await request.body(), _MOST_FORM_FIELDS) if is_form else [])
 
 
-async def multipart(request: Request, most_fields: int = MOST_FIELDS) -> Pairs | None:
+async def read_multipart(request: Request, most_fields: int = MOST_FIELDS) -> Pairs | None:
     """Return the fields of a multipart body, whose files do not count; None where the body is of another kind.
 
     Raises
@@ -59,7 +59,7 @@ async def multipart(request: Request, most_fields: int = MOST_FIELDS) -> Pairs |
     InvalidParameterError
         The body names another charset than UTF-8, or is no text in it.
     """
-    kind, more = kind_of(request)
+    kind, more = media_type(request)
     if kind != "multipart/form-data":
         return None
     # The framework decodes with whatever codec the client names, and reads bytes that do not fit as Latin-1.
@@ -70,10 +70,10 @@ async def multipart(request: Request, most_fields: int = MOST_FIELDS) -> Pairs |
     except UnicodeDecodeError:
         raise InvalidParameterError(_UNREADABLE) from None
     async with request.form(max_files=0, max_fields=most_fields) as form:
-        return whole([(name, value) for name, value in form.multi_items() if not isinstance(value, UploadFile)])
+        return require_text([(name, value) for name, value in form.multi_items() if not isinstance(value, UploadFile)])
 
 
-def urlencoded(text: bytes, most_fields: int = MOST_FIELDS) -> Pairs:
+def parse_urlencoded(text: bytes, most_fields: int = MOST_FIELDS) -> Pairs:
     """Return the fields of a query or a form.
 
     Raises
@@ -89,14 +89,14 @@ def urlencoded(text: bytes, most_fields: int = MOST_FIELDS) -> Pairs:
         raise InvalidParameterError(_UNREADABLE) from None
 
 
-def whole(pairs: Pairs) -> Pairs:
+def require_text(pairs: Pairs) -> Pairs:
     """Return the pairs, or refuse them where a value is no text."""
     if any(_HALF.search(value) for _, value in pairs):
         raise InvalidParameterError("The body holds half of a character pair, which is no text.")
     return pairs
 
 
-def kind_of(request: Request) -> tuple[str, str]:
+def media_type(request: Request) -> tuple[str, str]:
     """Return the kind of a request's body and the header's parameters."""
     kinds = header_values(request.scope, b"content-type")
     kind, semicolon, more = kinds[0].lower().partition(";") if kinds else ("", "", "")
@@ -104,19 +104,19 @@ def kind_of(request: Request) -> tuple[str, str]:
 
 
 async def _body(request: Request) -> Pairs:
-    parts = await multipart(request)
+    parts = await read_multipart(request)
     if parts is not None:
         return parts
-    kind, _ = kind_of(request)
+    kind, _ = media_type(request)
     body = await request.body()
     if not body.strip():
         return []
     if kind == "application/json" or kind.endswith("+json"):
         return _json(body)
     if kind == "application/x-www-form-urlencoded":
-        return urlencoded(body)
+        return parse_urlencoded(body)
     if not kind:  # a client that names no kind: what begins like an object is one
-        return _json(body) if body.lstrip()[:1] == b"{" else urlencoded(body)
+        return _json(body) if body.lstrip()[:1] == b"{" else parse_urlencoded(body)
     raise InvalidParameterError(_UNREADABLE)
 
 
@@ -132,7 +132,7 @@ def _json(body: bytes) -> Pairs:
     for name, value in found:
         if name in _KNOWN and not isinstance(value, str | None):
             raise InvalidParameterError(f"{name} must be text or a number.")
-    return whole([(name, value) for name, value in found if isinstance(value, str)])
+    return require_text([(name, value) for name, value in found if isinstance(value, str)])
 
 
 class _Object(list[tuple[str, object]]):

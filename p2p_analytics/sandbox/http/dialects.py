@@ -77,7 +77,7 @@ class Dialect:
     def moment(self, microseconds: int, spelling: int) -> str:
         """Return a datetime in one of the document's three spellings."""
         fractional = spelling == Spelling.FRACTIONAL or microseconds % 1_000_000
-        return written(microseconds, fraction=bool(fractional)) + (
+        return format_instant(microseconds, fraction=bool(fractional)) + (
             "Z" if spelling == Spelling.STATED and not fractional else ""
         )
 
@@ -127,7 +127,7 @@ class _Observed(Dialect):
         return (application or self.application or medium) if medium == Medium.API else medium
 
     def moment(self, microseconds: int, spelling: int) -> str:
-        return written(microseconds, fraction=bool(spelling == Spelling.FRACTIONAL or microseconds % 1_000_000))
+        return format_instant(microseconds, fraction=bool(spelling == Spelling.FRACTIONAL or microseconds % 1_000_000))
 
 
 def dialect_named(name: str, *, application: str = "", rate_limit_status: int = 429) -> Dialect:
@@ -145,9 +145,9 @@ def dialect_named(name: str, *, application: str = "", rate_limit_status: int = 
 
 
 @lru_cache(4_096)  # a page names the same people, and mostly one instant twice
-def written(microseconds: int, *, fraction: bool) -> str:
+def format_instant(microseconds: int, *, fraction: bool) -> str:
     """Return an instant without a zone."""
     return (_EPOCH + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds" if fraction else "seconds")
 
 
-SPOKEN: Final[ContextVar[Dialect]] = ContextVar("sandbox_dialect", default=Dialect())  # noqa: B039 - it is frozen
+ACTIVE_DIALECT: Final[ContextVar[Dialect]] = ContextVar("sandbox_dialect", default=Dialect())  # noqa: B039 - it is frozen

@@ -54,33 +54,33 @@ class Parameters:
 
     def pairs(self) -> list[tuple[str, str]]:
         """Return all that is given."""
-        return [(name, value) for name in self._given for value in self._told(name)]
+        return [(name, value) for name in self._given for value in self._values(name)]
 
-    def one(self, name: str) -> str | None:
+    def get(self, name: str) -> str | None:
         """Return the one value of a parameter, without spaces around it; None where it is not given."""
-        value = _only(name, self._told(name))
+        value = _single(name, self._values(name))
         return None if value is None else value.strip()
 
-    def verbatim(self, name: str) -> str:
+    def get_verbatim(self, name: str) -> str:
         """Return the one value of a given parameter with the spaces at its ends."""
-        return self._told(name)[0]
+        return self._values(name)[0]
 
-    def distinct(self, name: str) -> set[str]:
+    def get_distinct(self, name: str) -> set[str]:
         """Return the different values of a parameter, without spaces around them; empty where it is not given."""
-        return {value.strip() for value in self._told(name)}
+        return {value.strip() for value in self._values(name)}
 
-    def exact(self, name: str) -> str | None:
+    def get_exact(self, name: str) -> str | None:
         """Return the one value of a parameter as it came, were it spaces alone; None where it is not given or empty."""
-        return _only(name, self._given.get(name, []))
+        return _single(name, self._given.get(name, []))
 
-    def required(self, name: str) -> str:
+    def require(self, name: str) -> str:
         """Return the one value of a parameter that must be given."""
-        value = self.one(name)
+        value = self.get(name)
         if value is None:
             raise MissingArgumentError(f"The parameter {name} is missing.")
         return value
 
-    def _told(self, name: str) -> list[str]:
+    def _values(self, name: str) -> list[str]:
         """Return the values of a parameter that are more than spaces."""
         return [value for value in self._given.get(name, []) if value.strip()]
 
@@ -104,14 +104,14 @@ class FriendList:
     carried: dict[str, str]
 
 
-def payment_list(parameters: Parameters) -> PaymentList:
+def read_payment_list(parameters: Parameters) -> PaymentList:
     """Read the parameters of GET /payments."""
-    given = {name: parameters.one(name) for name in ("action", "actor", "status", "after", "before")}
-    limit = page_size(parameters)
-    actors = tuple(sorted({_actor(word) for word in _words(given["actor"])}))
+    given = {name: parameters.get(name) for name in ("action", "actor", "status", "after", "before")}
+    limit = read_page_size(parameters)
+    actors = tuple(sorted({_read_actor(word) for word in _split(given["actor"])}))
     wanted = PaymentFilter(
-        actions=_closed("action", given["action"], Action, several=False),
-        statuses=_closed("status", given["status"], Status, several=True),
+        actions=_read_words("action", given["action"], Action, several=False),
+        statuses=_read_words("status", given["status"], Status, several=True),
         actors=actors,
         after_us=-LARGEST if given["after"] is None else instant_us("after", given["after"]),
         before_us=LARGEST if given["before"] is None else instant_us("before", given["before"]),
@@ -124,21 +124,21 @@ def payment_list(parameters: Parameters) -> PaymentList:
     return PaymentList(wanted, limit, {"limit": str(limit), **carried})
 
 
-def friend_list(parameters: Parameters) -> FriendList:
+def read_friend_list(parameters: Parameters) -> FriendList:
     """Read the parameters of GET /users/:user_id/friends."""
-    limit = page_size(parameters)
-    after, before = parameters.one("after"), parameters.one("before")
+    limit = read_page_size(parameters)
+    after, before = parameters.get("after"), parameters.get("before")
     return FriendList(
-        after=0 if after is None else _bound("after", after),
-        before=LARGEST if before is None else _bound("before", before),
+        after=0 if after is None else _read_bound("after", after),
+        before=LARGEST if before is None else _read_bound("before", before),
         limit=limit,
         carried={"limit": str(limit), **({"before": before} if before else {})},
     )
 
 
-def page_size(parameters: Parameters) -> int:
+def read_page_size(parameters: Parameters) -> int:
     """Return the page size: 20 by default, at most 50 whatever is asked for."""
-    text = parameters.one("limit")
+    text = parameters.get("limit")
     if text is None:
         return PAGE_SIZE_DEFAULT
     digits = text.lstrip("+ ").lstrip("0")
@@ -165,19 +165,19 @@ def instant_us(name: str, text: str) -> int:
     return whole + int((fraction or "").ljust(6, "0")[:6])
 
 
-def identifier(text: str) -> int:
+def read_id(text: str) -> int:
     """Return the id in a path; what cannot be an id belongs to nothing."""
     if not ID.fullmatch(text):
         raise NotFoundError
     return int(text)
 
 
-def bearer(parameters: Parameters, authorization: Iterable[str]) -> str:
+def read_bearer_token(parameters: Parameters, authorization: Iterable[str]) -> str:
     """Return the access token of a request, from its parameter or the Authorization header.
 
     Some clients send one token in several places; different tokens are refused.
     """
-    given = parameters.distinct(TOKEN_PARAMETER)
+    given = parameters.get_distinct(TOKEN_PARAMETER)
     for header in authorization:
         kind, _, value = header.partition(" ")
         if kind.lower() == "bearer" and value.strip():
@@ -194,7 +194,7 @@ def header_values(scope: HttpScope, name: bytes) -> list[str]:
     return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
 
 
-def scopes(text: str, *, ignore_unknown: bool = False) -> frozenset[Scope]:
+def read_scopes(text: str, *, ignore_unknown: bool = False) -> frozenset[Scope]:
     """Return the scopes of a list that spaces, commas or both separate."""
     words = [word for word in re.split(r"[\s,]+", text) if word]
     if not words:
@@ -207,18 +207,18 @@ def scopes(text: str, *, ignore_unknown: bool = False) -> frozenset[Scope]:
         raise UnknownScopeError(f"scope holds an unknown word; the scopes are {', '.join(Scope)}.") from None
 
 
-def _only(name: str, values: list[str]) -> str | None:
+def _single(name: str, values: list[str]) -> str | None:
     if len(values) > 1:
         raise InvalidParameterError(f"The parameter {name} is given more than once; give it once.")
     return values[0] if values else None
 
 
-def _words(text: str | None) -> list[str]:
+def _split(text: str | None) -> list[str]:
     return [word.strip() for word in (text or "").split(",") if word.strip()]
 
 
-def _closed(name: str, text: str | None, kind: type[_Word], *, several: bool) -> tuple[_Word, ...]:
-    words = _words(text)
+def _read_words(name: str, text: str | None, kind: type[_Word], *, several: bool) -> tuple[_Word, ...]:
+    words = _split(text)
     try:
         chosen = {kind(word) for word in words}
     except ValueError:
@@ -228,14 +228,14 @@ def _closed(name: str, text: str | None, kind: type[_Word], *, several: bool) ->
     return tuple(word for word in kind if word in chosen)
 
 
-def _actor(word: str) -> int:
+def _read_actor(word: str) -> int:
     try:
-        return identifier(word)
+        return read_id(word)
     except NotFoundError:
         raise InvalidParameterError("actor must be a user id, or several separated by commas.") from None
 
 
-def _bound(name: str, text: str) -> int:
+def _read_bound(name: str, text: str) -> int:
     if not text.isascii() or not text.isdigit():
         raise InvalidParameterError(f"{name} must be a user id.")
     digits = text.lstrip("0") or "0"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from starlette.responses import Response
 
 from p2p_analytics.sandbox.http import serialize
-from p2p_analytics.sandbox.http.dialects import SPOKEN
+from p2p_analytics.sandbox.http.dialects import ACTIVE_DIALECT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +34,6 @@ def error_response(refusal: RefusalError) -> Response:
     """Return the error envelope with the status of the refusal."""
     return json_response(
         serialize.error(refusal.message, refusal.code),
-        status=SPOKEN.get().status(refusal.status, refusal.code),
+        status=ACTIVE_DIALECT.get().status(refusal.status, refusal.code),
         headers={**DATA_HEADERS, **refusal.headers},
     )

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import orjson
 
-from p2p_analytics.sandbox.http.dialects import SPOKEN, written
+from p2p_analytics.sandbox.http.dialects import ACTIVE_DIALECT, format_instant
 from p2p_analytics.vocabulary import Action, Status, TargetType
 
 if TYPE_CHECKING:
@@ -39,17 +39,17 @@ def link(address: str, parameters: Mapping[str, str]) -> str:
 
 def second(microseconds: int) -> str:
     """Return an instant as the samples' next links write it: the whole second, without a zone."""
-    return written(microseconds, fraction=False)
+    return format_instant(microseconds, fraction=False)
 
 
 def me(user: Json, balance_cents: int | None) -> Json:
     """Return the current-user envelope's data."""
-    return {"balance": _balance(balance_cents), "user": {**user, **SPOKEN.get().more["me"]}}
+    return {"balance": _balance(balance_cents), "user": {**user, **ACTIVE_DIALECT.get().more["me"]}}
 
 
 def user(person: Person, *, with_email: bool, with_phone: bool, is_friend: bool | None, friends_count: int) -> Json:
     """Return a User with all its fields."""
-    person = SPOKEN.get().person(person)
+    person = ACTIVE_DIALECT.get().person(person)
     return {
         "id": str(person.user_id),
         "username": person.username,
@@ -68,7 +68,7 @@ def user(person: Person, *, with_email: bool, with_phone: bool, is_friend: bool 
 
 def friend(person: Person) -> Json:
     """Return an item of a friends list."""
-    person = SPOKEN.get().person(person)
+    person = ACTIVE_DIALECT.get().person(person)
     return {
         "username": person.username,
         "about": person.about,
@@ -80,19 +80,19 @@ def friend(person: Person) -> Json:
     }
 
 
-def listed_payment(payment: Payment, people: Mapping[int, Person]) -> Json:
+def list_item(payment: Payment, people: Mapping[int, Person]) -> Json:
     """Return an item of GET /payments: without fee, refund and medium."""
-    completed, spoken = payment.completed_us, SPOKEN.get()
+    completed, dialect = payment.completed_us, ACTIVE_DIALECT.get()
     return {
         "status": payment.status,
-        "date_completed": None if completed is None else spoken.moment(completed, payment.spelling),
+        "date_completed": None if completed is None else dialect.moment(completed, payment.spelling),
         "target": _target(payment, people),
         "audience": payment.audience,
-        "actor": _embedded(spoken.person(people[payment.actor_id])),
+        "actor": _person_fragment(dialect.person(people[payment.actor_id])),
         "note": payment.note,
-        "amount": spoken.amount(-payment.amount_cents if payment.action == Action.CHARGE else payment.amount_cents),
+        "amount": dialect.amount(-payment.amount_cents if payment.action == Action.CHARGE else payment.amount_cents),
         "action": payment.action,
-        "date_created": spoken.moment(payment.created_us, payment.spelling),
+        "date_created": dialect.moment(payment.created_us, payment.spelling),
         "id": str(payment.payment_id),
     }
 
@@ -102,18 +102,18 @@ def payment(payment: Payment, people: Mapping[int, Person], refund: Payment | No
 
     Whoever is no party to it sees neither the refund nor the address that it was sent to.
     """
-    listed = listed_payment(payment, people)
+    listed = list_item(payment, people)
     if not to_party:
         listed["target"] |= {"email": None, "phone": None}
     return {
         **listed,
-        "fee": None if payment.fee_cents is None else {"amount": SPOKEN.get().amount(payment.fee_cents)},
+        "fee": None if payment.fee_cents is None else {"amount": ACTIVE_DIALECT.get().amount(payment.fee_cents)},
         "refund": None if refund is None or not to_party else _refund(refund, people),
-        "medium": SPOKEN.get().medium(payment.medium, payment.application),
+        "medium": ACTIVE_DIALECT.get().medium(payment.medium, payment.application),
     }
 
 
-def created(payment_: Payment, people: Mapping[int, Person], balance_cents: int | None) -> Json:
+def creation(payment_: Payment, people: Mapping[int, Person], balance_cents: int | None) -> Json:
     """Return the data of POST /payments; unlike the lists, its samples show the email of a pending email target."""
     shown = payment(payment_, people, None)
     shown["target"]["email"] = payment_.target_email
@@ -122,7 +122,7 @@ def created(payment_: Payment, people: Mapping[int, Person], balance_cents: int 
 
 def error(message: str, code: str) -> Json:
     """Return the error envelope."""
-    return {"error": {"message": message, "code": SPOKEN.get().code(code)}}
+    return {"error": {"message": message, "code": ACTIVE_DIALECT.get().code(code)}}
 
 
 def _refund(refund: Payment, people: Mapping[int, Person]) -> Json:
@@ -133,18 +133,18 @@ def _target(payment: Payment, people: Mapping[int, Person]) -> Json:
     # The samples show a pending email target without its email; once it is no longer pending the rule of the
     # field holds again.
     hidden = payment.target_type == TargetType.EMAIL and payment.status == Status.PENDING
-    spoken = SPOKEN.get()
+    dialect, user_id = ACTIVE_DIALECT.get(), payment.target_user_id
     return {
         "type": payment.target_type,
         "email": None if hidden else payment.target_email,
         "phone": payment.target_phone,
-        "user": None if payment.target_user_id is None else _embedded(spoken.person(people[payment.target_user_id])),
-        **spoken.more["target"],
+        "user": None if user_id is None else _person_fragment(dialect.person(people[user_id])),
+        **dialect.more["target"],
     }
 
 
 @lru_cache(1_024)  # a page names few people, each of them many times
-def _embedded(person: Person) -> orjson.Fragment:
+def _person_fragment(person: Person) -> orjson.Fragment:
     shown = {
         "username": person.username,
         "first_name": person.first_name,
@@ -159,4 +159,4 @@ def _embedded(person: Person) -> orjson.Fragment:
 
 
 def _balance(cents: int | None) -> object:
-    return None if cents is None else SPOKEN.get().balance(cents)
+    return None if cents is None else ACTIVE_DIALECT.get().balance(cents)

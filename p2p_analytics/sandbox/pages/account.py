@@ -21,8 +21,8 @@ from p2p_analytics.sandbox.errors import (
     SettingError,
     UnverifiedError,
 )
-from p2p_analytics.sandbox.http.bodies import form_fields
-from p2p_analytics.sandbox.pages import forms, render
+from p2p_analytics.sandbox.http.bodies import read_form
+from p2p_analytics.sandbox.pages import render, responses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +49,7 @@ _EMPTY: Final = Draft()
 
 
 @dataclass(frozen=True, slots=True)
-class _Entrance:
+class _SignInForm:
     place: str
 
 
@@ -72,56 +72,56 @@ class Account:
 
     async def front(self, request: Request) -> Response:
         """GET / of the origin: somebody who looks what is there; for a program it stays nothing."""
-        if not forms.is_browser(request):
+        if not responses.is_browser(request):
             raise HTTPException(HTTPStatus.NOT_FOUND)
-        return forms.to(self._path)
+        return responses.redirect(self._path)
 
     async def home(self, _request: Request) -> Response:
         """GET /account."""
-        return forms.to(f"{self._path}/developer")
+        return responses.redirect(f"{self._path}/developer")
 
-    async def entrance(self, request: Request) -> Response:
+    async def sign_in_form(self, request: Request) -> Response:
         """GET /account/sign-in."""
         place = request.query_params.get("next", "")
-        return self._entrance(self._sessions.of(request), place if place in _PLACES else _PLACES[0])
+        return self._sign_in_page(self._sessions.identify(request), place if place in _PLACES else _PLACES[0])
 
     async def sign_in(self, request: Request) -> Response:
         """POST /account/sign-in: on to the page that was asked for, or the form again for an unknown name."""
         try:
-            form = await form_fields(request)
-            session, step = self._sessions.redeem(request, form, _Entrance)
-            username = form.one("username")
+            form = await read_form(request)
+            session, step = self._sessions.redeem(request, form, _SignInForm)
+            username = form.get("username")
         except RefusalError as refusal:
-            return forms.refused(request, refusal)
+            return responses.refusal(request, refusal)
         person = self._store.person_named(username.removeprefix("@")) if username else None
         if person is None:
-            return self._entrance(session, step.place, problem=render.NOBODY, status=400)
+            return self._sign_in_page(session, step.place, problem=render.NOBODY, status=400)
         session = self._sessions.sign_in(session, person.user_id)
-        return self._sessions.attach(forms.to(f"{self._path}/{step.place}"), session)
+        return self._sessions.attach(responses.redirect(f"{self._path}/{step.place}"), session)
 
     async def sign_out(self, request: Request) -> Response:
         """POST /account/sign-out."""
         try:
-            session, _ = self._sessions.redeem(request, await form_fields(request), _Page)
+            session, _ = self._sessions.redeem(request, await read_form(request), _Page)
         except RefusalError as refusal:
-            return forms.refused(request, refusal)
+            return responses.refusal(request, refusal)
         self._sessions.sign_out(session)
-        return forms.to(f"{self._path}/sign-in")
+        return responses.redirect(f"{self._path}/sign-in")
 
     async def developer(self, request: Request) -> Response:
         """GET /account/developer: one's applications, and the form to register another."""
         session, person = self._visitor(request)
-        return self._ask_in("developer") if person is None else self._developer_page(session, person)
+        return self._redirect_to_sign_in("developer") if person is None else self._developer_page(session, person)
 
     async def register(self, request: Request) -> Response:
         """POST /account/developer: the new application with its secret, or the form again with what is wrong."""
         try:
-            form, session, person = await self._pressed(request)
-            draft = Draft.of({name: form.one(name) for name in LONGEST})
+            form, session, person = await self._read_button(request)
+            draft = Draft.of({name: form.get(name) for name in LONGEST})
             if not self._registry.is_verified(person.user_id):
                 raise UnverifiedError(_UNVERIFIED)
         except RefusalError as refusal:
-            return forms.refused(request, refusal)
+            return responses.refusal(request, refusal)
         problems = draft.problems()
         try:
             made = None if problems else await run_in_threadpool(register, self._registry, person.user_id, draft)
@@ -135,27 +135,27 @@ class Account:
         """GET /account/developer/:client_id."""
         session, person = self._visitor(request)
         if person is None:
-            return self._ask_in("developer")
+            return self._redirect_to_sign_in("developer")
         try:
             application = self._own(person, request.path_params["client_id"])
         except RefusalError as refusal:
-            return forms.refused(request, refusal)
+            return responses.refusal(request, refusal)
         return self._application_page(session, person, application)
 
     async def change(self, request: Request) -> Response:
         """POST /account/developer/:client_id: another redirect URL, a new secret, or the end of the application."""
         try:
-            form, session, person = await self._pressed(request)
+            form, session, person = await self._read_button(request)
             application = self._own(person, request.path_params["client_id"])
-            what = form.required("do")
+            what = form.require("do")
             if what not in ("save", "secret", "delete"):
                 raise InvalidParameterError("do must be save, secret or delete.")
-            redirect_url = form.one("redirect_url") or ""
+            redirect_url = form.get("redirect_url") or ""
         except RefusalError as refusal:
-            return forms.refused(request, refusal)
+            return responses.refusal(request, refusal)
         if what == "delete":
             await run_in_threadpool(self._registry.remove_application, application.client_id)
-            return forms.to(f"{self._path}/developer")
+            return responses.redirect(f"{self._path}/developer")
         if what == "secret":
             made = await run_in_threadpool(renew_secret, self._registry, application.client_id)
             return self._application_page(session, person, application, made=made)
@@ -165,37 +165,37 @@ class Account:
             application = self._own(person, application.client_id)
         return self._application_page(session, person, application, redirect_url=redirect_url, problem=problem)
 
-    async def allowed(self, request: Request) -> Response:
+    async def applications(self, request: Request) -> Response:
         """GET /account/applications: who can reach the account."""
         session, person = self._visitor(request)
         if person is None:
-            return self._ask_in("applications")
-        html = render.allowed(
+            return self._redirect_to_sign_in("applications")
+        html = render.applications(
             account=self._path,
             ticket=self._sessions.ticket(session, _Page(person.user_id)),
             person=person,
             applications=self._registry.list_authorized_applications(person.user_id, self._tokens.now_us()),
         )
-        return forms.page(html)
+        return responses.page(html)
 
     async def revoke(self, request: Request) -> Response:
         """POST /account/applications: end what one application was allowed."""
         try:
-            form, _, person = await self._pressed(request)
-            client_id = form.required("client_id")
+            form, _, person = await self._read_button(request)
+            client_id = form.require("client_id")
         except RefusalError as refusal:
-            return forms.refused(request, refusal)
+            return responses.refusal(request, refusal)
         await run_in_threadpool(self._registry.revoke, person.user_id, client_id)
-        return forms.to(f"{self._path}/applications")
+        return responses.redirect(f"{self._path}/applications")
 
     def _visitor(self, request: Request) -> tuple[str, Person | None]:
-        session = self._sessions.of(request)
+        session = self._sessions.identify(request)
         user_id = self._sessions.user_id(session)
         return session, None if user_id is None else self._store.person(user_id)
 
-    async def _pressed(self, request: Request) -> tuple[parameters.Parameters, str, Person]:
+    async def _read_button(self, request: Request) -> tuple[parameters.Parameters, str, Person]:
         """Return form, session and person of a button that somebody pressed on a page of theirs."""
-        form = await form_fields(request)
+        form = await read_form(request)
         session, page = self._sessions.redeem(request, form, _Page)
         person = self._store.person(page.user_id) if self._sessions.user_id(session) == page.user_id else None
         if person is None:
@@ -211,17 +211,17 @@ class Account:
     def _is_full(self, person: Person) -> bool:
         return len(self._registry.applications_of(person.user_id)) >= MOST_APPLICATIONS
 
-    def _ask_in(self, place: str) -> Response:
-        return forms.to(f"{self._path}/sign-in?next={place}")
+    def _redirect_to_sign_in(self, place: str) -> Response:
+        return responses.redirect(f"{self._path}/sign-in?next={place}")
 
-    def _entrance(self, session: str, place: str, *, problem: str | None = None, status: int = 200) -> Response:
+    def _sign_in_page(self, session: str, place: str, *, problem: str | None = None, status: int = 200) -> Response:
         html = render.sign_in(
             action=f"{self._path}/sign-in",
-            ticket=self._sessions.ticket(session, _Entrance(place)),
+            ticket=self._sessions.ticket(session, _SignInForm(place)),
             people=self._store.people()[: render.MOST_NAMES],
             problem=problem,
         )
-        return self._sessions.attach(forms.page(html, status), session)
+        return self._sessions.attach(responses.page(html, status), session)
 
     def _developer_page(
         self,
@@ -242,7 +242,7 @@ class Account:
             draft=draft,
             problems=problems or {},
         )
-        return forms.page(html, status)
+        return responses.page(html, status)
 
     def _application_page(  # noqa: PLR0913 - each is one thing on the page
         self,
@@ -264,4 +264,4 @@ class Account:
             saved=redirect_url is not None and problem is None,
             made=made,
         )
-        return forms.page(html, 200 if problem is None else 400)
+        return responses.page(html, 200 if problem is None else 400)

@@ -19,9 +19,9 @@ from p2p_analytics.sandbox.errors import (
     UnknownClientError,
 )
 from p2p_analytics.sandbox.http import parameters as rules
-from p2p_analytics.sandbox.http.bodies import form_fields
-from p2p_analytics.sandbox.http.dialects import SPOKEN
-from p2p_analytics.sandbox.pages import forms, render
+from p2p_analytics.sandbox.http.bodies import read_form
+from p2p_analytics.sandbox.http.dialects import ACTIVE_DIALECT
+from p2p_analytics.sandbox.pages import render, responses
 from p2p_analytics.vocabulary import TOKEN_PARAMETER, Scope
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ class Authorization:
         try:
             asked = self._read(request.query_params.multi_items())
         except RefusalError as refusal:
-            return forms.refused(request, refusal)
-        session = self._sessions.of(request)
+            return responses.refusal(request, refusal)
+        session = self._sessions.identify(request)
         user_id = self._sessions.user_id(session)
         person = None if user_id is None else self._store.person(user_id)
         shown = self._sign_in_page(session, asked) if person is None else self._consent_page(session, asked, person)
@@ -86,11 +86,11 @@ class Authorization:
     async def sign_in(self, request: Request) -> Response:
         """POST /oauth/sign-in: on to the consent page, or the sign-in page again for an unknown name."""
         try:
-            form = await form_fields(request)
+            form = await read_form(request)
             session, step = self._sessions.redeem(request, form, _SignIn)
-            username = form.one("username")
+            username = form.get("username")
         except RefusalError as refusal:
-            return forms.refused(request, refusal)
+            return responses.refusal(request, refusal)
         person = self._store.person_named(username.removeprefix("@")) if username else None
         if person is None:
             return self._sign_in_page(session, step.asked, problem=render.NOBODY, status=400)
@@ -99,8 +99,8 @@ class Authorization:
     async def consent(self, request: Request) -> Response:
         """POST /oauth/consent: back to the application, with a token, a code, or the refusal."""
         try:
-            form = await form_fields(request)
-            decision = form.required("decision")
+            form = await read_form(request)
+            decision = form.require("decision")
             if decision not in ("allow", "deny", "switch"):
                 raise InvalidParameterError("decision must be allow, deny or switch.")
             session, step = self._sessions.redeem(request, form, _Consent)
@@ -108,16 +108,16 @@ class Authorization:
             if self._read(step.asked.query) != step.asked or self._sessions.user_id(session) != step.user_id:
                 raise ForgeryError("Something has changed since this page was shown: start again.")
         except RefusalError as refusal:
-            return forms.refused(request, refusal)
+            return responses.refusal(request, refusal)
         if decision == "switch":
             self._sessions.sign_out(session)
             return self._again(step.asked)
         if decision == "deny":
-            return _sent(step.asked, {"error": "user denied access"})
+            return _redirect_back(step.asked, {"error": "user denied access"})
         try:
             return await self._back(step)
         except RefusalError as refusal:
-            return forms.refused(request, refusal)
+            return responses.refusal(request, refusal)
 
     async def _back(self, step: _Consent) -> Response:
         asked = step.asked
@@ -126,29 +126,31 @@ class Authorization:
             code = await run_in_threadpool(
                 self._tokens.issue_code, step.user_id, asked.scopes, client_id, asked.redirect_url
             )
-            return _sent(asked, {"code": code})
+            return _redirect_back(asked, {"code": code})
         token = await run_in_threadpool(self._tokens.issue, step.user_id, asked.scopes, client_id=client_id)
-        return _sent(asked, {TOKEN_PARAMETER: token})
+        return _redirect_back(asked, {TOKEN_PARAMETER: token})
 
     def _read(self, pairs: list[tuple[str, str]] | tuple[tuple[str, str], ...]) -> _Asked:
         parameters = rules.Parameters(pairs)
-        application = self._tokens.registry.application(parameters.required("client_id"))
+        application = self._tokens.registry.application(parameters.require("client_id"))
         if application is None:
             raise UnknownClientError("No application has this client_id.")
-        redirect_url = redirects.destination(application, parameters.exact("redirect_uri"), strict=self._strict)
-        response_type = parameters.one("response_type") or "token"
+        redirect_url = redirects.destination(application, parameters.get_exact("redirect_uri"), strict=self._strict)
+        response_type = parameters.get("response_type") or "token"
         if response_type not in ("token", "code"):
             raise ResponseTypeError("response_type must be token or code.")
         if response_type == "code" and application.secret_digest is None:
             raise UnapprovedClientError("This application has no secret, so it cannot redeem a code: register one.")
-        scopes = rules.scopes(parameters.required("scope"), ignore_unknown=SPOKEN.get().ignores_unknown_scopes)
-        state = parameters.exact("state")  # to the letter: the application compares it with what it sent
-        given = {name: parameters.exact(name) for name in _PARAMETERS}
+        scopes = rules.read_scopes(
+            parameters.require("scope"), ignore_unknown=ACTIVE_DIALECT.get().ignores_unknown_scopes
+        )
+        state = parameters.get_exact("state")  # to the letter: the application compares it with what it sent
+        given = {name: parameters.get_exact(name) for name in _PARAMETERS}
         query = tuple((name, value) for name, value in given.items() if value is not None)
         return _Asked(application, scopes, redirect_url, response_type == "code", state, query)
 
     def _again(self, asked: _Asked) -> Response:
-        return forms.to(f"{self._path}/authorize?{urlencode(asked.query)}")
+        return responses.redirect(f"{self._path}/authorize?{urlencode(asked.query)}")
 
     def _sign_in_page(self, session: str, asked: _Asked, *, problem: str | None = None, status: int = 200) -> Response:
         html = render.sign_in(
@@ -158,7 +160,7 @@ class Authorization:
             people=self._store.people()[: render.MOST_NAMES],
             problem=problem,
         )
-        return forms.page(html, status)
+        return responses.page(html, status)
 
     def _consent_page(self, session: str, asked: _Asked, person: Person) -> Response:
         html = render.consent(
@@ -173,15 +175,15 @@ class Authorization:
         return HTMLResponse(html, headers=render.LEAVING)
 
 
-def _sent(asked: _Asked, outcome: dict[str, str]) -> Response:
+def _redirect_back(asked: _Asked, outcome: dict[str, str]) -> Response:
     """Send the browser to the application."""
     if asked.state is not None:
         outcome |= {"state": asked.state}
-    address = asked.redirect_url + _joint(asked.redirect_url) + urlencode(outcome)
+    address = asked.redirect_url + _separator(asked.redirect_url) + urlencode(outcome)
     return Response(status_code=303, headers={**render.LEAVING, "Location": address})
 
 
-def _joint(url: str) -> str:
+def _separator(url: str) -> str:
     """Return what stands between a redirect URL, which stays as it is, and the parameters that are added to it."""
     _, mark, query = url.partition("?")
     if not mark:

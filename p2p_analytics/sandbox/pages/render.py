@@ -120,7 +120,7 @@ def application(  # noqa: PLR0913 - each is one thing on the page
     )
 
 
-def allowed(*, account: str, ticket: str, person: Person, applications: Sequence[AuthorizedApplication]) -> str:
+def applications(*, account: str, ticket: str, person: Person, applications: Sequence[AuthorizedApplication]) -> str:
     """Return the list of applications that can reach one's account, each with a button to end that."""
     listed = [(one, _wishes([scope for scope in Scope if scope in one.scopes.split()])) for one in applications]
     return _render("allowed.html", account=account, ticket=ticket, person=person, applications=listed)

@@ -62,7 +62,7 @@ class Sessions:
         self._signed_in: dict[str, _SignedIn] = {}
         self._tickets: dict[str, _Ticket] = {}
 
-    def of(self, request: Request) -> str:
+    def identify(self, request: Request) -> str:
         """Return the request's session, a new one where it brings none."""
         given = request.cookies.get(self.cookie, "")
         return given if _SHAPE.fullmatch(given) else secrets.token_urlsafe(32)
@@ -119,7 +119,7 @@ class Sessions:
         ForgeryError
             There is no such ticket, it is another browser's, too old, used, or of another step.
         """
-        name = form.one("ticket") or ""
+        name = form.get("ticket") or ""
         ticket = self._tickets.get(name)
         cookie = request.cookies.get(self.cookie, "")
         if (

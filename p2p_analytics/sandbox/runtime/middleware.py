@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from p2p_analytics.sandbox.errors import RefusalError, TooLargeError, WrongHostError
 from p2p_analytics.sandbox.faults.faults import Kind, apply_fault, misread_bound
 from p2p_analytics.sandbox.faults.settings import Steering
-from p2p_analytics.sandbox.http.dialects import SPOKEN, Dialect
+from p2p_analytics.sandbox.http.dialects import ACTIVE_DIALECT, Dialect
 from p2p_analytics.sandbox.http.parameters import header_values, instant_us
 from p2p_analytics.sandbox.http.responses import CONTROL_PATH, EXCHANGE_PATH, error_response
 from p2p_analytics.sandbox.runtime.readers_writer_lock import ReadersWriterLock
@@ -71,7 +71,7 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        SPOKEN.set(self._dialect)  # the server runs each request in a context of its own
+        ACTIVE_DIALECT.set(self._dialect)  # the server runs each request in a context of its own
         controls = scope["path"].startswith(CONTROL_PATH)
         if not controls:
             self._note(scope)

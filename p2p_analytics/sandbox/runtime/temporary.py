@@ -28,7 +28,7 @@ _LOCK: Final = "in-use"
 def temporary_folder() -> Iterator[Path]:
     """Hold a private folder until the end of the block; remove those that killed sandboxes of this user left."""
     _remove_abandoned()
-    with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name, _held(Path(name)) as folder:
+    with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name, _lock(Path(name)) as folder:
         yield folder
 
 
@@ -36,7 +36,7 @@ if sys.platform == "win32":  # it has no such locks: there a killed sandbox's fo
 
     def _remove_abandoned() -> None: ...
 
-    def _held(folder: Path) -> contextlib.AbstractContextManager[Path]:
+    def _lock(folder: Path) -> contextlib.AbstractContextManager[Path]:
         return contextlib.nullcontext(folder)
 
 else:
@@ -58,7 +58,7 @@ else:
                         shutil.rmtree(folder, ignore_errors=True)
 
     @contextlib.contextmanager
-    def _held(folder: Path) -> Iterator[Path]:
+    def _lock(folder: Path) -> Iterator[Path]:
         draft = folder / f"{_LOCK}.new"
         with draft.open("wb") as lock:
             fcntl.flock(lock, _AT_ONCE)

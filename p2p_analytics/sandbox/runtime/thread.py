@@ -42,7 +42,7 @@ def listen(port: int) -> Iterator[socket.socket]:
 
 
 @contextlib.contextmanager
-def running(application: ASGIApp, listener: socket.socket) -> Iterator[asyncio.AbstractEventLoop]:
+def run_server(application: ASGIApp, listener: socket.socket) -> Iterator[asyncio.AbstractEventLoop]:
     """Serve in a daemon thread, from the moment that it answers until the end of the block; give its event loop."""
     import uvicorn
 

@@ -12,7 +12,7 @@ import requests
 from starlette.requests import Request
 
 from p2p_analytics.sandbox import SandboxServer, SettingError
-from p2p_analytics.sandbox.api.authentication import Entrance
+from p2p_analytics.sandbox.api.authentication import Authenticator
 from p2p_analytics.sandbox.errors import RateLimitError
 from p2p_analytics.sandbox.faults.rate_limit import MOST_KEYS, Rate, RateLimit, read_rate
 from p2p_analytics.sandbox.faults.settings import Steering
@@ -136,7 +136,7 @@ LOCAL = ["127.0.0.1", "127.0.0.2", "::1", "::ffff:127.0.0.1", "::1%lo", "0:0:0:0
 def test_which_peers_share_a_count(clock: Clock, peers: list[dict[str, Any]], counts: int) -> None:
     """What reaches a loopback address is this machine, by whatever name; other machines are told apart."""
     steering = Steering(rate_limit=(1, 10), monotonic=clock)
-    entrance = Entrance(None, steering)  # type: ignore[arg-type] # no token is looked at
+    entrance = Authenticator(None, steering)  # type: ignore[arg-type] # no token is looked at
     served = 0
     for peer in peers:
         with contextlib.suppress(RateLimitError):

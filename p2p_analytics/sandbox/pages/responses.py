@@ -20,12 +20,12 @@ def page(html: str, status: int = 200) -> Response:
     return HTMLResponse(html, status, headers=render.HEADERS)
 
 
-def to(address: str) -> Response:
+def redirect(address: str) -> Response:
     """Send the browser to another address, with a GET."""
     return Response(status_code=303, headers={**render.HEADERS, "Location": address})
 
 
-def refused(request: Request, refusal: RefusalError) -> Response:
+def refusal(request: Request, refusal: RefusalError) -> Response:
     """Return a page for a browser, the error envelope for everything else."""
     return page(render.problem(refusal.message), refusal.status) if is_browser(request) else error_response(refusal)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from p2p_analytics.sandbox.api.writes import Together
+from p2p_analytics.sandbox.api.writes import GroupCommit
 from p2p_analytics.sandbox.domain.orders import Order, Recipient
 from p2p_analytics.sandbox.domain.payments import Transitions
 from p2p_analytics.sandbox.errors import SelfPaymentError, StateError
@@ -54,7 +54,7 @@ def at_once(store: Store, *writes: Callable[[], Outcome]) -> list[Any]:
     """Let writes wait at the same moment, and return the outcome or the error of each."""
 
     async def run() -> list[Any]:
-        together = Together(store)
+        together = GroupCommit(store)
         return await asyncio.gather(*(together.write(one) for one in writes), return_exceptions=True)
 
     return asyncio.run(run())
@@ -101,7 +101,7 @@ def test_whoever_is_cancelled_takes_nobody_along(store: Store) -> None:
     """Where a request is cancelled that was about to carry out the writes of others too, these are carried out."""
 
     async def run() -> list[Any]:
-        together = Together(store)
+        together = GroupCommit(store)
         first, second, third = (asyncio.create_task(together.write(pay(store, 100))) for _ in range(3))
         await first
         second.cancel()
