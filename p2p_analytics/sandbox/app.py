@@ -1,4 +1,4 @@
-"""The routes of the service, below ``/v1`` (document: "Endpoints")."""
+"""The ASGI application: all routes, and the responses to errors (document: "Endpoints")."""
 
 from __future__ import annotations
 
@@ -50,9 +50,22 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
     steering: Steering | None = None,
     controlled: Controllable | None = None,
 ) -> RequestMiddleware:
-    """Return the service as an ASGI application that believes to be reached at `base_url`.
+    """Return the service as an ASGI application.
 
-    `steering` holds what is set of it at the moment; what is `controlled` gets control routes.
+    Parameters
+    ----------
+    base_url : str
+        The address of the service, for the links in its responses.
+    seen : RequestLog or None
+        Receives each request to the service.
+    dialect : Dialect or None
+        How responses are written; by the document if not given.
+    strict_redirect : bool
+        Whether a ``redirect_uri`` must equal the redirect URL on file.
+    steering : Steering or None
+        Latency, faults and rate limit.
+    controlled : Controllable or None
+        The server that the control routes change; without it there are no control routes.
     """
     steering = Steering() if steering is None else steering
     prefix = urlsplit(base_url).path
@@ -119,25 +132,29 @@ def _description(base_url: str, dialect: Dialect) -> Callable[[Request], Awaitab
 
 
 async def _refuse(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, RefusalError)  # noqa: S101 - what the handler is registered for
+    assert isinstance(error, RefusalError)  # noqa: S101 - the handler is registered for this class
     return error_response(error)
 
 
 async def _refuse_http(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # noqa: S101 - what the handler is registered for
+    assert isinstance(error, HTTPException)  # noqa: S101 - the handler is registered for this class
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        return error_response(MethodError("This path does not take that method.", headers={"Allow": _allowed(request)}))
+        return error_response(
+            MethodError("This path does not support that method.", headers={"Allow": _allowed_methods(request)})
+        )
     if error.status_code == HTTPStatus.NOT_FOUND:
         return error_response(NotFoundError())
     return error_response(InvalidParameterError("The request cannot be read."))
 
 
 async def _fail(_request: Request, _error: Exception) -> Response:
-    return error_response(RefusalError("The sandbox failed on this request; this is a mistake in the sandbox."))
+    return error_response(
+        RefusalError("The sandbox failed to answer this request: this is a bug in the sandbox, please report it.")
+    )
 
 
-def _allowed(request: Request) -> str:
-    """Return every method of the path: the framework's own answer names those of one route only."""
+def _allowed_methods(request: Request) -> str:
+    """Return the Allow header: the methods of all routes of the path, where Starlette names only one route's."""
     methods: set[str] = set()
     for route in request.app.router.routes:
         if route.matches(request.scope)[0] is not Match.NONE:

@@ -1,4 +1,4 @@
-"""Who asks, and whether they ask too often: the way into every endpoint that takes a token."""
+"""Authentication by access token, and counting requests for the rate limit."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class Authenticator:
-    """Counts a request for its user and application, or for its address where nobody's token comes with it."""
+    """Authenticates requests and counts them: by user and application, or by address if there is no valid token."""
 
     def __init__(self, tokens: Tokens, steering: Steering) -> None:
         self._tokens = tokens
         self._steering = steering
 
     def authenticate(self, request: Request, parameters: rules.Parameters, scope: Scope) -> Caller:
-        """Return whose token a request carries, which must permit the scope."""
+        """Return the caller that the request's token was issued for; the token must have the scope."""
         with self.count_if_refused(request):
             caller = self._tokens.caller(
                 rules.read_bearer_token(parameters, rules.header_values(request.scope, b"authorization"))
@@ -41,22 +41,22 @@ class Authenticator:
 
     @contextlib.contextmanager
     def count_if_refused(self, request: Request) -> Iterator[None]:
-        """Count a request for its address where this block refuses it: whose it is will not be known."""
+        """Count the request for its address if this block refuses it before the caller is known."""
         try:
             yield
-        except (RefusalError, HTTPException):  # the framework's own, of a broken multipart body
+        except (RefusalError, HTTPException):  # Starlette raises the second for a broken multipart body
             self.count_address(request)
             raise
 
     def count_address(self, request: Request) -> None:
-        """Count a request for the address that it comes from."""
+        """Count the request for its client address."""
         self._steering.limit.take(_peer(request.scope))
 
 
 def _peer(scope: types.Scope) -> str | None:
-    """Return the address that a request comes from, the same one for everything on this machine.
+    """Return the client address; all addresses of this machine are one.
 
-    Whoever reaches a loopback address is on this machine, whatever source address the connection is bound to.
+    A client that reaches a loopback address is on this machine, even if its socket is bound to another address.
     """
     ends = [end[0] for end in (scope.get("client"), scope.get("server")) if end]
     if any(map(_is_loopback, ends)):

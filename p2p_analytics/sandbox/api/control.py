@@ -1,8 +1,7 @@
-"""The control routes: whoever tests a client in another process, or another language, steers the sandbox by HTTP.
+"""The control routes: control the sandbox by HTTP, from a test in another process or language.
 
-They stand under ``/sandbox/`` at the origin's root, beside the service and no part of it. A web page could
-send a request here, so each one needs a header that no page can add without being allowed to, and nothing
-here ever allows it.
+They are at ``/sandbox/`` of the origin, outside the service. Web pages can send requests to a local port, so each
+control route requires a header that a page could add only after a CORS preflight, which the sandbox never allows.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
 
 _Endpoint: TypeAlias = "Callable[[Request], Awaitable[Response]]"
 
-_HEADER: Final = "X-Sandbox-ControlRoutes"
-_NO_STORE: Final = {**DATA_HEADERS, "Cache-ControlRoutes": "no-store"}
+_HEADER: Final = "X-Sandbox-Control"
+_NO_STORE: Final = {**DATA_HEADERS, "Cache-Control": "no-store"}
 _MOST_LISTED: Final = 1_000
 _Fields = dict[str, Any]
 _Kinds = dict[str, type | tuple[type, ...]]
@@ -41,7 +40,7 @@ _NUMBER: Final = (int, float)
 
 
 class Controllable(Protocol):
-    """What the control routes steer."""
+    """The methods and attributes of a server that the control routes use."""
 
     latency: float
     faults: str
@@ -49,27 +48,27 @@ class Controllable(Protocol):
 
     @property
     def requests(self) -> Sequence[tuple[str, str]]:
-        """The requests of the service, as method and path."""
+        """The requests to the service, as method and path."""
 
     def state(self) -> dict[str, Any]:
-        """Return what can be told."""
+        """Return the state of the sandbox."""
 
     def advance(self, *, days: float = 0, hours: float = 0) -> object:
-        """Move the clock on."""
+        """Move the town's clock forward."""
 
     def deposit(self, user: str, cents: int) -> None:
-        """Move money from somebody's bank to their balance."""
+        """Move money from a user's bank to their balance."""
 
     def reset(self, seed: int | None = None) -> None:
-        """Make another town."""
+        """Build the town again, or another one."""
 
 
 class ControlRoutes:
-    """The routes by which one sandbox is watched and steered; each does what the server's method of its name does."""
+    """Routes that read and change one sandbox; each calls the server's method or attribute of the same name."""
 
     def __init__(self, server: Controllable) -> None:
         self._server = server
-        # Of its own: threads that wait here for a request to end must not be those that requests wait for.
+        # Not the default limiter: a reset waits for running requests, which may themselves need a worker thread.
         self._one_at_a_time = anyio.CapacityLimiter(1)
 
     def routes(self) -> list[Route]:
@@ -96,7 +95,7 @@ class ControlRoutes:
         return await self._in_a_thread(lambda: None)
 
     async def requests(self, _request: Request) -> Response:
-        """GET /sandbox/requests: the newest of them, in order."""
+        """GET /sandbox/requests: the newest requests, in order."""
         seen = self._server.requests[-_MOST_LISTED:]
         return json_response(
             {"requests": [{"method": method, "path": path} for method, path in seen]}, headers=_NO_STORE
@@ -110,7 +109,7 @@ class ControlRoutes:
         return route
 
     async def _in_a_thread(self, act: Callable[[], None]) -> Response:
-        """Do something and answer with the state after it."""
+        """Run `act` in a thread and respond with the state after it."""
 
         def act_and_report() -> _Fields:
             act()
@@ -136,8 +135,8 @@ class ControlRoutes:
         self._server.latency = _require_field(fields, "seconds")
 
     def _rate_limit(self, fields: _Fields) -> None:
-        whole = fields or None  # no fields: no limit
-        self._server.rate_limit = whole and (_require_field(whole, "requests"), _require_field(whole, "seconds"))
+        rate = fields or None  # an empty object removes the limit
+        self._server.rate_limit = rate and (_require_field(rate, "requests"), _require_field(rate, "seconds"))
 
     def _reset(self, fields: _Fields) -> None:
         self._server.reset(**fields)
@@ -148,14 +147,14 @@ def _require_header(endpoint: _Endpoint) -> _Endpoint:
 
     async def check(request: Request) -> Response:
         if header_values(request.scope, _HEADER.lower().encode()) != ["1"]:
-            raise ControlError(f"ControlRoutes routes need the header {_HEADER}: 1, which web pages cannot send.")
+            raise ControlError(f"Control routes need the header {_HEADER}: 1, which web pages cannot send.")
         return await endpoint(request)
 
     return check
 
 
 async def _fields(request: Request, kinds: _Kinds) -> _Fields:
-    """Return the fields of a JSON object, which are all known; no body at all is an empty one."""
+    """Return the fields of a JSON body, checked against the known names and types; no body counts as ``{}``."""
     body = await request.body()
     kind, _ = bodies.media_type(request)
     if kind != "application/json" and (body or kind):
@@ -165,7 +164,7 @@ async def _fields(request: Request, kinds: _Kinds) -> _Fields:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise InvalidParameterError("The body is no JSON object.")
+        raise InvalidParameterError("The body is not a JSON object.")
     for name, value in found.items():
         if name not in kinds:
             raise InvalidParameterError(f"The fields of this route are {', '.join(kinds)}.")
@@ -175,7 +174,7 @@ async def _fields(request: Request, kinds: _Kinds) -> _Fields:
     return found
 
 
-def _require_field(fields: _Fields, name: str) -> Any:  # noqa: ANN401 - of a type that was checked
+def _require_field(fields: _Fields, name: str) -> Any:  # noqa: ANN401 - `_fields` has checked the type
     if name not in fields:
         raise InvalidParameterError(f"The field {name} is missing.")
     return fields[name]

@@ -1,7 +1,7 @@
-"""The JSON Schemas of what goes in and out, for the service's description of itself in `openapi`.
+"""JSON Schemas of requests and responses, for the OpenAPI description.
 
-Fields and words are the vocabulary's, patterns are those that `rules` and `orders` go by, and what the dialects write
-differently is told by the dialect.
+Fields and words come from the vocabulary, patterns from `parameters` and `payment_requests`, and the schemas of
+values that dialects write differently from the dialect.
 """
 
 from __future__ import annotations
@@ -44,25 +44,25 @@ def ref(name: str) -> Schema:
 
 
 def or_null(schema: Schema) -> Schema:
-    """Return a schema that takes null as well."""
+    """Return a schema that also accepts null."""
     return {"anyOf": [schema, {"type": "null"}]}
 
 
 def enumeration(kind: type[StrEnum]) -> Schema:
-    """Return the schema of a closed list of words."""
+    """Return the schema of one of several words."""
     return {"type": "string", "enum": [word.value for word in kind]}
 
 
 def closed_object(fields: Iterable[str], types: Mapping[str, Schema]) -> Schema:
-    """Return an object that has exactly these fields."""
+    """Return the schema of an object with exactly these fields."""
     properties = {name: types[name] for name in fields}
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def matching_text(pattern: re.Pattern[str], example: str, **more: object) -> Schema:
-    r"""Return text that a pattern of the sandbox takes as a whole.
+    r"""Return the schema of text that matches a pattern as a whole.
 
-    Its digits are spelled out, because not every reader of a schema takes ``\d`` for ASCII alone.
+    ``\d`` is replaced by ``[0-9]``, because some schema validators match other digits with it.
     """
     digits = pattern.pattern.replace(r"\d", "[0-9]")
     return {"type": "string", "pattern": f"^(?:{digits})$", "examples": [example], **more}
@@ -77,20 +77,20 @@ USERNAME: Final[Schema] = {"type": "string", "pattern": "^[A-Za-z0-9_-]+$", "exa
 MOMENT: Final = matching_text(
     parameters.INSTANT,
     "2024-05-31T18:30:00Z",
-    description="A datetime, in UTC where it names no zone, or a date, which is its first moment. It must exist.",
+    description="A datetime, in UTC if it has no zone, or a date, which means its first instant. It must exist.",
 )
 
 
 def response_schemas(dialect: Dialect) -> dict[str, Schema]:
-    """Return the schemas of all that is answered, by name."""
-    spoken = dialect.schemas
+    """Return the schemas of response parts, by name."""
+    values = dialect.schemas
     user = {
         **dict.fromkeys(("username", "first_name", "last_name", "display_name", "about"), TEXT),
         "id": ref("Id"),
         "date_joined": ref("Datetime"),
         "profile_picture_url": _URL,
-        "email": _MAYBE | {"description": "One's own, with the scope access_email; else null."},
-        "phone": _MAYBE | {"description": "One's own, with the scope access_phone; else null."},
+        "email": _MAYBE | {"description": "Only of the token's user, with the scope access_email; otherwise null."},
+        "phone": _MAYBE | {"description": "Only of the token's user, with the scope access_phone; otherwise null."},
         "is_friend": {"type": ["boolean", "null"]},
         "friends_count": {"type": "integer", "minimum": 0},
     }
@@ -107,19 +107,19 @@ def response_schemas(dialect: Dialect) -> dict[str, Schema]:
         "actor": ref("EmbeddedUser"),
         "fee": or_null(closed_object(["amount"], {"amount": ref("Amount")})),
         "refund": or_null(ref("Refund")),
-        "medium": spoken["medium"],
+        "medium": values["medium"],
     }
     target = {"type": enumeration(TargetType), "email": _MAYBE, "phone": _MAYBE, "user": or_null(ref("EmbeddedUser"))}
     following = _URL | {
         "type": ["string", "null"],
-        "description": "The next page, without the token; null on the last.",
+        "description": "URL of the next page, without the token; null on the last page.",
     }
     more = {name: {"const": value} for fields in dialect.more.values() for name, value in fields.items()}
     return {
         "Id": ID,
-        "Amount": spoken["amount"],
-        "Balance": spoken["balance"] | {"description": "With the scope access_balance; else null."},
-        "Datetime": spoken["datetime"],
+        "Amount": values["amount"],
+        "Balance": values["balance"] | {"description": "With the scope access_balance; otherwise null."},
+        "Datetime": values["datetime"],
         "User": closed_object(USER_FIELDS, user),
         "CurrentUser": closed_object([*USER_FIELDS, *dialect.more["me"]], user | more),
         "Friend": closed_object(FRIEND_FIELDS, user),
@@ -133,12 +133,12 @@ def response_schemas(dialect: Dialect) -> dict[str, Schema]:
 
 
 def data(schema: Schema) -> Schema:
-    """Return an answer's envelope."""
+    """Return the schema of the ``data`` envelope."""
     return closed_object(["data"], {"data": schema})
 
 
 def page(item: str) -> Schema:
-    """Return a list's envelope."""
+    """Return the schema of a list page."""
     items = {"type": "array", "items": ref(item), "maxItems": PAGE_SIZE_MAXIMUM}
     return closed_object(["pagination", "data"], {"pagination": ref("Pagination"), "data": items})
 
@@ -148,13 +148,13 @@ CREATED: Final = closed_object(["balance", "payment"], {"balance": ref("Balance"
 
 
 def tokens(dialect: Dialect) -> Schema:
-    """Return the answer of the token exchange."""
+    """Return the schema of the token exchange's response."""
     user = ref("CurrentUser")
     types = {
         TOKEN_PARAMETER: TEXT,
         "expires_in": {"const": SERVER_TOKEN_SECONDS},
         "token_type": {"const": "bearer"},
-        "user": user if dialect.always_shows_user else or_null(user),
+        "user": user if dialect.alalternatives_shows_user else or_null(user),
         "balance": ref("Balance"),
         "refresh_token": TEXT,
     }
@@ -162,13 +162,13 @@ def tokens(dialect: Dialect) -> Schema:
 
 
 def error(codes: Iterable[str | int]) -> Schema:
-    """Return the error envelope with one of these codes."""
+    """Return the schema of the error envelope with one of these codes."""
     return closed_object(
         ["error"], {"error": closed_object(["message", "code"], {"message": TEXT, "code": {"enum": list(codes)}})}
     )
 
 
-# Text stands for a form's field; a JSON body may have numbers as numbers, and null for what is not given.
+# Text is for form fields; a JSON body may use numbers, and null for a missing value.
 _LARGEST: Final = int(to_units(LARGEST_PAYMENT_CENTS))
 _AMOUNT: Final[Schema] = {
     "type": "string",
@@ -181,7 +181,7 @@ _AMOUNT: Final[Schema] = {
 _AMOUNT_NUMBER: Final[Schema] = {
     "type": "number", "multipleOf": 0.01, "minimum": -_LARGEST, "maximum": _LARGEST, "not": {"const": 0},
 }  # fmt: skip
-_BLANKS: Final = r"\s\x1c-\x1f\x85"  # Python knows some more than a schema's \s
+_BLANKS: Final = r"\s\x1c-\x1f\x85"  # Python's str.strip removes more characters than a schema's \s matches
 _GIVEN: Final[Schema] = {"type": "string", "pattern": f"[^{_BLANKS}]"}
 _NOTE: Final[Schema] = _GIVEN | {"maxLength": LONGEST_NOTE}
 _ADDRESSES: Final[dict[str, tuple[Schema, Schema]]] = {
@@ -195,44 +195,44 @@ _ADDRESSES: Final[dict[str, tuple[Schema, Schema]]] = {
 
 
 def payment_body(*, json: bool) -> Schema:
-    """Return the body of POST /payments: one way to say whom, in the order in which they win, and the rest."""
+    """Return the schema of POST /payments: one alternative per kind of recipient, by precedence."""
     rest = {
         "note": {"anyOf": [_NOTE, {"type": "number"}]} if json else _NOTE,
         "amount": {"anyOf": [_AMOUNT, _AMOUNT_NUMBER]} if json else _AMOUNT,
         "audience": _blank_or(enumeration(Audience), json=json) | {"default": Audience.PRIVATE.value},
         TOKEN_PARAMETER: _token(json=json),
     }
-    ways: list[Schema] = []
+    alternatives: list[Schema] = []
     before: dict[str, Schema] = {}
     for name, (text, number) in _ADDRESSES.items():
         address = {"anyOf": [text, number]} if json and number else text
         properties = {**before, name: address, **rest}
-        ways.append({"type": "object", "properties": properties, "required": [name, "note", "amount"]})
+        alternatives.append({"type": "object", "properties": properties, "required": [name, "note", "amount"]})
         before[name] = _blank(json=json)
-    return {"anyOf": ways}
+    return {"anyOf": alternatives}
 
 
 def resolution_body(*, json: bool) -> Schema:
-    """Return the body of PUT /payments/:payment."""
+    """Return the schema of PUT /payments/:payment."""
     properties = {"action": enumeration(Resolution), TOKEN_PARAMETER: _token(json=json)}
     return {"type": "object", "properties": properties, "required": ["action"]}
 
 
 def exchange_body(grants: Mapping[str, str], *, json: bool) -> Schema:
-    """Return the body of POST /oauth/access_token: one way for each grant type."""
-    ways = []
+    """Return the schema of POST /oauth/access_token: one alternative per grant type."""
+    alternatives = []
     for grant, kind in grants.items():
         grant_type = _blank_or({"const": grant}, json=json)
         properties = {"client_id": _GIVEN, "client_secret": _GIVEN, "grant_type": grant_type, kind: _GIVEN}
         if kind == "code":
             properties["redirect_uri"] = _blank_or(TEXT, json=json)
         required = ["client_id", "client_secret", kind]
-        ways.append({"type": "object", "properties": properties, "required": required})
-    return {"anyOf": ways}
+        alternatives.append({"type": "object", "properties": properties, "required": required})
+    return {"anyOf": alternatives}
 
 
 def _token(*, json: bool) -> Schema:
-    return _blank_or(TEXT, json=json) | {"description": "Instead of the one in the query or the header."}
+    return _blank_or(TEXT, json=json) | {"description": "Instead of the token in the query or the header."}
 
 
 def _blank(*, json: bool) -> Schema:

@@ -1,6 +1,6 @@
-"""The service's description of itself, as OpenAPI 3.1: what lies below ``/v1``, in the dialect that is spoken.
+"""OpenAPI 3.1 description of the endpoints below ``/v1``, in the server's dialect.
 
-The pages of the authorization are for people and not in it, but for their addresses in the security schemes.
+HTML pages are left out, except for the authorization addresses in the security schemes.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _EXCHANGE: Final[_Refusals] = (
 
 
 def _in_query(name: str, description: str, schema: Schema) -> Schema:
-    # Several values are one text with commas between them.
+    # Several values are one text, separated by commas.
     several = {"style": "form", "explode": False} if schema["type"] == "array" else {}
     given = {"name": name, "in": "query", "description": description, "allowEmptyValue": True}
     return {**given, **several, "schema": schema}
@@ -72,18 +72,20 @@ def _in_query(name: str, description: str, schema: Schema) -> Schema:
 
 _LIMIT: Final = _in_query(
     "limit",
-    f"The most items of a page; above {PAGE_SIZE_MAXIMUM} it is {PAGE_SIZE_MAXIMUM}.",
+    f"The page size; values above {PAGE_SIZE_MAXIMUM} mean {PAGE_SIZE_MAXIMUM}.",
     {"type": "integer", "minimum": 1, "default": PAGE_SIZE_DEFAULT},
 )
 _PAYMENTS_QUERY: Final = (
     _in_query("action", "Only payments, or only charges.", json_schemas.enumeration(Action)),
-    _in_query("actor", "Only what these users started.", {"type": "array", "items": json_schemas.ID}),
+    _in_query("actor", "Only payments and charges made by these users.", {"type": "array", "items": json_schemas.ID}),
     _in_query(
-        "status", "Only what is in one of these states.", {"type": "array", "items": json_schemas.enumeration(Status)}
+        "status",
+        "Only payments with one of these statuses.",
+        {"type": "array", "items": json_schemas.enumeration(Status)},
     ),
     _LIMIT,
-    _in_query("after", "Only what was made after this.", json_schemas.MOMENT),
-    _in_query("before", "Only what was made before this.", json_schemas.MOMENT),
+    _in_query("after", "Only payments created after this.", json_schemas.MOMENT),
+    _in_query("before", "Only payments created before this.", json_schemas.MOMENT),
 )
 # In a list of friends the bounds are user ids, and the next links use `after`.
 _BOUND: Final[Schema] = {"type": "string", "pattern": "^[0-9]+$"}
@@ -99,24 +101,30 @@ _MORE: Final[dict[int, tuple[str, Schema]]] = {
 
 
 def describe(base_url: str, dialect: Dialect) -> dict[str, Any]:
-    """Return the OpenAPI document of the service at `base_url`, as an object to be written as JSON."""
-    told = _Operations(dialect)
+    """Return the OpenAPI document of the service at `base_url`, as a JSON object."""
+    operations = _Operations(dialect)
     user, payment = _in_path("user_id", *_user_path(dialect)), _in_path("payment_id", "The id of a payment.")
     paths = {
-        ME.path: {"get": told.one(ME, "Read one's own profile.", json_schemas.data(json_schemas.ME))},
+        ME.path: {
+            "get": operations.describe(ME, "Read the profile of the token's user.", json_schemas.data(json_schemas.ME))
+        },
         USER.at("{user_id}"): {
-            "get": told.one(USER, "Read a user's profile.", json_schemas.data(ref("User")), _FIND, [user]),
+            "get": operations.describe(USER, "Read a user's profile.", json_schemas.data(ref("User")), _FIND, [user]),
         },
         FRIENDS.at("{user_id}"): {
-            "get": told.one(
+            "get": operations.describe(
                 FRIENDS, "List a user's friends by id.", json_schemas.page("Friend"), _FIND, [user, *_FRIENDS_QUERY]
             ),
         },
         PAYMENTS.path: {
-            "get": told.one(
-                PAYMENTS, "List one's payments, newest first.", json_schemas.page("ListedPayment"), (), _PAYMENTS_QUERY
+            "get": operations.describe(
+                PAYMENTS,
+                "List the payments of the token's user, newest first.",
+                json_schemas.page("ListedPayment"),
+                (),
+                _PAYMENTS_QUERY,
             ),
-            "post": told.one(
+            "post": operations.describe(
                 CREATE_PAYMENT,
                 "Pay, or with a negative amount charge, a user, an email address or a US phone number.",
                 json_schemas.data(json_schemas.CREATED),
@@ -125,24 +133,28 @@ def describe(base_url: str, dialect: Dialect) -> dict[str, Any]:
             ),
         },
         PAYMENT.at("{payment_id}"): {
-            "get": told.one(
-                PAYMENT, "Read a payment that one may see.", json_schemas.data(ref("Payment")), _FIND, [payment]
+            "get": operations.describe(
+                PAYMENT,
+                "Read a payment that the token's user may see.",
+                json_schemas.data(ref("Payment")),
+                _FIND,
+                [payment],
             ),
-            "put": told.one(
+            "put": operations.describe(
                 RESOLVE_PAYMENT,
-                "Approve or deny a request that one received, or cancel what one made.",
+                "Approve or deny a received request, or cancel a payment or request of your own.",
                 json_schemas.data(ref("Payment")),
                 _RESOLVE,
                 [payment],
                 body=json_schemas.resolution_body,
             ),
         },
-        EXCHANGE_PATH: {"post": told.exchange()},
+        EXCHANGE_PATH: {"post": operations.describe_exchange()},
     }
     about = (
-        f"What the service answers on this machine, in the dialect {dialect.name!r}. HEAD works wherever GET does. "
-        "Blank and unknown parameters are ignored; one that is given twice is refused, but for one and the same token. "
-        f"The pages for a browser begin at {AUTHORIZE.path} and /account."
+        f"The local service, in the dialect {dialect.name!r}. HEAD is supported wherever GET is. "
+        "Blank and unknown parameters are ignored. A parameter given twice is refused, except for a repeated token. "
+        f"The pages for a browser are at {AUTHORIZE.path} and /account."
     )
     return {
         "openapi": "3.1.0",
@@ -157,12 +169,12 @@ def describe(base_url: str, dialect: Dialect) -> dict[str, Any]:
 
 
 class _Operations:
-    """The operations, in one dialect."""
+    """Operation objects in one dialect."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
 
-    def one(  # noqa: PLR0913 - each is one part of an operation
+    def describe(  # noqa: PLR0913 - each is one part of an operation
         self,
         endpoint: Endpoint,
         summary: str,
@@ -173,7 +185,7 @@ class _Operations:
         body: Callable[..., Schema] | None = None,
     ) -> Schema:
         """Return the operation of a documented endpoint."""
-        assert endpoint.scope is not None  # noqa: S101 - the pages alone have none
+        assert endpoint.scope is not None  # noqa: S101 - only the pages have none
         optional = ", ".join(endpoint.optional_scopes)
         return {
             "operationId": endpoint.method.lower() + re.sub(r"\W+", "_", endpoint.path).rstrip("_"),
@@ -185,12 +197,12 @@ class _Operations:
             "responses": self._responses(answer, (*_ALWAYS, *_TOKEN, *refusals)),
         }
 
-    def exchange(self) -> Schema:
-        """Return the operation that the document names the server-side flow for, and does not show."""
+    def describe_exchange(self) -> Schema:
+        """Return the operation of the server-side flow, which the document names but does not show."""
         return {
             "operationId": "post_oauth_access_token",
-            "summary": "Turn a code or a refresh token into tokens that last 60 days.",
-            "description": "client_id and client_secret may be in an Authorization header of the kind Basic instead.",
+            "summary": "Exchange a code or a refresh token for tokens that last 60 days.",
+            "description": "client_id and client_secret may be in a Basic Authorization header instead.",
             "security": [],
             "requestBody": _body(functools.partial(json_schemas.exchange_body, GRANTS)),
             "responses": self._responses(json_schemas.tokens(self._dialect), (*_ALWAYS, *_EXCHANGE), headers=NO_STORE),
@@ -199,13 +211,13 @@ class _Operations:
     def _responses(
         self, answer: Schema, refusals: Iterable[type[errors.RefusalError]], *, headers: dict[str, str] = DATA_HEADERS
     ) -> Schema:
-        told: dict[int, list[tuple[str, str]]] = {}
+        codes_by_status: dict[int, list[tuple[str, str]]] = {}
         also: _Refusals = (*refusals, errors.RateLimitError)
         for one in also:
             meaning = (inspect.getdoc(one) or "").partition("\n")[0]
-            told.setdefault(self._dialect.status(one.status, one.code), []).append((one.code, meaning))
-        responses = {"200": _response("As asked.", answer, headers)}
-        for status, codes in sorted(told.items()):
+            codes_by_status.setdefault(self._dialect.status(one.status, one.code), []).append((one.code, meaning))
+        responses = {"200": _response("Success.", answer, headers)}
+        for status, codes in sorted(codes_by_status.items()):
             names = dict.fromkeys(self._dialect.code(code) for code, _ in codes)
             meaning = " ".join(f"{self._dialect.code(code)}: {text}" for code, text in codes)
             responses[str(status)] = _response(meaning, json_schemas.error(names), DATA_HEADERS, more=_MORE.get(status))
@@ -248,7 +260,7 @@ def _security_schemes(base_url: str) -> Schema:
     return {
         "oauth": {
             "type": "oauth2",
-            "description": "As an Authorization header of the kind Bearer.",
+            "description": "As a Bearer Authorization header.",
             "flows": {
                 "implicit": {"authorizationUrl": authorize, "scopes": scopes},
                 "authorizationCode": {

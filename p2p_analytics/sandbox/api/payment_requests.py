@@ -1,4 +1,4 @@
-"""What the parameters of a write mean: whom, how much, what for, who may see it (document: "POST /payments")."""
+"""Parameters of POST and PUT /payments: recipient, amount, note, audience, resolution (document: "POST /payments")."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _Word = TypeVar("_Word", bound=StrEnum)
 LARGEST_PAYMENT_CENTS: Final = 100_000_000
 LONGEST_NOTE: Final = 2_000
 LONGEST_EMAIL: Final = 254
-# Controls and U+FEFF are named, because not everybody's \s has the same of them.
+# Control characters and U+FEFF are listed, because regex engines disagree whether \s includes them.
 _WORD: Final = r'[^\s@,;<>"\x00-\x1f\x7f-\x9f\ufeff]'
 EMAIL: Final = re.compile(rf"{_WORD}+@{_WORD}+\.{_WORD.replace('@', '@.')}+")
-# A plus that was not percent-encoded arrives as a space.
+# A plus that is not percent-encoded is decoded as a space.
 PHONE: Final = re.compile(r"(?:[+ ]?1[ .-]?)?\(?([2-9]\d\d)\)?[ .-]{0,2}(\d{3})[ .-]?(\d{4})", re.ASCII)
 
 
@@ -49,7 +49,7 @@ def read_resolution(parameters: Parameters) -> Resolution:
 
 def _read_recipient(parameters: Parameters) -> Recipient:
     user_id, email, phone = (parameters.get(name) for name in ("user_id", "email", "phone"))
-    # Clients send all three and leave some blank; what is most exact wins.
+    # Clients send all three and leave some blank; the most specific one wins.
     if user_id is not None:
         try:
             return Recipient(TargetType.USER, str(read_id(user_id)))
@@ -62,9 +62,9 @@ def _read_recipient(parameters: Parameters) -> Recipient:
     if phone is not None:
         digits = PHONE.fullmatch(phone)
         if digits is None:
-            raise NoRecipientError("phone is not a US phone number: ten digits, with or without a 1 before them.")
+            raise NoRecipientError("phone is not a US phone number: give ten digits, with or without a leading 1.")
         return Recipient(TargetType.PHONE, "1" + "".join(digits.groups()))
-    raise NoRecipientError("Say whom to pay or charge: give a user_id, an email or a phone.")
+    raise NoRecipientError("There is no recipient: give a user_id, an email or a phone.")
 
 
 def _read_cents(parameters: Parameters) -> int:
@@ -80,9 +80,9 @@ def _read_cents(parameters: Parameters) -> int:
 
 
 def _read_note(parameters: Parameters) -> str:
-    # As it was sent, spaces at its ends too: a client may look for its payment by the note.
+    # Verbatim, with leading and trailing spaces: a client may search for its payment by the note.
     if parameters.get("note") is None:
-        raise NoteError("A note is required: say what the payment is for.")
+        raise NoteError("A note is required: give the purpose of the payment.")
     note = parameters.get_verbatim("note")
     if len(note) > LONGEST_NOTE:
         raise NoteError(f"The note is longer than {LONGEST_NOTE} characters.")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ReadEndpoints:
-    """The endpoints that read. Each runs in the event loop: a page is a few short indexed queries."""
+    """Endpoints of profiles, friends and payments; they run in the event loop, with a few short indexed queries."""
 
     def __init__(self, store: Store, authenticator: Authenticator, base_url: str) -> None:
         self._store = store
@@ -50,20 +50,20 @@ class ReadEndpoints:
             return data_response(self._user(caller, person, is_friend=is_friend))
 
     async def friends(self, request: Request) -> Response:
-        """GET /users/:user_id/friends: ascending ids, and a next link with the last id as `after`."""
+        """GET /users/:user_id/friends: by ascending id, with the last id as `after` of the next link."""
         _, parameters = self._enter(request, Scope.FRIENDS)
         asked = rules.read_friend_list(parameters)
         with self._store.reading():
             person = self._person(request.path_params["user_id"])
             found = self._store.friends(person.user_id, after=asked.after, before=asked.before, limit=asked.limit + 1)
         page, more = found[: asked.limit], len(found) > asked.limit
-        # As it was asked for: a client may take a link to another path for a hostile one.
+        # The path as requested: a client may refuse a next link to another path.
         address = f"{self._base_url}/users/{quote(request.path_params['user_id'], safe='')}/friends"
         next_url = serialize.link(address, {"after": str(page[-1].user_id), **asked.carried}) if more else None
         return json_response(serialize.page([serialize.friend(friend) for friend in page], next_url))
 
     async def payments(self, request: Request) -> Response:
-        """GET /payments: newest first, and a next link with the whole second of the last item as `before`."""
+        """GET /payments: newest first, with the whole second of the last item as `before` of the next link."""
         caller, parameters = self._enter(request, Scope.PROFILE)
         asked = rules.read_payment_list(parameters)
         with self._store.reading():
@@ -78,7 +78,7 @@ class ReadEndpoints:
         return json_response(serialize.page(items, next_url))
 
     async def payment(self, request: Request) -> Response:
-        """GET /payments/:payment: of the caller, or shown to them by its audience."""
+        """GET /payments/:payment: if the caller is a party to it, or its audience includes them."""
         caller, _ = self._enter(request, Scope.PROFILE)
         with self._store.reading():
             payment = self._store.payment(rules.read_id(request.path_params["payment_id"]))
@@ -103,7 +103,7 @@ class ReadEndpoints:
         return person
 
     def _user(self, caller: Caller, person: Person, *, is_friend: bool | None) -> serialize.Json:
-        # Email and phone are the token owner's to grant: nobody else's are ever shown.
+        # The token grants only its own user's email and phone.
         own = person.user_id == caller.user_id
         return serialize.user(
             person,

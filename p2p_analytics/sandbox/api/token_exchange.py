@@ -1,7 +1,6 @@
-"""POST /oauth/access_token: a code or a refresh token becomes tokens that last 60 days.
+"""POST /oauth/access_token: exchange a code or a refresh token for tokens that last 60 days.
 
-The document names this flow and its 60 days and shows nothing more; names, answer and codes are those that
-public clients of the service know.
+The document names only this flow and its 60 days. Parameters, response and error codes follow public clients.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _KNOWN: Final = frozenset({*_NAMES, *GRANTS.values(), "grant_type", "redirect_ur
 
 
 class TokenExchange:
-    """The one request that an application's own server makes, without a browser."""
+    """Endpoint that an application's server calls, without a browser."""
 
     def __init__(self, store: Store, tokens: Tokens, authenticator: Authenticator) -> None:
         self._store = store
@@ -51,7 +50,7 @@ class TokenExchange:
         self._authenticator = authenticator
 
     async def exchange(self, request: Request) -> Response:
-        """Answer with an access token, a refresh token, and the user they are for; not wrapped in data."""
+        """POST /oauth/access_token: return both tokens and their user, without ``data`` envelope."""
         self._authenticator.count_address(request)
         given = await _parameters(request)
         issued = await run_in_threadpool(self._issue, given)
@@ -79,7 +78,7 @@ class TokenExchange:
         return self._tokens.refresh(client_id, given.require("refresh_token"))
 
     def _profile(self, issued: Issued) -> serialize.Json:
-        """Return user and balance as /me has them, each null without its scope.
+        """Return user and balance as in /me, each null without its scope.
 
         In the observed dialect the user is never null.
         """
@@ -100,7 +99,7 @@ class TokenExchange:
 
 
 def _kind(given: parameters.Parameters) -> str:
-    """Return what is to be exchanged; clients leave the grant type out where the rest tells it."""
+    """Return the name of the parameter to exchange; clients leave grant_type out if only one is given."""
     grant_type = given.get("grant_type")
     if grant_type is not None:
         if grant_type not in GRANTS:
@@ -115,7 +114,7 @@ def _kind(given: parameters.Parameters) -> str:
 
 
 async def _parameters(request: Request) -> parameters.Parameters:
-    """Return the parameters of query, body (a form or JSON) and Authorization header: clients send all of these."""
+    """Return the parameters of query, body (form or JSON) and Authorization header; clients use each of these."""
     pairs = request.query_params.multi_items()
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json":
         pairs += _json_pairs(await request.body())
@@ -124,7 +123,7 @@ async def _parameters(request: Request) -> parameters.Parameters:
     for header in request.headers.getlist("authorization"):
         kind, _, value = header.partition(" ")
         if kind.lower() == "basic":
-            # Some clients repeat their id in the body.
+            # Some clients also send their id in the body.
             pairs += [pair for pair in zip(_NAMES, _basic(value.strip()), strict=True) if pair not in pairs]
     return parameters.Parameters(pairs)
 
@@ -135,10 +134,10 @@ def _json_pairs(body: bytes) -> list[tuple[str, str]]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise InvalidParameterError("The body is no JSON object.")
+        raise InvalidParameterError("The body is not a JSON object.")
     given = {name: value for name, value in found.items() if name in _KNOWN and value is not None}
     if any(not isinstance(value, str | int) or isinstance(value, bool) for value in given.values()):
-        raise InvalidParameterError("The body's JSON holds something else than texts.")
+        raise InvalidParameterError("The fields of the JSON body must be text.")
     return bodies.require_text([(name, str(value)) for name, value in given.items()])
 
 
@@ -148,5 +147,5 @@ def _basic(value: str) -> tuple[str, str]:
     except (binascii.Error, UnicodeDecodeError):
         colon = ""
     if not colon:
-        raise InvalidParameterError("The Authorization header cannot be read.")
+        raise InvalidParameterError("The Authorization header is not valid Basic authentication.")
     return unquote_plus(name), unquote_plus(secret)

@@ -1,4 +1,4 @@
-"""The endpoints that change something: POST /payments and PUT /payments/:payment."""
+"""The endpoints that write: POST /payments and PUT /payments/:payment."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from p2p_analytics.sandbox.domain.tokens import Caller
     from p2p_analytics.sandbox.storage.store import Store
 
-_MOST_AT_ONCE: Final = 100  # whoever else wants to write waits no longer than these take
+_MOST_AT_ONCE: Final = 100  # bounds how long a write waits for the batch before it
 
 
 class WriteEndpoints:
-    """The endpoints that write."""
+    """Endpoints of payment creation and resolution."""
 
     def __init__(self, authenticator: Authenticator, store: Store) -> None:
         self._authenticator = authenticator
@@ -46,7 +46,7 @@ class WriteEndpoints:
         done = await self._commits.write(
             lambda: self._transitions.create(caller.user_id, order, caller.application, separate_new_users=separates)
         )
-        # Like everywhere: the balance is null, never missing, without its scope.
+        # Without its scope the balance is null and not left out, as in /me.
         balance = done.balance_cents if Scope.BALANCE in caller.scopes else None
         return data_response(serialize.creation(done.payment, done.people, balance))
 
@@ -65,9 +65,10 @@ class WriteEndpoints:
 
 
 class GroupCommit:
-    """Writes that wait at the same moment: each succeeds or fails by itself, and the disk is waited for once for all.
+    """Group commit: writes that are waiting at the same time share one transaction, and one wait for the disk.
 
-    They run in a thread, because the lock and the disk would hold up everybody else in the event loop.
+    Each write succeeds or fails by itself. They run in a thread, because waiting for the database lock or the disk
+    would block the event loop.
     """
 
     def __init__(self, store: Store) -> None:
@@ -76,16 +77,16 @@ class GroupCommit:
         self._turn = asyncio.Lock()
 
     async def write(self, work: Callable[[], Outcome]) -> Outcome:
-        """Return the outcome of a write, or raise its error, once it is on the disk."""
+        """Return the outcome of a write, or raise its error, after the commit."""
         mine = _Write(work)
         self._waiting.append(mine)
         async with self._turn:
-            while mine.outcome is None:  # nobody has taken it along
+            while mine.outcome is None:  # not part of an earlier batch
                 batch = self._waiting[:_MOST_AT_ONCE]
                 del self._waiting[:_MOST_AT_ONCE]
                 try:
                     await run_in_threadpool(self._carry_out, batch)
-                finally:  # cancelled before it began, it would have lost the others' writes
+                finally:  # if this task is cancelled before the thread starts, the others are still waiting
                     self._waiting[:0] = [one for one in batch if one.outcome is None and one is not mine]
         if isinstance(mine.outcome, Exception):
             raise mine.outcome
@@ -96,14 +97,14 @@ class GroupCommit:
             with self._store.writing() as connection:
                 for one in batch:
                     one.outcome = _attempt(connection, one.work)
-        except Exception as error:  # noqa: BLE001 - raised where each of them is waited for
+        except Exception as error:  # noqa: BLE001 - raised in `write` of each
             for one in batch:
                 one.outcome = error
 
 
 @dataclass(eq=False, slots=True)
 class _Write:
-    """One write, and what has become of it."""
+    """A write, and its outcome or error."""
 
     work: Callable[[], Outcome]
     outcome: Outcome | Exception | None = None
@@ -113,6 +114,6 @@ def _attempt(connection: sqlite3.Connection, work: Callable[[], Outcome]) -> Out
     try:
         return work()
     except Exception as error:
-        if not connection.in_transaction:  # SQLite has undone all of them, as it does when the disk is full
+        if not connection.in_transaction:  # SQLite rolled the batch back, as on a full disk
             raise
         return error
