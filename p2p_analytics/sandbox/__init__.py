@@ -1,7 +1,7 @@
-"""A local service that speaks the whole interface document, for demos, notebooks and tests.
+"""Local service that implements the whole interface document, for demos, notebooks and tests.
 
-It is a second implementation of the document: it shares words and numbers with the toolkit, never
-parsing. What it decides where the document is open stands in this folder's README.
+It is a second implementation of the document: it shares vocabulary and numbers with the toolkit, but no parsing.
+This folder's README lists its decisions where the document is open.
 """
 
 from __future__ import annotations

@@ -32,8 +32,7 @@ def serve(  # noqa: PLR0913 - each is one option of the command
 ) -> None:
     """Run a sandbox in the foreground until Ctrl-C or SIGTERM.
 
-    Prints the base URL, a few usernames, the client id, the address that hands out a token, and the command that
-    signs in.
+    Prints the base URL, a few usernames, the client id, the authorization address, and the command that signs in.
     """
     sandbox = SandboxServer(
         seed,
@@ -48,7 +47,7 @@ def serve(  # noqa: PLR0913 - each is one option of the command
         faults=faults,
         rate_limit_status=rate_limit_status,
     )
-    with _ends_on_signals(), contextlib.suppress(KeyboardInterrupt), sandbox as server:
+    with _interrupt_on_signals(), contextlib.suppress(KeyboardInterrupt), sandbox as server:
         print(_welcome(server), flush=True)  # noqa: T201 - the command's output
         threading.Event().wait()
 
@@ -68,8 +67,8 @@ def _welcome(server: SandboxServer) -> str:
 
 
 @contextlib.contextmanager
-def _ends_on_signals() -> Iterator[None]:
-    """Let SIGTERM, and a terminal that goes away, end the block as Ctrl-C does: the temporary folder is removed."""
+def _interrupt_on_signals() -> Iterator[None]:
+    """Treat SIGTERM and SIGHUP like Ctrl-C, so that the temporary folder is removed."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -77,7 +76,7 @@ def _ends_on_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has no SIGHUP
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # not on Windows
     before = {name: signal.signal(getattr(signal, name), interrupt) for name in names}
     try:
         yield

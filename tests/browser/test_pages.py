@@ -174,7 +174,7 @@ def whole_journey(page: Page, server: SandboxServer, application: Any, tmp_path:
     page.goto(f"{server.base_url}/account/applications")
     look(page, tmp_path, "allowed")
     page.get_by_role("button", name="Revoke access").click()
-    page.get_by_text("No application can reach your account.").wait_for()
+    page.get_by_text("No application can access your account.").wait_for()
     assert requests.get(f"{server.base_url}/me", params=me, timeout=10).json()["error"]["code"] == "262"
 
     page.get_by_role("link", name="Developer settings").click()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 TESTS = Path(__file__).parents[1]
+SUPPORT = sorted((TESTS / "support").glob("*.py"))
 
 # Counted by hand in the document: its headings in order, and the least number of rows that each calls for.
 HEADINGS = {
@@ -186,7 +187,7 @@ def functions(path: Path) -> dict[str, ast.AST]:
     """Return what a file defines at its top, and the fixtures around it, by name; its own definitions win."""
     found: dict[str, ast.AST] = {}
     folder = path.parent
-    for file in (folder.parent / "conftest.py", folder / "conftest.py", path):
+    for file in (*SUPPORT, folder.parent / "conftest.py", folder / "conftest.py", path):
         if file.is_file():
             body = ast.parse(file.read_text(encoding="utf-8")).body
             found |= {node.name: node for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}

@@ -154,7 +154,7 @@ def tokens(dialect: Dialect) -> Schema:
         TOKEN_PARAMETER: TEXT,
         "expires_in": {"const": SERVER_TOKEN_SECONDS},
         "token_type": {"const": "bearer"},
-        "user": user if dialect.alalternatives_shows_user else or_null(user),
+        "user": user if dialect.always_shows_user else or_null(user),
         "balance": ref("Balance"),
         "refresh_token": TEXT,
     }

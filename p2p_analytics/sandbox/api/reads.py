@@ -52,29 +52,29 @@ class ReadEndpoints:
     async def friends(self, request: Request) -> Response:
         """GET /users/:user_id/friends: by ascending id, with the last id as `after` of the next link."""
         _, parameters = self._enter(request, Scope.FRIENDS)
-        asked = rules.read_friend_list(parameters)
+        query = rules.read_friend_list(parameters)
         with self._store.reading():
             person = self._person(request.path_params["user_id"])
-            found = self._store.friends(person.user_id, after=asked.after, before=asked.before, limit=asked.limit + 1)
-        page, more = found[: asked.limit], len(found) > asked.limit
+            found = self._store.friends(person.user_id, after=query.after, before=query.before, limit=query.limit + 1)
+        page, more = found[: query.limit], len(found) > query.limit
         # The path as requested: a client may refuse a next link to another path.
         address = f"{self._base_url}/users/{quote(request.path_params['user_id'], safe='')}/friends"
-        next_url = serialize.link(address, {"after": str(page[-1].user_id), **asked.carried}) if more else None
+        next_url = serialize.link(address, {"after": str(page[-1].user_id), **query.repeated}) if more else None
         return json_response(serialize.page([serialize.friend(friend) for friend in page], next_url))
 
     async def payments(self, request: Request) -> Response:
         """GET /payments: newest first, with the whole second of the last item as `before` of the next link."""
         caller, parameters = self._enter(request, Scope.PROFILE)
-        asked = rules.read_payment_list(parameters)
+        query = rules.read_payment_list(parameters)
         with self._store.reading():
-            found = self._store.payments(caller.user_id, asked.wanted, asked.limit + 1)
-            page, more = found[: asked.limit], len(found) > asked.limit
+            found = self._store.payments(caller.user_id, query.filter, query.limit + 1)
+            page, more = found[: query.limit], len(found) > query.limit
             people = self._people_in(page)
         items = [serialize.list_item(payment, people) for payment in page]
         address = f"{self._base_url}/payments"
         next_url = None
         if more:
-            next_url = serialize.link(address, {**asked.carried, "before": serialize.second(page[-1].created_us)})
+            next_url = serialize.link(address, {**query.repeated, "before": serialize.second(page[-1].created_us)})
         return json_response(serialize.page(items, next_url))
 
     async def payment(self, request: Request) -> Response:

@@ -1,6 +1,6 @@
-"""The parameters of a write, wherever a client puts them: query, form, multipart or JSON.
+"""Request bodies: parameters from query, form, multipart or JSON.
 
-The document shows forms for POST and nothing for PUT; real clients use all four.
+The document shows forms for POST and nothing for PUT; real clients use all of these.
 """
 
 from __future__ import annotations
@@ -23,19 +23,21 @@ MOST_FIELDS: Final = 100
 _MOST_FORM_FIELDS: Final = 20
 _CHARSET: Final = re.compile(r';\s*charset\s*=\s*("?)utf-?8\1\s*(?=;|$)')
 _KNOWN: Final = frozenset(CREATE_PAYMENT.parameters + RESOLVE_PAYMENT.parameters)
-_HALF: Final = re.compile("[\ud800-\udfff]")  # what JSON can escape, but neither UTF-8 nor a database can hold
+_HALF: Final = re.compile(
+    "[\ud800-\udfff]"
+)  # lone surrogates: JSON can escape them, but UTF-8 and the database cannot store them
 _UNREADABLE: Final = "The body cannot be read: send a form, multipart or JSON."
 
 Pairs = list[tuple[str, str]]
 
 
 async def read_parameters(request: Request) -> Parameters:
-    """Return the parameters of a request's query and body together.
+    """Return the parameters of query and body together.
 
     Raises
     ------
     InvalidParameterError
-        The body is of another kind, broken, or no text in UTF-8.
+        The body has another media type, is malformed, or is not UTF-8.
     """
     query: bytes = request.scope["query_string"]
     return Parameters([*parse_urlencoded(query), *await _body(request)])
@@ -52,17 +54,17 @@ async def read_form(request: Request) -> Parameters:
 
 
 async def read_multipart(request: Request, most_fields: int = MOST_FIELDS) -> Pairs | None:
-    """Return the fields of a multipart body, whose files do not count; None where the body is of another kind.
+    """Return the fields of a multipart body, without files, or None if the body has another media type.
 
     Raises
     ------
     InvalidParameterError
-        The body names another charset than UTF-8, or is no text in it.
+        The body declares a charset other than UTF-8, or is not valid UTF-8.
     """
     kind, more = media_type(request)
     if kind != "multipart/form-data":
         return None
-    # The framework decodes with whatever codec the client names, and reads bytes that do not fit as Latin-1.
+    # Starlette decodes with any codec that the client names, and falls back to Latin-1 for invalid bytes.
     if "charset" in _CHARSET.sub("", more):
         raise InvalidParameterError("The body's charset must be UTF-8.")
     try:
@@ -74,12 +76,12 @@ async def read_multipart(request: Request, most_fields: int = MOST_FIELDS) -> Pa
 
 
 def parse_urlencoded(text: bytes, most_fields: int = MOST_FIELDS) -> Pairs:
-    """Return the fields of a query or a form.
+    """Return the fields of a query or an urlencoded form.
 
     Raises
     ------
     InvalidParameterError
-        There are too many, or they are no text in UTF-8: replaced, such bytes would be kept as another text.
+        There are too many, or they are not UTF-8: with replacement characters another text would be stored.
     """
     try:
         return parse_qsl(
@@ -90,14 +92,14 @@ def parse_urlencoded(text: bytes, most_fields: int = MOST_FIELDS) -> Pairs:
 
 
 def require_text(pairs: Pairs) -> Pairs:
-    """Return the pairs, or refuse them where a value is no text."""
+    """Return the pairs; refuse lone surrogates."""
     if any(_HALF.search(value) for _, value in pairs):
-        raise InvalidParameterError("The body holds half of a character pair, which is no text.")
+        raise InvalidParameterError("The body has a lone surrogate, which is not valid text.")
     return pairs
 
 
 def media_type(request: Request) -> tuple[str, str]:
-    """Return the kind of a request's body and the header's parameters."""
+    """Return the media type of the body, and the parameters of its header."""
     kinds = header_values(request.scope, b"content-type")
     kind, semicolon, more = kinds[0].lower().partition(";") if kinds else ("", "", "")
     return kind.strip(), semicolon + more
@@ -115,15 +117,15 @@ async def _body(request: Request) -> Pairs:
         return _json(body)
     if kind == "application/x-www-form-urlencoded":
         return parse_urlencoded(body)
-    if not kind:  # a client that names no kind: what begins like an object is one
+    if not kind:  # a client that sends no Content-Type: a leading brace means JSON
         return _json(body) if body.lstrip()[:1] == b"{" else parse_urlencoded(body)
     raise InvalidParameterError(_UNREADABLE)
 
 
 def _json(body: bytes) -> Pairs:
-    """Return the fields of a JSON object; numbers keep their digits, null does not count as given."""
+    """Return the fields of a JSON object; numbers keep their digits, null means missing."""
     try:
-        # As an object's pairs, so that a name given twice is seen, and with numbers as their text: no binary float.
+        # Pairs keep repeated names, and numbers stay text, because a binary float is not exact.
         found = json.loads(body, parse_float=str, parse_int=str, parse_constant=_refuse, object_pairs_hook=_Object)
     except (ValueError, RecursionError):
         raise InvalidParameterError(_UNREADABLE) from None
@@ -136,7 +138,7 @@ def _json(body: bytes) -> Pairs:
 
 
 class _Object(list[tuple[str, object]]):
-    """A JSON object as its pairs."""
+    """A JSON object as a list of pairs."""
 
 
 def _refuse(word: str) -> str:

@@ -1,7 +1,7 @@
-"""The two ways in which the service speaks: as the document says, and as the real one was seen.
+"""The two dialects of the service: as the document says, and as seen from real services.
 
-This is the one place that knows the difference. Which of the two a request is answered in is set at
-the gate and holds for that request alone, so no function in between has to pass it on.
+All differences between them are defined here. The middleware sets the dialect of each request in a context variable,
+so that no function in between has to pass it on.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from p2p_analytics.vocabulary import Medium
 if TYPE_CHECKING:
     from p2p_analytics.sandbox.storage.rows import Person
 
-_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - answers say UTC by a Z or not at all
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - only formatted, with a Z or without a zone
 _SECOND: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}"
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How the parts of an answer are written, by the document."""
+    """The documented dialect, and the base class of the other: how values are written in responses."""
 
     name: str = "documented"
     # The JSON Schemas of what the methods below return.
@@ -38,24 +38,24 @@ class Dialect:
         "medium": {"type": "string", "enum": [medium.value for medium in Medium]},
     }
 
-    # Fields beside the document's, with what they hold: of the user in /me, and of each target.
+    # Undocumented fields and their values: of the user in /me, and of each target.
     more: ClassVar[dict[str, dict[str, Any]]] = {"me": {}, "target": {}}
 
-    # What public clients rely on beyond the document.
+    # Undocumented behaviour that public clients rely on.
     ignores_unknown_scopes: ClassVar[bool] = False
-    takes_usernames: ClassVar[bool] = False  # where a path has a user id
-    always_shows_user: ClassVar[bool] = False  # in the answer of the token exchange, also without access_profile
+    takes_usernames: ClassVar[bool] = False  # in paths, instead of user ids
+    always_shows_user: ClassVar[bool] = False  # in the response of the token exchange, also without access_profile
 
     # Whether an amount for new users, sent to the fixed test user, has an error code of its own.
     separates_new_users: ClassVar[bool] = False
 
     def person(self, person: Person) -> Person:
-        """Return somebody as they are shown."""
+        """Return a person with the values that responses show."""
         return person
 
     def amount(self, cents: int) -> orjson.Fragment:
-        """Return an amount as a number; a charge's is negative."""
-        # The digits go into the JSON as they are: no binary float on the way.
+        """Return an amount as a number, negative for a charge."""
+        # Inserted as digits, because a binary float is not exact.
         return orjson.Fragment(format_cents(cents))
 
     def balance(self, cents: int) -> Any:  # noqa: ANN401 - a number or text
@@ -66,12 +66,12 @@ class Dialect:
         """Return an error's code as text."""
         return code
 
-    def status(self, status: int, code: str) -> int:  # noqa: ARG002 - another dialect asks for the code
+    def status(self, status: int, code: str) -> int:  # noqa: ARG002 - used by the other dialect
         """Return an error's HTTP status."""
         return status
 
-    def medium(self, medium: str, application: str | None) -> str:  # noqa: ARG002 - another dialect asks for the name
-        """Return the channel a payment was created through."""
+    def medium(self, medium: str, application: str | None) -> str:  # noqa: ARG002 - used by the other dialect
+        """Return the channel that a payment was created through."""
         return medium
 
     def moment(self, microseconds: int, spelling: int) -> str:
@@ -84,9 +84,9 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class _Observed(Dialect):
-    """How real answers looked: a balance as text, a code as a number, no sign, no Z, a blank bio, and more fields.
+    """The observed dialect: balances as text, codes as numbers, no sign, no Z, blank bios, and more fields.
 
-    `rate_limit_status` is the HTTP status of 277, which was seen with 400 once.
+    `rate_limit_status` is the HTTP status of code 277, which was once seen with 400.
     """
 
     name: str = "observed"
@@ -136,17 +136,17 @@ def dialect_named(name: str, *, application: str = "", rate_limit_status: int = 
     Parameters
     ----------
     application : str
-        What payments that came with the town, or were made with a token of no application, show as their medium
-        where that is the application's name.
+        The application name that the observed dialect shows as the medium of payments from the town's history, and of
+        payments made with a token that belongs to no application.
     rate_limit_status : int
         The HTTP status of a rate limit in the observed dialect.
     """
     return {"documented": Dialect(), "observed": _Observed("observed", application, rate_limit_status)}[name]
 
 
-@lru_cache(4_096)  # a page names the same people, and mostly one instant twice
+@lru_cache(4_096)  # a page repeats join dates, and often has equal created and completed times
 def format_instant(microseconds: int, *, fraction: bool) -> str:
-    """Return an instant without a zone."""
+    """Return an instant in ISO 8601 without a zone."""
     return (_EPOCH + timedelta(microseconds=microseconds)).isoformat(timespec="microseconds" if fraction else "seconds")
 
 

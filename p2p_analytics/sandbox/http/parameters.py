@@ -1,7 +1,7 @@
-"""What the parameters of a request mean: names, forms and limits (document: "Endpoints", "Limits").
+"""Parameters of a request: their names, formats and limits (document: "Endpoints", "Limits").
 
-The document leaves forms open; what is decided here stands in the sandbox's README. A message
-never repeats a value, because a value can be a token that was pasted into the wrong place.
+The document leaves formats open; the sandbox's README lists the decisions. Messages never repeat a value, because it
+may be a token that was pasted into the wrong parameter.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 _Word = TypeVar("_Word", bound=StrEnum)
 
-MOST_COMBINATIONS: Final = 64  # of an actor, an action and a status: each is a search of its own
+MOST_COMBINATIONS: Final = 64  # of actor, action and status: each needs a database search
 _SCOPES: Final = frozenset(scope.value for scope in Scope)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-# Ids fit 63 bits; a pattern can say so in short up to 92 * 10**17, and no greater one is given out.
+# Ids fit 63 bits. A short pattern covers ids below 92 * 10**17, and the sandbox issues none above.
 ID: Final = re.compile(r"[1-9]\d{0,17}|[1-8]\d{18}|9[01]\d{17}", re.ASCII)
 _WHOLE: Final = re.compile(r"[+ ]?\d{1,4000}", re.ASCII)
 INSTANT: Final = re.compile(
@@ -44,7 +44,7 @@ INSTANT: Final = re.compile(
 
 
 class Parameters:
-    """The parameters of one request; blank ones do not count as given."""
+    """The parameters of one request; blank values are ignored."""
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
         self._given: dict[str, list[str]] = {}
@@ -53,55 +53,55 @@ class Parameters:
                 self._given.setdefault(name, []).append(value)
 
     def pairs(self) -> list[tuple[str, str]]:
-        """Return all that is given."""
+        """Return all names and values that are not blank."""
         return [(name, value) for name in self._given for value in self._values(name)]
 
     def get(self, name: str) -> str | None:
-        """Return the one value of a parameter, without spaces around it; None where it is not given."""
+        """Return the value of a parameter, stripped, or None if it is missing."""
         value = _single(name, self._values(name))
         return None if value is None else value.strip()
 
     def get_verbatim(self, name: str) -> str:
-        """Return the one value of a given parameter with the spaces at its ends."""
+        """Return the value of an existing parameter, with leading and trailing spaces."""
         return self._values(name)[0]
 
     def get_distinct(self, name: str) -> set[str]:
-        """Return the different values of a parameter, without spaces around them; empty where it is not given."""
+        """Return the distinct values of a parameter, stripped; an empty set if it is missing."""
         return {value.strip() for value in self._values(name)}
 
     def get_exact(self, name: str) -> str | None:
-        """Return the one value of a parameter as it came, were it spaces alone; None where it is not given or empty."""
+        """Return the value of a parameter verbatim, even if it is only spaces, or None if it is missing or empty."""
         return _single(name, self._given.get(name, []))
 
     def require(self, name: str) -> str:
-        """Return the one value of a parameter that must be given."""
+        """Return the value of a required parameter, stripped."""
         value = self.get(name)
         if value is None:
             raise MissingArgumentError(f"The parameter {name} is missing.")
         return value
 
     def _values(self, name: str) -> list[str]:
-        """Return the values of a parameter that are more than spaces."""
+        """Return the values of a parameter that are not blank."""
         return [value for value in self._given.get(name, []) if value.strip()]
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentList:
-    """What one GET /payments asks for, and the parameters its next link must carry on."""
+    """Filter and page size of one GET /payments, and the parameters that its next link repeats."""
 
-    wanted: PaymentFilter
+    filter: PaymentFilter
     limit: int
-    carried: dict[str, str]
+    repeated: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class FriendList:
-    """What one GET /users/:user_id/friends asks for, and what its next link must carry on."""
+    """Bounds and page size of one GET /users/:user_id/friends, and the parameters that its next link repeats."""
 
     after: int
     before: int
     limit: int
-    carried: dict[str, str]
+    repeated: dict[str, str]
 
 
 def read_payment_list(parameters: Parameters) -> PaymentList:
@@ -109,19 +109,19 @@ def read_payment_list(parameters: Parameters) -> PaymentList:
     given = {name: parameters.get(name) for name in ("action", "actor", "status", "after", "before")}
     limit = read_page_size(parameters)
     actors = tuple(sorted({_read_actor(word) for word in _split(given["actor"])}))
-    wanted = PaymentFilter(
+    payment_filter = PaymentFilter(
         actions=_read_words("action", given["action"], Action, several=False),
         statuses=_read_words("status", given["status"], Status, several=True),
         actors=actors,
         after_us=-LARGEST if given["after"] is None else instant_us("after", given["after"]),
         before_us=LARGEST if given["before"] is None else instant_us("before", given["before"]),
     )
-    if count_index_ranges(wanted) > MOST_COMBINATIONS:
+    if count_index_ranges(payment_filter) > MOST_COMBINATIONS:
         raise InvalidParameterError(
             f"actor, action and status make more than {MOST_COMBINATIONS} combinations; ask for fewer actors at a time."
         )
-    carried = {name: value for name, value in given.items() if value is not None and name != "before"}
-    return PaymentList(wanted, limit, {"limit": str(limit), **carried})
+    repeated = {name: value for name, value in given.items() if value is not None and name != "before"}
+    return PaymentList(payment_filter, limit, {"limit": str(limit), **repeated})
 
 
 def read_friend_list(parameters: Parameters) -> FriendList:
@@ -132,12 +132,12 @@ def read_friend_list(parameters: Parameters) -> FriendList:
         after=0 if after is None else _read_bound("after", after),
         before=LARGEST if before is None else _read_bound("before", before),
         limit=limit,
-        carried={"limit": str(limit), **({"before": before} if before else {})},
+        repeated={"limit": str(limit), **({"before": before} if before else {})},
     )
 
 
 def read_page_size(parameters: Parameters) -> int:
-    """Return the page size: 20 by default, at most 50 whatever is asked for."""
+    """Return the page size: 20 by default, and 50 for any larger value."""
     text = parameters.get("limit")
     if text is None:
         return PAGE_SIZE_DEFAULT
@@ -148,9 +148,9 @@ def read_page_size(parameters: Parameters) -> int:
 
 
 def instant_us(name: str, text: str) -> int:
-    """Return a datetime parameter as microseconds since 1970; without a zone it is UTC, a date is its first moment.
+    """Return a datetime parameter as microseconds since 1970; naive datetimes are UTC, a date means its midnight.
 
-    A space where a sign belongs is a plus that was not percent-encoded.
+    A space in place of a sign is a plus that was not percent-encoded.
     """
     match = INSTANT.fullmatch(text)
     if match is None:
@@ -160,13 +160,13 @@ def instant_us(name: str, text: str) -> int:
     try:
         moment = datetime.fromisoformat(f"{day}T{clock or '00:00:00'}+00:00")
     except ValueError:
-        raise InvalidParameterError(f"{name} is a datetime that does not exist.") from None
+        raise InvalidParameterError(f"{name} is a date that does not exist in the calendar.") from None
     whole = (moment - _EPOCH - offset) // timedelta(microseconds=1)
     return whole + int((fraction or "").ljust(6, "0")[:6])
 
 
 def read_id(text: str) -> int:
-    """Return the id in a path; what cannot be an id belongs to nothing."""
+    """Return the id in a path; text that cannot be an id is answered like an unknown id."""
     if not ID.fullmatch(text):
         raise NotFoundError
     return int(text)
@@ -175,7 +175,7 @@ def read_id(text: str) -> int:
 def read_bearer_token(parameters: Parameters, authorization: Iterable[str]) -> str:
     """Return the access token of a request, from its parameter or the Authorization header.
 
-    Some clients send one token in several places; different tokens are refused.
+    Some clients send the same token in several places; different tokens are refused.
     """
     given = parameters.get_distinct(TOKEN_PARAMETER)
     for header in authorization:
@@ -185,7 +185,7 @@ def read_bearer_token(parameters: Parameters, authorization: Iterable[str]) -> s
     if not given:
         raise NoTokenError
     if len(given) > 1:
-        raise InvalidParameterError("Two different access tokens are given; give one.")
+        raise InvalidParameterError("The request has two different access tokens; send one.")
     return given.pop()
 
 
@@ -195,7 +195,7 @@ def header_values(scope: HttpScope, name: bytes) -> list[str]:
 
 
 def read_scopes(text: str, *, ignore_unknown: bool = False) -> frozenset[Scope]:
-    """Return the scopes of a list that spaces, commas or both separate."""
+    """Return the scopes of a list that is separated by spaces or commas."""
     words = [word for word in re.split(r"[\s,]+", text) if word]
     if not words:
         raise MissingArgumentError("The parameter scope is missing.")

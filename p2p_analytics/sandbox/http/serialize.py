@@ -1,6 +1,6 @@
-"""Rows to the JSON that the document describes: which fields in which context.
+"""Serializers: database rows to the JSON of the document, with the fields of each context.
 
-This is the one place that knows how an answer looks; `dialects` knows how its values are written.
+`dialects` defines how single values are written.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ def encode(body: Json) -> bytes:
 
 
 def page(items: list[Json], next_url: str | None) -> Json:
-    """Return a list's envelope; on the last page ``next`` is null, because no field is ever omitted."""
+    """Return the envelope of a list page; on the last page ``next`` is null and not left out."""
     return {"pagination": {"next": next_url}, "data": items}
 
 
 def link(address: str, parameters: Mapping[str, str]) -> str:
-    """Return a next link, in the form of the document's samples: its colons and commas stay readable."""
+    """Return a next link; as in the document's samples, colons and commas are not percent-encoded."""
     return f"{address}?{urlencode(parameters, safe=':,')}"
 
 
 def second(microseconds: int) -> str:
-    """Return an instant as the samples' next links write it: the whole second, without a zone."""
+    """Return an instant as in the samples' next links: whole seconds, without a zone."""
     return format_instant(microseconds, fraction=False)
 
 
 def me(user: Json, balance_cents: int | None) -> Json:
-    """Return the current-user envelope's data."""
+    """Return the data of the current-user envelope."""
     return {"balance": _balance(balance_cents), "user": {**user, **ACTIVE_DIALECT.get().more["me"]}}
 
 
 def user(person: Person, *, with_email: bool, with_phone: bool, is_friend: bool | None, friends_count: int) -> Json:
-    """Return a User with all its fields."""
+    """Return a user with all fields."""
     person = ACTIVE_DIALECT.get().person(person)
     return {
         "id": str(person.user_id),
@@ -81,7 +81,7 @@ def friend(person: Person) -> Json:
 
 
 def list_item(payment: Payment, people: Mapping[int, Person]) -> Json:
-    """Return an item of GET /payments: without fee, refund and medium."""
+    """Return a payment as an item of GET /payments, without fee, refund and medium."""
     completed, dialect = payment.completed_us, ACTIVE_DIALECT.get()
     return {
         "status": payment.status,
@@ -98,9 +98,9 @@ def list_item(payment: Payment, people: Mapping[int, Person]) -> Json:
 
 
 def payment(payment: Payment, people: Mapping[int, Person], refund: Payment | None, *, to_party: bool = True) -> Json:
-    """Return a Payment with all its fields; a refund is a payment whose own refund is null.
+    """Return a payment with all its fields; a refund is itself a payment, without a refund.
 
-    Whoever is no party to it sees neither the refund nor the address that it was sent to.
+    Viewers that are not a party to it see neither its refund nor the address of its target.
     """
     listed = list_item(payment, people)
     if not to_party:
@@ -114,7 +114,7 @@ def payment(payment: Payment, people: Mapping[int, Person], refund: Payment | No
 
 
 def creation(payment_: Payment, people: Mapping[int, Person], balance_cents: int | None) -> Json:
-    """Return the data of POST /payments; unlike the lists, its samples show the email of a pending email target."""
+    """Return the data of POST /payments; as in its samples, and unlike in lists, a pending email target is shown."""
     shown = payment(payment_, people, None)
     shown["target"]["email"] = payment_.target_email
     return {"balance": _balance(balance_cents), "payment": shown}
@@ -130,8 +130,7 @@ def _refund(refund: Payment, people: Mapping[int, Person]) -> Json:
 
 
 def _target(payment: Payment, people: Mapping[int, Person]) -> Json:
-    # The samples show a pending email target without its email; once it is no longer pending the rule of the
-    # field holds again.
+    # The samples of lists hide the email of a pending email target; other payments follow the field's description.
     hidden = payment.target_type == TargetType.EMAIL and payment.status == Status.PENDING
     dialect, user_id = ACTIVE_DIALECT.get(), payment.target_user_id
     return {
@@ -143,7 +142,7 @@ def _target(payment: Payment, people: Mapping[int, Person]) -> Json:
     }
 
 
-@lru_cache(1_024)  # a page names few people, each of them many times
+@lru_cache(1_024)  # a page repeats few people many times
 def _person_fragment(person: Person) -> orjson.Fragment:
     shown = {
         "username": person.username,

@@ -1,6 +1,6 @@
-"""A person's own pages: their applications as a developer, and the applications they have allowed.
+"""Account pages: a person's own applications, and the applications they have authorized.
 
-Document: "Application registration". Every page needs somebody who is signed in, and shows theirs alone.
+Document: "Application registration". Each page requires a sign-in, and shows only data of that person.
 """
 
 from __future__ import annotations
@@ -38,11 +38,9 @@ if TYPE_CHECKING:
     from p2p_analytics.sandbox.storage.rows import Person
     from p2p_analytics.sandbox.storage.store import Store
 
-_UNVERIFIED: Final = (
-    "Your identity is not verified, so you cannot register applications: only people whose identity is verified can."
-)
+_UNVERIFIED: Final = "Your identity is not verified, so you cannot register applications: have it verified first."
 _FULL: Final = (
-    f"You have {MOST_APPLICATIONS} applications, and that is the most: delete one before you register another."
+    f"You have {MOST_APPLICATIONS} applications, which is the maximum: delete one before you register another."
 )
 _PLACES: Final = ("developer", "applications")
 _EMPTY: Final = Draft()
@@ -55,13 +53,13 @@ class _SignInForm:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """A page that somebody was shown; all its forms share one ticket."""
+    """A page rendered for a person; all its forms share one ticket."""
 
     user_id: int
 
 
 class Account:
-    """The pages below /account, and the way to them from the origin's root."""
+    """The pages below /account, and the redirect to them from the origin's root."""
 
     def __init__(self, store: Store, tokens: Tokens, sessions: Sessions, prefix: str) -> None:
         self._store = store
@@ -71,7 +69,7 @@ class Account:
         self._path = f"{prefix}/account"
 
     async def front(self, request: Request) -> Response:
-        """GET / of the origin: somebody who looks what is there; for a program it stays nothing."""
+        """GET / of the origin: a redirect for browsers, 404 for other clients."""
         if not responses.is_browser(request):
             raise HTTPException(HTTPStatus.NOT_FOUND)
         return responses.redirect(self._path)
@@ -86,7 +84,7 @@ class Account:
         return self._sign_in_page(self._sessions.identify(request), place if place in _PLACES else _PLACES[0])
 
     async def sign_in(self, request: Request) -> Response:
-        """POST /account/sign-in: on to the page that was asked for, or the form again for an unknown name."""
+        """POST /account/sign-in: redirect to the requested page, or the form again for an unknown name."""
         try:
             form = await read_form(request)
             session, step = self._sessions.redeem(request, form, _SignInForm)
@@ -95,7 +93,7 @@ class Account:
             return responses.refusal(request, refusal)
         person = self._store.person_named(username.removeprefix("@")) if username else None
         if person is None:
-            return self._sign_in_page(session, step.place, problem=render.NOBODY, status=400)
+            return self._sign_in_page(session, step.place, problem=render.UNKNOWN_USERNAME, status=400)
         session = self._sessions.sign_in(session, person.user_id)
         return self._sessions.attach(responses.redirect(f"{self._path}/{step.place}"), session)
 
@@ -109,14 +107,14 @@ class Account:
         return responses.redirect(f"{self._path}/sign-in")
 
     async def developer(self, request: Request) -> Response:
-        """GET /account/developer: one's applications, and the form to register another."""
+        """GET /account/developer: the person's applications, and the form to register another."""
         session, person = self._visitor(request)
         return self._redirect_to_sign_in("developer") if person is None else self._developer_page(session, person)
 
     async def register(self, request: Request) -> Response:
-        """POST /account/developer: the new application with its secret, or the form again with what is wrong."""
+        """POST /account/developer: the new application with its secret, or the form again with the problems."""
         try:
-            form, session, person = await self._read_button(request)
+            form, session, person = await self._read_submission(request)
             draft = Draft.of({name: form.get(name) for name in LONGEST})
             if not self._registry.is_verified(person.user_id):
                 raise UnverifiedError(_UNVERIFIED)
@@ -125,7 +123,7 @@ class Account:
         problems = draft.problems()
         try:
             made = None if problems else await run_in_threadpool(register, self._registry, person.user_id, draft)
-        except SettingError:  # there are too many, which the page says
+        except SettingError:  # too many applications, which the page explains
             made = None
         if made is None:
             return self._developer_page(session, person, draft=draft, problems=problems, status=400)
@@ -143,9 +141,9 @@ class Account:
         return self._application_page(session, person, application)
 
     async def change(self, request: Request) -> Response:
-        """POST /account/developer/:client_id: another redirect URL, a new secret, or the end of the application."""
+        """POST /account/developer/:client_id: change the redirect URL, renew the secret, or delete the application."""
         try:
-            form, session, person = await self._read_button(request)
+            form, session, person = await self._read_submission(request)
             application = self._own(person, request.path_params["client_id"])
             what = form.require("do")
             if what not in ("save", "secret", "delete"):
@@ -166,7 +164,7 @@ class Account:
         return self._application_page(session, person, application, redirect_url=redirect_url, problem=problem)
 
     async def applications(self, request: Request) -> Response:
-        """GET /account/applications: who can reach the account."""
+        """GET /account/applications: the applications that the person has authorized."""
         session, person = self._visitor(request)
         if person is None:
             return self._redirect_to_sign_in("applications")
@@ -179,9 +177,9 @@ class Account:
         return responses.page(html)
 
     async def revoke(self, request: Request) -> Response:
-        """POST /account/applications: end what one application was allowed."""
+        """POST /account/applications: revoke the access of one application."""
         try:
-            form, _, person = await self._read_button(request)
+            form, _, person = await self._read_submission(request)
             client_id = form.require("client_id")
         except RefusalError as refusal:
             return responses.refusal(request, refusal)
@@ -193,8 +191,8 @@ class Account:
         user_id = self._sessions.user_id(session)
         return session, None if user_id is None else self._store.person(user_id)
 
-    async def _read_button(self, request: Request) -> tuple[parameters.Parameters, str, Person]:
-        """Return form, session and person of a button that somebody pressed on a page of theirs."""
+    async def _read_submission(self, request: Request) -> tuple[parameters.Parameters, str, Person]:
+        """Return form, session and person of a form that a signed-in person has submitted."""
         form = await read_form(request)
         session, page = self._sessions.redeem(request, form, _Page)
         person = self._store.person(page.user_id) if self._sessions.user_id(session) == page.user_id else None
@@ -244,7 +242,7 @@ class Account:
         )
         return responses.page(html, status)
 
-    def _application_page(  # noqa: PLR0913 - each is one thing on the page
+    def _application_page(  # noqa: PLR0913 - each is one part of the page
         self,
         session: str,
         person: Person,

@@ -1,4 +1,4 @@
-"""The authorization pages: sign in, agree or decline, and go back to the application (document: "Authentication")."""
+"""Authorization pages: sign-in, consent, and the redirect back to the application (document: "Authentication")."""
 
 from __future__ import annotations
 
@@ -37,30 +37,30 @@ _PARAMETERS: Final = ("client_id", "scope", "redirect_uri", "response_type", "st
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A checked authorization request; `query` is the request itself, to come back to."""
+class _AuthorizationRequest:
+    """A validated authorization request; `query` is its query string, to return to after the sign-in."""
 
     application: Registration
     scopes: frozenset[Scope]
     redirect_url: str
-    code_wanted: bool
+    code_requested: bool
     state: str | None
     query: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _SignIn:
-    asked: _Asked
+    wanted: _AuthorizationRequest
 
 
 @dataclass(frozen=True, slots=True)
 class _Consent:
-    asked: _Asked
+    wanted: _AuthorizationRequest
     user_id: int
 
 
 class Authorization:
-    """The steps in front of a browser, of both flows: they differ in what is appended to the redirect URL."""
+    """The browser steps of both flows, which differ in the parameter that the redirect URL gets."""
 
     def __init__(
         self, store: Store, tokens: Tokens, sessions: Sessions, prefix: str, *, strict_redirect: bool = False
@@ -72,19 +72,19 @@ class Authorization:
         self._strict = strict_redirect
 
     async def start(self, request: Request) -> Response:
-        """GET /oauth/authorize: the consent page for somebody who is signed in, else the sign-in page."""
+        """GET /oauth/authorize: the consent page if a person is signed in, otherwise the sign-in page."""
         try:
-            asked = self._read(request.query_params.multi_items())
+            wanted = self._validate(request.query_params.multi_items())
         except RefusalError as refusal:
             return responses.refusal(request, refusal)
         session = self._sessions.identify(request)
         user_id = self._sessions.user_id(session)
         person = None if user_id is None else self._store.person(user_id)
-        shown = self._sign_in_page(session, asked) if person is None else self._consent_page(session, asked, person)
+        shown = self._sign_in_page(session, wanted) if person is None else self._consent_page(session, wanted, person)
         return self._sessions.attach(shown, session)
 
     async def sign_in(self, request: Request) -> Response:
-        """POST /oauth/sign-in: on to the consent page, or the sign-in page again for an unknown name."""
+        """POST /oauth/sign-in: redirect to the consent page, or the sign-in page again for an unknown name."""
         try:
             form = await read_form(request)
             session, step = self._sessions.redeem(request, form, _SignIn)
@@ -93,44 +93,46 @@ class Authorization:
             return responses.refusal(request, refusal)
         person = self._store.person_named(username.removeprefix("@")) if username else None
         if person is None:
-            return self._sign_in_page(session, step.asked, problem=render.NOBODY, status=400)
-        return self._sessions.attach(self._again(step.asked), self._sessions.sign_in(session, person.user_id))
+            return self._sign_in_page(session, step.wanted, problem=render.UNKNOWN_USERNAME, status=400)
+        return self._sessions.attach(self._restart(step.wanted), self._sessions.sign_in(session, person.user_id))
 
     async def consent(self, request: Request) -> Response:
-        """POST /oauth/consent: back to the application, with a token, a code, or the refusal."""
+        """POST /oauth/consent: redirect to the application with a token, a code or an error."""
         try:
             form = await read_form(request)
             decision = form.require("decision")
             if decision not in ("allow", "deny", "switch"):
                 raise InvalidParameterError("decision must be allow, deny or switch.")
             session, step = self._sessions.redeem(request, form, _Consent)
-            # The application may have been changed or deleted since the page was shown.
-            if self._read(step.asked.query) != step.asked or self._sessions.user_id(session) != step.user_id:
-                raise ForgeryError("Something has changed since this page was shown: start again.")
+            # The application may have been changed or deleted since the page was rendered.
+            if self._validate(step.wanted.query) != step.wanted or self._sessions.user_id(session) != step.user_id:
+                raise ForgeryError(
+                    "Your sign-in or the application has changed since this page was shown: start again."
+                )
         except RefusalError as refusal:
             return responses.refusal(request, refusal)
         if decision == "switch":
             self._sessions.sign_out(session)
-            return self._again(step.asked)
+            return self._restart(step.wanted)
         if decision == "deny":
-            return _redirect_back(step.asked, {"error": "user denied access"})
+            return _redirect_back(step.wanted, {"error": "user denied access"})
         try:
-            return await self._back(step)
+            return await self._grant(step)
         except RefusalError as refusal:
             return responses.refusal(request, refusal)
 
-    async def _back(self, step: _Consent) -> Response:
-        asked = step.asked
-        client_id = asked.application.client_id
-        if asked.code_wanted:
+    async def _grant(self, step: _Consent) -> Response:
+        wanted = step.wanted
+        client_id = wanted.application.client_id
+        if wanted.code_requested:
             code = await run_in_threadpool(
-                self._tokens.issue_code, step.user_id, asked.scopes, client_id, asked.redirect_url
+                self._tokens.issue_code, step.user_id, wanted.scopes, client_id, wanted.redirect_url
             )
-            return _redirect_back(asked, {"code": code})
-        token = await run_in_threadpool(self._tokens.issue, step.user_id, asked.scopes, client_id=client_id)
-        return _redirect_back(asked, {TOKEN_PARAMETER: token})
+            return _redirect_back(wanted, {"code": code})
+        token = await run_in_threadpool(self._tokens.issue, step.user_id, wanted.scopes, client_id=client_id)
+        return _redirect_back(wanted, {TOKEN_PARAMETER: token})
 
-    def _read(self, pairs: list[tuple[str, str]] | tuple[tuple[str, str], ...]) -> _Asked:
+    def _validate(self, pairs: list[tuple[str, str]] | tuple[tuple[str, str], ...]) -> _AuthorizationRequest:
         parameters = rules.Parameters(pairs)
         application = self._tokens.registry.application(parameters.require("client_id"))
         if application is None:
@@ -144,47 +146,49 @@ class Authorization:
         scopes = rules.read_scopes(
             parameters.require("scope"), ignore_unknown=ACTIVE_DIALECT.get().ignores_unknown_scopes
         )
-        state = parameters.get_exact("state")  # to the letter: the application compares it with what it sent
+        state = parameters.get_exact("state")  # verbatim: the application compares it with the value that it sent
         given = {name: parameters.get_exact(name) for name in _PARAMETERS}
         query = tuple((name, value) for name, value in given.items() if value is not None)
-        return _Asked(application, scopes, redirect_url, response_type == "code", state, query)
+        return _AuthorizationRequest(application, scopes, redirect_url, response_type == "code", state, query)
 
-    def _again(self, asked: _Asked) -> Response:
-        return responses.redirect(f"{self._path}/authorize?{urlencode(asked.query)}")
+    def _restart(self, wanted: _AuthorizationRequest) -> Response:
+        return responses.redirect(f"{self._path}/authorize?{urlencode(wanted.query)}")
 
-    def _sign_in_page(self, session: str, asked: _Asked, *, problem: str | None = None, status: int = 200) -> Response:
+    def _sign_in_page(
+        self, session: str, wanted: _AuthorizationRequest, *, problem: str | None = None, status: int = 200
+    ) -> Response:
         html = render.sign_in(
             action=f"{self._path}/sign-in",
-            ticket=self._sessions.ticket(session, _SignIn(asked)),
-            application=asked.application,
+            ticket=self._sessions.ticket(session, _SignIn(wanted)),
+            application=wanted.application,
             people=self._store.people()[: render.MOST_NAMES],
             problem=problem,
         )
         return responses.page(html, status)
 
-    def _consent_page(self, session: str, asked: _Asked, person: Person) -> Response:
+    def _consent_page(self, session: str, wanted: _AuthorizationRequest, person: Person) -> Response:
         html = render.consent(
             action=f"{self._path}/consent",
-            ticket=self._sessions.ticket(session, _Consent(asked, person.user_id)),
-            application=asked.application,
+            ticket=self._sessions.ticket(session, _Consent(wanted, person.user_id)),
+            application=wanted.application,
             person=person,
-            scopes=[scope for scope in Scope if scope in asked.scopes],
-            host=urlsplit(asked.redirect_url).netloc,
-            lasting=asked.code_wanted,
+            scopes=[scope for scope in Scope if scope in wanted.scopes],
+            host=urlsplit(wanted.redirect_url).netloc,
+            lasting=wanted.code_requested,
         )
         return HTMLResponse(html, headers=render.LEAVING)
 
 
-def _redirect_back(asked: _Asked, outcome: dict[str, str]) -> Response:
-    """Send the browser to the application."""
-    if asked.state is not None:
-        outcome |= {"state": asked.state}
-    address = asked.redirect_url + _separator(asked.redirect_url) + urlencode(outcome)
+def _redirect_back(wanted: _AuthorizationRequest, outcome: dict[str, str]) -> Response:
+    """Return the redirect to the application."""
+    if wanted.state is not None:
+        outcome |= {"state": wanted.state}
+    address = wanted.redirect_url + _separator(wanted.redirect_url) + urlencode(outcome)
     return Response(status_code=303, headers={**render.LEAVING, "Location": address})
 
 
 def _separator(url: str) -> str:
-    """Return what stands between a redirect URL, which stays as it is, and the parameters that are added to it."""
+    """Return the separator between a redirect URL and the parameters to append: ``?``, ``&`` or nothing."""
     _, mark, query = url.partition("?")
     if not mark:
         return "?"

@@ -1,4 +1,4 @@
-"""The HTML that a person sees: no script, nothing from elsewhere, every text escaped."""
+"""HTML pages from templates, without scripts or external resources, with all text escaped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from p2p_analytics.sandbox.storage.oauth_store import AuthorizedApplication, Registration
     from p2p_analytics.sandbox.storage.rows import Person
 
-NOBODY: Final = "Nobody in this town has that username."
+UNKNOWN_USERNAME: Final = "No person of this town has that username: check the spelling."
 MOST_NAMES: Final = 500
 _FOLDER: Final = Path(__file__).parent / "templates"
 _STYLE: Final = (_FOLDER / "style.css").read_text(encoding="utf-8")
@@ -35,21 +35,21 @@ HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
-# For the consent page, without form-action: a browser would apply it to the redirect after the form as well, and to
-# wherever the application redirects from there.
+# For the consent page, without form-action: browsers apply it to redirects after the form as well, and the
+# application may redirect further.
 LEAVING: Final = {**HEADERS, "Content-Security-Policy": _POLICY}
 
 
 def sign_in(
     *, action: str, ticket: str, people: Sequence[Person], problem: str | None, application: Registration | None = None
 ) -> str:
-    """Return the page that asks who the person is; without an application it is for their own account."""
+    """Return the sign-in page, for an authorization request or, without application, for the account pages."""
     return _render(
         "sign_in.html", action=action, ticket=ticket, application=application, people=people, problem=problem
     )
 
 
-def consent(  # noqa: PLR0913 - each is one thing on the page
+def consent(  # noqa: PLR0913 - each is one part of the page
     *,
     action: str,
     ticket: str,
@@ -59,20 +59,20 @@ def consent(  # noqa: PLR0913 - each is one thing on the page
     host: str,
     lasting: bool,
 ) -> str:
-    """Return the page that asks for agreement to each scope."""
+    """Return the consent page with the requested scopes."""
     return _render(
         "consent.html",
         action=action,
         ticket=ticket,
         application=application,
         person=person,
-        wishes=_wishes(scopes),
+        scopes=_describe_scopes(scopes),
         host=host,
         lasting=lasting,
     )
 
 
-def developer(  # noqa: PLR0913 - each is one thing on the page
+def developer(  # noqa: PLR0913 - each is one part of the page
     *,
     account: str,
     ticket: str,
@@ -82,7 +82,7 @@ def developer(  # noqa: PLR0913 - each is one thing on the page
     draft: Draft,
     problems: Mapping[str, str],
 ) -> str:
-    """Return the developer settings: one's applications, and the form for another, or why there is none."""
+    """Return the developer settings: the person's applications, and the registration form or why it is missing."""
     return _render(
         "developer.html",
         account=account,
@@ -95,7 +95,7 @@ def developer(  # noqa: PLR0913 - each is one thing on the page
     )
 
 
-def application(  # noqa: PLR0913 - each is one thing on the page
+def application(  # noqa: PLR0913 - each is one part of the page
     *,
     account: str,
     ticket: str,
@@ -106,7 +106,7 @@ def application(  # noqa: PLR0913 - each is one thing on the page
     saved: bool = False,
     made: Application | None = None,
 ) -> str:
-    """Return the page of one's application; `made` holds a new secret, shown this once."""
+    """Return the page of an application; `made` holds a new secret, which is shown only once."""
     return _render(
         "application.html",
         account=account,
@@ -121,22 +121,24 @@ def application(  # noqa: PLR0913 - each is one thing on the page
 
 
 def applications(*, account: str, ticket: str, person: Person, applications: Sequence[AuthorizedApplication]) -> str:
-    """Return the list of applications that can reach one's account, each with a button to end that."""
-    listed = [(one, _wishes([scope for scope in Scope if scope in one.scopes.split()])) for one in applications]
+    """Return the list of authorized applications, each with a button to revoke its access."""
+    listed = [
+        (one, _describe_scopes([scope for scope in Scope if scope in one.scopes.split()])) for one in applications
+    ]
     return _render("allowed.html", account=account, ticket=ticket, person=person, applications=listed)
 
 
 def problem(message: str) -> str:
-    """Return the page that says why something cannot go on."""
+    """Return the page of an error message."""
     return _render("problem.html", message=message)
 
 
-def _wishes(scopes: Sequence[Scope]) -> list[tuple[str, str]]:
+def _describe_scopes(scopes: Sequence[Scope]) -> list[tuple[str, str]]:
     return [(scope.value, PLAIN_WORDS[scope]) for scope in scopes]
 
 
 def _render(name: str, **values: object) -> str:
-    return _environment().get_template(name).render(style=Markup(_STYLE), **values)  # noqa: S704 - our own file
+    return _environment().get_template(name).render(style=Markup(_STYLE), **values)  # noqa: S704 - the style sheet is our own file
 
 
 @functools.cache

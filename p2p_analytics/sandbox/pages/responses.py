@@ -1,4 +1,4 @@
-"""What the pages' own routes share: reading a form, and answering as a page or as the envelope."""
+"""Responses of the HTML pages: a page, a redirect, or a refusal as page or error envelope."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 def page(html: str, status: int = 200) -> Response:
-    """Return a page whose forms stay with the sandbox."""
+    """Return an HTML page; its policy allows forms to the sandbox only."""
     return HTMLResponse(html, status, headers=render.HEADERS)
 
 
 def redirect(address: str) -> Response:
-    """Send the browser to another address, with a GET."""
+    """Return a redirect that the browser follows with GET."""
     return Response(status_code=303, headers={**render.HEADERS, "Location": address})
 
 
 def refusal(request: Request, refusal: RefusalError) -> Response:
-    """Return a page for a browser, the error envelope for everything else."""
+    """Return a refusal as a page for browsers, and as the error envelope for other clients."""
     return page(render.problem(refusal.message), refusal.status) if is_browser(request) else error_response(refusal)
 
 
 def is_browser(request: Request) -> bool:
-    """Tell whether a person is to read the answer."""
+    """Return whether the client accepts HTML."""
     return "text/html" in request.headers.get("accept", "")

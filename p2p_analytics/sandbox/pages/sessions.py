@@ -1,8 +1,7 @@
-"""Who is signed in at which browser, and the one-time tickets of the forms that were shown there.
+"""Browser sessions, and the one-time tickets of forms, which protect against cross-site request forgery.
 
-All of it is in memory and ends with the server. A form is accepted once, with the ticket of a page that
-this very browser was shown, so no other page can press a button. What is kept is bounded, and whoever asks for
-more loses their own oldest first: nobody can press another person's forms, or session, out.
+Both are kept in memory. A form is accepted once, with the ticket of a page that was rendered for the same session.
+The number of tickets and sessions is bounded per session and person, so that one of them cannot evict another's.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
 
 SESSION_SECONDS: Final = 8 * 60 * 60
 TICKET_SECONDS: Final = 600
-MOST: Final = 1_000  # tickets of browsers at which nobody is signed in
-MOST_OF_ONE: Final = 20  # tickets of one session, and sessions of one person
+MOST: Final = 1_000  # tickets of all sessions without a sign-in
+MOST_OF_ONE: Final = 20  # tickets per session, and sessions per person
 _SHAPE: Final = re.compile(r"[\w-]{40,100}", re.ASCII)
 _Kind = TypeVar("_Kind")
 
@@ -45,14 +44,14 @@ _Value = TypeVar("_Value", _SignedIn, _Ticket)
 
 
 class Sessions:
-    """The browsers of one sandbox.
+    """The sessions of one sandbox.
 
     Parameters
     ----------
     port : int
-        Browsers share cookies between the ports of a host; its number in the cookie's name keeps two sandboxes apart.
+        Part of the cookie's name, because browsers share cookies between the ports of a host.
     path : str
-        The cookie is for addresses below it.
+        The path of the cookie.
     """
 
     def __init__(self, port: int | None, path: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -63,37 +62,37 @@ class Sessions:
         self._tickets: dict[str, _Ticket] = {}
 
     def identify(self, request: Request) -> str:
-        """Return the request's session, a new one where it brings none."""
+        """Return the session id of a request, or a new one."""
         given = request.cookies.get(self.cookie, "")
         return given if _SHAPE.fullmatch(given) else secrets.token_urlsafe(32)
 
     def user_id(self, session: str) -> int | None:
-        """Return who is signed in."""
+        """Return the signed-in user of a session, or None."""
         found = self._signed_in.get(session)
         return found.user_id if found is not None and found.ends > self._clock() else None
 
     def sign_in(self, session: str, user_id: int) -> str:
-        """Return a new session for somebody who signed in: whoever knew the old one does not know this."""
+        """Sign a user in and return a new session id, against session fixation."""
         self.sign_out(session)
         session = secrets.token_urlsafe(32)
         _drop_ended(self._signed_in, self._clock())
         own = [name for name, one in self._signed_in.items() if one.user_id == user_id]
-        for name in _too_many(own, MOST_OF_ONE):
+        for name in _names_to_evict(own, MOST_OF_ONE):
             self.sign_out(name)
         self._signed_in[session] = _SignedIn(user_id, self._clock() + SESSION_SECONDS)
         return session
 
     def sign_out(self, session: str) -> None:
-        """End a session and every ticket of it."""
+        """End a session and all its tickets."""
         self._signed_in.pop(session, None)
         for name in [name for name, ticket in self._tickets.items() if ticket.session == session]:
             del self._tickets[name]
 
     def attach(self, response: Response, session: str) -> Response:
-        """Let the browser keep the session.
+        """Set the session cookie.
 
-        Lax and not Strict: an application on another site sends the browser here, and must find who is
-        signed in. With a form that another site submits, a Lax cookie does not come.
+        SameSite is Lax: an application on another site redirects the browser here, which must send the cookie, while
+        forms submitted by another site must not.
         """
         response.set_cookie(self.cookie, session, path=self._path, httponly=True, samesite="lax")
         return response
@@ -102,22 +101,22 @@ class Sessions:
         """Return a new ticket for a form of this session."""
         _drop_ended(self._tickets, self._clock())
         own = [name for name, ticket in self._tickets.items() if ticket.session == session]
-        strangers = []
-        if self.user_id(session) is None:  # a flood of new browsers makes room among its own kind
-            strangers = [name for name, ticket in self._tickets.items() if self.user_id(ticket.session) is None]
-        for name in _too_many(own, MOST_OF_ONE) or _too_many(strangers, MOST):
+        anonymous = []
+        if self.user_id(session) is None:  # new sessions evict only tickets of other sessions without a sign-in
+            anonymous = [name for name, ticket in self._tickets.items() if self.user_id(ticket.session) is None]
+        for name in _names_to_evict(own, MOST_OF_ONE) or _names_to_evict(anonymous, MOST):
             del self._tickets[name]
         name = secrets.token_urlsafe(32)
         self._tickets[name] = _Ticket(session, self._clock() + TICKET_SECONDS, purpose)
         return name
 
     def redeem(self, request: Request, form: Parameters, kind: type[_Kind]) -> tuple[str, _Kind]:
-        """Return session and purpose of a form's ticket, which then works no longer.
+        """Use up the ticket of a form; return its session and purpose.
 
         Raises
         ------
         ForgeryError
-            There is no such ticket, it is another browser's, too old, used, or of another step.
+            The ticket is unknown, expired, used, of another session or of another step.
         """
         name = form.get("ticket") or ""
         ticket = self._tickets.get(name)
@@ -139,6 +138,6 @@ def _drop_ended(kept: dict[str, _Value], now: float) -> None:
         del kept[name]
 
 
-def _too_many(names: list[str], most: int) -> list[str]:
-    """Return the oldest names, which have to go before another one comes."""
+def _names_to_evict(names: list[str], most: int) -> list[str]:
+    """Return the oldest names to remove before another one is added."""
     return names[: max(0, len(names) - most + 1)]

@@ -1,4 +1,4 @@
-"""What every request passes before the routes see it: whose host, how large, how late, the count, and the faults."""
+"""Middleware around all routes: host check, body limit, request log, latency and faults."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class RequestMiddleware:
     Parameters
     ----------
     base_url : str
-        Where the service believes to be reached.
+        The address of the service.
     steering : Steering
         Latency and faults.
     seen : RequestLog or None
-        Receives (method, path with query, no token in either) of each request of the service itself, not of its pages.
+        Receives method and path with query, tokens removed, of each request to the service, not of its pages.
     dialect : Dialect or None
-        How the answers are written, by the document where not given.
+        How responses are written; by the document if not given.
 
     Attributes
     ----------
@@ -67,11 +67,11 @@ class RequestMiddleware:
         self._dialect = Dialect() if dialect is None else dialect
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer it with the envelope."""
+        """Pass a request to the application, or respond with a fault or the error envelope."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        ACTIVE_DIALECT.set(self._dialect)  # the server runs each request in a context of its own
+        ACTIVE_DIALECT.set(self._dialect)  # the server runs each request in its own context
         controls = scope["path"].startswith(CONTROL_PATH)
         if not controls:
             self._note(scope)
@@ -80,9 +80,9 @@ class RequestMiddleware:
         try:
             _check_host(scope)
             body = await _body(scope, receive)
-            if body is None:  # the client went away
+            if body is None:  # the client disconnected
                 return
-            receive = _again(body, receive)
+            receive = _replay(body, receive)
             kind = self._steering.faults.draw() if self._is_service(scope["path"]) else Kind.OK
             if controls:
                 await self.app(scope, receive, send)
@@ -98,7 +98,7 @@ class RequestMiddleware:
             self._seen.note(_LIKE_A_TOKEN.sub("***", scope["method"]), _without_token(scope))
 
     def _is_service(self, path: str) -> bool:
-        """Say whether a path belongs to the service, and is no page that a person sees."""
+        """Return whether a path belongs to the service and is not an HTML page."""
         below = path.removeprefix(self._prefix)
         is_page = below.startswith(_PAGES) and below != EXCHANGE_PATH
         return path.startswith(f"{self._prefix}/") and not is_page
@@ -108,7 +108,7 @@ class RequestMiddleware:
         kept: list[Message] = []
         try:
             await self._carry_out(scope, receive, kept)
-        finally:  # a request that fails is answered too
+        finally:  # also if the request fails
             for message in kept:
                 await send(message)
 
@@ -131,7 +131,7 @@ class RequestMiddleware:
 
 
 def _check_host(scope: Scope) -> None:
-    # Another name that resolves to this machine is a web page that wants to read the sandbox (DNS rebinding).
+    # Against DNS rebinding: a web page could read the sandbox by its own name, resolved to this machine.
     hosts = header_values(scope, b"host")
     name = hosts[0].rsplit(":", 1)[0] if hosts and not hosts[0].endswith("]") else "".join(hosts[:1])
     if len(hosts) != 1 or name.lower() not in _OWN_HOSTS:
@@ -139,7 +139,7 @@ def _check_host(scope: Scope) -> None:
 
 
 async def _body(scope: Scope, receive: Receive) -> bytes | None:
-    """Return the whole body of a request; None where its end never comes."""
+    """Return the whole body of a request, or None if the client disconnects before its end."""
     lengths = header_values(scope, b"content-length")
     if lengths and lengths[0].isdigit() and int(lengths[0]) > LARGEST_BODY:
         raise TooLargeError(f"The body is larger than {LARGEST_BODY} bytes.")
@@ -156,18 +156,18 @@ async def _body(scope: Scope, receive: Receive) -> bytes | None:
             return body
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
-    """Return what receives a body that was read already, and then whatever comes."""
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Return a receive function that replays a body, then reads further messages."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def received() -> Message:
+    async def receive_next() -> Message:
         return messages.pop() if messages else await receive()
 
-    return received
+    return receive_next
 
 
 def _without_token(scope: Scope) -> str:
     pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     query = urlencode([(name, value) for name, value in pairs if name.lower() != TOKEN_PARAMETER], safe=":,")
-    # Someone may put a token where none belongs; no id or documented word is as long as one.
+    # A token may be in the wrong place; no id or documented word is as long as one.
     return _LIKE_A_TOKEN.sub("***", f"{scope['path']}?{query}" if query else str(scope["path"]))

@@ -11,22 +11,22 @@ _TUPLE_BYTES: Final = sys.getsizeof(("", ""))
 
 
 class RequestLog(list[tuple[str, str]]):
-    """A list of (method, path) that forgets its older half when it has too many entries or takes too much memory.
+    """A list of (method, path) that drops its older half above a count or size.
 
-    It is a list, so that a test can clear or change it like any other; `note` is how the sandbox adds to it.
+    It is a list, so that tests can clear or change it; the sandbox adds to it by `note`.
     """
 
-    _bytes = 0  # at least what the entries take: what a test removes is not subtracted
+    _bytes = 0  # an upper bound: entries that a test removes are not subtracted
 
     def note(self, method: str, path: str) -> None:
-        """Add a request; the newest one stays, whatever its size."""
+        """Add a request; the newest one is kept at any size."""
         entry = (method, path)
         self.append(entry)
         self._bytes += _size(entry)
         if len(self) > LARGEST_COUNT or self._bytes > LARGEST_BYTES:
-            self._forget()
+            self._drop_older()
 
-    def _forget(self) -> None:
+    def _drop_older(self) -> None:
         kept = size = 0
         for entry in reversed(self):
             if kept and (kept == LARGEST_COUNT // 2 or size + _size(entry) > LARGEST_BYTES // 2):

@@ -1,7 +1,7 @@
-"""The temporary folder of a sandbox without a file of its own: gone at its end, after a kill at the next start.
+"""Temporary folder of a sandbox without a database file; after a kill it is removed at the next start.
 
-A folder holds a file that its process keeps locked. The system ends the lock with the process, however that
-ends, so a folder whose file can be locked is nobody's any longer.
+Each folder has a file that its process keeps locked. The operating system releases the lock when the process ends,
+so a folder with an unlocked file is abandoned.
 """
 
 from __future__ import annotations
@@ -26,17 +26,20 @@ _LOCK: Final = "in-use"
 
 @contextlib.contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Hold a private folder until the end of the block; remove those that killed sandboxes of this user left."""
+    """Create a private folder for the block; remove abandoned folders of killed sandboxes of this user."""
     _remove_abandoned()
-    with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name, _lock(Path(name)) as folder:
+    with (
+        tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name,
+        _lock_folder(Path(name)) as folder,
+    ):
         yield folder
 
 
-if sys.platform == "win32":  # it has no such locks: there a killed sandbox's folder stays
+if sys.platform == "win32":  # without fcntl the folder of a killed sandbox stays
 
     def _remove_abandoned() -> None: ...
 
-    def _lock(folder: Path) -> contextlib.AbstractContextManager[Path]:
+    def _lock_folder(folder: Path) -> contextlib.AbstractContextManager[Path]:
         return contextlib.nullcontext(folder)
 
 else:
@@ -46,21 +49,21 @@ else:
 
     def _remove_abandoned() -> None:
         for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-            # What cannot be opened or locked is in use, somebody else's, or something else.
+            # A folder that cannot be opened or locked is in use, of another user, or not a sandbox's.
             with contextlib.suppress(OSError):
                 if not _NAME.fullmatch(folder.name) or folder.is_symlink() or folder.stat().st_uid != os.getuid():
                     continue
                 descriptor = os.open(folder / _LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
                 with os.fdopen(descriptor, "rb") as lock:
                     about = os.fstat(descriptor)
-                    if stat.S_ISREG(about.st_mode) and not about.st_size:  # else it is not our lock
+                    if stat.S_ISREG(about.st_mode) and not about.st_size:  # otherwise it is not a lock file of ours
                         fcntl.flock(lock, _AT_ONCE)
                         shutil.rmtree(folder, ignore_errors=True)
 
     @contextlib.contextmanager
-    def _lock(folder: Path) -> Iterator[Path]:
+    def _lock_folder(folder: Path) -> Iterator[Path]:
         draft = folder / f"{_LOCK}.new"
         with draft.open("wb") as lock:
             fcntl.flock(lock, _AT_ONCE)
-            draft.rename(folder / _LOCK)  # locked before it has the name that others look for
+            draft.rename(folder / _LOCK)  # locked before it gets the name that other processes check
             yield folder

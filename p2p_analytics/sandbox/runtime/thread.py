@@ -27,7 +27,7 @@ _STOP_SECONDS: Final = 10.0
 
 @contextlib.contextmanager
 def listen(port: int) -> Iterator[socket.socket]:
-    """Hold a loopback port; 0 is any free one."""
+    """Bind a loopback port; 0 chooses a free one."""
     # Named TCP, so that asyncio turns Nagle's algorithm off: it would add 40 ms to each answer.
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -43,18 +43,18 @@ def listen(port: int) -> Iterator[socket.socket]:
 
 @contextlib.contextmanager
 def run_server(application: ASGIApp, listener: socket.socket) -> Iterator[asyncio.AbstractEventLoop]:
-    """Serve in a daemon thread, from the moment that it answers until the end of the block; give its event loop."""
+    """Serve in a daemon thread until the end of the block; yield its event loop when requests are accepted."""
     import uvicorn
 
     from p2p_analytics.sandbox.faults.connection import Protocol
 
-    # No access log: its lines would hold the token. No log configuration: the process's own stays as it is, and
-    # may have a handler on that very logger, so the lines are refused at the logger too.
+    # No access log, because its lines contain the token. The process's own log configuration is not replaced; as it may
+    # have a handler on that logger, a filter drops the lines there too.
     config = uvicorn.Config(
         application,
         http=Protocol,  # on h11, which bounds the size of headers
-        ws="none",  # there are no websockets, and their library logs the headers of a handshake
-        proxy_headers=False,  # or whoever asks could name the address that they are counted by
+        ws="none",  # not used, and the library logs the headers of a handshake
+        proxy_headers=False,  # otherwise clients could choose the address that they are counted by
         access_log=False,
         log_config=None,
         lifespan="off",
@@ -62,8 +62,8 @@ def run_server(application: ASGIApp, listener: socket.socket) -> Iterator[asynci
         timeout_graceful_shutdown=2,
     )
     logging.getLogger("uvicorn.access").addFilter(_holds_no_token)
-    logging.getLogger("uvicorn.error").addFilter(_is_worth_knowing)
-    # The first logs each request with its query and headers where the level is TRACE, the second parts of its body.
+    logging.getLogger("uvicorn.error").addFilter(_is_relevant)
+    # At level TRACE the first logs query and headers of each request, the second parts of its body.
     for name in ("uvicorn.asgi", "python_multipart.multipart"):
         logging.getLogger(name).addFilter(_is_not_ours)
     server = uvicorn.Server(config)
@@ -79,7 +79,7 @@ def run_server(application: ASGIApp, listener: socket.socket) -> Iterator[asynci
     while not server.started:
         if not thread.is_alive() or time.monotonic() > deadline:
             server.should_exit = True
-            raise SettingError("The sandbox's server did not start.")
+            raise SettingError(f"The sandbox's server did not start within {_START_SECONDS:.0f} seconds: try again.")
         time.sleep(0.005)
     try:
         yield loop
@@ -88,10 +88,10 @@ def run_server(application: ASGIApp, listener: socket.socket) -> Iterator[asynci
         thread.join(_STOP_SECONDS)
 
 
-def _is_worth_knowing(record: logging.LogRecord) -> bool:
-    """Pass records but those of requests that a stop cuts off, or that ask for a protocol that is not spoken.
+def _is_relevant(record: logging.LogRecord) -> bool:
+    """Drop records about requests that a stop cancels, and about upgrade requests.
 
-    Whoever stops a sandbox means to end its requests too, and a request to upgrade is answered like any other.
+    Cancelling requests is the purpose of a stop, and an upgrade request is answered like any other.
     """
     if record.threadName != _THREAD:
         return True
@@ -100,7 +100,7 @@ def _is_worth_knowing(record: logging.LogRecord) -> bool:
 
 
 def _is_not_ours(record: logging.LogRecord) -> bool:
-    """Pass records of other threads than a sandbox's, which may hold a token; its answer says what is wrong."""
+    """Drop records of a sandbox's thread, which may contain a token; the response reports the problem."""
     return record.threadName != _THREAD
 
 

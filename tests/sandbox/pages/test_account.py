@@ -125,7 +125,7 @@ def test_fields_that_are_taken(own: SandboxServer, tab: Any, field: str, text: s
 def test_without_a_redirect_url_nobody_is_asked(own: SandboxServer, tab: Any, refusal: Refusal) -> None:
     """An application may begin without a redirect URL; until it has one there is no authorization page for it (245)."""
     app = made(register(tab, redirect_url=""))
-    assert "nobody can authorize it yet" in tab.open(DEVELOPER).text
+    assert "it cannot be authorized yet" in tab.open(DEVELOPER).text
     address = own.authorize_url(client_id=app.client_id)
     assert tab.open(address).status_code == 400
     assert refusal(requests.get(address, timeout=10)) == (400, "245")

@@ -302,7 +302,7 @@ def test_an_unknown_name_gets_the_page_again(own: SandboxServer, tab: requests.S
     url = f"{own.base_url}/oauth/sign-in"
     again = tab.post(url, data={**fields(page.text), "username": NASTY}, timeout=10)
     assert again.status_code == 400
-    assert "Nobody in this town has that username." in again.text
+    assert "No person of this town has that username: check the spelling." in again.text
     right = tab.post(url, data={**fields(again.text), "username": f"@{own.viewer}"}, timeout=10)
     assert right.status_code == 200
     assert 'value="allow"' in right.text
