@@ -187,7 +187,7 @@ def test_a_file_that_is_no_sandbox(tmp_path: Path, content: bytes) -> None:
     """A file that is something else is refused, and stays as it was."""
     path = tmp_path / "notes.txt"
     path.write_bytes(content)
-    with pytest.raises(SettingError, match="no sandbox database"), SandboxServer(db=path):
+    with pytest.raises(SettingError, match="not a sandbox database"), SandboxServer(db=path):
         pass
     assert path.read_bytes() == content
 

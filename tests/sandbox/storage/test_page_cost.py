@@ -99,7 +99,7 @@ def _read(store: Store, query: str) -> list[object]:
 def _page(store: Store, given: dict[str, str]) -> list[Payment]:
     asked = parameters.read_payment_list(parameters.Parameters([*given.items(), ("limit", "50")]))
     with store.reading():
-        payments = store.payments(ME, asked.wanted, asked.limit + 1)
+        payments = store.payments(ME, asked.filter, asked.limit + 1)
         store.people_by_id(one for row in payments for one in (row.actor_id, row.target_user_id) if one is not None)
     return payments
 
