@@ -17,14 +17,14 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics import cli, settings
 from p2p_analytics.auth import FileStore
-from p2p_analytics.client.http.cache import LASTING_SECONDS, AccountCache
+from p2p_analytics.client.http.cache import LONG_SECONDS, AccountCache
 from p2p_analytics.errors import ArchiveError, ConfigurationError, P2PAnalyticsError, TokenError
 from p2p_analytics.privacy._pseudonyms import own_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-OLD = time.time() - 2 * LASTING_SECONDS
+OLD = time.time() - 2 * LONG_SECONDS
 HEX = "0123456789abcdef0123456789abcdef"
 # Names that are nearly ours, or are ours but for what the file is.
 NEARLY = (
@@ -224,7 +224,7 @@ def test_a_folder_that_is_named_like_the_sandbox_s_own_stays(tmp_path, monkeypat
 def cache_of(folder: Path, account: str = "7") -> AccountCache:
     """Return an account's cache that has kept something."""
     cache = AccountCache(folder, "https://pay.invalid/v1", account)
-    cache.store["key"] = _Response()
+    cache.storage["key"] = _Response()
     return cache
 
 
@@ -236,8 +236,8 @@ class _Response:
 def test_only_files_with_our_name_and_our_mark_are_removed(tmp_path) -> None:
     """A month later: ours is removed with its journals; the same file under another name, or unmarked, stays."""
     cache = cache_of(tmp_path)
-    cache.store.close()
-    whole = cache.store.path.read_bytes()
+    cache.storage.close()
+    whole = cache.storage.path.read_bytes()
     kept = {
         tmp_path / "renamed.sqlite": whole,
         tmp_path / f"{HEX[1:]}.sqlite": whole,
@@ -247,19 +247,19 @@ def test_only_files_with_our_name_and_our_mark_are_removed(tmp_path) -> None:
     for path, content in kept.items():
         path.write_bytes(content)
     (tmp_path / ("f" * 32 + ".sqlite")).symlink_to(tmp_path / "renamed.sqlite")
-    journal = cache.store.path.with_name(f"{cache.store.path.name}-wal")
+    journal = cache.storage.path.with_name(f"{cache.storage.path.name}-wal")
     journal.write_bytes(b"")
     before = sorted(tmp_path.iterdir())
     for path in before:
         os.utime(path, (OLD, OLD), follow_symlinks=False)
-    AccountCache(tmp_path, "https://pay.invalid/v1", "8").store.close()
-    assert sorted(tmp_path.iterdir()) == [path for path in before if path not in {cache.store.path, journal}]
+    AccountCache(tmp_path, "https://pay.invalid/v1", "8").storage.close()
+    assert sorted(tmp_path.iterdir()) == [path for path in before if path not in {cache.storage.path, journal}]
     assert {path: path.read_bytes() for path in kept} == kept
 
 
 def test_another_program_s_database_under_our_name_is_not_used(tmp_path, caplog) -> None:
     """Neither overwritten nor renamed: the load goes on without a cache and says so."""
-    path = AccountCache(tmp_path, "https://pay.invalid/v1", "7").store.path
+    path = AccountCache(tmp_path, "https://pay.invalid/v1", "7").storage.path
     for mark in (0, 5):
         path.unlink(missing_ok=True)
         with sqlite3.connect(path) as database:
@@ -270,15 +270,15 @@ def test_another_program_s_database_under_our_name_is_not_used(tmp_path, caplog)
         path.chmod(0o644)
         before = state_of(tmp_path)
         cache = cache_of(tmp_path)
-        assert len(cache.store) == 0
-        assert cache.store.off
+        assert len(cache.storage) == 0
+        assert cache.storage.disabled
         assert state_of(tmp_path) == before
     assert "another program's database" in caplog.text
 
 
 def test_a_cache_of_the_version_before_is_emptied_and_marked(tmp_path) -> None:
     """Its windows came whole by rules that have been found too weak."""
-    path = AccountCache(tmp_path, "https://pay.invalid/v1", "7").store.path
+    path = AccountCache(tmp_path, "https://pay.invalid/v1", "7").storage.path
     with sqlite3.connect(path) as database:
         database.executescript("""
 CREATE TABLE IF NOT EXISTS answers (
@@ -292,21 +292,21 @@ INSERT INTO answers VALUES ('brief x', 1, 9e9, x'00');
 """)
     database.close()
     cache = AccountCache(tmp_path, "https://pay.invalid/v1", "7")
-    assert cache.store.windows() == []
-    assert len(cache.store) == 0
-    assert not cache.store.off
-    cache.store.close()
+    assert cache.storage.read_windows() == []
+    assert len(cache.storage) == 0
+    assert not cache.storage.disabled
+    cache.storage.close()
     assert int.from_bytes(path.read_bytes()[68:72], "big") != 0
 
 
 def test_damaged_files_are_set_aside_under_names_of_their_own(tmp_path) -> None:
     """The second one does not replace the first, nor a file of the user's."""
-    path = AccountCache(tmp_path, "https://pay.invalid/v1", "7").store.path
+    path = AccountCache(tmp_path, "https://pay.invalid/v1", "7").storage.path
     mine = path.with_suffix(".corrupt")
     mine.write_text("mine")
     for content in (b"first" * 999, b"second" * 999):
         path.write_bytes(content)
-        cache_of(tmp_path).store.close()
+        cache_of(tmp_path).storage.close()
     aside = {file.read_bytes()[:5] for file in tmp_path.glob("*.corrupt") if file != mine}
     assert aside == {b"first", b"secon"}
     assert mine.read_text() == "mine"
@@ -415,9 +415,9 @@ def test_what_is_no_file_under_a_name_of_our_own(tmp_path, monkeypatch, kind) ->
     with pytest.raises(P2PAnalyticsError):
         cli_lock()
     cache = AccountCache(tmp_path / "state", "https://pay.invalid/v1", "7")
-    under = lock.rename(cache.store.path)
-    assert cache.store.windows() == []
-    assert cache.store.off
+    under = lock.rename(cache.storage.path)
+    assert cache.storage.read_windows() == []
+    assert cache.storage.disabled
     assert (under.lstat().st_mode, under.lstat().st_ino) == (before.st_mode, before.st_ino)
 
 

@@ -1,4 +1,22 @@
-"""The service's client: the only code that sends requests. What writes, `desk`, must be asked for by name."""
+"""Client of the service: the only package that sends requests.
+
+``Client`` only reads. Writing requires an explicit import of ``p2p_analytics.client.desk``.
+
+Layers, from top to bottom; each module imports only modules of lower layers:
+
+``desk``
+    Writes: pay, charge, approve, deny, cancel.
+``_client``, ``_payment_requests``
+    One method per endpoint; the form of a pay or charge. ``_arguments`` checks what users pass.
+``_renewal``
+    Renewal of a stored sign-in, through ``oauth``: the requests of the server-side flow.
+``paging``
+    Lists: windows, scheduler, pagination, cached pages, friends, next links.
+``http``
+    One request: transport, throttle, error mapping, cache, adapter, deadline.
+``window``
+    ``Window`` and the bounds of all time, for every layer and for other packages.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a pay or charge asks for: checked before it is sent, and recognised in a list afterwards."""
+"""Payment requests: checks before sending, and matching with the payments of a list afterwards."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 _EMAIL: Final = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+")
 _PHONE_TEXT: Final = re.compile(r"\+?[\d\s().-]+", re.ASCII)
-# Area code and exchange begin with 2 to 9, and an area code such as 911 is a service, not a place.
+# Area code and exchange begin with 2 to 9; N11 codes such as 911 are services, not area codes.
 _PHONE: Final = re.compile(r"1?(?P<number>(?!\d11)[2-9]\d{2}[2-9]\d{6})", re.ASCII)
 
 
-class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """A pay or charge as it is sent; exactly one of ``user_id``, ``email`` and ``phone`` is set."""
+class PaymentRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Pay or charge to be sent; exactly one of ``user_id``, ``email`` and ``phone`` is set."""
 
     action: Action
     cents: int
@@ -34,7 +34,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     phone: str | None = None
     audience: str | None = None
 
-    def fields(self) -> dict[str, str]:
+    def build_fields(self) -> dict[str, str]:
         """Return the form fields (document: "POST /payments"); a charge is a negative amount."""
         sent = {
             "user_id": self.user_id,
@@ -46,39 +46,44 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
         }
         return {name: value for name, value in sent.items() if value is not None}
 
-    def agrees_with(self, payment: Payment) -> bool:
-        """Tell whether a payment has this order's action and amount; real services drop a charge's sign."""
+    def is_same_transfer(self, payment: Payment) -> bool:
+        """Return whether a payment has the same action and amount; real services drop a charge's sign."""
         return (
             payment.action == self.action
             and payment.amount_cents is not None
             and abs(payment.amount_cents) == self.cents
         )
 
-    def is_met_by(self, payment: Payment, actor_id: str) -> bool:
-        """Tell whether a payment in a list is what carrying out this order by that actor would look like."""
+    def is_fulfilled_by(self, payment: Payment, actor_id: str) -> bool:
+        """Return whether a payment in a list may be the result of this request by that actor."""
         return (
-            self.agrees_with(payment)
+            self.is_same_transfer(payment)
             and payment.actor is not None
             and payment.actor.id == actor_id
             and payment.note is not None
-            and _plain(payment.note) == _plain(self.note)
+            and _normalize_note(payment.note) == _normalize_note(self.note)
             and payment.target is not None
-            and self._reaches(payment.target)
+            and self._is_target(payment.target)
         )
 
-    def _reaches(self, target: Target) -> bool:
-        """Tell whether a target may be this order's: a user's address is shown as the user, with its type."""
+    def _is_target(self, target: Target) -> bool:
+        """Return whether a target may be the requested one.
+
+        The service shows the user behind an address, with the type of the address.
+        """
         if target.user is not None:
-            addressed = TargetType.EMAIL if self.email is not None else TargetType.PHONE
-            return self.user_id == target.user.id if self.user_id is not None else target.type == addressed
+            address_type = TargetType.EMAIL if self.email is not None else TargetType.PHONE
+            return self.user_id == target.user.id if self.user_id is not None else target.type == address_type
         if self.email is not None:
             return target.type == TargetType.EMAIL and (target.email or self.email).casefold() == self.email.casefold()
         if self.phone is not None:
-            return target.type == TargetType.PHONE and _digits(target.phone or self.phone) == _digits(self.phone)
+            return target.type == TargetType.PHONE and _extract_digits(target.phone or self.phone) == _extract_digits(
+                self.phone
+            )
         return False
 
 
-def order(  # noqa: PLR0913 - one keyword for each documented parameter
+def build_payment_request(  # noqa: PLR0913 - one keyword for each documented parameter
     action: Action,
     *,
     user_id: str | None,
@@ -87,28 +92,28 @@ def order(  # noqa: PLR0913 - one keyword for each documented parameter
     amount: Decimal | int | str,
     note: str,
     audience: str | None,
-) -> Order:
-    """Return a checked order.
+) -> PaymentRequest:
+    """Return a checked payment request.
 
     Raises
     ------
     ConfigurationError
-        A parameter is not what the document allows (document: "POST /payments").
+        The document does not allow a parameter (document: "POST /payments").
     """
     if sum(given is not None for given in (user_id, email, phone)) != 1:
         raise ConfigurationError(f"Name exactly one of user_id, email and phone to {action}.")
-    return Order(
+    return PaymentRequest(
         action=action,
-        cents=_positive_cents(amount),
-        note=_note(note),
-        user_id=None if user_id is None else _user_id(user_id),
-        email=None if email is None else _email(email),
-        phone=None if phone is None else _phone(phone),
-        audience=None if audience is None else _audience(audience),
+        cents=_parse_positive_cents(amount),
+        note=_check_note(note),
+        user_id=None if user_id is None else _check_user_id(user_id),
+        email=None if email is None else _normalize_email(email),
+        phone=None if phone is None else _normalize_phone(phone),
+        audience=None if audience is None else _check_audience(audience),
     )
 
 
-def _positive_cents(amount: Decimal | int | str) -> int:
+def _parse_positive_cents(amount: Decimal | int | str) -> int:
     try:
         cents = to_cents(amount)
     except (MoneyError, TypeError, ValueError, ArithmeticError) as error:
@@ -120,46 +125,52 @@ def _positive_cents(amount: Decimal | int | str) -> int:
     raise ConfigurationError(f"amount: {reason}")
 
 
-def _note(note: str) -> str:
+def _check_note(note: str) -> str:
     if not isinstance(note, str) or not note.strip():
-        raise ConfigurationError("A note is required, and it cannot be blank.")
+        raise ConfigurationError("A note is required and cannot be blank.")
     try:
         note.encode()
     except UnicodeEncodeError:
-        raise ConfigurationError("The note holds half a character pair, which cannot be sent.") from None
+        raise ConfigurationError(
+            "The note holds half a character pair (a lone surrogate), which cannot be sent: remove it."
+        ) from None
     return note
 
 
-def _user_id(user_id: str) -> str:
+def _check_user_id(user_id: str) -> str:
     if not isinstance(user_id, str) or not user_id.isascii() or not re.fullmatch(r"[\w-]+", user_id):
         raise ConfigurationError(f"A user id is text like '1322585332520059420', not {user_id!r}.")
     return user_id
 
 
-def _email(email: str) -> str:
+def _normalize_email(email: str) -> str:
     if not isinstance(email, str) or not _EMAIL.fullmatch(email.strip()) or not email.strip().isprintable():
         raise ConfigurationError(f"{email!r} is no email address like ann@example.com.")
     return email.strip()
 
 
-def _phone(phone: str) -> str:
-    """Return a US number as its eleven digits, however it was punctuated (document: "Limits")."""
-    if isinstance(phone, str) and _PHONE_TEXT.fullmatch(phone.strip()) and (match := _PHONE.fullmatch(_digits(phone))):
+def _normalize_phone(phone: str) -> str:
+    """Return a US phone number as eleven digits, without punctuation (document: "Limits")."""
+    if (
+        isinstance(phone, str)
+        and _PHONE_TEXT.fullmatch(phone.strip())
+        and (match := _PHONE.fullmatch(_extract_digits(phone)))
+    ):
         return "1" + match["number"]
     raise ConfigurationError(f"{phone!r} is no US phone number like +1 555 555 0123.")
 
 
-def _audience(audience: str) -> str:
+def _check_audience(audience: str) -> str:
     if audience not in set(Audience):
         raise ConfigurationError(f"audience can be {', '.join(Audience)}, not {audience!r}.")
     return str(audience)
 
 
-def _digits(phone: str) -> str:
+def _extract_digits(phone: str) -> str:
     digits = re.sub(r"\D", "", phone)
     return digits[1:] if len(digits) == len("15555550123") and digits[0] == "1" else digits
 
 
-def _plain(note: str) -> str:
-    """Return a note without the differences that keeping and showing a text may make."""
+def _normalize_note(note: str) -> str:
+    """Return a note in Unicode normal form with single spaces, as storing and displaying may change both."""
     return " ".join(unicodedata.normalize("NFC", note).split())

@@ -1,7 +1,7 @@
-"""A token that is renewed before its end, together with where it is kept.
+"""Renewal of a stored sign-in before its access token expires.
 
-A refresh replaces both tokens, so two processes must not do it at once, and what comes of it has to
-be kept before the old tokens are forgotten: a lock and the store are asked first, then the service.
+A refresh invalidates both old tokens. So processes refresh one at a time, under a lock, after reading the store again,
+and store the new tokens before they use them.
 """
 
 from __future__ import annotations
@@ -21,69 +21,71 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_AHEAD: Final = timedelta(days=1)
-_PAUSE: Final = timedelta(hours=1)
+_RENEW_AHEAD: Final = timedelta(days=1)
+_RETRY_DELAY: Final = timedelta(hours=1)
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
-class Renewal:
-    """The current token of a sign-in that is kept with a refresh token."""
+class TokenRenewal:
+    """Token source of a stored sign-in that has a refresh token."""
 
     def __init__(self, store: SignInStore, sign_in: SignIn, timeout: tuple[float, float]) -> None:
         self._store = store
         self._sign_in = sign_in
         self._timeout = timeout
-        self._guard = threading.Lock()
+        self._lock = threading.Lock()
         self._not_before = datetime.min.replace(tzinfo=UTC)
 
     @classmethod
-    def of(cls, found: FoundToken, timeout: tuple[float, float]) -> Self | None:
-        """Return the renewal of a token that was found, None where it cannot be renewed."""
+    def from_found(cls, found: FoundToken, timeout: tuple[float, float]) -> Self | None:
+        """Return the token source of a token that was found, None if the token cannot be renewed."""
         if found.store is None or found.sign_in is None or found.sign_in.refresh_token is None:
             return None
         return cls(found.store, found.sign_in, timeout)
 
-    def token(self, *, refused: AccessToken | None = None) -> AccessToken:
-        """Return the current token, renewed where a day or less of it is left.
+    def get_token(self, *, refused: AccessToken | None = None) -> AccessToken:
+        """Return the current token, renewed if it expires within a day.
 
-        After one was ``refused``, another process may have renewed it: then that result is taken.
+        If the current token was ``refused``, another process may have renewed it: then the stored token is returned.
 
         Raises
         ------
         P2PAnalyticsError
-            The token has expired and cannot be renewed; while it lasts, that is only logged.
+            The token has expired and cannot be renewed. Before expiry, a failure is only logged.
         """
-        with self._guard:
+        with self._lock:
             if refused is self._sign_in.token:
                 with contextlib.suppress(NotSignedIn):
-                    self._take(self._store.load())
-            elif self._ends_within(_AHEAD) and datetime.now(UTC) >= self._not_before:
+                    self._adopt(self._store.load())
+            elif self._expires_within(_RENEW_AHEAD) and datetime.now(UTC) >= self._not_before:
                 self._renew()
             return self._sign_in.token
 
-    def _ends_within(self, ahead: timedelta) -> bool:
+    def _expires_within(self, ahead: timedelta) -> bool:
         expires_at = self._sign_in.token.expires_at
         return expires_at is not None and expires_at - datetime.now(UTC) <= ahead
 
     def _renew(self) -> None:
         try:
             with lock_sign_in():
-                if not self._take(self._store.load()):
-                    self._store.save(self._sign_in)  # what cannot be written now could not be written afterwards
+                if not self._adopt(self._store.load()):
+                    self._store.save(
+                        self._sign_in
+                    )  # fails here, before the old tokens are used up, if the store is not writable
                     self._sign_in = oauth.refresh(self._sign_in, timeout=self._timeout)
                     self._store.save(self._sign_in)
         except P2PAnalyticsError as error:
-            again = isinstance(error, ServiceError) and error.retryable  # nothing was sent
-            self._not_before = datetime.now(UTC) + _PAUSE if again else _NEVER
-            if self._ends_within(timedelta(0)):
+            may_retry = isinstance(error, ServiceError) and error.retryable  # nothing was sent
+            self._not_before = datetime.now(UTC) + _RETRY_DELAY if may_retry else _NEVER
+            if self._expires_within(timedelta(0)):
                 raise
             log.warning("The sign-in could not be renewed: %s", error)
 
-    def _take(self, kept: SignIn | None) -> bool:
-        """Take what another process has made of this very sign-in; tell whether it has."""
-        if kept is None or kept.ident != self._sign_in.ident:  # another one may be another user's
-            raise NotSignedIn("The sign-in that was kept is gone or is another one now: make a new Client.")
-        if kept.token.reveal() == self._sign_in.token.reveal():
+    def _adopt(self, stored: SignIn | None) -> bool:
+        """Use the stored sign-in if another process has renewed it; return whether it has."""
+        if stored is None or stored.ident != self._sign_in.ident:  # it may belong to another user
+            raise NotSignedIn("The stored sign-in was deleted or replaced: create a new Client.")
+        if stored.token.reveal() == self._sign_in.token.reveal():
             return False
-        self._sign_in = kept
+        self._sign_in = stored
         return True

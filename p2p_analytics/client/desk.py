@@ -1,8 +1,7 @@
-"""The desk where payments are made: pay, charge, approve, deny and cancel.
+"""Payment desk: pay, charge, approve, deny and cancel.
 
-It moves money, so it has to be asked for by name: nothing else makes a desk, and a client alone
-only reads. The service knows no idempotency key, so a write whose answer is lost is never sent
-again: its outcome is looked for among the payments instead.
+A desk moves money, so users have to import it explicitly; a client alone only reads. The service has no idempotency
+keys, so a write with a lost response is never retried: the desk searches the payments for its outcome instead.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from urllib.parse import quote
 import msgspec
 
 from p2p_analytics import records, vocabulary
-from p2p_analytics.client._payment_requests import Order, order
+from p2p_analytics.client._payment_requests import build_payment_request
 from p2p_analytics.errors import (
     ConfigurationError,
     InvalidRequestError,
@@ -32,15 +31,16 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from p2p_analytics.client._client import Client
+    from p2p_analytics.client._payment_requests import PaymentRequest
     from p2p_analytics.records import Payment, Receipt
 
 log = logging.getLogger(__name__)
 
-# A service that answers late may also commit late; each wait begins after the reading before it.
+# A slow service may also commit late; each wait begins after the previous search.
 RECONCILE_WAITS: Final = (5.0, 15.0, 45.0)
 
 _CLOSED: Final = frozenset(Status) - {Status.PENDING}
-# What carrying out each may lead to; that deny and cancel lead to "cancelled" is known of real services only.
+# Statuses after success; the document does not say that deny and cancel lead to "cancelled", but real services do so.
 _OUTCOMES: Final = {
     Resolution.APPROVE: frozenset({Status.SETTLED, Status.FAILED}),
     Resolution.DENY: frozenset({Status.CANCELLED}),
@@ -49,31 +49,29 @@ _OUTCOMES: Final = {
 
 
 class PaymentDesk:
-    """Pays, charges, and answers requests, for the user whose token the client holds.
+    """Makes payments and charges, and resolves requests, for the owner of the client's token.
 
     Parameters
     ----------
     client : Client
-        Its token needs the scopes ``make_payments`` and ``access_profile``: what became of a write
-        whose answer is lost can only be read.
+        Its token needs the scopes ``make_payments`` and ``access_profile``: the desk has to read payments to find the
+        outcome of a write after a lost response.
     waits : sequence of float
-        Seconds to wait before each reading when an answer is lost.
+        Seconds to wait before each search for the outcome.
     sleep : callable
-        Waits; replaced in tests.
+        Sleeps for a number of seconds; replaced in tests.
 
     Notes
     -----
-    One write at a time for all desks of a client, because another of ours in between could be taken
-    for a lost one's outcome; two clients of one account do not know of each other. Each has a
-    connection of its own. Each begins with reading, so that an
-    outcome can be told from what was there before. A write is sent again only where no connection
-    could be made. Every write makes the account's cached answers forgotten.
+    All desks of a client share a lock and write one at a time, so that one write is not mistaken for the outcome of
+    another; two clients of one account do not know of each other. Each write uses a new connection, and first reads
+    the payments, so that its outcome can be told apart from earlier payments. A write is retried only if no connection
+    could be made. Every write deletes the short-lived entries of the account's cache.
 
-    Each method raises ``ConfigurationError`` or ``TokenError`` where nothing was sent because of
-    what was asked, ``TransportError`` where the service could not be reached and nothing was sent,
-    an ``ApiError`` where the service refused, and ``OutcomeUnknownError`` with its ``candidates``
-    where the answer was lost and reading did not tell. After that, or after interrupting a write,
-    look at the payments before sending it again.
+    Each method raises ``ConfigurationError`` or ``TokenError`` if an argument or the token is invalid and nothing was
+    sent, ``TransportError`` if the service could not be reached and nothing was sent, an ``ApiError`` if the service
+    refused, and ``OutcomeUnknownError`` with its ``candidates`` if the response was lost and the outcome was not found.
+    After that, or after interrupting a write, check the payments before sending it again.
     """
 
     def __init__(
@@ -84,7 +82,7 @@ class PaymentDesk:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._client = client
-        self._transport = client._transport  # noqa: SLF001 - a client has no public way to write, on purpose
+        self._transport = client._transport  # noqa: SLF001 - a client deliberately has no public method to write
         self._waits, self._sleep = tuple(waits), sleep
         self._actor_id: str | None = None
 
@@ -105,20 +103,22 @@ class PaymentDesk:
         amount : Decimal, int or str
             Currency units above zero, such as ``"12.30"``; a float is refused.
         note : str
-            Goes with the payment; required.
+            Text of the payment; required.
         user_id, email, phone : str
             Exactly one of them.
         audience : str, optional
-            "public", "friends" or "private"; without it the service decides.
+            "public", "friends" or "private"; by default the service decides.
 
         Returns
         -------
         Receipt
-            The payment, whose ``status`` tells what became of it: "failed", for one, is no error
-            (document: "Errors"). The balance is None where it was not told.
+            The payment with its ``status``; "failed", for example, does not raise (document: "Errors"). The balance is
+            None if the response has none.
         """
         return self._create(
-            order(Action.PAY, user_id=user_id, email=email, phone=phone, amount=amount, note=note, audience=audience)
+            build_payment_request(
+                Action.PAY, user_id=user_id, email=email, phone=phone, amount=amount, note=note, audience=audience
+            )
         )
 
     def charge(  # noqa: PLR0913 - one keyword for each documented parameter
@@ -131,59 +131,69 @@ class PaymentDesk:
         phone: str | None = None,
         audience: str | None = None,
     ) -> Receipt:
-        """Ask for money; parameters and result as for :meth:`pay`, the amount is above zero here too."""
+        """Request money; parameters and result as for :meth:`pay`, with an amount above zero."""
         return self._create(
-            order(Action.CHARGE, user_id=user_id, email=email, phone=phone, amount=amount, note=note, audience=audience)
+            build_payment_request(
+                Action.CHARGE, user_id=user_id, email=email, phone=phone, amount=amount, note=note, audience=audience
+            )
         )
 
     def approve(self, payment_id: str) -> Payment:
-        """Pay what somebody asked of the token's owner, and return the payment as it is then."""
+        """Pay a charge to the token's owner, and return the updated payment."""
         return self._resolve(Resolution.APPROVE, payment_id)
 
     def deny(self, payment_id: str) -> Payment:
-        """Refuse what somebody asked of the token's owner, and return the payment as it is then."""
+        """Refuse a charge to the token's owner, and return the updated payment."""
         return self._resolve(Resolution.DENY, payment_id)
 
     def cancel(self, payment_id: str) -> Payment:
-        """Take back what the token's owner asked for, and return the payment as it is then."""
+        """Cancel a charge by the token's owner, and return the updated payment."""
         return self._resolve(Resolution.CANCEL, payment_id)
 
     def __repr__(self) -> str:
-        """Show which service is written to."""
+        """Return a text with the address of the service."""
         return f"<PaymentDesk of {self._client.base_url}>"
 
-    def _create(self, asked: Order) -> Receipt:
-        with self._transport.turn:
-            actor_id, before = self._actor(), self._snapshot()
+    def _create(self, request: PaymentRequest) -> Receipt:
+        with self._transport.write_lock:
+            actor_id, before = self._get_actor_id(), self._take_snapshot()
             try:
                 path = vocabulary.CREATE_PAYMENT.path
-                receipt = self._transport.write("POST", path, asked.fields(), records.decode_receipt).value
-                if asked.agrees_with(receipt.payment) and receipt.payment.id not in before.ids:
+                receipt = self._transport.write("POST", path, request.build_fields(), records.decode_receipt).value
+                if request.is_same_transfer(receipt.payment) and receipt.payment.id not in before.ids:
                     return receipt
                 lost: ServiceError = ProtocolError("The service answered with another payment.")
             except (OutcomeUnknownError, ProtocolError) as error:
                 lost = error
-            return self._found(asked, actor_id, before, lost)
+            return self._find_created(request, actor_id, before, lost)
 
-    def _found(self, asked: Order, actor_id: str, before: _Snapshot, lost: ServiceError) -> Receipt:
-        """Look for the outcome of an order among the payments that were not there before."""
+    def _find_created(self, request: PaymentRequest, actor_id: str, before: _Snapshot, lost: ServiceError) -> Receipt:
+        """Return the receipt of a request with a lost response, found among the payments that are new since then.
+
+        Raises
+        ------
+        OutcomeUnknownError
+            No payment, or more than one, may be the result.
+        """
         candidates: list[Payment] = []
-        seen = False
-        for _ in self._moments_to_look(f"this {asked.action}"):
+        was_read = False
+        for _ in self._wait_between_searches(f"this {request.action}"):
             try:
-                candidates = [payment for payment in self._since(before) if asked.is_met_by(payment, actor_id)]
+                candidates = [
+                    each for each in self._list_new_payments(before) if request.is_fulfilled_by(each, actor_id)
+                ]
             except (ServiceError, TokenError):
                 continue
-            seen = True
+            was_read = True
             if candidates:
                 break
         if len(candidates) == 1:
             return records.Receipt(payment=candidates[0], reconciled=True)
-        raise _unknown(f"this {asked.action}", lost, candidates, seen=seen)
+        raise _build_unknown_outcome(f"this {request.action}", lost, candidates, was_read=was_read)
 
     def _resolve(self, action: Resolution, payment_id: str) -> Payment:
-        with self._transport.turn:
-            self._actor()
+        with self._transport.write_lock:
+            self._get_actor_id()
             before = self._client.payment(payment_id, fresh=True)
             if before.status in _CLOSED:
                 raise ConfigurationError(
@@ -197,78 +207,95 @@ class PaymentDesk:
                 lost: ServiceError = ProtocolError("The service answered with another payment.")
             except (OutcomeUnknownError, ProtocolError) as error:
                 lost = error
-            return self._resolved(action, before, lost)
+            return self._find_resolved(action, before, lost)
 
-    def _resolved(self, action: Resolution, before: Payment, lost: ServiceError) -> Payment:
-        """Look at a payment until it is closed, and tell whether that was this write's doing."""
+    def _find_resolved(self, action: Resolution, before: Payment, lost: ServiceError) -> Payment:
+        """Return the payment of a resolution with a lost response, once it is no longer pending.
+
+        Raises
+        ------
+        InvalidRequestError
+            The payment has a status that this resolution does not lead to.
+        OutcomeUnknownError
+            The payment is still pending, or cannot be read.
+        """
         candidates: list[Payment] = []
-        for _ in self._moments_to_look(f"the {action} of payment {before.id}"):
+        for _ in self._wait_between_searches(f"the {action} of payment {before.id}"):
             try:
-                now = self._client.payment(before.id, fresh=True)
+                current = self._client.payment(before.id, fresh=True)
             except (ServiceError, TokenError):
                 continue
-            candidates = [now]
-            if now.status in _OUTCOMES[action]:
-                return now
-            if now.status in _CLOSED:
+            candidates = [current]
+            if current.status in _OUTCOMES[action]:
+                return current
+            if current.status in _CLOSED:
                 raise InvalidRequestError(
-                    f"Payment {now.id} is {now.status}: it was closed before you could {action} it."
+                    f"Payment {current.id} is {current.status}: it was closed before you could {action} it."
                 )
-        raise _unknown(f"the {action} of payment {before.id}", lost, candidates, seen=bool(candidates))
+        raise _build_unknown_outcome(
+            f"the {action} of payment {before.id}", lost, candidates, was_read=bool(candidates)
+        )
 
-    def _moments_to_look(self, what: str) -> Iterator[None]:
-        """Wait before each reading; said aloud, because somebody who sees nothing happen might send it again."""
+    def _wait_between_searches(self, write: str) -> Iterator[None]:
+        """Yield after each wait; log a warning first, so that users do not repeat the write meanwhile."""
         log.warning(
-            "The answer to %s was lost; looking for its outcome for up to %g seconds: do not send it again.",
-            what,
+            "The response to %s was lost; searching for its outcome for up to %g seconds: do not send it again.",
+            write,
             sum(self._waits),
         )
         for wait in self._waits:
             self._sleep(wait)
             yield
 
-    def _actor(self) -> str:
-        """Return whose payments these are; asking also opens the account's cache, to be emptied by a write."""
+    def _get_actor_id(self) -> str:
+        """Return the id of the token's owner; its request also opens the account's cache, which a write invalidates."""
         if self._actor_id is None:
             self._actor_id = str(self._client.me().user.id)
         return self._actor_id
 
-    def _snapshot(self) -> _Snapshot:
-        """Return which payments there are: a page of the newest tells all that come later from them."""
+    def _take_snapshot(self) -> _Snapshot:
+        """Return the newest page of payments, which is enough to recognise later ones."""
         page = next(self._client.payment_pages(fresh=True))
         dates = [item.date_created for item in page.items if item.date_created is not None]
         oldest = min(dates, default=None) if page.next is not None else None
         return _Snapshot(frozenset(item.id for item in page.items), oldest)
 
-    def _since(self, before: _Snapshot) -> list[Payment]:
-        """Return the payments that were not there before, from as many pages as they take."""
-        new: list[Payment] = []
+    def _list_new_payments(self, before: _Snapshot) -> list[Payment]:
+        """Return the payments that are new since a snapshot."""
+        found: list[Payment] = []
         for page in self._client.payment_pages(fresh=True):
-            fresh = [item for item in page.items if not before.holds(item)]
-            new += fresh
-            if len(fresh) < len(page.items):
+            new = [item for item in page.items if not before.may_contain(item)]
+            found += new
+            if len(new) < len(page.items):
                 break
-        return new
+        return found
 
 
 class _Snapshot(msgspec.Struct, frozen=True):
-    """The ids of the newest payments, and when the oldest of them was made if there are older ones."""
+    """Ids of the newest payments, and the date of the oldest of them, None if the list holds no older ones."""
 
     ids: frozenset[str]
     oldest: datetime | None
 
-    def holds(self, payment: Payment) -> bool:
-        """Tell whether a payment was there already, or may have been."""
+    def may_contain(self, payment: Payment) -> bool:
+        """Return whether a payment existed, or may have existed, at the time of the snapshot."""
         if payment.id in self.ids:
             return True
         return self.oldest is not None and (payment.date_created is None or payment.date_created <= self.oldest)
 
 
-def _unknown(what: str, lost: ServiceError, candidates: list[Payment], *, seen: bool) -> OutcomeUnknownError:
-    found = f"{len(candidates)} payments may be it" if len(candidates) > 1 else "reading did not show it"
+def _build_unknown_outcome(
+    write: str, lost: ServiceError, candidates: list[Payment], *, was_read: bool
+) -> OutcomeUnknownError:
+    if not was_read:
+        finding = "the payments could not be read"
+    elif len(candidates) > 1:
+        finding = f"{len(candidates)} payments match it"
+    else:
+        finding = "the payments do not show it"
     return OutcomeUnknownError(
-        f"Nobody knows whether {what} was carried out: its answer was lost and "
-        f"{found if seen else 'the payments could not be read'}; look at them before you send it again.",
+        f"It is unknown whether {write} was carried out, because its response was lost and {finding}: check the "
+        "payments before you send it again.",
         status_code=lost.status_code,
         code=lost.code,
         retry_after=lost.retry_after,

@@ -204,7 +204,7 @@ def _load_all_pages(
 def _load_changed_pages(
     client: Client, baseline: Baseline, on_progress: Callable[[int, int], object]
 ) -> Generator[PaymentPage]:
-    from p2p_analytics.client.paging.windows import BEGINNING, GRACE  # reading an archive needs no client
+    from p2p_analytics.client.window import BEGINNING, GRACE  # reading an archive needs no client
 
     check = _ListingCheck(baseline)
     after = max(baseline.since or BEGINNING, BEGINNING + GRACE) - GRACE

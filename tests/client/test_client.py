@@ -43,7 +43,7 @@ def test_each_filter_goes_out_in_the_documented_form(scripted) -> None:
         ({"status": []}, "empty list"),
         ({"actor": "8,9"}, "actor cannot be"),
         ({"action": ["pay", "charge"]}, "action"),
-        ({"actor": [8]}, "actor is text"),
+        ({"actor": [8]}, "actor must be text"),
         ({"after": pd.NaT}, "after: 'NaT'"),
         ({"before": 20240501}, "before: '20240501'"),
         ({"after": datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=5)))}, "after: '0001"),

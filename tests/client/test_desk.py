@@ -232,7 +232,9 @@ def test_a_create_is_sent_once_and_its_outcome_is_true(  # noqa: PLR0913, PLR091
     assert writes(service) == ["POST /v1/payments"]
     assert service.asked[2][1] == {"access_token": CANARY, "user_id": "8"} | sent
     assert waits == waited
-    aloud = f"The answer to this {action} was lost; looking for its outcome for up to 65 seconds: do not send it again."
+    aloud = (
+        f"The response to this {action} was lost; searching for its outcome for up to 65 seconds: do not send it again."
+    )
     assert caplog.messages.count(aloud) == bool(waited)
     assert CANARY not in told
     assert "urllib3" in caplog.text
@@ -298,7 +300,7 @@ def test_where_no_connection_can_be_made_nothing_was_sent(at_desk, monkeypatch: 
 def test_an_error_before_the_form_is_read_is_final_and_not_in_doubt(at_desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the headers cannot even be sent, nothing can have been carried out; it is no connect error, so no retry."""
     desk, _book, service, waits = at_desk(lambda book, fields: book.carry_out(fields))
-    desk._snapshot = lambda snapshot=desk._snapshot: (snapshot(), broken())[0]
+    desk._take_snapshot = lambda snapshot=desk._take_snapshot: (snapshot(), broken())[0]
     tries: list[int] = []
 
     def broken() -> None:
@@ -602,7 +604,7 @@ def test_all_desks_of_a_client_take_turns(at_desk) -> None:
     first, book, service, _waits = at_desk(lambda book, fields: book.carry_out(fields))
     second = PaymentDesk(first._client)
     paid: list[object] = []
-    with first._transport.turn:
+    with first._transport.write_lock:
         writer = threading.Thread(
             target=lambda: paid.append(second.pay(user_id="8", amount="1", note="tea")), daemon=True
         )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from p2p_analytics.client.desk import PaymentDesk
-from p2p_analytics.client.http.transport import Answer
+from p2p_analytics.client.http.transport import ServiceResponse
 from p2p_analytics.errors import OutcomeUnknownError
 from p2p_analytics.money import to_cents
 from p2p_analytics.records import Me, Payment, PaymentPage, Payments, Target, User
@@ -39,7 +39,7 @@ class Account:
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance
-        self._transport = SimpleNamespace(write=self.write, turn=threading.Lock())
+        self._transport = SimpleNamespace(write=self.write, write_lock=threading.Lock())
         self.now = 0.0
         self.newest_first: list[Payment] = []
         self.late: list[tuple[float, Payment]] = []
@@ -57,7 +57,7 @@ class Account:
 
     def write(
         self, _method: str, _path: str, fields: Mapping[str, str], decode: Callable[[bytes], Any] = bytes
-    ) -> Answer[Any]:
+    ) -> ServiceResponse[Any]:
         """Carry a payment out at most once: now, late or not at all, and answer or not."""
         self.sleep(1.0)
         self.writes += 1
@@ -74,7 +74,7 @@ class Account:
             else:
                 self.newest_first.insert(0, payment)
                 if fate == "answered":
-                    return Answer(decode(_body(payment)), START)
+                    return ServiceResponse(decode(_body(payment)), START)
         raise OutcomeUnknownError("Lost.")
 
     def _made(self, fields: Mapping[str, str]) -> Payment:

@@ -207,7 +207,7 @@ def test_what_is_missing() -> None:
     sign_in = SignIn("https://pay.example/v1", AccessToken("a"), "1", Secret("r"))
     with pytest.raises(errors.ConfigurationError, match="set P2P_CLIENT_SECRET"):
         oauth.refresh(sign_in)
-    with pytest.raises(errors.ConfigurationError, match="without a refresh token"):
+    with pytest.raises(errors.ConfigurationError, match="has no refresh token"):
         oauth.refresh(SignIn(sign_in.base_url, sign_in.token), secret="s")
 
 

@@ -222,14 +222,14 @@ def test_another_sign_in_is_not_taken(scripted, monkeypatch: pytest.MonkeyPatch,
     service = scripted_sign_in(scripted, monkeypatch, NEW, timedelta(days=2))
     with p2p.Client(base_url=service.base_url, cache_dir=False) as client:
         other = keep(SignIn(service.base_url, AccessToken("other"), "1", Secret("r9")), timedelta(hours=1))
-        client._transport._renewal._sign_in = replace(  # type: ignore[union-attr]
-            client._transport._renewal._sign_in,  # type: ignore[union-attr]
+        client._transport._token_source._sign_in = replace(  # type: ignore[union-attr]
+            client._transport._token_source._sign_in,  # type: ignore[union-attr]
             token=AccessToken("old", expires_at=datetime.now(UTC) + timedelta(hours=1)),
         )
         client.me(lenient=True)
     assert service.asked == [("/v1/me", {"access_token": "old"})]
     assert value(kept()) == value(other)
-    assert "make a new Client" in caplog.text
+    assert "create a new Client" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ def test_a_load_that_stopped_goes_on(server, tmp_path, how) -> None:
 def test_without_a_cache_it_says_that_it_cannot_go_on(server) -> None:
     """cache_dir=False keeps nothing, and the error says so."""
     said = str(stopped_load(server, False, 20))  # noqa: FBT003 - no cache
-    assert said.endswith("No cache keeps what has come, so the next load begins anew.")
+    assert said.endswith("No cache keeps the payments fetched so far, so the next load starts from the beginning.")
 
 
 def test_nobody_goes_on_with_somebody_elses_load(server, tmp_path) -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.client.paging.next_link import next_parameters
+from p2p_analytics.client.paging.next_link import parse_next_link
 from p2p_analytics.records import decode_payments
 
 PAYMENTS = 10_000
@@ -61,7 +61,7 @@ def test_following_the_next_link_alone_loses_some(crowded) -> None:
             found.update(payment.id for payment in page.items)
             if page.next is None:
                 break
-            parameters = next_parameters(page.next, f"{server.base_url}/payments")
+            parameters = parse_next_link(page.next, f"{server.base_url}/payments")
     assert found < set(ids)
 
 

@@ -22,8 +22,8 @@ from p2p_analytics import auth
 from p2p_analytics.auth import _redaction, _tracebacks
 from p2p_analytics.client.http import adapter as _adapter
 from p2p_analytics.client.http import transport as _transport
-from p2p_analytics.client.http.cache import ResponseStore
-from p2p_analytics.client.http.transport import Keep
+from p2p_analytics.client.http.cache import ResponseStorage
+from p2p_analytics.client.http.transport import CachePolicy
 from p2p_analytics.records import _wire_types
 from support.canary import CANARY
 from support.interrupts import (
@@ -60,10 +60,10 @@ DEPTHS: dict[str, tuple[Any, str]] = {
     "waiting for the answer": (http.client.HTTPConnection, "getresponse"),
     "reading the body": (urllib3.HTTPResponse, "read1"),
     "decoding": (_wire_types, "is_envelope"),
-    "judging": (_transport, "Answer"),
-    "looking into the cache": (ResponseStore, "__getitem__"),
-    "writing into the cache": (ResponseStore, "__setitem__"),
-    "redacting the body": (_adapter, "_without_token"),
+    "judging": (_transport, "ServiceResponse"),
+    "looking into the cache": (ResponseStorage, "__getitem__"),
+    "writing into the cache": (ResponseStorage, "__setitem__"),
+    "redacting the body": (_adapter, "mask_token"),
 }
 
 
@@ -79,11 +79,11 @@ def test_in_the_middle_of_a_request(scripted, monkeypatch, tmp_path, depth: str,
 
     service = scripted(lambda _path, _asked: GOOD)
     transport = transport_to(service.base_url)
-    transport.use_cache(tmp_path, "7")
+    transport.open_cache(tmp_path, "7")
     monkeypatch.setattr(*DEPTHS[depth], interrupt)
     error = None
     try:
-        transport.get("/me", {}, keep=Keep.BRIEFLY)
+        transport.get("/me", {}, policy=CachePolicy.SHORT)
     except BaseException as came:  # noqa: BLE001 - of any kind
         error = came
     assert raised

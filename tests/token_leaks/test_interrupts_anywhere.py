@@ -18,7 +18,7 @@ import p2p_analytics as p2p
 from p2p_analytics import auth
 from p2p_analytics.cli import _sign_in_prompt
 from p2p_analytics.client import oauth
-from p2p_analytics.client.http.transport import Keep
+from p2p_analytics.client.http.transport import CachePolicy
 from support.canary import CANARY
 from support.interrupts import GOOD, INTERRUPT_MARKS, KINDS_OF_OTHERS, PACKAGE, found_from, is_test_frame, transport_to
 
@@ -90,8 +90,8 @@ def flow_get(service: Any, _folder: Path) -> Callable[[], object]:
 
     def flow() -> None:
         transport = transport_to(service.base_url)
-        transport.use_cache(_folder, next(folders))
-        transport.get("/me", {}, keep=Keep.BRIEFLY)
+        transport.open_cache(_folder, next(folders))
+        transport.get("/me", {}, policy=CachePolicy.SHORT)
 
     return flow
 

@@ -88,7 +88,8 @@ def test_a_load_leaves_no_token_behind(server, tmp_path, caplog, capfd, recwarn)
     with p2p.Client(token, base_url=server.base_url, cache_dir=tmp_path / "cache") as client:
         history = p2p.load_history(client)
         shown = [token, client, vars(client), client._transport, vars(client._transport), history, vars(history)]
-        shown += [vars(sessions) for sessions in (client._transport._plain, *client._transport._kept.values())]
+        pools = (client._transport._sessions, *client._transport._cached_sessions.values())
+        shown += [vars(pool) for pool in pools]
         shown += [client._transport.cache, vars(client._transport.cache), history.payments.attrs, history.me]
     p2p.to_csv(history.payments, tmp_path / "payments.csv")
     p2p.to_parquet(history.payments, tmp_path / "payments.parquet")

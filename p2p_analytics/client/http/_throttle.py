@@ -1,4 +1,4 @@
-"""One gate for all connections of a client: where the service asks to slow down, they pass one at a time."""
+"""Throttle for all connections of a client: after the service asks to slow down, requests run one at a time."""
 
 from __future__ import annotations
 
@@ -12,24 +12,28 @@ if TYPE_CHECKING:
 SLOW_SECONDS: Final = 60.0
 
 
-class Gate:
-    """Open, until the service asks to slow down; then each request waits for the one before to be answered.
+class Throttle:
+    """Unlimited concurrency, until the service asks to slow down; then one request at a time.
 
-    So the wait that one was asked for holds up all, and none is refused more often than if it were alone.
+    One Retry-After therefore pauses every connection, and the service refuses no more requests than it would
+    refuse a single connection.
     """
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
-        self._single_file = threading.Lock()
+        self._lock = threading.Lock()
         self._slow_until = float("-inf")
 
     def slow_down(self) -> None:
-        """Let requests pass one at a time for the next minute."""
+        """Run requests one at a time for the next minute."""
         self._slow_until = self._monotonic() + SLOW_SECONDS
 
-    def enter(self, turn: ExitStack) -> bool:
-        """Wait for one's turn, where there are turns, and tell whether one has it until the stack is left."""
+    def wait_turn(self, turn: ExitStack) -> bool:
+        """Wait while another request runs, if requests run one at a time; return whether they do.
+
+        The turn lasts until the stack is closed.
+        """
         if self._monotonic() >= self._slow_until:
             return False
-        turn.enter_context(self._single_file)
+        turn.enter_context(self._lock)
         return True

@@ -1,10 +1,10 @@
-"""One private response cache for each account.
+"""Response cache, one SQLite file per account.
 
-requests-cache leaves the token out of its keys, so by default one user's ``/me`` answers another.
-Here each account has a file of its own and stands in every key besides; the file is the user's
-alone (0600), holds packed JSON (the default, pickle, runs code from a tampered file) and no token,
-for the token is added below the session. A cache that fails is a cache that misses: it never fails
-the request, and never waits longer than a second for another process.
+requests-cache ignores the token in its keys, so by default one user's ``/me`` would be served to another. Here each
+account has its own file, and its digest is part of every key. The file is private (0600) and holds compressed JSON;
+the default, pickle, would run code from a tampered file. It holds no token, because the adapter adds the token below
+the session. A cache failure is a cache miss: it never fails a request, and never waits longer than a second for
+another process.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from requests_cache.models.request import CachedRequest
 from requests_cache.models.response import CachedResponse
 
 from p2p_analytics.client.http.decoding import is_decoded
-from p2p_analytics.client.paging.windows import Window
+from p2p_analytics.client.window import Window
 from p2p_analytics.files import is_regular, open_regular
 from p2p_analytics.times import from_microseconds, to_microseconds
 
@@ -42,10 +42,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-CACHE_SECONDS: Final = 300
-LASTING_SECONDS: Final = 30 * 86_400
+SHORT_SECONDS: Final = 300
+LONG_SECONDS: Final = 30 * 86_400
+UNREADABLE_ENTRY: Final = "An entry of the response cache %s cannot be read, so it is refetched."
 _LOCK_WAIT_SECONDS: Final = 1.0
-_LARGEST_BODY: Final = 8 * 2**20  # no more is unpacked, whatever an entry claims to be
+_LARGEST_BODY: Final = 8 * 2**20  # limit of decompression, in case of a tampered entry
 _TABLES: Final = (
     """CREATE TABLE IF NOT EXISTS answers (
     key TEXT PRIMARY KEY, given REAL NOT NULL, expires REAL NOT NULL, body BLOB NOT NULL
@@ -54,66 +55,65 @@ _TABLES: Final = (
     end_us INTEGER PRIMARY KEY, start_us INTEGER NOT NULL
 )""",
 )
-# Marks the files that this package made: SQLite keeps the number in the header, where `_is_ours` reads it.
+# Identifies the files of this package: SQLite stores the number in the file header.
 _APPLICATION_ID: Final = 0x70327063  # "p2pc"
 _FILE_NAME: Final = re.compile(r"[0-9a-f]{32}\.sqlite")
 _HEADER: Final = struct.Struct(">16s52xI")  # magic text and application id (SQLite: "Database File Format")
 _MAGIC: Final = b"SQLite format 3\0"
-UNREADABLE_ENTRY: Final = "An entry of the response cache %s cannot be read and is asked for anew."
-_LASTING: Final = "lasting"
-_BRIEF: Final = "brief"
+_LONG_PREFIX: Final = "lasting"  # of the keys in existing files
+_SHORT_PREFIX: Final = "brief"
 
 
 class AccountCache:
-    """The answers that one account was given.
+    """Cached responses of one account.
 
     Parameters
     ----------
     folder : Path
-        The private folder of the caches; the account's file is made in it.
+        The private folder of the caches, which holds the account's file.
     base_url, account_id : str
-        Name the account. The id comes from an uncached GET /me with the current token.
+        Identify the account. The id comes from an uncached GET /me with the current token.
     """
 
     def __init__(self, folder: Path, base_url: str, account_id: str) -> None:
-        _tidy(folder)
+        _delete_expired_files(folder)
         self._account = _digest(base_url, account_id)
-        self.store = ResponseStore(folder / f"{self._account[:32]}.sqlite")
+        self.storage = ResponseStorage(folder / f"{self._account[:32]}.sqlite")
 
-    def session(self, *, lasting: bool) -> CachedSession:
-        """Return a session that keeps answers for ``LASTING_SECONDS``, else for ``CACHE_SECONDS``.
+    def make_session(self, *, long_lived: bool) -> CachedSession:
+        """Return a session that caches responses for ``LONG_SECONDS``, else for ``SHORT_SECONDS``.
 
-        One kind is never given the answers of the other.
+        The two kinds of sessions do not share cache entries.
         """
-        kind = _LASTING if lasting else _BRIEF
+        prefix = _LONG_PREFIX if long_lived else _SHORT_PREFIX
 
-        def key(request: PreparedRequest, **_: Any) -> str:  # noqa: ANN401 - requests-cache's own
-            return f"{kind} {_digest(self._account, str(request.method), str(request.url))}"
+        def make_key(request: PreparedRequest, **_: Any) -> str:  # noqa: ANN401 - requests-cache's own
+            return f"{prefix} {_digest(self._account, str(request.method), str(request.url))}"
 
         backend = BaseCache()
-        backend.responses = self.store
+        backend.responses = self.storage
         return CachedSession(
             backend=backend,
-            expire_after=LASTING_SECONDS if lasting else CACHE_SECONDS,
+            expire_after=LONG_SECONDS if long_lived else SHORT_SECONDS,
             allowable_codes=(200,),
             allowable_methods=("GET",),
             filter_fn=is_decoded,
-            key_fn=key,
+            key_fn=make_key,
             stale_if_error=False,
         )
 
 
-def _tidy(folder: Path) -> None:
-    """Remove our caches that hold expired answers alone: private data should not lie about for nothing.
+def _delete_expired_files(folder: Path) -> None:
+    """Delete caches of this package in which every entry has expired, so that private data does not stay on disk.
 
-    The folder may hold files of the user's, so only a file that has both our kind of name and our mark is removed. A
-    cache of an earlier version, which has no mark, stays until its account opens it.
+    The folder may hold other files of the user, so a file must have both our form of name and our application id. A
+    cache of an earlier version has no application id and stays until its account opens it.
     """
-    expired = time.time() - LASTING_SECONDS
+    expired = time.time() - LONG_SECONDS
     for file in folder.glob("*.sqlite"):
-        with contextlib.suppress(OSError):  # another process was quicker
+        with contextlib.suppress(OSError):  # another process deleted it first
             if _FILE_NAME.fullmatch(file.name) and _is_ours(file):
-                journals = [file.with_name(f"{file.name}-{kind}") for kind in ("wal", "shm")]
+                journals = [file.with_name(f"{file.name}-{suffix}") for suffix in ("wal", "shm")]
                 family = [file, *filter(is_regular, journals)]
                 if all(member.stat().st_mtime < expired for member in family):
                     for member in family:
@@ -121,82 +121,87 @@ def _tidy(folder: Path) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Return whether a file is an SQLite database with our application id; SQLite itself does not open it.
+    """Return whether a file is an SQLite database with our application id, without opening it in SQLite.
 
     Raises
     ------
     OSError
-        It cannot be read, or is no regular file.
+        The file cannot be read, or is no regular file.
     """
     with open_regular(path, follow_links=False) as file:
         header = file.read(_HEADER.size)
     return len(header) == _HEADER.size and _HEADER.unpack(header) == (_MAGIC, _APPLICATION_ID)
 
 
-class ResponseStore(BaseStorage):  # type: ignore[type-arg]
-    """The cached answers of one account in one SQLite file, for several threads; each failure is a miss.
+class ResponseStorage(BaseStorage):  # type: ignore[type-arg]
+    """Storage of one account's responses in an SQLite file, for several threads; each failure is a cache miss.
 
-    requests-cache's own SQLite storage waits for ever for a locked file or a full disk.
+    requests-cache's own SQLite storage waits indefinitely for a locked file or a full disk.
+
+    Attributes
+    ----------
+    disabled : bool
+        Whether a failure has disabled the cache; otherwise each page would wait for the same lock again.
     """
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.path = path
-        self._guard = threading.RLock()
+        self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
-        self.off = False  # not tried again: each page would wait for the same lock anew
+        self.disabled = False
 
     def __getitem__(self, key: str) -> CachedResponse:
         """Return the unexpired response of a key, or raise KeyError."""
-        rows = self._run("SELECT given, expires, body FROM answers WHERE key = ?", key)
-        response = self._read(*rows[0]) if rows else None
+        rows = self._execute("SELECT given, expires, body FROM answers WHERE key = ?", key)
+        response = self._decode_entry(*rows[0]) if rows else None
         if response is None:
             raise KeyError(key)
         return response
 
     def __setitem__(self, key: str, value: CachedResponse) -> None:
         """Store a response under a key."""
-        given, expires = (moment.timestamp() if moment else 0.0 for moment in (value.created_at, value.expires))
+        created, expires = (moment.timestamp() if moment else 0.0 for moment in (value.created_at, value.expires))
         body = zlib.compress(value.content)
-        self._run("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", key, given, expires, body)
+        self._execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", key, created, expires, body)
 
     def __delitem__(self, key: str) -> None:
         """Delete the response of a key."""
-        self._run("DELETE FROM answers WHERE key = ?", key)
+        self._execute("DELETE FROM answers WHERE key = ?", key)
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the keys."""
-        return iter([key for (key,) in self._run("SELECT key FROM answers")])
+        return iter([key for (key,) in self._execute("SELECT key FROM answers")])
 
     def __len__(self) -> int:
         """Return the number of responses."""
         return len(list(iter(self)))
 
     def clear(self) -> None:
-        """Forget every answer."""
-        self._run("DELETE FROM answers")
-        self._run("DELETE FROM windows")
+        """Delete every entry."""
+        self._execute("DELETE FROM answers")
+        self._execute("DELETE FROM windows")
 
-    def forget_brief(self) -> bool:
-        """Forget what a write may have changed, and tell whether that could be done.
+    def delete_short_lived(self) -> bool:
+        """Delete the entries that a write may have changed; return whether that succeeded.
 
-        Closed windows stay: a write makes a payment in the open one, or changes one that is pending, and what was
-        pending is compared at each load.
+        Entries of closed windows stay: a write creates a payment in the open window or changes a pending one, and
+        every load checks which payments are still pending.
         """
-        self._run("DELETE FROM answers WHERE key >= ? AND key < ?", _BRIEF, f"{_BRIEF}~")
-        return not self.off
+        self._execute("DELETE FROM answers WHERE key >= ? AND key < ?", _SHORT_PREFIX, f"{_SHORT_PREFIX}~")
+        return not self.disabled
 
-    def windows(self) -> list[Window]:
-        """Return the closed windows whose answers came whole."""
-        rows = self._run("SELECT start_us, end_us FROM windows")
+    def read_windows(self) -> list[Window]:
+        """Return the closed windows that were recorded as complete."""
+        rows = self._execute("SELECT start_us, end_us FROM windows")
         try:
             return [Window(from_microseconds(start), from_microseconds(end)) for start, end in rows if start < end]
         except (TypeError, OverflowError):  # a tampered file
             return []
 
     def add_window(self, window: Window) -> None:
-        """Write down that the answers of a closed window came whole; of those with one end the longest counts."""
-        self._run(
+        """Record a closed window as complete; of windows with the same end, only the longest is stored."""
+        self._execute(
             "INSERT INTO windows (start_us, end_us) VALUES (?, ?) "
             "ON CONFLICT DO UPDATE SET start_us = min(start_us, excluded.start_us)",
             *map(to_microseconds, window),
@@ -204,17 +209,17 @@ class ResponseStore(BaseStorage):  # type: ignore[type-arg]
 
     def close(self) -> None:
         """Close the file."""
-        with self._guard:
+        with self._lock:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
 
-    def _read(self, given: float, expires: float, body: bytes) -> CachedResponse | None:
+    def _decode_entry(self, created: float, expires: float, body: bytes) -> CachedResponse | None:
         try:
             return CachedResponse(
                 status_code=200,
                 content=zlib.decompressobj().decompress(body, _LARGEST_BODY),
-                created_at=datetime.fromtimestamp(given, UTC),
+                created_at=datetime.fromtimestamp(created, UTC),
                 expires=datetime.fromtimestamp(expires, UTC),
                 request=CachedRequest(method="GET", url=""),
                 url="",
@@ -224,14 +229,14 @@ class ResponseStore(BaseStorage):  # type: ignore[type-arg]
         log.warning(UNREADABLE_ENTRY, self.path.name)
         return None
 
-    def _run(self, statement: str, *values: str | float | bytes) -> list[tuple[Any, ...]]:
-        with self._guard:
-            if self.off:
+    def _execute(self, statement: str, *values: str | float | bytes) -> list[tuple[Any, ...]]:
+        with self._lock:
+            if self.disabled:
                 return []
             try:
                 return self._open().execute(statement, values).fetchall()
-            except (sqlite3.OperationalError, OSError) as error:  # locked, full, read-only, not ours
-                self.off = True
+            except (sqlite3.OperationalError, OSError) as error:  # locked, full, read-only, or of another program
+                self.disabled = True
                 log.warning("The response cache %s cannot be used (%s); going on without it.", self.path.name, error)
             except sqlite3.DatabaseError as error:
                 log.warning("The response cache %s is damaged (%s) and is set aside.", self.path.name, error)
@@ -240,7 +245,7 @@ class ResponseStore(BaseStorage):  # type: ignore[type-arg]
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
-            # Made before SQLite opens it, so that it and its journals are never readable by others.
+            # Create the file before SQLite opens it, so that others can never read it or its journals.
             with contextlib.suppress(FileExistsError):
                 os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             with open_regular(self.path, follow_links=False):
@@ -249,10 +254,10 @@ class ResponseStore(BaseStorage):  # type: ignore[type-arg]
                 self.path, timeout=_LOCK_WAIT_SECONDS, isolation_level=None, check_same_thread=False
             )
             try:
-                _claim(connection)
-                self.path.chmod(0o600)  # one that was there before; fails where it is another user's
+                _claim_database(connection)
+                self.path.chmod(0o600)  # of an existing file; fails if another user owns it
                 connection.execute("PRAGMA journal_mode = WAL")
-                connection.execute("PRAGMA synchronous = OFF")  # a lost entry is only asked for again
+                connection.execute("PRAGMA synchronous = OFF")  # a lost entry is refetched
                 for table in _TABLES:
                     connection.execute(table)
                 connection.execute("DELETE FROM answers WHERE expires < ?", (time.time(),))
@@ -268,23 +273,23 @@ class ResponseStore(BaseStorage):  # type: ignore[type-arg]
             self.path.replace(self.path.with_name(f"{self.path.stem}-{secrets.token_hex(4)}.corrupt"))
 
 
-def _claim(connection: sqlite3.Connection) -> None:
-    """Mark a new database as ours; empty and mark a cache of an earlier version, which proved nothing complete.
+def _claim_database(connection: sqlite3.Connection) -> None:
+    """Set our application id in a new database; clear a cache of an earlier version, which did not verify windows.
 
     Raises
     ------
     PermissionError
-        It is another program's database, which is left as it is.
+        The database belongs to another program; it is not changed.
     """
-    if _mark_of(connection) == _APPLICATION_ID:
+    if _read_application_id(connection) == _APPLICATION_ID:
         return
     connection.execute("BEGIN IMMEDIATE")  # another process may be doing the same
-    mark = _mark_of(connection)
-    if mark == _APPLICATION_ID:
+    found_id = _read_application_id(connection)
+    if found_id == _APPLICATION_ID:
         connection.execute("COMMIT")
         return
-    found = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master")}
-    if mark or not found <= {table.replace(" IF NOT EXISTS", "") for table in _TABLES}:
+    schema = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master")}
+    if found_id or not schema <= {table.replace(" IF NOT EXISTS", "") for table in _TABLES}:
         raise PermissionError(errno.EPERM, "it is another program's database: move it away")
     for name in ("answers", "windows"):
         connection.execute(f"DROP TABLE IF EXISTS {name}")
@@ -292,9 +297,9 @@ def _claim(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
-def _mark_of(connection: sqlite3.Connection) -> int:
-    (mark,) = connection.execute("PRAGMA application_id").fetchone()
-    return int(mark)
+def _read_application_id(connection: sqlite3.Connection) -> int:
+    (application_id,) = connection.execute("PRAGMA application_id").fetchone()
+    return int(application_id)
 
 
 def _digest(*parts: str) -> str:

@@ -1,7 +1,7 @@
-"""Time limits that hold: a service that drips bytes resets every timeout of a socket, for ever.
+"""Deadlines for whole responses, and cancellation of the requests of several threads.
 
-While a request is under way a timer stands ready to shut its connection. And a way to end what several
-threads are doing, at once.
+A socket timeout restarts with every byte, so a service that sends one byte at a time never times out. Instead, a timer
+shuts the connection of a request at its deadline.
 """
 
 from __future__ import annotations
@@ -20,136 +20,142 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class _Watch:
-    """Shuts the connection of one request when its time is over: a drip of bytes never times out by itself."""
+class _Deadline:
+    """Deadline of one request; expiry shuts its connection."""
 
     def __init__(self) -> None:
         self.connection: urllib3.connection.HTTPConnection | None = None
-        self.barked = False
+        self.expired = False
 
-    def bark(self) -> None:
-        self.barked = True
+    def expire(self) -> None:
+        self.expired = True
         sock = getattr(self.connection, "sock", None)
         if sock is not None:
             with contextlib.suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
 
 
-_underway = threading.local()
+_current = threading.local()
 
 
-class Stop:
-    """Called, it ends the requests and the waits of the threads that hold it, and what they would begin later."""
+class Cancellation:
+    """Cancels the running and future requests and waits of the threads that are bound to it."""
 
     def __init__(self) -> None:
-        self._called = threading.Event()
-        self._watches: set[_Watch] = set()
+        self._event = threading.Event()
+        self._deadlines: set[_Deadline] = set()
 
-    def hold(self) -> None:
-        """Let this thread be stopped."""
-        _underway.stop = self
+    def bind_thread(self) -> None:
+        """Make the calling thread cancellable."""
+        _current.cancellation = self
 
-    def __call__(self) -> None:
-        """Stop the threads."""
-        self._called.set()
-        for watch in self._watches.copy():
-            watch.bark()
+    def cancel(self) -> None:
+        """Cancel the bound threads."""
+        self._event.set()
+        for deadline in self._deadlines.copy():
+            deadline.expire()
 
     @contextlib.contextmanager
-    def over(self, watch: _Watch) -> Iterator[None]:
-        """Let a request be ended."""
-        self._watches.add(watch)
+    def track(self, deadline: _Deadline) -> Iterator[None]:
+        """Expire the deadline of a request on cancellation."""
+        self._deadlines.add(deadline)
         try:
-            if self._called.is_set():
-                watch.bark()
+            if self._event.is_set():
+                deadline.expire()
             yield
         finally:
-            self._watches.discard(watch)
+            self._deadlines.discard(deadline)
 
     def sleep(self, seconds: float) -> None:
-        """Wait, or less where all is to end."""
-        self._called.wait(seconds)
+        """Sleep until the time is over or the thread is cancelled."""
+        self._event.wait(seconds)
 
     @property
-    def called(self) -> bool:
-        """Whether all is to end."""
-        return self._called.is_set()
+    def is_cancelled(self) -> bool:
+        """Whether the bound threads are cancelled."""
+        return self._event.is_set()
 
 
-def stopped() -> bool:
-    """Tell whether this thread is to end what it does."""
-    stop: Stop | None = getattr(_underway, "stop", None)
-    return stop is not None and stop.called
+def is_cancelled() -> bool:
+    """Return whether the calling thread is cancelled."""
+    cancellation: Cancellation | None = getattr(_current, "cancellation", None)
+    return cancellation is not None and cancellation.is_cancelled
 
 
-def sleep(seconds: float) -> None:
-    """Wait, unless this thread is to end what it does."""
-    stop: Stop | None = getattr(_underway, "stop", None)
-    (time.sleep if stop is None else stop.sleep)(seconds)
+def sleep_unless_cancelled(seconds: float) -> None:
+    """Sleep until the time is over or the calling thread is cancelled."""
+    cancellation: Cancellation | None = getattr(_current, "cancellation", None)
+    (time.sleep if cancellation is None else cancellation.sleep)(seconds)
 
 
 @contextlib.contextmanager
-def watchdog(seconds: float) -> Iterator[None]:
-    """Bound everything within the block: headers, framing and body."""
-    _underway.watch = watch = _Watch()
-    stop: Stop | None = getattr(_underway, "stop", None)
-    timer = threading.Timer(seconds, watch.bark)
+def enforce_deadline(seconds: float) -> Iterator[None]:
+    """Bound the time of everything within the block: headers, framing and body.
+
+    Raises
+    ------
+    requests.exceptions.ReadTimeout
+        The time is over.
+    """
+    _current.deadline = deadline = _Deadline()
+    cancellation: Cancellation | None = getattr(_current, "cancellation", None)
+    timer = threading.Timer(seconds, deadline.expire)
     timer.daemon = True
     try:
         timer.start()
     except RuntimeError:  # the process has too many threads; nothing was sent
-        _underway.watch = None
+        _current.deadline = None
         raise OSError(errno.EAGAIN, "no thread can be started") from None
     try:
-        with contextlib.nullcontext() if stop is None else stop.over(watch):
+        with contextlib.nullcontext() if cancellation is None else cancellation.track(deadline):
             yield
     except (requests.RequestException, urllib3.exceptions.HTTPError, OSError):
-        if not watch.barked:
+        if not deadline.expired:
             raise
     finally:
         timer.cancel()
-        _underway.watch = None
-    if watch.barked:
+        _current.deadline = None
+    if deadline.expired:
         raise requests.exceptions.ReadTimeout
 
 
-class _Watched:
-    """A connection that tells the watchdog of its thread when it is made and when it is used."""
+class _DeadlineMixin:
+    """Connection that registers with the deadline of its thread, on connecting and on every request."""
 
     debuglevel = 0  # http.client.HTTPConnection.debuglevel would print each request, with the token
 
     def connect(self) -> None:
-        """Connect, unless the time was over before there was anything to shut."""
-        watch = _underway.watch
-        watch.connection = self
+        """Connect; close the connection if the deadline expired before there was a socket to shut."""
+        deadline = _current.deadline
+        deadline.connection = self
         super().connect()  # type: ignore[misc]
-        if watch.barked:
+        if deadline.expired:
             self.close()  # type: ignore[attr-defined]
             raise TimeoutError
 
     def request(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - urllib3's own
-        watch = _underway.watch
-        watch.connection = self
-        if watch.barked:
+        deadline = _current.deadline
+        deadline.connection = self
+        if deadline.expired:
             self.close()  # type: ignore[attr-defined]
             raise TimeoutError
         super().request(*args, **kwargs)  # type: ignore[misc]
 
 
-class _WatchedHTTP(_Watched, urllib3.connection.HTTPConnection):
-    """Plain, for loopback."""
+class _HTTPConnection(_DeadlineMixin, urllib3.connection.HTTPConnection):
+    """Plain connection, for loopback."""
 
 
-class _WatchedHTTPS(_Watched, urllib3.connection.HTTPSConnection):
-    """Inside TLS."""
+class _HTTPSConnection(_DeadlineMixin, urllib3.connection.HTTPSConnection):
+    """Connection with TLS."""
 
 
 class _HTTPPool(urllib3.HTTPConnectionPool):
-    ConnectionCls = _WatchedHTTP
+    ConnectionCls = _HTTPConnection
 
 
 class _HTTPSPool(urllib3.HTTPSConnectionPool):
-    ConnectionCls = _WatchedHTTPS
+    ConnectionCls = _HTTPSConnection
 
 
-WATCHED_POOLS: Final = {"http": _HTTPPool, "https": _HTTPSPool}
+DEADLINE_POOLS: Final = {"http": _HTTPPool, "https": _HTTPSPool}

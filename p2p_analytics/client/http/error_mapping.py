@@ -1,6 +1,6 @@
-"""What went wrong, as this package's errors.
+"""Mapping of failed requests to this package's errors.
 
-No function quotes the text of the libraries below, which may hold the address and its token.
+No function quotes the text of urllib3 or requests, which may hold the URL and its token.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import urllib3
 
 from p2p_analytics import errors
 from p2p_analytics.auth import redact
-from p2p_analytics.client.http.adapter import LARGEST_BODY, NotSent, OversizedBody, redacted
+from p2p_analytics.client.http.adapter import LARGEST_BODY, NotSentError, OversizedBodyError, mask_token_parameters
 from p2p_analytics.display import keep_printable
 from p2p_analytics.records import repair_json
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from p2p_analytics.auth import Secret
 
-_NO_ANSWER: Final[tuple[tuple[tuple[type[Exception], ...], str, bool], ...]] = (
+_TRANSPORT_FAILURES: Final[tuple[tuple[tuple[type[Exception], ...], str, bool], ...]] = (
     (
         (
             requests.exceptions.InvalidURL,
@@ -60,58 +60,60 @@ _TOKEN_CODES: Final = frozenset({"240", "259", "261", "262", "265", "267"})
 _SCOPE_CODES: Final = frozenset({"260"})
 _NOT_FOUND_CODES: Final = frozenset({"283"})
 _REDIRECTS: Final = range(300, 400)
-_REFUSALS: Final = range(400, 500)
+_CLIENT_ERRORS: Final = range(400, 500)
 _FIRST_SERVER_ERROR: Final = 500
-_LONGEST_TEXT: Final = 4096
-_LONGEST_SENTENCE: Final = 200
+_MAX_SCANNED: Final = 4096
+_MAX_QUOTED: Final = 200
 
 
-def no_answer(error: Exception, base_url: str) -> errors.ServiceError:
-    """Return the error for a request to which no whole answer arrived."""
-    if isinstance(error, NotSent):
-        failure = no_answer(error.reason, base_url)
+def map_transport_failure(error: Exception, base_url: str) -> errors.ServiceError:
+    """Return the error for a request without a complete response."""
+    if isinstance(error, NotSentError):
+        failure = map_transport_failure(error.reason, base_url)
         failure.retryable = error.no_connection
         return failure
-    if isinstance(error, OversizedBody):
+    if isinstance(error, OversizedBodyError):
         return errors.ProtocolError(f"The answer of {base_url} is larger than {LARGEST_BODY // 2**20} MiB: not read.")
-    sentence, passing = next((words, again) for kinds, words, again in _NO_ANSWER if isinstance(error, kinds))
+    sentence, retryable = next(
+        (sentence, retryable) for kinds, sentence, retryable in _TRANSPORT_FAILURES if isinstance(error, kinds)
+    )
     failure = errors.TransportError(sentence.format(base_url=base_url))
-    failure.retryable = passing
+    failure.retryable = retryable
     return failure
 
 
-def refusal(response: requests.Response, *secrets: Secret) -> errors.ServiceError:
-    """Return the error for an answer that is no success (document: "Errors")."""
-    status, envelope = response.status_code, _envelope(response.content)
-    code = None if envelope.code is None else _plain(str(envelope.code), *secrets)
-    said = _plain(envelope.message or "", *secrets).rstrip(".")
-    kind, sentence = _kind(status, code)
+def map_error_response(response: requests.Response, *secrets: Secret) -> errors.ServiceError:
+    """Return the error for a response with an error status (document: "Errors")."""
+    status, envelope = response.status_code, _decode_envelope(response.content)
+    code = None if envelope.code is None else _sanitize(str(envelope.code), *secrets)
+    said = _sanitize(envelope.message or "", *secrets).rstrip(".")
+    kind, sentence = _classify(status, code)
     failure = kind(
         sentence.format(said=f" ({said})" if said else "", status=status),
         status_code=status,
         code=code,
-        retry_after=_retry_after(response.headers),
+        retry_after=_parse_retry_after(response.headers),
     )
     failure.said = said
     return failure
 
 
-def _plain(text: str, *secrets: Secret) -> str:
-    """Keep what the service said short and printable, and the secrets out of it."""
-    text = redacted(redact(text[:_LONGEST_TEXT], secrets))
-    return keep_printable(text, _LONGEST_SENTENCE)
+def _sanitize(text: str, *secrets: Secret) -> str:
+    """Return text of the service, truncated, printable, and without secrets."""
+    text = mask_token_parameters(redact(text[:_MAX_SCANNED], secrets))
+    return keep_printable(text, _MAX_QUOTED)
 
 
-def is_refusal(response: requests.Response) -> bool:
-    """Tell whether the service itself refused: a 4xx with its envelope, not the page of some gateway."""
-    said = _envelope(response.content)
-    return response.status_code in _REFUSALS and (said.code is not None or bool(said.message))
+def is_refused(response: requests.Response) -> bool:
+    """Return whether the service itself refused: a 4xx with its error envelope, not the page of a gateway."""
+    envelope = _decode_envelope(response.content)
+    return response.status_code in _CLIENT_ERRORS and (envelope.code is not None or bool(envelope.message))
 
 
-def outcome_unknown(failure: errors.ServiceError) -> errors.OutcomeUnknownError:
-    """Return the error for a write that was sent and got no answer that tells what became of it."""
+def map_unknown_outcome(failure: errors.ServiceError) -> errors.OutcomeUnknownError:
+    """Return the error for a write that was sent and got no response that shows the outcome."""
     return errors.OutcomeUnknownError(
-        f"It was sent, and no answer tells whether it was carried out; look before sending it again. {failure}",
+        f"The request was sent, but no response shows its outcome: check before sending it again. {failure}",
         status_code=failure.status_code,
         code=failure.code,
         retry_after=failure.retry_after,
@@ -119,27 +121,27 @@ def outcome_unknown(failure: errors.ServiceError) -> errors.OutcomeUnknownError:
 
 
 class _Envelope(msgspec.Struct):
-    """The inside of the error envelope; real answers carry ``code`` as a number."""
+    """Contents of the error envelope; real responses carry ``code`` as a number."""
 
     message: str | None = None
     code: str | int | None = None
 
 
 class _ErrorBody(msgspec.Struct):
-    """The error envelope."""
+    """Error envelope."""
 
     error: _Envelope
 
 
-def _envelope(body: bytes) -> _Envelope:
+def _decode_envelope(body: bytes) -> _Envelope:
     try:
         return msgspec.json.decode(repair_json(body), type=_ErrorBody).error
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return _Envelope()
 
 
-def _kind(status: int, code: str | None) -> tuple[type[errors.ServiceError], str]:
-    """Return the error class and its sentence; a known code says more than the status."""
+def _classify(status: int, code: str | None) -> tuple[type[errors.ServiceError], str]:
+    """Return the error class and its sentence; a known code takes precedence over the status."""
     for kind, statuses, codes, sentence in _KINDS:
         if code in codes or status in statuses:
             return kind, sentence
@@ -148,8 +150,8 @@ def _kind(status: int, code: str | None) -> tuple[type[errors.ServiceError], str
     return errors.InvalidRequestError, "The service refused the request with status {status}{said}."
 
 
-_NONE: Final[frozenset[str]] = frozenset()
-_NO_STATUS: Final[frozenset[int]] = frozenset()  # a 403 may also say whose a payment is, which no scope changes
+_NO_CODES: Final[frozenset[str]] = frozenset()
+_NO_STATUS: Final[frozenset[int]] = frozenset()  # a 403 may also mean another user's payment, which no scope changes
 _KINDS: Final = (
     (errors.AuthenticationError, {401}, _TOKEN_CODES, "The service does not accept the token{said}: sign in again."),
     (
@@ -165,12 +167,12 @@ _KINDS: Final = (
         "The service knows no such record, or does not show it to you{said}.",
     ),
     (errors.RateLimitedError, {429}, {"277"}, "The service asks to slow down{said}: try again later."),
-    (errors.ProtocolError, _REDIRECTS, _NONE, "The service answered with a redirect, which is not followed."),
+    (errors.ProtocolError, _REDIRECTS, _NO_CODES, "The service answered with a redirect, which is not followed."),
 )
 
 
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait; None for what is neither a whole number of seconds nor a date."""
+def _parse_retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds to wait; None if the header is neither a whole number of seconds nor a date."""
     text = headers.get("Retry-After", "").strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])

@@ -1,9 +1,8 @@
-"""One request: the one function through which everything sent to the service passes.
+"""Transport: the one function through which every request to the service passes.
 
-The token joins the request on the wire, below session and cache, so that nothing above ever held
-it. Redirects are not followed, an answer has a deadline and a largest size. A GET is asked again
-after a fault that may pass, a write only where there was nobody to send it to. No error here
-carries the text of the library below, which may quote the address.
+The adapter adds the token as a request is sent, below session and cache, so that no object above it holds the token.
+Redirects are not followed; a response has a deadline and a maximum size. A GET is retried after a transient failure, a
+write only if no connection could be made. No error quotes the text of urllib3 or requests, which may hold the URL.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import threading
 import time
 from datetime import UTC, datetime
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 import requests
@@ -24,13 +23,17 @@ import urllib3
 
 from p2p_analytics import errors
 from p2p_analytics.auth import hide_frames, redact_exception
-from p2p_analytics.client.http._throttle import Gate
-from p2p_analytics.client.http.adapter import NotSent, prepared
+from p2p_analytics.client.http._throttle import Throttle
+from p2p_analytics.client.http.adapter import NotSentError, prepare_session
 from p2p_analytics.client.http.cache import UNREADABLE_ENTRY, AccountCache
-from p2p_analytics.client.http.deadline import sleep as sleep_unless_stopped
-from p2p_analytics.client.http.deadline import stopped
+from p2p_analytics.client.http.deadline import is_cancelled, sleep_unless_cancelled
 from p2p_analytics.client.http.decoding import SUCCESSES, decoded_value, decoding_hook
-from p2p_analytics.client.http.error_mapping import is_refusal, no_answer, outcome_unknown, refusal
+from p2p_analytics.client.http.error_mapping import (
+    is_refused,
+    map_error_response,
+    map_transport_failure,
+    map_unknown_outcome,
+)
 from p2p_analytics.records import check_envelope, is_envelope
 from p2p_analytics.vocabulary import TOKEN_PARAMETER
 
@@ -39,56 +42,62 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from p2p_analytics.auth import AccessToken, Secret
-    from p2p_analytics.client._renewal import Renewal
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-TRIES: Final = 5
-LONGEST_WAIT: Final = 60.0  # a longer Retry-After is told to the caller instead of slept
+MAX_ATTEMPTS: Final = 5
+MAX_RETRY_AFTER: Final = 60.0  # the caller gets the error of a longer Retry-After
 
 
-class Keep(Enum):
-    """Whether an answer may come from the account's cache, and is kept there, and for how long."""
+class CachePolicy(Enum):
+    """Use of the account's cache for one request."""
 
-    NOT = auto()
-    BRIEFLY = auto()  # minutes: it may change at any time
-    LASTING = auto()  # a closed window's, which changes only in ways that are looked for
-    LASTING_ANEW = auto()  # the same, asked for even where it is kept
+    BYPASS = auto()
+    SHORT = auto()  # minutes: the response may change at any time
+    LONG = auto()  # a closed window, in which only pending payments change
+    LONG_REFETCH = auto()  # the same, but replaces the cache entry
 
 
-class Answer(msgspec.Struct, Generic[T], frozen=True):
-    """A decoded body, when the service sent it (earlier, for a cached one), and whether it came from the cache."""
+class ServiceResponse(msgspec.Struct, Generic[T], frozen=True):
+    """Decoded body of a successful response, when the service sent it, and whether it came from the cache."""
 
     value: T
     fetched_at: datetime
-    kept: bool = False
+    from_cache: bool = False
 
 
-class _Sessions:
-    """Sessions of one kind, which take turns: `requests` does not promise that threads can share one."""
+class TokenSource(Protocol):
+    """Source of the current access token, which may renew it."""
 
-    def __init__(self, make: Callable[[], requests.Session]) -> None:
-        self._make = make
+    def get_token(self, *, refused: AccessToken | None = None) -> AccessToken:
+        """Return the current token; ``refused`` is a token that the service no longer accepts."""
+
+
+class _SessionPool:
+    """Sessions of one kind, each used by one thread at a time: `requests` sessions are not thread-safe."""
+
+    def __init__(self, make_session: Callable[[], requests.Session]) -> None:
+        self._make_session = make_session
         self._idle: list[requests.Session] = []
 
     @contextlib.contextmanager
-    def one(self) -> Iterator[requests.Session]:
-        """Take a session that nobody else uses, and give it back."""
+    def borrow(self) -> Iterator[requests.Session]:
+        """Take an idle or a new session, and return it to the pool afterwards."""
         try:
             session = self._idle.pop()
         except IndexError:
-            session = self._make()
+            session = self._make_session()
         try:
             yield session
         finally:
             self._idle.append(session)
 
     def close(self) -> None:
-        """Close their connections."""
+        """Close the connections."""
         while self._idle:
-            requests.Session.close(self._idle.pop())  # a cached one's own would close the cache that they share
+            requests.Session.close(self._idle.pop())  # CachedSession.close would close the shared cache
 
 
 class Transport:
@@ -97,56 +106,63 @@ class Transport:
     Parameters
     ----------
     base_url : str
-        As :func:`p2p_analytics.settings.base_url` gives it.
+        Address of the service, as returned by :func:`p2p_analytics.settings.base_url`.
     token : AccessToken
-        Added on the wire only.
+        The first token; the adapter adds it to each request.
     timeout : tuple of float
-        Seconds to connect, and seconds for the whole answer.
+        Seconds to connect, and seconds for the whole response.
     deadline : float
         Seconds for a request with all its retries.
-    renewal : Renewal, optional
-        Gives the next token when the time of this one comes to its end.
+    token_source : TokenSource, optional
+        Asked for the current token before each request.
     sleep, monotonic, jitter : callable
-        Time and chance, replaced in tests.
+        Clock and random numbers, replaced in tests.
+
+    Attributes
+    ----------
+    cache : AccountCache or None
+        Cache of the token's account, once :meth:`open_cache` was called.
+    write_lock : Lock
+        Held by a write until its outcome is known.
     """
 
-    def __init__(  # noqa: PLR0913 - time and chance are injected
+    def __init__(  # noqa: PLR0913 - clock and random numbers are injected
         self,
         base_url: str,
         token: AccessToken,
         *,
         timeout: tuple[float, float],
         deadline: float = 120.0,
-        renewal: Renewal | None = None,
-        sleep: Callable[[float], None] = sleep_unless_stopped,
+        token_source: TokenSource | None = None,
+        sleep: Callable[[float], None] = sleep_unless_cancelled,
         monotonic: Callable[[], float] = time.monotonic,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self.base_url = base_url
         self._token = token
-        self._renewal = renewal
+        self._token_source = token_source
         self._timeout = timeout
         self._deadline = deadline
         self._sleep, self._monotonic, self._jitter = sleep, monotonic, jitter
-        self._gate = Gate(monotonic)
-        self._plain = _Sessions(lambda: self._prepared(requests.Session()))
-        self._kept: dict[Keep, _Sessions] = {}
+        self._throttle = Throttle(monotonic)
+        self._sessions = _SessionPool(lambda: self._prepare(requests.Session()))
+        self._cached_sessions: dict[CachePolicy, _SessionPool] = {}
         self.cache: AccountCache | None = None
-        self.turn = threading.Lock()  # held by a write until its outcome is known
+        self.write_lock = threading.Lock()
 
-    def use_cache(self, folder: Path, account_id: str) -> None:
-        """Keep answers in the private cache of the account that the token belongs to."""
+    def open_cache(self, folder: Path, account_id: str) -> None:
+        """Use the private cache of the account that the token belongs to."""
         self.cache = cache = AccountCache(folder, self.base_url, account_id)
 
-        def renewing() -> requests.Session:
-            session = self._prepared(cache.session(lasting=True))
+        def make_refetching_session() -> requests.Session:
+            session = self._prepare(cache.make_session(long_lived=True))
             session.headers["Cache-Control"] = "no-cache"
             return session
 
-        self._kept = {
-            Keep.BRIEFLY: _Sessions(lambda: self._prepared(cache.session(lasting=False))),
-            Keep.LASTING: _Sessions(lambda: self._prepared(cache.session(lasting=True))),
-            Keep.LASTING_ANEW: _Sessions(renewing),
+        self._cached_sessions = {
+            CachePolicy.SHORT: _SessionPool(lambda: self._prepare(cache.make_session(long_lived=False))),
+            CachePolicy.LONG: _SessionPool(lambda: self._prepare(cache.make_session(long_lived=True))),
+            CachePolicy.LONG_REFETCH: _SessionPool(make_refetching_session),
         }
 
     def get(
@@ -155,18 +171,20 @@ class Transport:
         parameters: Mapping[str, str],
         decode: Callable[[bytes], T] = check_envelope,  # type: ignore[assignment]  # without it, T is bytes
         *,
-        keep: Keep = Keep.NOT,
-    ) -> Answer[T]:
-        """Return the decoded answer to a GET request, or one that was kept; ``decode`` is called once for each body.
+        policy: CachePolicy = CachePolicy.BYPASS,
+    ) -> ServiceResponse[T]:
+        """Return the decoded response to a GET request, from the service or the cache.
+
+        ``decode`` is called once for each body.
 
         Raises
         ------
         TokenError
-            The token's time is over; nothing was sent.
+            The token has expired; nothing was sent.
         TransportError, ApiError, ProtocolError
-            What went wrong in the end, after the retries that made sense.
+            The failure of the last attempt.
         """
-        with self._kept.get(keep, self._plain).one() as session:
+        with self._cached_sessions.get(policy, self._sessions).borrow() as session:
             return self._send(session, "GET", path, parameters, decode)
 
     def write(
@@ -175,35 +193,35 @@ class Transport:
         path: str,
         fields: Mapping[str, str],
         decode: Callable[[bytes], T] = check_envelope,  # type: ignore[assignment]  # without it, T is bytes
-    ) -> Answer[T]:
-        """Send form fields once, and return the decoded answer; it is never cached.
+    ) -> ServiceResponse[T]:
+        """Send form fields once, and return the decoded response, which is never cached.
 
-        The account's cached answers are forgotten, whatever came back.
+        The short-lived entries of the account's cache are deleted, whatever the outcome.
 
         Raises
         ------
         TokenError
-            The token's time is over; nothing was sent.
+            The token has expired; nothing was sent.
         TransportError
             The service cannot be reached; nothing was sent.
         ApiError
-            The service refused with its envelope; nothing was carried out.
+            The service refused with its error envelope; nothing was carried out.
         OutcomeUnknownError
-            Anything else: it may have been carried out.
+            Any other failure: the write may have been carried out.
         """
-        # A connection of its own: one kept from earlier requests may be closed just as the form is on its way.
-        with prepared(requests.Session(), self.base_url, self._secrets) as session:
+        # A new connection for each write: the service may close a reused one just as the form is being sent.
+        with prepare_session(requests.Session(), self.base_url, self._get_secrets) as session:
             try:
                 return self._send(session, method, path, fields, decode)
             finally:
-                self._forget_answers()
+                self._invalidate_cache()
 
     def close(self) -> None:
         """Close the connections and the cache file."""
-        for sessions in (self._plain, *self._kept.values()):
-            sessions.close()
+        for pool in (self._sessions, *self._cached_sessions.values()):
+            pool.close()
         if self.cache is not None:
-            self.cache.store.close()
+            self.cache.storage.close()
 
     def _send(
         self,
@@ -212,57 +230,58 @@ class Transport:
         path: str,
         parameters: Mapping[str, str],
         decode: Callable[[bytes], T],
-    ) -> Answer[T]:
+    ) -> ServiceResponse[T]:
         with contextlib.ExitStack() as turn:
-            alone = self._gate.enter(turn)
+            has_turn = self._throttle.wait_turn(turn)
             give_up_at = self._monotonic() + self._deadline
-            for attempt in range(TRIES):
-                if self._renewal is not None:
-                    self._token = self._renewal.token()
+            for attempt in range(MAX_ATTEMPTS):
+                if self._token_source is not None:
+                    self._token = self._token_source.get_token()
                 used = self._token
                 used.require_unexpired(datetime.now(UTC))
                 seconds_left = give_up_at - self._monotonic()
-                outcome = self._try(session, method, path, parameters, seconds_left=seconds_left, decode=decode)
-                if isinstance(outcome, Answer):
+                outcome = self._attempt(session, method, path, parameters, seconds_left=seconds_left, decode=decode)
+                if isinstance(outcome, ServiceResponse):
                     return outcome
-                if method == "GET" and isinstance(outcome, errors.AuthenticationError) and self._is_replaced(used):
+                if method == "GET" and isinstance(outcome, errors.AuthenticationError) and self._has_new_token(used):
                     continue
-                # Of a write's outcomes only the TransportError says that nothing was sent.
-                passing = outcome.retryable and (method == "GET" or isinstance(outcome, errors.TransportError))
-                pause = self._wait(attempt, outcome)
+                # For a write, only a TransportError means that nothing was sent.
+                may_retry = outcome.retryable and (method == "GET" or isinstance(outcome, errors.TransportError))
+                pause = self._compute_pause(attempt, outcome)
                 seconds_left = give_up_at - self._monotonic()
-                if not passing or pause is None or attempt == TRIES - 1 or pause > seconds_left or stopped():
+                is_last = attempt == MAX_ATTEMPTS - 1
+                if not may_retry or pause is None or is_last or pause > seconds_left or is_cancelled():
                     raise outcome
-                if outcome.retry_after is not None and not alone:
-                    self._gate.slow_down()
-                    since = self._monotonic()
-                    alone = self._gate.enter(turn)
-                    behind_others = self._monotonic() - since
-                    give_up_at, pause = give_up_at + behind_others, max(0.0, pause - behind_others)
+                if outcome.retry_after is not None and not has_turn:
+                    self._throttle.slow_down()
+                    started = self._monotonic()
+                    has_turn = self._throttle.wait_turn(turn)
+                    waited = self._monotonic() - started
+                    give_up_at, pause = give_up_at + waited, max(0.0, pause - waited)
                 self._sleep(pause)
         raise AssertionError  # pragma: no cover - the last attempt returns or raises
 
-    def _forget_answers(self) -> None:
-        if self.cache is not None and not self.cache.store.forget_brief():
-            # Held by another process: no cache is better than a stale one.
-            self.cache.store.close()
-            self.cache, self._kept = None, {}
+    def _invalidate_cache(self) -> None:
+        if self.cache is not None and not self.cache.storage.delete_short_lived():
+            # Another process locks the file: no cache is better than stale entries.
+            self.cache.storage.close()
+            self.cache, self._cached_sessions = None, {}
 
-    def _prepared(self, session: requests.Session) -> requests.Session:
-        return prepared(session, self.base_url, self._secrets)
+    def _prepare(self, session: requests.Session) -> requests.Session:
+        return prepare_session(session, self.base_url, self._get_secrets)
 
-    def _secrets(self) -> dict[str, Secret]:
+    def _get_secrets(self) -> dict[str, Secret]:
         return {TOKEN_PARAMETER: self._token}
 
-    def _is_replaced(self, used: AccessToken) -> bool:
-        """Tell whether the token that was refused has been renewed meanwhile, by another thread or process."""
-        if self._renewal is None:
+    def _has_new_token(self, refused: AccessToken) -> bool:
+        """Return whether another thread or process has renewed the refused token meanwhile."""
+        if self._token_source is None:
             return False
-        self._token = self._renewal.token(refused=used)
-        return self._token is not used
+        self._token = self._token_source.get_token(refused=refused)
+        return self._token is not refused
 
     @hide_frames
-    def _try(  # noqa: PLR0913 - one request and how to read its answer
+    def _attempt(  # noqa: PLR0913 - one request and its decoder
         self,
         session: requests.Session,
         method: str,
@@ -271,18 +290,18 @@ class Transport:
         *,
         seconds_left: float,
         decode: Callable[[bytes], T],
-    ) -> Answer[T] | errors.ServiceError:
-        connect, whole = self._timeout
-        limits = (min(connect, max(seconds_left, 0.01)), min(whole, max(seconds_left, 0.01)))
-        reads, fields = method == "GET", dict(parameters)
+    ) -> ServiceResponse[T] | errors.ServiceError:
+        connect, total = self._timeout
+        limits = (min(connect, max(seconds_left, 0.01)), min(total, max(seconds_left, 0.01)))
+        is_read, fields = method == "GET", dict(parameters)
         sent, refused = True, False
-        outcome: Answer[T] | errors.ServiceError
+        outcome: ServiceResponse[T] | errors.ServiceError
         request = functools.partial(
             session.request,
             method,
             f"{self.base_url}{path}",
-            params=fields if reads else None,
-            data=None if reads else fields,
+            params=fields if is_read else None,
+            data=None if is_read else fields,
             timeout=limits,
             allow_redirects=False,
             hooks={"response": decoding_hook(decode)},
@@ -291,35 +310,35 @@ class Transport:
             response = request()
             if getattr(response, "from_cache", False) and isinstance(decoded_value(response), errors.ServiceError):
                 if self.cache is not None:
-                    log.warning(UNREADABLE_ENTRY, self.cache.store.path.name)
+                    log.warning(UNREADABLE_ENTRY, self.cache.storage.path.name)
                 response = request(headers={"Cache-Control": "no-cache"})
-            outcome, refused = self._judged(response), not reads and is_refusal(response)
+            outcome, refused = self._classify(response), not is_read and is_refused(response)
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
-            outcome = no_answer(error, self.base_url)  # handed back: raised later, it has no context
-            sent = not isinstance(error, NotSent)
+            outcome = map_transport_failure(error, self.base_url)  # returned, because raising here would chain `error`
+            sent = not isinstance(error, NotSentError)
         except BaseException as error:
             redact_exception(error, [self._token])
             raise
-        if reads or refused or not sent or isinstance(outcome, Answer):
+        if is_read or refused or not sent or isinstance(outcome, ServiceResponse):
             return outcome
-        return outcome_unknown(outcome)
+        return map_unknown_outcome(outcome)
 
-    def _judged(self, response: requests.Response) -> Answer[T] | errors.ServiceError:
+    def _classify(self, response: requests.Response) -> ServiceResponse[T] | errors.ServiceError:
         if response.status_code not in SUCCESSES:
-            return refusal(response, self._token)
+            return map_error_response(response, self._token)
         value = decoded_value(response)
         if isinstance(value, errors.ServiceError):
             if is_envelope(response.content):
-                raise value  # a record that cannot be read cannot be read the next time either
-            shown = "The service answered with something that is not the documented JSON: check the base URL."
-            failure = errors.ProtocolError(shown, status_code=response.status_code)
-            failure.retryable = True  # a proxy's page or a cut answer may be whole the next time
+                raise value  # the next response would hold the same unreadable record
+            message = "The service answered with something that is not the documented JSON: check the base URL."
+            failure = errors.ProtocolError(message, status_code=response.status_code)
+            failure.retryable = True  # a proxy's page or a truncated body; the next response may be complete
             return failure
-        given = getattr(response, "created_at", None) or datetime.now(UTC)
-        return Answer(value, given, kept=getattr(response, "from_cache", False))
+        fetched_at = getattr(response, "created_at", None) or datetime.now(UTC)
+        return ServiceResponse(value, fetched_at, from_cache=getattr(response, "from_cache", False))
 
-    def _wait(self, attempt: int, failure: errors.ServiceError) -> float | None:
-        """Seconds before the next try: what the service asks, else growing ones; None where too long."""
+    def _compute_pause(self, attempt: int, failure: errors.ServiceError) -> float | None:
+        """Return the seconds before the next attempt: Retry-After, else exponential backoff; None if too long."""
         if failure.retry_after is not None:
-            return None if failure.retry_after > LONGEST_WAIT else failure.retry_after + self._jitter()
+            return None if failure.retry_after > MAX_RETRY_AFTER else failure.retry_after + self._jitter()
         return float(min(0.5 * 2**attempt, 5.0)) * (0.5 + self._jitter() / 2)

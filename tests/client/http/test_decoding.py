@@ -85,7 +85,7 @@ def test_only_a_body_that_its_decoder_accepts_is_cached(scripted, tmp_path) -> N
     service = service_of(scripted)
     with Client("token", base_url=service.base_url, cache_dir=tmp_path) as client:
         client.payment("2")
-        file = client._transport.cache.store.path
+        file = client._transport.cache.storage.path
     with sqlite3.connect(file) as database:
         database.execute("UPDATE answers SET body = ?", (zlib.compress(b'{"data": []}'),))
     database.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from p2p_analytics.client.paging.next_link import next_parameters
+from p2p_analytics.client.paging.next_link import parse_next_link
 from p2p_analytics.errors import PaginationError
 
 LIST = "https://pay.example/v1/payments"
@@ -26,7 +26,7 @@ LIST = "https://pay.example/v1/payments"
 )
 def test_a_link_that_continues_the_list_is_taken_without_a_token(link: str, parameters: dict[str, str]) -> None:
     """The link omits the token; one that carries it is stripped, so it is never doubled."""
-    assert next_parameters(link, LIST) == parameters
+    assert parse_next_link(link, LIST) == parameters
 
 
 @pytest.mark.parametrize(
@@ -52,4 +52,4 @@ def test_a_link_that_continues_the_list_is_taken_without_a_token(link: str, para
 def test_a_link_that_leads_elsewhere_is_refused(link: str) -> None:
     """A next link is response data: another origin or path ends the list in an error."""
     with pytest.raises(PaginationError):
-        next_parameters(link, LIST)
+        parse_next_link(link, LIST)

@@ -170,7 +170,7 @@ def test_one_id_twice_comes_once(scripted) -> None:
     history = load_history(client)
     assert list(history.payments["payment_id"]) == ids
     assert sorted(history.problems["payment_id"]) == ["100", "116"]
-    assert set(history.problems["problem"]) == {"came twice with different contents; one is kept"}
+    assert set(history.problems["problem"]) == {"listed twice with different contents; one is kept"}
 
 
 def test_a_payment_that_was_pending_may_change_between_two_pages(scripted) -> None:
@@ -213,7 +213,7 @@ def endless(_path: str, parameters: dict[str, str]) -> object:
 def test_a_list_without_end_stops_at_the_bound(scripted, work: Callable[[Client], object]) -> None:
     """Plausible pages for ever end in one sentence that names the setting."""
     client = client_of(scripted, endless, max_payments=1_000)
-    with pytest.raises(PaginationError, match=r"More than 1,000 .*max_payments="):
+    with pytest.raises(PaginationError, match=r"more than 1,000 .*max_payments="):
         work(client)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from p2p_analytics.auth import AccessToken
 from p2p_analytics.client import Client
-from p2p_analytics.client.http._throttle import SLOW_SECONDS, Gate
+from p2p_analytics.client.http._throttle import SLOW_SECONDS, Throttle
 from p2p_analytics.client.http.transport import Transport
 
 GOOD = {"data": {"id": "7"}}
@@ -66,17 +66,17 @@ def test_a_service_that_takes_one_at_a_time_is_not_given_up(scripted) -> None:
 def test_the_gate_opens_again() -> None:
     """After a minute without a refusal requests pass beside each other."""
     clock = [0.0]
-    gate = Gate(lambda: clock[0])
+    gate = Throttle(lambda: clock[0])
     with ExitStack() as turn:
-        assert not gate.enter(turn)
+        assert not gate.wait_turn(turn)
     gate.slow_down()
     clock[0] = SLOW_SECONDS - 1
     with ExitStack() as turn:
-        assert gate.enter(turn)
+        assert gate.wait_turn(turn)
     clock[0] = SLOW_SECONDS
     with ExitStack() as turn, ExitStack() as beside:
-        assert not gate.enter(turn)
-        assert not gate.enter(beside)
+        assert not gate.wait_turn(turn)
+        assert not gate.wait_turn(beside)
 
 
 def payments_that(scripted, then, days_apart: int) -> Client:

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from p2p_analytics.client._payment_requests import order
+from p2p_analytics.client._payment_requests import build_payment_request
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.records import Payment, Target, User
 from p2p_analytics.vocabulary import Action
@@ -16,7 +16,7 @@ GOOD = {"user_id": "8", "email": None, "phone": None, "amount": "12.30", "note":
 
 def made(action: Action = Action.PAY, **changed: object):
     """Return an order for 12.30 to user 8, with some of it changed."""
-    return order(action, **(GOOD | changed))
+    return build_payment_request(action, **(GOOD | changed))
 
 
 @pytest.mark.parametrize(
@@ -32,8 +32,8 @@ def made(action: Action = Action.PAY, **changed: object):
 )
 def test_an_amount_goes_out_as_exact_decimal_text(amount: object, sent: str) -> None:
     """Two places; a pay is positive, and a charge of the same amount negative (document: "POST /payments")."""
-    assert made(amount=amount).fields()["amount"] == sent
-    assert made(Action.CHARGE, amount=amount).fields()["amount"] == f"-{sent}"
+    assert made(amount=amount).build_fields()["amount"] == sent
+    assert made(Action.CHARGE, amount=amount).build_fields()["amount"] == f"-{sent}"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_what_is_no_email_address_is_refused(email: object) -> None:
 )
 def test_a_us_phone_number_goes_out_as_eleven_digits(phone: str) -> None:
     """However it is punctuated, and with the country code or without it."""
-    assert made(user_id=None, phone=phone).fields()["phone"] == "15555555555"
+    assert made(user_id=None, phone=phone).build_fields()["phone"] == "15555555555"
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_what_is_no_us_phone_number_is_refused(phone: object) -> None:
 
 def test_only_what_was_given_is_sent() -> None:
     """A field that was not given is left out, never sent blank."""
-    assert made().fields() == {"user_id": "8", "note": "lunch", "amount": "12.30"}
+    assert made().build_fields() == {"user_id": "8", "note": "lunch", "amount": "12.30"}
     asked = made(user_id=None, email=" ann@example.com ", audience="private", note=" two  spaces ")
-    assert asked.fields() == {
+    assert asked.build_fields() == {
         "email": "ann@example.com", "note": " two  spaces ", "amount": "12.30", "audience": "private",
     }  # fmt: skip
 
@@ -117,15 +117,15 @@ def listed(**changed: object) -> Payment:
 
 def test_the_outcome_of_an_order_is_recognised() -> None:
     """The same actor, target, amount, note and action; a note may come back in another Unicode form or trimmed."""
-    assert made().is_met_by(listed(), "7")
-    assert made(note="  lunch\n").is_met_by(listed(), "7")
-    assert made(note="cafe\u0301 🍜").is_met_by(listed(note="caf\xe9 🍜"), "7")
+    assert made().is_fulfilled_by(listed(), "7")
+    assert made(note="  lunch\n").is_fulfilled_by(listed(), "7")
+    assert made(note="cafe\u0301 🍜").is_fulfilled_by(listed(note="caf\xe9 🍜"), "7")
 
 
 @pytest.mark.parametrize("cents", [1230, -1230])
 def test_a_charge_is_recognised_with_either_sign(cents: int) -> None:
     """The document's charges are negative, those of real services positive."""
-    assert made(Action.CHARGE).is_met_by(listed(action="charge", amount_cents=cents), "7")
+    assert made(Action.CHARGE).is_fulfilled_by(listed(action="charge", amount_cents=cents), "7")
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_charge_is_recognised_with_either_sign(cents: int) -> None:
 )  # fmt: skip
 def test_another_payment_is_not_taken_for_the_outcome(changed: dict) -> None:
     """One field that differs, or that is not there to be compared, is enough."""
-    assert not made().is_met_by(listed(**changed), "7")
+    assert not made().is_fulfilled_by(listed(**changed), "7")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_another_payment_is_not_taken_for_the_outcome(changed: dict) -> None:
 )
 def test_an_email_is_recognised_as_the_document_shows_it(target: Target, met: bool) -> None:  # noqa: FBT001 - expected
     """With its address, without it, or as the user it belongs to (document: "Target")."""
-    assert made(user_id=None, email="ann@example.com").is_met_by(listed(target=target), "7") is met
+    assert made(user_id=None, email="ann@example.com").is_fulfilled_by(listed(target=target), "7") is met
 
 
 @pytest.mark.parametrize(
@@ -173,4 +173,4 @@ def test_an_email_is_recognised_as_the_document_shows_it(target: Target, met: bo
 )
 def test_a_phone_is_recognised_however_it_is_spelled(target: Target, met: bool) -> None:  # noqa: FBT001 - expected
     """By its ten digits."""
-    assert made(user_id=None, phone="(555) 555-0123").is_met_by(listed(target=target), "7") is met
+    assert made(user_id=None, phone="(555) 555-0123").is_fulfilled_by(listed(target=target), "7") is met

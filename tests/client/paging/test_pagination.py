@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2p_analytics.client.paging.crowded_seconds import Query
-from p2p_analytics.client.paging.pagination import walk
-from p2p_analytics.client.paging.windows import END
+from p2p_analytics.client.paging.pagination import paginate
+from p2p_analytics.client.paging.query import Query
+from p2p_analytics.client.window import END
 from p2p_analytics.errors import PaginationError
 from p2p_analytics.records import Payment, PaymentPage, Payments
 
@@ -28,7 +28,7 @@ class Model:
         self.rows = sorted(made, key=lambda row: (row.date_created, int(row.id)), reverse=True)
         self.requests = 0
 
-    def fetch(self, query: Query, *, again: bool = False) -> PaymentPage:
+    def fetch(self, query: Query, *, refetch: bool = False) -> PaymentPage:
         """Return one page."""
         self.requests += 1
         asked = {"action": query.action, "status": query.status}
@@ -43,7 +43,7 @@ class Model:
 
 def walked(model: Model, page_size: int, before: datetime = END) -> list[str]:
     """Return the ids of a walk, in order."""
-    return [row.id for page in walk(model.fetch, Query(limit=page_size), before=before) for row in page.items]
+    return [row.id for page in paginate(model.fetch, Query(limit=page_size), before=before) for row in page.items]
 
 
 @settings(max_examples=150, deadline=None)
@@ -74,7 +74,7 @@ def test_a_bound_within_a_second_is_kept() -> None:
 
 def test_more_in_one_second_than_the_largest_page_holds_is_a_problem() -> None:
     """Fifty-one payments within one second that no filter tells apart cannot all be asked for, and that is said."""
-    pages = walk(Model([7] * 51).fetch, Query(actor="7"))
+    pages = paginate(Model([7] * 51).fetch, Query(actor="7"))
     (problem,) = (problem for page in pages for problem in page.problems)
     assert problem.incomplete
     assert "share one second, of one kind and one person" in problem.problem
@@ -100,7 +100,7 @@ def test_a_list_in_another_order_raises() -> None:
 def test_a_page_without_dates_but_with_a_next_link_raises() -> None:
     """Without one date the next page cannot be asked for."""
     with pytest.raises(PaginationError, match="no readable date"):
-        list(walk(lambda _query, **_: PaymentPage(Payments.of([Payment(id="1")]), "?more"), Query()))
+        list(paginate(lambda _query, **_: PaymentPage(Payments.of([Payment(id="1")]), "?more"), Query()))
 
 
 @pytest.mark.parametrize("status", ["pending", ""])
@@ -109,7 +109,7 @@ def test_a_payment_may_leave_a_filtered_list_between_two_pages(status: str, chan
     """A pending one that settles is not missing from the list of the pending; from the whole list it would be."""
     model = Model([second * 1_000_000 for second in range(120)])
     model.rows = [msgspec.structs.replace(row, status="pending") for row in model.rows]
-    pages = walk(model.fetch, Query(status=status))
+    pages = paginate(model.fetch, Query(status=status))
     first = [row.id for row in next(pages).items]
     del model.rows[50 - changed : 50]
     if status:
@@ -126,11 +126,11 @@ def test_a_filtered_list_that_loses_a_page_is_no_changed_list(lost: str) -> None
     model = Model([second * 1_000_000 for second in range(120)])
     model.rows = [msgspec.structs.replace(row, status="pending") for row in model.rows]
 
-    def fetch(query: Query, *, again: bool = False) -> PaymentPage:
+    def fetch(query: Query, *, refetch: bool = False) -> PaymentPage:
         page = model.fetch(query)
         if query.before is None:
             return page
         return PaymentPage(Payments() if lost == "empty" else Payments.of(list(page.items)[5:]), page.next)
 
     with pytest.raises(PaginationError, match=r"does not continue|no readable date"):
-        list(walk(fetch, Query(status="pending")))
+        list(paginate(fetch, Query(status="pending")))

@@ -13,10 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2p_analytics.client.paging.crowded_seconds import Query, Reading
-from p2p_analytics.client.paging.pagination import walk
-from p2p_analytics.client.paging.scheduler import _Task, history
-from p2p_analytics.client.paging.windows import BEGINNING, END, Window
+from p2p_analytics.client.paging._load_state import LoadState
+from p2p_analytics.client.paging._window_task import WindowTask
+from p2p_analytics.client.paging.pagination import paginate
+from p2p_analytics.client.paging.query import Query
+from p2p_analytics.client.paging.scheduler import fetch_history
+from p2p_analytics.client.window import BEGINNING, END, Window
 from p2p_analytics.errors import PaginationError, TransportError
 from p2p_analytics.records import Payment, PaymentPage, Payments, User
 
@@ -35,7 +37,7 @@ class Model:
         self.at_once = self.most_at_once = 0
         self._guard = threading.Lock()
 
-    def fresh(self, query: Query, *, again: bool = False) -> PaymentPage:
+    def fetch_current(self, query: Query, *, refetch: bool = False) -> PaymentPage:
         """Return one page."""
         with self._guard:
             self.asked.append(query)
@@ -59,15 +61,15 @@ class Model:
             not getattr(query, name) or value in getattr(query, name).split(",") for name, value in filters.items()
         )
 
-    def lasting(self, query: Query, *, again: bool = False) -> PaymentPage:
+    def fetch_closed(self, query: Query, *, refetch: bool = False) -> PaymentPage:
         """Return one page, as if nothing were kept."""
-        return self.fresh(query)
+        return self.fetch_current(query)
 
-    def whole(self) -> list[Window]:
+    def read_complete_windows(self) -> list[Window]:
         """Return what was written down."""
         return self.windows
 
-    def keep(self, window: Window) -> None:
+    def record_window(self, window: Window) -> None:
         """Write it down."""
         self.windows.append(window)
 
@@ -82,10 +84,14 @@ def rows(seconds: list[int]) -> list[Payment]:
     return [Payment(id=str(number), date_created=date) for number, date in enumerate(dates)]
 
 
-def loaded(model: Model, *, concurrency: int = 4, since: datetime | None = None, **bounds: datetime) -> list[str]:
+def loaded(
+    model: Model, *, concurrency: int = 4, likely_start: datetime | None = None, **bounds: datetime
+) -> list[str]:
     """Return the ids of a load."""
     asked = {"after": BEGINNING, "before": END} | bounds
-    pages = history(model, since=since, concurrency=concurrency, told=lambda *_: None, **asked)
+    pages = fetch_history(
+        model, likely_start=likely_start, concurrency=concurrency, on_progress=lambda *_: None, **asked
+    )
     return [row.id for page in pages for row in page.items]
 
 
@@ -110,7 +116,7 @@ def uneven(count: int, years: int, seed: int = 1) -> list[Payment]:
 def test_every_payment_comes_once_and_in_order(seconds: list[int], inclusive: bool, width: int, since) -> None:  # noqa: FBT001
     """Whatever the density, wherever it was thought to begin, and whichever way the service reads its bounds."""
     model = Model(rows([*seconds, *seconds[::7]]), inclusive=inclusive)
-    assert loaded(model, concurrency=width, since=since) == [row.id for row in model.rows]
+    assert loaded(model, concurrency=width, likely_start=since) == [row.id for row in model.rows]
 
 
 @pytest.mark.parametrize("since", [None, START - timedelta(days=20)])
@@ -118,7 +124,7 @@ def test_every_payment_comes_once_and_in_order(seconds: list[int], inclusive: bo
 def test_twenty_thousand_uneven_payments_take_few_requests(concurrency: int, since) -> None:
     """At most a tenth more than the fewest possible, and no more at once than were allowed."""
     model = Model(uneven(20_000, 6))
-    assert loaded(model, concurrency=concurrency, since=since) == [row.id for row in model.rows]
+    assert loaded(model, concurrency=concurrency, likely_start=since) == [row.id for row in model.rows]
     assert len(model.asked) <= 1.10 * 20_000 / 50
     assert model.most_at_once <= concurrency
 
@@ -138,11 +144,13 @@ def test_a_short_history_takes_few_requests(count: int, requests: int) -> None:
 def test_what_is_left_is_shared_with_connections_that_have_nothing_to_do(left: int, idle: int, shared: bool) -> None:  # noqa: FBT001
     """Three pages are cut for one of them, so that none asks for the last ones alone; where it is a guess, seven."""
     model, window = Model([]), Window(datetime(2021, 1, 1, tzinfo=UTC), datetime(2022, 1, 1, tzinfo=UTC))
-    parts = [part.window for part in _Task(window, model.lasting, Reading(), left=left).cut(None, idle)]
+    parts = [
+        part.window for part in WindowTask(window, model.fetch_closed, LoadState(), pages_left=left).split(None, idle)
+    ]
     assert bool(parts) == shared
     assert [later.start for later in parts[:-1]] == [earlier.end for earlier in parts[1:]]
-    guessed = _Task(Window(BEGINNING, window.end), model.lasting, Reading(), left=left)
-    assert bool(guessed.cut(None, idle)) == (shared and left > 6)
+    guessed = WindowTask(Window(BEGINNING, window.end), model.fetch_closed, LoadState(), pages_left=left)
+    assert bool(guessed.split(None, idle)) == (shared and left > 6)
 
 
 def test_a_second_load_asks_for_the_open_window_alone() -> None:
@@ -235,8 +243,14 @@ def test_more_in_one_second_come_by_their_microseconds() -> None:
 
 def problems(model: Model, friends: tuple[str, ...] = ()) -> list[str]:
     """Return what a load says is incomplete."""
-    pages = history(
-        model, after=BEGINNING, before=END, since=None, concurrency=2, told=lambda *_: None, friends=lambda: friends
+    pages = fetch_history(
+        model,
+        after=BEGINNING,
+        before=END,
+        likely_start=None,
+        concurrency=2,
+        on_progress=lambda *_: None,
+        list_friend_ids=lambda: friends,
     )
     return [problem.problem for page in pages for problem in page.problems if problem.incomplete]
 
@@ -277,7 +291,9 @@ def test_people_who_come_later_in_the_list_are_asked_for_in_a_crowded_second(peo
 def test_a_fault_ends_the_load_and_its_threads(concurrency: int) -> None:
     """The error comes out as it is, and no thread is left."""
     model = Model(uneven(3_000, 3))
-    model.lasting = lambda query, **_: fail(TransportError("gone")) if len(model.asked) > 12 else model.fresh(query)
+    model.fetch_closed = lambda query, **_: (
+        fail(TransportError("gone")) if len(model.asked) > 12 else model.fetch_current(query)
+    )
     with pytest.raises(TransportError, match="gone"):
         loaded(model, concurrency=concurrency)
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("p2p-load")]
@@ -291,7 +307,9 @@ def fail(error: Exception) -> PaymentPage:
 def test_who_stops_listening_ends_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """A generator that is closed before its end leaves nothing running."""
     model = Model(uneven(3_000, 3))
-    pages = history(model, after=BEGINNING, before=END, since=None, concurrency=4, told=lambda *_: None)
+    pages = fetch_history(
+        model, after=BEGINNING, before=END, likely_start=None, concurrency=4, on_progress=lambda *_: None
+    )
     next(pages)
     next(pages)
     pages.close()
@@ -302,8 +320,13 @@ def test_progress_is_told_with_a_fair_estimate() -> None:
     """It never goes back, ends at the number of payments, and halfway the estimate is within a third."""
     model = Model(uneven(20_000, 6))
     told: list[tuple[int, int]] = []
-    pages = history(
-        model, after=BEGINNING, before=END, since=START, concurrency=4, told=lambda *progress: told.append(progress)
+    pages = fetch_history(
+        model,
+        after=BEGINNING,
+        before=END,
+        likely_start=START,
+        concurrency=4,
+        on_progress=lambda *progress: told.append(progress),
     )
     assert sum(len(page.items) for page in pages) == 20_000
     assert told == sorted(told, key=lambda progress: progress[0])
@@ -320,12 +343,12 @@ class Faulty(Model):
         self.fault, self.at, self.page = fault, at, page
         self.before: PaymentPage | None = None
 
-    def fresh(self, query: Query, *, again: bool = False) -> PaymentPage:
+    def fetch_current(self, query: Query, *, refetch: bool = False) -> PaymentPage:
         """Return one page, or a wrong one."""
         wrong = len(self.asked) == self.at
         hours = {"zone": 5, "day": 24}.get(self.fault, 0) if wrong and query.before is not None else 0
         bound = query.before and query.before - timedelta(hours=hours)
-        page = super().fresh(msgspec.structs.replace(query, before=bound, limit=min(query.limit, self.page)))
+        page = super().fetch_current(msgspec.structs.replace(query, before=bound, limit=min(query.limit, self.page)))
         stale, self.before = self.before, page
         if not wrong:
             return page
@@ -364,9 +387,11 @@ def test_whichever_page_is_wrong_nothing_is_lost(name: str, fault: str) -> None:
         while at < min(asked, 45):
             model = Faulty(made, fault, at, page=page)
             if way == "walk":
-                pages = walk(model.fresh, Query(), before=bound)
+                pages = paginate(model.fetch_current, Query(), before=bound)
             else:
-                pages = history(model, after=BEGINNING, before=bound, since=None, concurrency=1, told=lambda *_: None)
+                pages = fetch_history(
+                    model, after=BEGINNING, before=bound, likely_start=None, concurrency=1, on_progress=lambda *_: None
+                )
             try:
                 found = sorted(row.id for each in pages for row in each.items)
             except PaginationError:
@@ -380,7 +405,7 @@ def test_a_list_that_repeats_its_payments_under_older_dates_ends(way: str) -> No
     """Pages that bring nothing new lead to no end, which is an error and no loop."""
     count = 0
 
-    def fetch(query: Query, *, again: bool = False) -> PaymentPage:
+    def fetch(query: Query, *, refetch: bool = False) -> PaymentPage:
         nonlocal count
         count += 1
         until = query.before or START
@@ -388,11 +413,13 @@ def test_a_list_that_repeats_its_payments_under_older_dates_ends(way: str) -> No
         return PaymentPage(Payments.of(rows), "?more")
 
     model = Model([])
-    model.fresh = model.lasting = fetch
+    model.fetch_current = model.fetch_closed = fetch
     pages = (
-        walk(fetch, Query())
+        paginate(fetch, Query())
         if way == "walk"
-        else history(model, after=BEGINNING, before=END, since=None, concurrency=1, told=lambda *_: None)
+        else fetch_history(
+            model, after=BEGINNING, before=END, likely_start=None, concurrency=1, on_progress=lambda *_: None
+        )
     )
     with pytest.raises(PaginationError):
         list(pages)

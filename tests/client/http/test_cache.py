@@ -14,7 +14,7 @@ import pytest
 import requests
 
 from p2p_analytics.client import Client
-from p2p_analytics.client.http.cache import LASTING_SECONDS, AccountCache
+from p2p_analytics.client.http.cache import LONG_SECONDS, AccountCache
 from p2p_analytics.errors import AuthenticationError, ServerError
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def test_a_cache_of_expired_answers_alone_is_removed(scripted, tmp_path) -> None
     ids(service, "TOKEN-A", tmp_path)
     (old,) = tmp_path.glob("*.sqlite")
     ids(service, "TOKEN-B", tmp_path)
-    past = time.time() - LASTING_SECONDS - 1
+    past = time.time() - LONG_SECONDS - 1
     os.utime(old, (past, past))
     ids(service, "TOKEN-B", tmp_path)
     assert not old.exists()
@@ -159,7 +159,7 @@ def test_a_locked_file_does_not_hold_up_the_load(scripted, tmp_path) -> None:
 
 def test_an_expired_answer_is_asked_for_anew(scripted, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After its time an answer is not served again, not even where the service fails then."""
-    monkeypatch.setattr("p2p_analytics.client.http.cache.CACHE_SECONDS", 1)
+    monkeypatch.setattr("p2p_analytics.client.http.cache.SHORT_SECONDS", 1)
     failing = []
     service = scripted(lambda path, sent: (500, {}, b"") if failing and path != "/v1/me" else answer(path, sent))
     with Client("TOKEN-A", base_url=service.base_url, cache_dir=tmp_path) as client:
@@ -180,7 +180,7 @@ def test_expired_answers_do_not_stay_on_the_disk(scripted, tmp_path) -> None:
     database.close()
     with Client("TOKEN-A", base_url=service.base_url, cache_dir=tmp_path) as client:
         client.friends("5")
-        store = client._transport.cache.store
+        store = client._transport.cache.storage
         assert len(store) == 1
 
 
@@ -230,7 +230,11 @@ def test_the_account_is_in_the_key_and_not_only_in_the_name(tmp_path) -> None:
     """Two accounts never share a key, even if their answers came into one file; nor do the two kinds of answers."""
     request = requests.Request("GET", "https://pay.example/v1/payments").prepare()
     caches = [AccountCache(tmp_path, "https://pay.example/v1", account) for account in "12"]
-    keys = {cache.session(lasting=lasting).cache.create_key(request) for cache in caches for lasting in (True, False)}
+    keys = {
+        cache.make_session(long_lived=long_lived).cache.create_key(request)
+        for cache in caches
+        for long_lived in (True, False)
+    }
     assert len(keys) == 4
 
 

@@ -26,10 +26,10 @@ import urllib3
 from p2p_analytics import errors
 from p2p_analytics.auth import AccessToken
 from p2p_analytics.client import Client
-from p2p_analytics.client.http.adapter import _without_token
-from p2p_analytics.client.http.deadline import WATCHED_POOLS
-from p2p_analytics.client.http.error_mapping import no_answer
-from p2p_analytics.client.http.transport import TRIES, Keep, Transport
+from p2p_analytics.client.http.adapter import mask_token
+from p2p_analytics.client.http.deadline import DEADLINE_POOLS
+from p2p_analytics.client.http.error_mapping import map_transport_failure
+from p2p_analytics.client.http.transport import MAX_ATTEMPTS, CachePolicy, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +98,7 @@ def test_a_passing_fault_is_asked_again_with_growing_waits(scripted, answer: obj
     transport, waits = transport_to(service.base_url, timeout=(1.0, 0.3))
     with pytest.raises(kind) as caught:
         transport.get("/me", {})
-    assert len(service.asked) == TRIES == 5
+    assert len(service.asked) == MAX_ATTEMPTS == 5
     assert waits == [0.375, 0.75, 1.5, 3.0]
     assert CANARY not in everything_said(caught.value)
 
@@ -149,7 +149,7 @@ def test_the_deadline_bounds_all_tries_together(scripted) -> None:
     transport, waits = transport_to(service.base_url, deadline=10.0, monotonic=lambda: next(clock))
     with pytest.raises(errors.ServerError):
         transport.get("/me", {})
-    assert len(service.asked) < TRIES
+    assert len(service.asked) < MAX_ATTEMPTS
     assert len(waits) == len(service.asked) - 1
 
 
@@ -248,9 +248,9 @@ def test_a_packed_answer_is_unpacked(scripted) -> None:
 def test_a_certificate_is_demanded_and_its_failure_named() -> None:
     """Certificates are checked; one that cannot be is not asked again, and the sentence names the cure."""
     transport, _ = transport_to("https://pay.example/v1")
-    with transport._plain.one() as session:
+    with transport._sessions.borrow() as session:
         assert session.verify is True or isinstance(session.verify, str)
-    failure = no_answer(requests.exceptions.SSLError("self-signed"), "https://pay.example/v1")
+    failure = map_transport_failure(requests.exceptions.SSLError("self-signed"), "https://pay.example/v1")
     assert "REQUESTS_CA_BUNDLE" in str(failure)
     assert not failure.retryable
 
@@ -269,7 +269,7 @@ def test_the_debug_level_of_the_library_below_prints_nothing(
     _ = transport.get("/me", {}) if method == "GET" else transport.write("POST", "/payments", {"note": "x"})
     assert CANARY in service.asked[-1][1]["access_token"]
     assert capfd.readouterr().out == ""
-    for kind in WATCHED_POOLS.values():
+    for kind in DEADLINE_POOLS.values():
         assert kind.ConnectionCls.debuglevel == 0
 
 
@@ -293,7 +293,7 @@ def test_a_log_record_leads_to_no_frame_with_the_token(method: str, caplog: pyte
     handler = Handler()
     logging.getLogger().addHandler(handler)
     try:
-        with raw_service(talk) as base_url, transport_to(base_url)[0]._plain.one() as session:
+        with raw_service(talk) as base_url, transport_to(base_url)[0]._sessions.borrow() as session:
             answer = session.request(method, f"{base_url}/me", data={"a": "b"}, timeout=(1, 1))
     finally:
         logging.getLogger().removeHandler(handler)
@@ -340,8 +340,8 @@ def test_a_token_among_the_data_goes_no_further(scripted, tmp_path) -> None:
     assert client.me(lenient=True).user.display_name == "Ann ***"
     service.answer = lambda _path, _parameters: {"data": {"note": token}}
     for kept in (False, True):
-        answer = client._transport.get("/payments", {}, keep=Keep.BRIEFLY)
-        assert (answer.kept, answer.value) == (kept, b'{"data": {"note": "***"}}')
+        answer = client._transport.get("/payments", {}, policy=CachePolicy.SHORT)
+        assert (answer.from_cache, answer.value) == (kept, b'{"data": {"note": "***"}}')
     client.close()
 
 
@@ -387,7 +387,7 @@ def test_an_escaped_token_in_the_answer_goes_no_further(escape, token: str, own:
         "\\u0027",
     ]
     body = "".join(f'{{"note": "{before}{spelled}{end}"}}\n' for end in ends)
-    kept = _without_token(body.encode(), AccessToken(token if own else "x" * 20)).decode()
+    kept = mask_token(body.encode(), AccessToken(token if own else "x" * 20)).decode()
     assert kept == body.replace(spelled, "***")
 
 
@@ -417,7 +417,7 @@ def test_the_token_is_on_the_wire_and_nowhere_above(scripted, caplog: pytest.Log
     caplog.set_level(logging.DEBUG)
     service = scripted(lambda _path, _parameters: (200, {"Location": f"/x?access_token={CANARY}"}, GOOD))
     transport, _ = transport_to(service.base_url)
-    with transport._plain.one() as session:
+    with transport._sessions.borrow() as session:
         response = session.get(f"{service.base_url}/me", timeout=(1, 1), allow_redirects=False)
         pickled = [pickle.dumps(response), pickle.dumps(session)]
     assert service.asked == [("/v1/me", {"access_token": CANARY})]
@@ -461,7 +461,7 @@ def test_a_proxy_of_the_environment_is_used_for_https(monkeypatch: pytest.Monkey
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
     monkeypatch.delenv("no_proxy", raising=False)
     transport, _ = transport_to("https://pay.example/v1")
-    with transport._plain.one() as session:
+    with transport._sessions.borrow() as session:
         assert session.proxies["https"] == "http://127.0.0.1:9"
 
 
@@ -470,7 +470,7 @@ def test_nothing_but_the_service_can_be_reached(scripted) -> None:
     service = scripted(lambda _path, _parameters: GOOD)
     transport, _ = transport_to(service.base_url)
     for address in ("http://127.0.0.1:1/v1/me", service.base_url + ".evil.example/me", "https://evil.example/"):
-        with transport._plain.one() as session, pytest.raises(requests.exceptions.InvalidSchema):
+        with transport._sessions.borrow() as session, pytest.raises(requests.exceptions.InvalidSchema):
             session.get(address, timeout=(1, 1))
 
 
