@@ -16,13 +16,14 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import nbformat
 import pytest
 import requests
+
+from support.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -226,14 +227,16 @@ def serving(home: Path, arguments: list[str], ready: str, variables: dict[str, s
 
 
 def wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
-    """Wait until a server answers, whatever it answers."""
-    for _ in range(600):
-        assert process.poll() is None, "the server ended before it began"
+    """Wait until a server sends any answer."""
+
+    def answers() -> bool:
+        assert process.poll() is None, "the server ended before its first answer"
         with contextlib.suppress(requests.ConnectionError):
             requests.get(url, timeout=5)
-            return
-        time.sleep(0.1)
-    raise AssertionError("the server did not answer within a minute")
+            return True
+        return False
+
+    wait_until(answers, 60)
 
 
 @pytest.fixture(scope="module")

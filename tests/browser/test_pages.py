@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
@@ -15,6 +14,7 @@ from p2p_analytics.auth import AccessToken, Listener
 from p2p_analytics.cli._browser import in_browser
 from p2p_analytics.errors import TokenError
 from support.servers import sandbox_fixture
+from support.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -398,7 +398,5 @@ def test_another_page_cannot_plant_a_token(page: Page, scripted: Callable[..., A
         assert page.evaluate(read, planted) == ["refused", "refused"]
         assert outcomes == []
         page.goto(planted)
-        give_up_at = time.monotonic() + 10  # the browser has its answer before the token is handed on
-        while not outcomes and time.monotonic() < give_up_at:
-            time.sleep(0.01)
+        wait_until(lambda: outcomes)  # The browser has its answer before the token is handed on.
         assert isinstance(outcomes[0], AccessToken)

@@ -29,6 +29,7 @@ import p2p_analytics as p2p
 from p2p_analytics import cli
 from p2p_analytics.auth import AccessToken, FileStore, KeyringStore, KeyringUnavailableError, SignIn
 from p2p_analytics.cli import _browser
+from support.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -272,9 +273,7 @@ def test_no_process_list_shows_where_the_browser_is_sent(server, tmp_path, monke
         contextlib.ExitStack() as stack,
     ):
         stack.callback(process.kill)
-        while not record.exists():
-            assert process.poll() is None
-            time.sleep(0.02)
+        wait_until(lambda: record.exists() or process.poll() is not None)
         seen = json.loads(record.read_text())
         assert seen["modes"] == [0o600, 0o700], seen["argv"]
         assert [path.parent for path in tmp_path.glob("*/sign-in.html")] == [Path(seen["page"]).parent]
@@ -435,10 +434,7 @@ class Terminal:
         for line in self.process.stderr:
             self.said.append(line)
             if "paste the address" in line.lower():
-                for _ in range(2000):  # hiding what is typed is the next thing that the command does
-                    if not self.echoes():
-                        break
-                    time.sleep(0.005)
+                wait_until(lambda: not self.echoes())  # The command hides the input next.
                 return re.search(r"http\S+/oauth/authorize\S+", "".join(self.said))[0]  # type: ignore[index]
         raise AssertionError(self.said)
 
@@ -525,10 +521,7 @@ def test_a_prompt_that_gets_no_text(terminal, monkeypatch: pytest.MonkeyPatch, k
     """Ctrl-D at a hidden prompt, and bytes that are no text, are one sentence each, and no traceback."""
     monkeypatch.setenv("PYTHONIOENCODING", "utf-8:strict")
     login = terminal("login", "--token-stdin")
-    for _ in range(2000):  # hiding what is typed is what the prompt does before it waits
-        if not login.echoes():
-            break
-        time.sleep(0.005)
+    wait_until(lambda: not login.echoes())  # The prompt hides the input before it waits.
     login.type(keys)
     out, err = login.process.communicate(timeout=30)
     assert (login.process.returncode, out) == (1, "")

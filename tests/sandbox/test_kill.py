@@ -11,13 +11,13 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
 import pytest
 
 from p2p_analytics.sandbox import SandboxServer
+from support.waiting import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -139,9 +139,8 @@ def test_no_answered_write_is_lost(tmp_path: Path, rounds: int) -> None:
                 ]
                 for thread in threads:
                     thread.start()
-                enough, deadline = rng.randrange(5, 60), time.monotonic() + 10
-                while sum(map(len, told)) < enough and time.monotonic() < deadline:
-                    time.sleep(0.001)
+                enough = rng.randrange(5, 60)
+                wait_until(lambda told=told, enough=enough: sum(map(len, told)) >= enough)
                 os.kill(child, signal.SIGKILL)
                 stop.set()
                 for thread in threads:

@@ -20,6 +20,7 @@ from p2p_analytics.sandbox import SandboxServer, SettingError
 from p2p_analytics.sandbox.runtime import readers_writer_lock
 from p2p_analytics.sandbox.town import build as town
 from p2p_analytics.sandbox.town.plan import Plan
+from support.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -172,8 +173,7 @@ def test_a_reset_that_gives_up_lets_requests_in(monkeypatch: pytest.MonkeyPatch)
         )
         with own.store.writing():
             posting.start()
-            while not own._middleware.lock._readers:
-                time.sleep(0.001)
+            wait_until(lambda: own._middleware.lock._readers)
             with pytest.raises(SettingError, match="busy"):
                 own.reset()
             assert requests.get(f"{own.base_url}/me", timeout=5).status_code == 401

@@ -8,7 +8,6 @@ import importlib
 import re
 import sys
 import threading
-import time
 import traceback
 import types
 from datetime import UTC, datetime, timedelta
@@ -23,6 +22,7 @@ from p2p_analytics.auth import _listener
 from p2p_analytics.errors import AuthenticationError, ConfigurationError, NotSignedIn, TokenError
 from p2p_analytics.widgets import _form
 from support.servers import sandbox_fixture
+from support.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,21 +46,13 @@ def make_form(server: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     yield make
     for each in made:
         each.close()
-    until(lambda: not [thread for thread in threading.enumerate() if thread.name in {"p2p-sign-in", "p2p-token"}])
+    wait_until(lambda: not [thread for thread in threading.enumerate() if thread.name in {"p2p-sign-in", "p2p-token"}])
 
 
 @pytest.fixture
 def form(make_form: Callable[..., p2p.TokenForm]) -> p2p.TokenForm:
     """Return a form that nobody has signed in with."""
     return make_form()
-
-
-def until(happened: Callable[[], object]) -> None:
-    """Wait for what another thread does."""
-    give_up = time.monotonic() + 20
-    while not happened():
-        assert time.monotonic() < give_up
-        time.sleep(0.01)
 
 
 def said(form: p2p.TokenForm) -> str:
@@ -89,7 +81,7 @@ def test_a_form_that_nobody_used_says_what_to_do(form: p2p.TokenForm) -> None:
 def test_the_browser_comes_back_by_itself(server: Any, form: p2p.TokenForm) -> None:
     """After the redirect: who, which scopes, how long; link and box go away, and the token reads with a client."""
     come_back(server, form)
-    until(lambda: "Maya Lindqvist" in said(form))
+    wait_until(lambda: "Maya Lindqvist" in said(form))
     assert "The token permits access_friends, access_profile." in said(form)
     assert "Good for 29 minutes, until " in said(form)
     assert repr(form) == "<TokenForm: signed in as Maya Lindqvist>"
@@ -104,11 +96,11 @@ def test_who_declines_gets_a_sentence_and_a_link_that_works(server: Any, form: p
     """A declined consent is said as one, and the next sign-in needs nothing but the link."""
     first = form.link
     come_back(server, form, allow=False)
-    until(lambda: "user denied access" in said(form))
+    wait_until(lambda: "user denied access" in said(form))
     assert "The service issued no token (user denied access): sign in again and agree." in said(form)
     assert form.link != first
     come_back(server, form)
-    until(lambda: "Signed in as Maya Lindqvist" in said(form))
+    wait_until(lambda: "Signed in as Maya Lindqvist" in said(form))
     assert "denied" not in said(form)
 
 
@@ -120,7 +112,7 @@ def test_the_box_takes_each_shape_and_is_empty_at_once(server: Any, form: p2p.To
     form._box.value = shape.format(address=address, token=token)
     assert form._box.value == ""
     assert form.token.reveal() == token
-    until(lambda: "Signed in as Maya Lindqvist" in said(form))
+    wait_until(lambda: "Signed in as Maya Lindqvist" in said(form))
     listeners = [thread for thread in threading.enumerate() if thread.name == "p2p-sign-in"]
     assert listeners == []
 
@@ -165,11 +157,11 @@ def test_an_expired_token_is_not_given_out(server: Any, form: p2p.TokenForm) -> 
     form.token.expires_at = ends
     with pytest.raises(NotSignedIn, match=rf"^The token expired at {ends:%H:%M} UTC: sign in with the form, then run"):
         _ = form.token
-    until(lambda: f"The token expired at {ends:%H:%M} UTC: sign in again." in said(form))
+    wait_until(lambda: f"The token expired at {ends:%H:%M} UTC: sign in again." in said(form))
     assert "Signed in" not in said(form)
     assert form.link != used
     come_back(server, form)
-    until(lambda: "Signed in as Maya Lindqvist" in said(form))
+    wait_until(lambda: "Signed in as Maya Lindqvist" in said(form))
     assert form.token.expires_at > datetime.now(UTC)
 
 
@@ -177,9 +169,9 @@ def test_the_form_sees_the_end_by_itself(server: Any, form: p2p.TokenForm) -> No
     """The countdown needs no cell to run: it falls, and ends in the new link."""
     form.take(server.sign_in(form.link, server.viewer))
     form._token.expires_at = datetime.now(UTC) + timedelta(seconds=90)
-    until(lambda: "Good for 80 seconds" in said(form))
+    wait_until(lambda: "Good for 80 seconds" in said(form))
     form._token.expires_at = datetime.now(UTC)
-    until(lambda: "The token expired at" in said(form))
+    wait_until(lambda: "The token expired at" in said(form))
     assert form._way.value
 
 
@@ -212,7 +204,7 @@ def test_the_last_token_counts(server: Any, form: p2p.TokenForm) -> None:
     other = next(one for one in server.people if one.username != server.viewer)
     form.take(server.token(other.username))
     assert f"Signed in as {other.display_name}" in said(form)
-    until(lambda: sum(thread.name == "p2p-token" for thread in threading.enumerate()) == 1)
+    wait_until(lambda: sum(thread.name == "p2p-token" for thread in threading.enumerate()) == 1)
 
 
 def test_a_link_that_nobody_follows_ends(
@@ -221,14 +213,14 @@ def test_a_link_that_nobody_follows_ends(
     """A listener that gave up is said, and a button makes a new link."""
     monkeypatch.setattr(_form, "_PATIENCE", 0.05)
     form = make_form()
-    until(lambda: "No sign-in within" in said(form))
+    wait_until(lambda: "No sign-in within" in said(form))
     assert form._way.value == ""
     assert form._again.description == "New link"
     assert form._again.layout.display is None
     monkeypatch.setattr(_form, "_PATIENCE", 60.0)
     form._again.click()
     come_back(server, form)
-    until(lambda: "Signed in as Maya Lindqvist" in said(form))
+    wait_until(lambda: "Signed in as Maya Lindqvist" in said(form))
 
 
 def test_without_a_port_pasting_still_works(
@@ -381,7 +373,7 @@ def test_a_closed_form_takes_nobody(server: Any, form: p2p.TokenForm, monkeypatc
     form.close()
     closed.set()
     browser.join()
-    until(lambda: not [one for one in set(threading.enumerate()) - others if "process_request_thread" in one.name])
+    wait_until(lambda: not [one for one in set(threading.enumerate()) - others if "process_request_thread" in one.name])
     form.take(server.token(server.viewer))
     form._box.value = server.token(server.viewer)
     assert form._token is None
@@ -418,7 +410,7 @@ def test_a_load_that_outlives_its_token(server: Any, form: p2p.TokenForm) -> Non
         cell(lambda _so_far: server.expire(form.token.reveal()))
     form._again.click()
     come_back(server, form)
-    until(lambda: "Signed in as Maya Lindqvist" in said(form))
+    wait_until(lambda: "Signed in as Maya Lindqvist" in said(form))
     assert cell() == whole
 
 

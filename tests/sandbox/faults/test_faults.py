@@ -6,7 +6,6 @@ import http.client
 import json
 import socket
 import struct
-import time
 from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from p2p_analytics.sandbox import SandboxServer, SettingError
 from p2p_analytics.sandbox.faults import faults
 from p2p_analytics.sandbox.faults.faults import Faults, Kind
 from support.servers import sandbox_fixture
+from support.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -415,8 +415,7 @@ def test_a_client_that_went_first(own: SandboxServer, caplog: pytest.LogCaptureF
     connection = http.client.HTTPConnection(urlsplit(own.base_url).netloc, timeout=5)
     with own.store.writing():
         connection.request("POST", "/v1/payments", body, FORM)
-        while own._steering.faults.to_come:
-            time.sleep(0.01)
+        wait_until(lambda: not own._steering.faults.to_come)
         connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         connection.close()
         requests.get(f"{own.base_url}/account/sign-in", timeout=5)  # by then the server has seen the end
