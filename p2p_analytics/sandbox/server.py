@@ -181,7 +181,7 @@ class SandboxServer(TownControls, Steerable):
     @property
     def now(self) -> datetime:
         """The town's clock; only `advance` moves it, and each write by a second."""
-        return self._now if self._store is None else build.instant(self._store.now_us())
+        return self._now if self._store is None else build.from_microseconds(self._store.now_us())
 
     def __repr__(self) -> str:
         """Show the seed and the address, and no token."""

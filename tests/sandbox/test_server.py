@@ -508,7 +508,7 @@ def test_serve_until_interrupted(tmp_path: Path, number: signal.Signals) -> None
     ("draft", "reason"),
     [
         ({"payment_id": "5", "amount_cents": -1}, "cannot be stored"),
-        ({"actor": "maya-lindqvist", "target": "maya-lindqvist"}, "themselves"),
+        ({"actor": "maya-lindqvist", "target": "maya-lindqvist"}, "the same person"),
         ({"payment_id": "007"}, "leading zeros"),
         ({"payment_id": "9" * 19}, "digits"),
         ({"date_created": datetime(2024, 1, 1)}, "zone"),  # noqa: DTZ001 - what is refused

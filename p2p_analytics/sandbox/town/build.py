@@ -1,6 +1,6 @@
-"""A town of invented people and years of what they paid each other, the same for the same seed.
+"""Town of invented people with years of payments, the same for the same seed.
 
-Its clock stands still, so that "pending for three days" is true whenever somebody looks.
+The town's clock stands still, so that ages such as "pending for three days" do not depend on the day of a run.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.sandbox.errors import SettingError
-from p2p_analytics.sandbox.town.history import HOUSEHOLD, live
-from p2p_analytics.sandbox.town.people import residents
+from p2p_analytics.sandbox.town.history import HOUSEHOLD, simulate
+from p2p_analytics.sandbox.town.people import make_residents
 from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Town:
-    """Everybody, who is friends with whom, and every payment; people carry their balance at `now`."""
+    """People with their balances at `now`, pairs of friends, all payments, and the opening balances."""
 
     now: datetime
     people: list[Person]
@@ -48,22 +48,22 @@ def build(seed: int = SEED, *, people: int = PEOPLE, years: int = YEARS, now: da
     Raises
     ------
     SettingError
-        A number is out of its range, or `now` has no zone.
+        A number is out of its range, or `now` has no time zone.
     """
     if not _is_within(seed, 0, LARGEST_SEED):
-        raise SettingError(f"A town's seed is a whole number from 0 to {LARGEST_SEED}.")
+        raise SettingError(f"A town's seed is a whole number from 0 to {LARGEST_SEED}, not {seed!r}.")
     if not _is_within(people, FEWEST_PEOPLE, MOST_PEOPLE):
         raise SettingError(f"A town has {FEWEST_PEOPLE} to {MOST_PEOPLE} people, not {people!r}.")
     if not _is_within(years, 1, MOST_YEARS):
         raise SettingError(f"A town's history has 1 to {MOST_YEARS} whole years, not {years!r}.")
     if now.tzinfo is None:
-        raise SettingError("The town's now needs a zone; give an aware datetime.")
-    now_us, start_us = microseconds(now), microseconds(now - timedelta(days=365 * years))
-    rng = random.Random(seed)  # noqa: S311 - a repeatable story, not a secret
-    everybody = residents(rng, people, start_us)
-    friendships, payments = live(rng, everybody, start_us=start_us, now_us=now_us)
+        raise SettingError(f"The town's now, {now}, has no time zone: give an aware datetime.")
+    now_us, start_us = to_microseconds(now), to_microseconds(now - timedelta(days=365 * years))
+    rng = random.Random(seed)  # noqa: S311 - a repeatable history, not a secret
+    everybody = make_residents(rng, people, start_us)
+    friendships, payments = simulate(rng, everybody, start_us=start_us, now_us=now_us)
     opening = {person.user_id: person.balance_cents for person in everybody}
-    closing = balances(opening, payments)
+    closing = compute_balances(opening, payments)
     everybody = [person._replace(balance_cents=closing[person.user_id]) for person in everybody]
     return Town(now, everybody, friendships, payments, opening)
 
@@ -73,7 +73,7 @@ def _is_within(number: object, low: int, high: int) -> bool:
 
 
 def trusts(town: Town) -> list[tuple[int, int]]:
-    """Return who trusts whom, as pairs both ways: flatmates who are friends do, from the town's now on."""
+    """Return pairs of (user, trusted user): flatmates who are friends trust each other."""
     friends = set(town.friendships)
     ids = [person.user_id for person in town.people]
     homes = [ids[first : first + HOUSEHOLD] for first in range(0, len(ids), HOUSEHOLD)]
@@ -86,22 +86,22 @@ def trusts(town: Town) -> list[tuple[int, int]]:
     ]
 
 
-def microseconds(moment: datetime) -> int:
+def to_microseconds(moment: datetime) -> int:
     """Return an aware instant as whole microseconds since 1970."""
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
-def instant(microseconds: int) -> datetime:
+def from_microseconds(microseconds: int) -> datetime:
     """Return microseconds since 1970 as an aware instant."""
     return _EPOCH + timedelta(microseconds=microseconds)
 
 
-def balances(opening_cents: dict[int, int], payments: Sequence[Payment]) -> dict[int, int]:
-    """Return everybody's balance after all payments, in cents.
+def compute_balances(opening_cents: dict[int, int], payments: Sequence[Payment]) -> dict[int, int]:
+    """Return the balance of each person after all payments, in cents.
 
-    Money moves when a payment settles. A payer's balance is used where it covers the amount and the
-    fee, otherwise their bank pays all of it; what a receiver holds above 1,000.00 goes to their bank.
-    Money sent to somebody who has no account leaves when it is sent, and an expiry gives it back.
+    Money moves when a payment settles. The payer's balance pays where it covers the amount and the fee, otherwise the
+    payer's bank pays all of it; a balance above 1,000.00 is moved to the bank. Money to an address without an account
+    leaves when it is sent, and returns when the payment expires.
     """
     moves: list[tuple[int, int, int, int]] = []
     for payment in payments:

@@ -14,7 +14,7 @@ from p2p_analytics.sandbox.domain.payments import Transitions
 from p2p_analytics.sandbox.errors import SettingError, UnknownPersonError
 from p2p_analytics.sandbox.http import parameters
 from p2p_analytics.sandbox.storage import ledger
-from p2p_analytics.sandbox.town.drafts import PaymentDraft, as_row
+from p2p_analytics.sandbox.town.drafts import PaymentDraft, build_payment
 from p2p_analytics.vocabulary import AUTHORIZE, CLIENT_TOKEN_SECONDS, Scope
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class TownControls(ABC):
             for name in (draft.actor, draft.target):
                 if name is not None and name not in known:
                     raise self._unknown_person(name)
-            rows.append(as_row(draft, me, other, known, default_id=first + number))
+            rows.append(build_payment(draft, me, other, known, default_id=first + number))
         self.store.add_payments(rows)
         return [str(row.payment_id) for row in rows]
 

@@ -1,4 +1,4 @@
-"""Payments that a test makes up, as rows of the store."""
+"""Drafts of payments that a test adds to the town."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.sandbox.errors import SettingError
 from p2p_analytics.sandbox.storage.rows import Payment, Spelling
-from p2p_analytics.sandbox.town.build import microseconds
+from p2p_analytics.sandbox.town.build import to_microseconds
 from p2p_analytics.vocabulary import Action, Audience, Medium, Status, TargetType
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ _ID: Final = re.compile(r"[1-9]\d{0,17}|[1-8]\d{18}", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaymentDraft:
-    """A payment for `SandboxServer.add_payments`; what is left out is something plain.
+    """Payment for `SandboxServer.add_payments`, with defaults for all fields but one.
 
-    People are usernames or ids. Without `actor` it is the user; without `target` it is the user where
-    the actor is somebody else, and the town's next person otherwise.
+    People are usernames or ids. The default of `actor` is the user; the default of `target` is the user where the
+    actor is another person, and otherwise the first other person of the town.
     """
 
     date_created: datetime
@@ -44,17 +44,20 @@ class PaymentDraft:
     fee_cents: int | None = None
 
 
-def as_row(draft: PaymentDraft, me: int, other: int, known: Mapping[str, int], *, default_id: int) -> Payment:
-    """Return the row of a draft; `known` maps usernames and ids to ids."""
+def build_payment(draft: PaymentDraft, me: int, other: int, ids: Mapping[str, int], *, default_id: int) -> Payment:
+    """Return the row of a draft; `ids` maps usernames and ids as text to ids."""
     if draft.payment_id is not None and not _ID.fullmatch(draft.payment_id):
-        raise SettingError("A payment_id is 1 to 19 digits without leading zeros, below 9 * 10**18.")
+        raise SettingError(
+            f"The payment_id {draft.payment_id[:24]!r} is not valid: give 1 to 19 digits without leading zeros, "
+            "below 9 * 10**18."
+        )
     if draft.date_created.tzinfo is None or (draft.date_completed or draft.date_created).tzinfo is None:
-        raise SettingError("The datetimes of a payment need a zone; give aware ones.")
-    actor = me if draft.actor is None else known[draft.actor]
+        raise SettingError("A datetime of the payment has no time zone: give aware datetimes.")
+    actor = me if draft.actor is None else ids[draft.actor]
     addressed = draft.email is not None or draft.phone is not None
-    target = known[draft.target] if draft.target is not None else (other if actor == me else me)
+    target = ids[draft.target] if draft.target is not None else (other if actor == me else me)
     if target == actor and not addressed:
-        raise SettingError("Nobody pays or charges themselves: give another actor or target.")
+        raise SettingError("The actor and the target are the same person: give another actor or target.")
     kind = (
         TargetType.EMAIL
         if draft.email is not None
@@ -72,8 +75,8 @@ def as_row(draft: PaymentDraft, me: int, other: int, known: Mapping[str, int], *
         audience=str(draft.audience),
         medium=str(draft.medium),
         spelling=int(draft.spelling),
-        created_us=microseconds(draft.date_created),
-        completed_us=None if completed is None else microseconds(completed),
+        created_us=to_microseconds(draft.date_created),
+        completed_us=None if completed is None else to_microseconds(completed),
         actor_id=actor,
         target_type=kind.value,
         target_user_id=None if addressed else target,

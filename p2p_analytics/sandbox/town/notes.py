@@ -1,4 +1,4 @@
-"""What people write on payments."""
+"""Notes of the simulated payments."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FAVOURS: Final = (
 )
 TRIP: Final = ("Cabin 🏔️", "Ferry ⛴️", "Car rental", "Groceries for the cabin", "Ski passes ⛷️", "Road snacks", "Fuel ⛽")
 
-# Each of these has broken a spreadsheet, a parser or a page somewhere.
+# Notes of kinds that break spreadsheets, parsers or pages.
 STRANGE: Final = (
     "👨‍👩‍👧‍👦 zoo day",
     "🏳️‍🌈🇯🇵🇧🇷 parade",

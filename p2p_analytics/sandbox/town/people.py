@@ -1,4 +1,4 @@
-"""The invented people of the town, with the kinds of names that real software stumbles over."""
+"""Invented people of the town, with names of kinds that break real software."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class _Known(NamedTuple):
-    """A person who lives in every town, whatever its seed."""
+class _Profile(NamedTuple):
+    """Names and bio of a person."""
 
     username: str
     first_name: str
@@ -24,23 +24,24 @@ class _Known(NamedTuple):
     about: str
 
 
-# Two share a display name, one is written from right to left, one starts with an underscore, one is a business.
-_KNOWN: Final = (
-    _Known("maya-lindqvist", "Maya", "Lindqvist", "Maya Lindqvist", "Splits everything. Sourdough and bikes."),
-    _Known("noor-haddad", "Noor", "Haddad", "Noor Haddad", "The lease is in my name"),
-    _Known("tom-ohara", "Tom", "O'Hara", "Tom O'Hara", ""),
-    _Known("sam-rivera", "Sam", "Rivera", "Sam Rivera", "No, the other one"),
-    _Known("sam-rivera-2", "Sam", "Rivera", "Sam Rivera", ""),
-    _Known("layla-mansour", "ليلى", "منصور", "ليلى منصور", "مهندسة"),
-    _Known("kai_", "_kai", "", "_kai", " "),
-    _Known("zoe-nunez", "Zoë", "Müller-Núñez", "Zoë Müller-Núñez", "🧗‍♀️ > 🏢"),
-    _Known("bean-and-leaf", "Bean & Leaf", "", "Bean & Leaf Café", "Coffee <3 tea. Open daily!"),
-    _Known("priya-nair", "Priya", "Nair", "Priya Nair 🌻", 'She/her, "always early"'),
-    _Known("chidi-okafor", "Chidi", "Okafor", "Chidi Okafor", ""),
-    _Known("hana-sato", "Hana", "Sato", "Hana Sato", "$5 says I'm late"),
+# The first people of every town, whatever its seed. Two share a display name, one name is written from right to left,
+# one starts with an underscore, and one person is a business.
+_FIXED: Final = (
+    _Profile("maya-lindqvist", "Maya", "Lindqvist", "Maya Lindqvist", "Splits everything. Sourdough and bikes."),
+    _Profile("noor-haddad", "Noor", "Haddad", "Noor Haddad", "The lease is in my name"),
+    _Profile("tom-ohara", "Tom", "O'Hara", "Tom O'Hara", ""),
+    _Profile("sam-rivera", "Sam", "Rivera", "Sam Rivera", "No, the other one"),
+    _Profile("sam-rivera-2", "Sam", "Rivera", "Sam Rivera", ""),
+    _Profile("layla-mansour", "ليلى", "منصور", "ليلى منصور", "مهندسة"),
+    _Profile("kai_", "_kai", "", "_kai", " "),
+    _Profile("zoe-nunez", "Zoë", "Müller-Núñez", "Zoë Müller-Núñez", "🧗‍♀️ > 🏢"),
+    _Profile("bean-and-leaf", "Bean & Leaf", "", "Bean & Leaf Café", "Coffee <3 tea. Open daily!"),
+    _Profile("priya-nair", "Priya", "Nair", "Priya Nair 🌻", 'She/her, "always early"'),
+    _Profile("chidi-okafor", "Chidi", "Okafor", "Chidi Okafor", ""),
+    _Profile("hana-sato", "Hana", "Sato", "Hana Sato", "$5 says I'm late"),
 )  # fmt: skip
 BUSINESS: Final = 8
-UNVERIFIED: Final = ("kai_",)  # whose identity nobody has verified, so that there is somebody who is told so
+UNVERIFIED: Final = ("kai_",)  # users without a verified identity, so that this refusal occurs
 _FIRST: Final = (
     "Ada", "Bilal", "Carmen", "Dmitri", "Elif", "Femi", "Grace", "Hugo", "Ines", "Jonas", "Keiko", "Lars",
     "Mina", "Nils", "Olga", "Pedro", "Quinn", "Rosa", "Sefa", "Tara", "Umar", "Vera", "Wes", "Ximena", "Yara", "Zeno",
@@ -52,15 +53,14 @@ _LAST: Final = (
 _ABOUT: Final = ("", "", "Happy to help", "Runner.", "🍜", "Somewhere between the gym and the bakery", "No Short Bio")
 
 
-def residents(rng: random.Random, count: int, start_us: int) -> list[Person]:
-    """Return `count` people who joined before `start_us`; the known ones come first, balances are an opening one."""
-    known = list(_KNOWN[:count])
-    for number in range(len(known), count):
+def make_residents(rng: random.Random, count: int, start_us: int) -> list[Person]:
+    """Return `count` people who joined before `start_us`, the fixed ones first, with their opening balances."""
+    profiles = list(_FIXED[:count])
+    for number in range(len(profiles), count):
         first, last = rng.choice(_FIRST), rng.choice(_LAST)
-        known.append(
-            _Known(f"{_plain(first)}-{_plain(last)}-{number}", first, last, f"{first} {last}", rng.choice(_ABOUT))
-        )
-    ids = _ids(rng)
+        username = f"{_to_ascii(first)}-{_to_ascii(last)}-{number}"
+        profiles.append(_Profile(username, first, last, f"{first} {last}", rng.choice(_ABOUT)))
+    ids = _draw_ids(rng)
     return [
         Person(
             user_id=next(ids),
@@ -75,12 +75,12 @@ def residents(rng: random.Random, count: int, start_us: int) -> list[Person]:
             phone=f"1555{2_000_000 + number:07d}",
             balance_cents=rng.randrange(2_000, 20_000),
         )
-        for number, one in enumerate(known)
+        for number, one in enumerate(profiles)
     ]
 
 
-def _ids(rng: random.Random) -> Iterator[int]:
-    """Yield ids of 18 and 19 digits, and now and then an old short one; never the same twice."""
+def _draw_ids(rng: random.Random) -> Iterator[int]:
+    """Yield distinct ids of 18 and 19 digits, and a short one now and then."""
     seen: set[int] = set()
     while True:
         kind = len(seen) % 12
@@ -95,6 +95,6 @@ def _ids(rng: random.Random) -> Iterator[int]:
             yield number
 
 
-def _plain(name: str) -> str:
+def _to_ascii(name: str) -> str:
     ascii_name = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     return re.sub(r"[^a-z0-9]+", "-", ascii_name.lower()).strip("-")

@@ -42,7 +42,7 @@ class Plan(NamedTuple):
             built.payments,
             trusts=town.trusts(built),
             banks=[TEST_USER.user_id],  # charges to the test user settle at any balance
-            now_us=town.microseconds(self.now),
+            now_us=town.to_microseconds(self.now),
             replace=replace,
         )
 
