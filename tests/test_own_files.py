@@ -19,7 +19,7 @@ from p2p_analytics import cli, settings
 from p2p_analytics.auth import FileStore
 from p2p_analytics.client.http.cache import LONG_SECONDS, AccountCache
 from p2p_analytics.errors import ArchiveError, ConfigurationError, P2PAnalyticsError, TokenError
-from p2p_analytics.privacy._pseudonyms import own_key
+from p2p_analytics.privacy._pseudonyms import load_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -402,7 +402,7 @@ def test_what_is_no_file_under_a_name_of_our_own(tmp_path, monkeypatch, kind) ->
     key = at(tmp_path / "state" / "privacy.key")
     before = key.lstat()
     with pytest.raises(ConfigurationError):
-        own_key()
+        load_key()
     assert (key.lstat().st_mode, key.lstat().st_ino) == (before.st_mode, before.st_ino)
     sign_in = key.rename(tmp_path / "state" / "sign-in.json")
     with pytest.raises(TokenError):

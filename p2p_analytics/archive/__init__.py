@@ -1,10 +1,10 @@
-"""A folder of Parquet files that holds one person's history: open it, merge, sync, read and scan it.
+"""Archives: one person's history in a folder of Parquet files, to open, merge, sync, read and scan.
 
-``manifest.json`` names the files that count. A change writes files under new names and then replaces
-the manifest, so a crash at any moment leaves the old state or the new one.
+``manifest.json`` lists the valid files. A change writes files under new names and then replaces the
+manifest, so a crash at any moment leaves the old state or the new one.
 """
 
 from p2p_analytics.archive._archive import Archive, open_archive
-from p2p_analytics.archive._writing import Changes
+from p2p_analytics.archive._writer import Changes
 
 __all__ = ["Archive", "Changes", "open_archive"]

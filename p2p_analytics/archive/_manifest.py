@@ -1,4 +1,4 @@
-"""The manifest: which files of the folder count. Everything in it is checked before anything uses it."""
+"""The manifest: the list of the archive's valid files. All of it is validated before use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NAME: Final = "manifest.json"
 _FORMAT: Final = 2  # 1 had no digest
 _FIRST: Final = "first"
-# Files of the archive have such names and no others. Earlier versions wrote 12 random hexadecimal digits at the end.
+# All names of the archive's table files. Earlier versions used 12 random hexadecimal digits instead of the digest.
 _FILE: Final = re.compile(
     rf"(?:(?P<payments>payments)-(?P<start>{_FIRST}|\d{{4}}-\d\d-\d\d)|friends|problems)"
     r"-(?P<digest>[0-9a-f]{32}|[0-9a-f]{12})\.parquet",
@@ -33,11 +33,11 @@ Instant = Annotated[datetime, Meta(tz=True)]
 
 
 class ManifestError(ValueError):
-    """A manifest that cannot be relied on; says what is wrong with it."""
+    """A damaged or contradictory manifest; the message is the reason."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """One file. Of payments, it holds those from ``start`` up to the next file's; the first has no start."""
+    """One file. A payment file holds payments from ``start`` to the next file's start; the first has no start."""
 
     name: str
     rows: Count
@@ -48,11 +48,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def kind(self) -> str:
-        """What the file holds: payments, friends or problems."""
+        """The table in the file: payments, friends or problems."""
         return self.name.partition("-")[0]
 
     def __post_init__(self) -> None:
-        """Raise a ValueError where the parts contradict each other."""
+        """Raise a ValueError if the fields contradict each other."""
         match = _FILE.fullmatch(self.name)
         if match is None:
             raise ValueError(f"{self.name[:60]!r} is not the name of a file of an archive")
@@ -65,7 +65,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What counts: whose history, as of when, synced up to which payment's instant, and in which files."""
+    """The account, the time of the data, the instant up to which it is synced, and the valid files."""
 
     me: Me
     fetched_at: Instant
@@ -78,16 +78,16 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def small(self) -> dict[str, Entry]:
-        """The files there is one of."""
+        """The files of tables that have a single file."""
         return {"friends": self.friends, "problems": self.problems}
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """All of its files."""
+        """All files."""
         return (*self.payments, *self.small.values())
 
     def __post_init__(self) -> None:
-        """Raise a ValueError where the parts contradict each other."""
+        """Raise a ValueError if the fields contradict each other."""
         kinds = [entry.kind for entry in self.entries]
         if kinds != ["payments"] * len(self.payments) + ["friends", "problems"]:
             raise ValueError("it names files of one kind as another")
@@ -102,28 +102,28 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Format(msgspec.Struct):
-    """The part of a manifest that tells whether the rest can be read."""
+    """The format version of a manifest, which is decoded first."""
 
     format: int = 1
 
 
 def encode(manifest: Manifest) -> bytes:
-    """Return a manifest as JSON whose last member is a digest of all bytes before it."""
+    """Return a manifest as JSON; its last member is a digest of all bytes before it."""
     body = msgspec.json.encode(manifest)[:-1]
     return body + b',"digest":"%b"}' % sha256(body).hexdigest().encode()
 
 
 def decode(body: bytes) -> Manifest | None:
-    """Return the manifest, None where a newer version of this package wrote it.
+    """Return the manifest, or None if a newer version of this package wrote it.
 
     Raises
     ------
     ManifestError
-        It is damaged, or contradicts itself. A manifest of an earlier version has no digest to check.
+        The manifest is damaged or contradicts itself. One of an earlier version has no digest to check.
     """
     found = _DIGEST.search(body)
     if found is not None and sha256(body[: found.start()]).hexdigest().encode() != found[1]:
-        raise ManifestError("it is not what was written")
+        raise ManifestError("its content is not as it was written")
     try:
         written_as = msgspec.json.decode(body, type=_Format).format
         if written_as > _FORMAT:
@@ -138,27 +138,27 @@ def decode(body: bytes) -> Manifest | None:
     return msgspec.structs.replace(manifest, format=_FORMAT)
 
 
-def file_name(kind: str, start: date | None, digest: str) -> str:
-    """Return the name of a new file, which holds a digest of its content: it can be checked without a manifest."""
+def build_file_name(kind: str, start: date | None, digest: str) -> str:
+    """Return the name of a new file. It includes a digest of the content, so it can be checked without a manifest."""
     period = f"{_period(start)}-" if kind == "payments" else ""
     return f"{kind}-{period}{digest[:_DIGEST_DIGITS]}.parquet"
 
 
 def is_file_name(name: str) -> bool:
-    """Return whether the archive gives its files such names."""
+    """Return whether a name is one that the archive gives to its table files."""
     return _FILE.fullmatch(name) is not None
 
 
-def fits_name(name: str, content: bytes) -> bool:
-    """Return whether a file's content has the digest in its name; a name of an earlier version fits any content."""
+def matches_name(name: str, content: bytes) -> bool:
+    """Return whether a file's content has the digest in its name; names of earlier versions match any content."""
     match = _FILE.fullmatch(name)
     return match is not None and (
         len(match["digest"]) < _DIGEST_DIGITS or sha256(content).hexdigest().startswith(match["digest"])
     )
 
 
-def starts_of(entries: Iterable[Entry]) -> list[date | None]:
-    """Return where each file starts; the first one holds everything before the second."""
+def list_starts(entries: Iterable[Entry]) -> list[date | None]:
+    """Return the start of each file; that of the first is None, as it holds everything before the second."""
     starts = [entry.start for entry in entries]
     return [None, *starts[1:]]
 

@@ -1,11 +1,11 @@
-"""Which state of a payment counts, and which file it belongs into. No files here: tables in, tables out."""
+"""Merge rules: which state of a payment is kept, and in which file. Works on tables only, without files."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.archive._store import FETCHED_AT
+from p2p_analytics.archive._folder import FETCHED_AT
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-MOST_ROWS: Final = 18_000  # in one file: a change rewrites less than 2 % of a million, and files are not many
+MOST_ROWS: Final = 18_000  # in one file: a change rewrites less than 2 % of a million rows, with few files
 _USUAL_ROWS: Final = 16_000
-# Lists do not show these (document: "Payment"), so their null there says nothing.
+# Lists omit these fields (document: "Payment"), so a null from a list has no meaning.
 _NOT_LISTED: Final = ("medium", "fee_cents", "refund_payment_id", "refund_amount_cents")
 
 
-def newest(rows: pa.Table) -> pa.Table:
+def keep_newest(rows: pa.Table) -> pa.Table:
     """Return one row for each payment, newest payment first.
 
-    Of several states of one payment, that counts which was fetched last; of two fetched at the same time, the one
-    that is not pending, for nothing becomes pending again; else the later row. A null in a column that lists do not
-    show takes nothing away.
+    Of several states of a payment, the one fetched last is kept; of two fetched at the same time, the one that is not
+    pending, because no payment becomes pending again; else the later row. A null in a column that lists omit does not
+    replace a value.
     """
     import numpy as np
     import pyarrow as pa
@@ -58,8 +58,8 @@ def newest(rows: pa.Table) -> pa.Table:
     return payments.take(pc.sort_indices(order, [(name, "descending") for name in order.column_names]))
 
 
-def before(rows: pa.Table, moment: datetime) -> pa.Table:
-    """Return the rows as fetched before a moment: those that claim a later one, by a clock that was wrong, too."""
+def limit_fetched_at(rows: pa.Table, moment: datetime) -> pa.Table:
+    """Return the rows with ``fetched_at`` before a moment; a wrong clock may have written later times."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -69,8 +69,8 @@ def before(rows: pa.Table, moment: datetime) -> pa.Table:
     return rows.set_column(place, FETCHED_AT, pc.if_else(pc.greater(fetched, latest), latest, fetched))
 
 
-def changed(old: pa.Table, new: pa.Table) -> tuple[int, int]:
-    """Return how many payments of the new rows the old ones do not hold, and how many have another status."""
+def count_changes(old: pa.Table, new: pa.Table) -> tuple[int, int]:
+    """Return the number of added payments, and the number of payments with another status."""
     import pyarrow.compute as pc
 
     def count(keys: tuple[Any, Any]) -> int:
@@ -84,21 +84,21 @@ def changed(old: pa.Table, new: pa.Table) -> tuple[int, int]:
     return added, count((states(old), states(new))) - added
 
 
-def places(rows: pa.Table, starts: Sequence[date | None]) -> np.ndarray[Any, Any]:
-    """Return for each row the number of the file it belongs into; one without a date belongs into the first."""
+def assign_files(rows: pa.Table, starts: Sequence[date | None]) -> np.ndarray[Any, Any]:
+    """Return the index of the file for each row; rows without a date go into the first."""
     import numpy as np
 
-    days = np.array(starts, dtype="datetime64[D]").view("int64")  # no date at all is the least of them
+    days = np.array(starts, dtype="datetime64[D]").view("int64")  # NaT, the start of the first, is smallest
     return np.searchsorted(days, _days(rows).view("int64"), side="right") - 1
 
 
-def cut(rows: pa.Table, start: date | None) -> list[tuple[date | None, pa.Table]]:
-    """Return the rows of one file as files of whole days and no more than usual rows, each with its start."""
+def split_rows(rows: pa.Table, start: date | None) -> list[tuple[date | None, pa.Table]]:
+    """Split the rows of one file into files of whole days and about ``_USUAL_ROWS`` rows, each with its start."""
     days = _days(rows)[::-1]
     parts = 1 if rows.num_rows <= MOST_ROWS else -(-rows.num_rows // _USUAL_ROWS)
     firsts = {days[len(days) * part // parts].item() for part in range(1, parts)}
     starts = [start, *sorted(firsts - {None, days[0].item()})] if firsts else [start]
-    where = places(rows, starts)
+    where = assign_files(rows, starts)
     return [(start, rows.filter(where == place)) for place, start in enumerate(starts)]
 
 

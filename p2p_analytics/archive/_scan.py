@@ -1,4 +1,4 @@
-"""The archive's files for engines that read them themselves. None is imported before it is asked for."""
+"""Lazy frames of the archive's files in other engines. An engine is imported with its first use."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _SPARK_ZONE: Final = "spark.sql.session.timeZone"
-_SPARK_PATTERN: Final = re.compile(r"[\\*?\[\]{}]")  # what makes a path a pattern there
+_SPARK_PATTERN: Final = re.compile(r"[\\*?\[\]{}]")  # special characters in paths
 
 
 def scan(paths: Sequence[str], columns: Sequence[str], engine: str) -> object:
-    """Return these columns of Parquet files as a lazy frame of an engine."""
+    """Return columns of Parquet files as a lazy frame of an engine."""
     if engine not in _ENGINES:
         raise ConfigurationError(f"engine can be {', '.join(_ENGINES)}, not {engine!r}.")
     try:
@@ -35,7 +35,7 @@ def _polars(paths: list[str], columns: list[str]) -> object:
 def _duckdb(paths: list[str], columns: list[str]) -> object:
     import duckdb
 
-    # A connection of its own: months of an instant are those of the connection's zone.
+    # A new connection, because the zone in which it computes months is a setting of the connection.
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     return connection.read_parquet([glob.escape(path) for path in paths]).select(*columns)
@@ -47,12 +47,15 @@ def _spark(paths: list[str], columns: list[str]) -> Any:  # noqa: ANN401 - pyspa
     session = SparkSession.getActiveSession()
     if session is None:
         builder = SparkSession.builder.master("local[*]").appName("p2p_analytics").config(_SPARK_ZONE, "UTC")
-        for setting in ("spark.driver.host", "spark.driver.bindAddress"):  # or others could reach it
+        for setting in (
+            "spark.driver.host",
+            "spark.driver.bindAddress",
+        ):  # not reachable by others
             builder = builder.config(setting, "127.0.0.1")
         session = builder.config("spark.ui.enabled", "false").getOrCreate()
     if session.conf.get(_SPARK_ZONE) not in {"UTC", "Etc/UTC"}:
         raise ConfigurationError(
-            f'The Spark session works in another zone, which moves months: spark.conf.set("{_SPARK_ZONE}", "UTC").'
+            f'The Spark session is in another zone, which changes months: spark.conf.set("{_SPARK_ZONE}", "UTC").'
         )
     return session.read.parquet(*(_SPARK_PATTERN.sub(r"\\\g<0>", path) for path in paths)).select(*columns)
 

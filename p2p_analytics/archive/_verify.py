@@ -1,4 +1,4 @@
-"""Comparison of what an archive holds with what the service lists. No files here."""
+"""Comparison of an archive with the service's list. Works on tables only, without files."""
 
 from __future__ import annotations
 
@@ -21,21 +21,20 @@ if TYPE_CHECKING:
     from p2p_analytics.records import Me, Payments, Problem
 
 _KEY: Final = "payment_id"
-# What a payment itself says; the names of its people change without it.
+# Fields of the payment itself; names of its people change independently.
 COMPARED: Final = (_KEY, "status", "action", "amount_cents", "note", "date_created", "date_completed")
 
 
 def list_payments(client: Client, me: Me, on_progress: Callable[[int, int], object], mask: Mask | None) -> pd.DataFrame:
-    """Return the compared columns of all payments, listed from the service once, without its response cache.
+    """Return the compared columns of all payments, listed once from the service, without the response cache.
 
     Raises
     ------
     RecordError
-        A record has no id that can be read, so it cannot be looked for in the archive. With a mask, the error quotes
-        nothing of it.
+        A record has no readable id, so it cannot be compared. With a mask, the error quotes nothing of the record.
     """
 
-    def items() -> Iterator[Payments]:
+    def iterate_payments() -> Iterator[Payments]:
         with contextlib.closing(client.history_pages(refresh=True, progress=on_progress)) as pages:
             for page in pages:
                 yield page.items
@@ -44,10 +43,10 @@ def list_payments(client: Client, me: Me, on_progress: Callable[[int, int], obje
         nameless = [problem for problem in found if problem.record_id is None]
         records.raise_unreadable(nameless if mask is None else mask.problems(nameless))
 
-    return payments_frame(items(), str(me.user.id), require_ids)[[*COMPARED]]
+    return payments_frame(iterate_payments(), str(me.user.id), require_ids)[[*COMPARED]]
 
 
-def differences(archived: Sequence[pa.Table], listed: pd.DataFrame) -> pd.DataFrame:
+def find_differences(archived: Sequence[pa.Table], listed: pd.DataFrame) -> pd.DataFrame:
     """Return one row per payment that differs, as `Archive.verify` describes it."""
     import pandas as pd
     import pyarrow as pa
@@ -56,7 +55,7 @@ def differences(archived: Sequence[pa.Table], listed: pd.DataFrame) -> pd.DataFr
     old, new = frame_of(pa.concat_tables(archived)), listed.astype(texts)
     both = old.merge(new, on=_KEY, how="outer", suffixes=("", "_listed"), indicator="side")
     shared = both["side"] == "both"
-    differ = pd.DataFrame({name: shared & ~_same(both[name], both[f"{name}_listed"]) for name in COMPARED[1:]})
+    differ = pd.DataFrame({name: shared & ~_is_equal(both[name], both[f"{name}_listed"]) for name in COMPARED[1:]})
     differs = ~shared | differ.any(axis="columns")
     found, differ = both[differs], differ[differs]
     kinds = {"left_only": "extra", "right_only": "missing", "both": "changed"}
@@ -74,6 +73,6 @@ def differences(archived: Sequence[pa.Table], listed: pd.DataFrame) -> pd.DataFr
     return named.sort_values(["created", _KEY], ascending=False, ignore_index=True).drop(columns="created")
 
 
-def _same(one: pd.Series[Any], other: pd.Series[Any]) -> pd.Series[bool]:
-    """Return where two columns hold the same value, or both hold none."""
+def _is_equal(one: pd.Series[Any], other: pd.Series[Any]) -> pd.Series[bool]:
+    """Return, for each row, whether two columns hold the same value or both a null."""
     return one.eq(other).fillna(value=False).astype(bool) | (one.isna() & other.isna())

@@ -150,8 +150,8 @@ def _say(line: str) -> None:
 
 def _write(history: History, out: Path, as_of: datetime, go_on: Callable[[], None]) -> list[Path]:
     from p2p_analytics import plots
-    from p2p_analytics.export import atomic_file, to_csv
-    from p2p_analytics.files import require_replaceable
+    from p2p_analytics.export import to_csv
+    from p2p_analytics.files import atomic_file, require_replaceable
     from p2p_analytics.report import render_report
 
     made = {"report.html": render_report(history, as_of=as_of).encode()}

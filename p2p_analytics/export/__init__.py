@@ -1,11 +1,6 @@
-"""Frames to CSV and Parquet files and back, with nothing lost on the way.
-
-Files hold people's payments, so they are readable by their owner alone, and each appears whole or
-not at all.
-"""
+"""Frames to CSV and Parquet files and back, without loss. Files are private to their owner and written atomically."""
 
 from p2p_analytics.export._csv import read_csv, to_csv
 from p2p_analytics.export._parquet import read_parquet, to_parquet
-from p2p_analytics.files import atomic_file
 
-__all__ = ["atomic_file", "read_csv", "read_parquet", "to_csv", "to_parquet"]
+__all__ = ["read_csv", "read_parquet", "to_csv", "to_parquet"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics import settings
 from p2p_analytics.errors import SchemaError
-from p2p_analytics.export._defuse import armed, defused
+from p2p_analytics.export._defuse import defuse_formulas, restore_formulas
 from p2p_analytics.files import atomic_file, open_table, to_path
 from p2p_analytics.frames.arrow import frame_of, table_of, type_of_name
 from p2p_analytics.privacy import Mask
@@ -31,54 +31,54 @@ _BLOCK_BYTES: Final = 64 * 1024 * 1024  # one row must fit, and notes have no st
 
 
 def to_csv(frame: pd.DataFrame, path: str | os.PathLike[str], *, raw: bool = False) -> None:
-    """Write a frame as a CSV file that `read_csv` gives back.
+    """Write a frame as a CSV file that `read_csv` restores.
 
-    Text is quoted and null is an empty cell, so empty text stays apart from null; numbers, truth
-    values and instants are not quoted. UTF-8, one header line, the frame's order, no index. A frame
-    of no rows gives the header.
+    Text is quoted and null is an empty cell, so empty text differs from null; numbers, booleans and
+    instants are not quoted. UTF-8, one header line, the frame's order, no index. A frame without rows
+    gives only the header.
 
-    A cell of text, or a line within one, that a spreadsheet would run is written with a ``'``
-    before it, as is one that begins with ``'`` itself, so that undoing is exact.
+    A text cell, or a line within one, that a spreadsheet would run as a formula gets a leading ``'``;
+    so does one that begins with ``'`` itself, so that `read_csv` can restore the text exactly.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Columns of text, categoricals, numbers, truth values or aware datetimes (written in UTC).
+        Columns of text, categoricals, numbers, booleans or aware datetimes (written in UTC).
     path : str or os.PathLike
-        The file; replaced whole where there is one.
+        The file; an existing one is replaced as a whole.
     raw : bool
-        True writes text as it is, for programs; read it back with ``raw=True``.
+        True writes text unchanged, for programs; read it with ``raw=True``.
 
     Raises
     ------
     SchemaError
-        A column cannot be written without a loss.
+        A column cannot be written without loss.
     ConfigurationError
-        The file cannot be written there.
+        The file cannot be written.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     table = table_of(frame)
-    names = _cells(pa.array(table.column_names, pa.string()), raw=raw)
-    columns = [_ready(column, raw=raw) for column in table.columns]
+    names = _format_cells(pa.array(table.column_names, pa.string()), raw=raw)
+    columns = [_prepare_cells(column, raw=raw) for column in table.columns]
     with atomic_file(path) as file:
         file.write(",".join(names.to_pylist()).encode() + b"\n")
         for start in range(0, len(table), _ROWS_AT_ONCE):
             cells = [column(start) for column in columns]
             rows = pc.binary_join_element_wise(*cells, ",", null_handling="replace", null_replacement="")
-            file.write(_bytes(pc.binary_join_element_wise(rows, "", "\n")))
+            file.write(_to_bytes(pc.binary_join_element_wise(rows, "", "\n")))
 
 
 def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: Privacy | None = None) -> pd.DataFrame:
     """Return the frame of a CSV file that `to_csv` wrote, or that a spreadsheet saved again.
 
-    The columns of payments, friends and problems come back in their own dtypes, whatever the data:
-    categoricals where all columns of payments are there, else their text.
-    Of other columns, quoted ones and those named ``*_id`` are text; of the rest, whole numbers are
-    ``Int64``, other numbers ``float64``, true and false ``boolean``, instants
-    ``datetime64[us, UTC]`` and all else, nothing but nulls too, is text. Other categoricals
-    come back as their text.
+    The columns of payments, friends and problems get their documented dtypes independently of the data:
+    categoricals if all columns of payments are present, else text.
+    Other columns are text if their cells are quoted or their name ends in ``_id``; the rest is inferred:
+    whole numbers are ``Int64``, other numbers ``float64``, true and false ``boolean``, instants
+    ``datetime64[us, UTC]``, and everything else, also a column of nulls, is text. Other categoricals
+    become text.
 
     Parameters
     ----------
@@ -87,14 +87,14 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: Privac
     raw : bool
         True for a file written with ``raw=True``: an apostrophe before a cell is part of it.
     privacy : bool or "strict", optional
-        True or "strict" gives the rows under pseudonyms, as `History.masked` does; without it, the environment
-        variable ``P2P_PRIVACY`` counts. A file that holds pseudonyms is masked again: give False. In a file of
-        sums each sum is changed on its own, so they no longer add up: mask the history and compute them again.
+        True or "strict" masks the rows as `History.masked` does; by default, the environment variable
+        ``P2P_PRIVACY`` decides. A file of pseudonyms would be masked again: pass False. In a file of sums, each
+        sum is changed separately, so they no longer add up: mask the history and compute them again.
 
     Raises
     ------
     SchemaError
-        The file is no such table.
+        The file is not such a table.
     ConfigurationError
         The file cannot be read.
     """
@@ -104,7 +104,7 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: Privac
     private = settings.privacy(privacy)
     path = to_path(path)
     with open_table(path, private=bool(private)) as file:
-        header, unquoted = _sniffed(file, path)
+        header, unquoted = _sniff_header(file, path)
         table = pyarrow.csv.read_csv(
             file,
             read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES),
@@ -118,78 +118,78 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: Privac
             ),
         )
     columns = [
-        _typed(column) if name in unquoted else column for name, column in zip(header, table.columns, strict=True)
+        _infer_type(column) if name in unquoted else column for name, column in zip(header, table.columns, strict=True)
     ]
     names = header
     if not raw:
-        names = armed(pa.array(header, pa.string())).to_pylist()
-        columns = [_armed(column) if pa.types.is_string(column.type) else column for column in columns]
+        names = restore_formulas(pa.array(header, pa.string())).to_pylist()
+        columns = [_restore_column(column) if pa.types.is_string(column.type) else column for column in columns]
     frame = frame_of(pa.table(columns, names=names))
     return Mask(strict=private == settings.STRICT).frame(frame) if private else frame
 
 
-def _ready(column: pa.ChunkedArray, *, raw: bool) -> Callable[[int], pa.Array]:
-    """Return a function that gives the cells from a row on; what repeats is made into cells once."""
+def _prepare_cells(column: pa.ChunkedArray, *, raw: bool) -> Callable[[int], pa.Array]:
+    """Return a function that formats the cells from a row on; repeated values are formatted once."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     first = column.slice(0, _ROWS_AT_ONCE)
     repeats = 2 * pc.count_distinct(first).as_py() < len(first)
     if not repeats or not (pa.types.is_string(column.type) or pa.types.is_timestamp(column.type)):
-        return lambda start: _cells(column.slice(start, _ROWS_AT_ONCE).combine_chunks(), raw=raw)
+        return lambda start: _format_cells(column.slice(start, _ROWS_AT_ONCE).combine_chunks(), raw=raw)
     encoded = column.dictionary_encode().combine_chunks()
-    cells = _cells(encoded.dictionary, raw=raw)
+    cells = _format_cells(encoded.dictionary, raw=raw)
     return lambda start: cells.take(encoded.indices.slice(start, _ROWS_AT_ONCE))
 
 
-def _bytes(text: pa.StringArray) -> memoryview:
-    """Return all of a new text array, one value after the other."""
+def _to_bytes(text: pa.StringArray) -> memoryview:
+    """Return the concatenated values of a new text array."""
     _validity, ends, content = text.buffers()
     return memoryview(content)[: memoryview(ends).cast("i")[len(text)]]
 
 
-def _cells(column: pa.Array, *, raw: bool) -> pa.Array:
-    """Return a column as its cells of CSV: null stays null, text is defused and quoted."""
+def _format_cells(column: pa.Array, *, raw: bool) -> pa.Array:
+    """Return a column as CSV cells: null stays null, text is quoted and its formulas are defused."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if pa.types.is_timestamp(column.type):
-        return _spelled(column)
-    if pa.types.is_floating(column.type):  # Arrow writes 5.0 as 5, which would come back as a whole number
+        return _format_instants(column)
+    if pa.types.is_floating(column.type):  # Arrow writes 5.0 as 5, which would be read as a whole number
         text = column.cast(pa.string())
-        return pc.if_else(pc.match_substring_regex(text, r"^-?\d+$"), _joined(text, ".0"), text)
+        return pc.if_else(pc.match_substring_regex(text, r"^-?\d+$"), _join(text, ".0"), text)
     if not pa.types.is_string(column.type):
         return column.cast(pa.string())
-    safe = column if raw else defused(column)
-    return _joined('"', pc.replace_substring(safe, '"', '""'), '"')
+    safe = column if raw else defuse_formulas(column)
+    return _join('"', pc.replace_substring(safe, '"', '""'), '"')
 
 
-def _spelled(instants: pa.Array) -> pa.Array:
-    """Return instants in the document's form; strftime would take forty times as long."""
+def _format_instants(instants: pa.Array) -> pa.Array:
+    """Return instants in the document's form; strftime takes forty times as long."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     exact = instants.cast(pa.timestamp("us"))
     whole = exact.cast(pa.timestamp("s"), safe=False)
     text = pc.if_else(pc.equal(whole.cast(exact.type), exact), whole.cast(pa.string()), exact.cast(pa.string()))
-    return _joined(pc.utf8_replace_slice(text, start=10, stop=11, replacement="T"), "Z")
+    return _join(pc.utf8_replace_slice(text, start=10, stop=11, replacement="T"), "Z")
 
 
-def _joined(*parts: Any) -> pa.Array:  # noqa: ANN401 - arrays and scalars, as Arrow takes them
+def _join(*parts: Any) -> pa.Array:  # noqa: ANN401 - arrays and scalars, as Arrow takes them
     import pyarrow.compute as pc
 
     return pc.binary_join_element_wise(*parts, "")
 
 
-# What `_typed` takes an unquoted column for, if all its cells look so. A number with leading zeros is an id, so text.
+# The type that `_infer_type` gives an unquoted column if all cells match. A number with leading zeros is an id: text.
 _WHOLE: Final = r"^(0|-?[1-9]\d{0,18})$"
 _NUMBER: Final = r"^-?(\d+\.\d*|\d+(\.\d*)?[eE][+-]?\d+|0|[1-9]\d{0,14}|inf)$"
 _TRUTH: Final = r"^(true|false)$"
 _INSTANT: Final = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$"
 
 
-def _typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return an unquoted column in the type that all its cells have, as text where they have none."""
+def _infer_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return an unquoted column in the type that all its cells match, or else as text."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -200,39 +200,39 @@ def _typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
         (_INSTANT, pa.timestamp("us", "UTC")),
     ):
         if pc.all(pc.match_substring_regex(column, pattern)).as_py():
-            with contextlib.suppress(pa.ArrowInvalid):  # such as a 31st of February: text after all
+            with contextlib.suppress(pa.ArrowInvalid):  # such as 31 February: text
                 return column.cast(target)
     return column
 
 
-def _armed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _restore_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     import pyarrow as pa
 
-    return pa.chunked_array([armed(chunk) for chunk in column.chunks], column.type)
+    return pa.chunked_array([restore_formulas(chunk) for chunk in column.chunks], column.type)
 
 
 _CELL: Final = re.compile(rb'("[^"]*(?:""[^"]*)*"|[^,\r\n]*)(,|\r\n|\r|\n|\Z)')
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
-def _sniffed(file: IO[bytes], path: Path) -> tuple[list[str], set[str]]:
-    """Return a CSV file's header, and the columns whose type must come from their cells: their first is not quoted."""
+def _sniff_header(file: IO[bytes], path: Path) -> tuple[list[str], set[str]]:
+    """Return the header of a CSV file, and its columns with an unquoted first value, which have their type inferred."""
     if not os.fstat(file.fileno()).st_size:
         raise SchemaError(f"{path} is empty: it lacks the line that names the columns.")
-    content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # goes with its last match: none can close it
+    content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # closed with the last match that refers to it
     begin = len(_BYTE_ORDER_MARK) if content[: len(_BYTE_ORDER_MARK)] == _BYTE_ORDER_MARK else 0
     cells = _CELL.finditer(content, begin)
     header = []
     for cell in cells:
-        header.append(_text(cell[1]))
+        header.append(_decode_cell(cell[1]))
         if cell[2] != b",":
             break
     if len(set(header)) < len(header) or not all(header):
         raise SchemaError(f"{path} is no table: its first line must name each column once.")
-    return header, _unquoted(header, cells)
+    return header, _find_unquoted(header, cells)
 
 
-def _unquoted(header: list[str], cells: Iterator[re.Match[bytes]]) -> set[str]:
+def _find_unquoted(header: list[str], cells: Iterator[re.Match[bytes]]) -> set[str]:
     unquoted = set()
     unseen = {name for name in header if type_of_name(name) is None}
     while unseen and (row := list(islice(cells, len(header)))):
@@ -244,6 +244,6 @@ def _unquoted(header: list[str], cells: Iterator[re.Match[bytes]]) -> set[str]:
     return unquoted
 
 
-def _text(cell: bytes) -> str:
+def _decode_cell(cell: bytes) -> str:
     text = cell.decode(errors="replace")
     return text[1:-1].replace('""', '"') if text.startswith('"') else text

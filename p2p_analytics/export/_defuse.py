@@ -1,8 +1,8 @@
-"""Cells of text that a spreadsheet would run as a formula, made harmless and back again.
+"""Formula injection: defuses text cells that a spreadsheet would run as formulas, and restores them.
 
-A cell counts as a formula by its first character after any blanks, and so does each line within a
-cell, because some programs start a new row there. Harmless means: with an apostrophe before it. A
-cell or line that begins with an apostrophe gets one more, so taking one away undoes it exactly.
+A cell is a formula by its first character after any blanks, and so is each line within a cell,
+because some programs start a new row there. A formula is defused by a leading apostrophe. A cell or
+line that begins with an apostrophe gets one more, so that removing one restores the text exactly.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Without CR and LF: what comes after them is looked at by itself, so many in a row take no more than one look each.
+# Without CR and LF: each line is matched separately, so a run of line breaks takes linear time.
 _BLANKS: Final = (
     r"[\x00-\x09\x0b\x0c\x0e-\x20\x7f-\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]*"
 )
@@ -23,23 +23,22 @@ _IN_LINE: Final = rf"(?<=[\r\n])(?='|[^\S\t\r\n]*[\t\x00]|{_BLANKS}{_SIGNS})"
 _FORMULA: Final = re.compile(f"{_AT_START}|{_IN_LINE}")
 _APOSTROPHE: Final = re.compile(r"(?:\A|(?<=[\r\n]))'")
 
-# Arrow's expressions cannot look ahead: they find the cells that may need the change, too many but never too few, and
-# Python's make it.
+# Arrow's regular expressions have no lookahead: they preselect a superset of the cells, and Python's make the change.
 _MAY_BE_FORMULA: Final = rf"(^|[\r\n])[\pZ\pC]*('|[\t\r\n\x00]|{_SIGNS})"
 _MAY_BE_DEFUSED: Final = r"(^|[\r\n])'"
 
 
-def defused(column: pa.Array) -> pa.Array:
-    """Return a text column whose cells no spreadsheet runs."""
-    return _rewritten(column, _MAY_BE_FORMULA, _FORMULA, "'")
+def defuse_formulas(column: pa.Array) -> pa.Array:
+    """Return the text column with every formula defused."""
+    return _rewrite_cells(column, _MAY_BE_FORMULA, _FORMULA, "'")
 
 
-def armed(column: pa.Array) -> pa.Array:
-    """Return the text column that `defused` was given."""
-    return _rewritten(column, _MAY_BE_DEFUSED, _APOSTROPHE, "")
+def restore_formulas(column: pa.Array) -> pa.Array:
+    """Return the text column that `defuse_formulas` was applied to."""
+    return _rewrite_cells(column, _MAY_BE_DEFUSED, _APOSTROPHE, "")
 
 
-def _rewritten(column: pa.Array, candidates: str, pattern: re.Pattern[str], replacement: str) -> pa.Array:
+def _rewrite_cells(column: pa.Array, candidates: str, pattern: re.Pattern[str], replacement: str) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""Frames to Parquet files that every engine reads alike, and back."""
+"""Parquet files with types that every engine reads."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 
 def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
-    """Write a frame as a Parquet file that any engine reads alike.
+    """Write a frame as a Parquet file with types that every engine reads.
 
-    Text is ``string`` (categoricals too), whole numbers ``int64``, other numbers ``double``, truth
-    values ``bool`` and datetimes ``timestamp[us, UTC]``; zstd, no dictionary types, no index.
+    Text and categoricals become ``string``, whole numbers ``int64``, other numbers ``double``,
+    booleans ``bool`` and datetimes ``timestamp[us, UTC]``; zstd, no dictionary types, no index.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Columns of text, categoricals, numbers, truth values or aware datetimes.
+        Columns of text, categoricals, numbers, booleans or aware datetimes.
     path : str or os.PathLike
-        The file; replaced whole where there is one.
+        The file; an existing one is replaced as a whole.
 
     Raises
     ------
     SchemaError
-        A column cannot be written without a loss.
+        A column cannot be written without loss.
     ConfigurationError
-        The file cannot be written there.
+        The file cannot be written.
     """
     import pyarrow.parquet
 
@@ -47,12 +47,12 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 def read_parquet(path: str | os.PathLike[str], *, privacy: Privacy | None = None) -> pd.DataFrame:
     """Return the frame of a Parquet file: ``str``, ``Int64``, ``float64``, ``boolean``, ``datetime64[us, UTC]``.
 
-    Payments come back with their categoricals, other categoricals as their text. ``privacy`` is that of `read_csv`.
+    Payments get their categoricals back; other categoricals become text. ``privacy`` is as in `read_csv`.
 
     Raises
     ------
     SchemaError
-        The file is no Parquet file, or a column's type is none of these.
+        The file is no Parquet file, or a column has another type.
     ConfigurationError
         The file cannot be read.
     """
@@ -60,7 +60,7 @@ def read_parquet(path: str | os.PathLike[str], *, privacy: Privacy | None = None
 
     private = settings.privacy(privacy)
     path = to_path(path)
-    with open_table(path, private=bool(private)) as file:  # one file: a folder is an archive's business
+    with open_table(path, private=bool(private)) as file:  # a single file; folders are read as archives
         table = pyarrow.parquet.read_table(file)
     frame = frame_of(plain(table))
     return Mask(strict=private == settings.STRICT).frame(frame) if private else frame

@@ -39,7 +39,7 @@ def load_history(  # noqa: PLR0913 - each is one option of the caller
     """Load the token owner's payments and friends.
 
     Responses that can no longer change are kept in the account's cache: later loads, also after one that was
-    interrupted, request only the rest. Payments that were pending are compared with those that are pending now.
+    interrupted, request only the rest. Payments that were pending are compared with the current list of pending ones.
 
     Parameters
     ----------

@@ -1,16 +1,16 @@
-"""Invented names, ids, addresses, notes and amounts in place of real ones, and the user's own key they derive from.
+"""Pseudonyms for names, ids, addresses, notes and amounts, and the user's key that they are derived from.
 
-The same text gives the same pseudonym under one key, and nobody without the key can work it out:
-pseudonyms are a keyed hash (BLAKE2b), spelled in words and digits.
+Under one key, equal texts have equal pseudonyms, which cannot be computed without the key: pseudonyms are a keyed
+hash (BLAKE2b), written as words and digits.
 
-Amounts are multiplied by one secret factor and then changed by keyed noise. Without the noise the factor can be
-computed, because most amounts between people are whole units: of all factors, only the true one turns the masked
-amounts back into such numbers. The noise has two parts, and both are needed:
+Amounts are multiplied by one secret factor and then changed by keyed noise. Without noise the factor could be
+computed, because most amounts between people are whole units: only the true factor turns the masked amounts back into
+whole units. The noise has two parts, and both are needed:
 
-- One per payment, so that equal amounts do not stay equal and no arithmetic on single amounts works. It is larger,
-  in proportion, for small amounts: they are few whole units apart, so a few percent would leave them readable.
-- One per amount, which every payment of that amount shares, so that the mean of many equal payments, such as a rent,
-  is not the exact amount times the factor.
+- One per payment, so that equal amounts do not stay equal and single amounts cannot be computed. It is relatively
+  larger for small amounts, because neighbouring small amounts differ by more than a few percent.
+- One per amount, shared by all payments of that amount, so that the mean of many equal payments, such as a rent, is
+  not the exact amount times the factor.
 """
 
 from __future__ import annotations
@@ -35,34 +35,34 @@ if TYPE_CHECKING:
 
 _KEY_FILE: Final = "privacy.key"
 _KEY_BYTES: Final = 32
-_HASHES: Final = 2**512  # the number of values that a hash can have
-# Never near 1, where amounts would stay close to the real ones.
+_HASHES: Final = 2**512  # the number of possible hashes
+# Ranges of the factor. They exclude values near 1, with which masked amounts would be close to the real ones.
 _FACTORS: Final = ((1 / 3, 0.8), (1.25, 3.0))
 _NOISE_OF_AMOUNT: Final = 0.04  # at most, as a fraction of the amount
-_NOISE_OF_PAYMENT: Final = 0.7  # at most, for an amount up to the one below; its share falls as amounts grow
+_NOISE_OF_PAYMENT: Final = 0.7  # at most, for amounts up to _SMALL_CENTS; falls as amounts grow
 _SMALL_CENTS: Final = 20_00
 _FALL: Final = 0.7
 _FIRST_ID: Final = 10**18
 _PHONE_DIGITS: Final = 7
 _EMAIL: Final = re.compile(r"[^\s@]+@[^\s@]+")
 _PHONE: Final = re.compile(r"\+?[\d\s().-]{7,20}", re.ASCII)
-_LONGEST_PHONE: Final = 15  # digits, by the international plan; ids of the service are longer
+_LONGEST_PHONE: Final = 15  # digits, by E.164; ids of the service are longer
 
 
-def own_key() -> bytes:
-    """Return the user's key, made at random the first time and kept in the state folder for them alone.
+def load_key() -> bytes:
+    """Return the user's key, which the first call creates at random in a private file of the state folder.
 
     Raises
     ------
     ConfigurationError
-        The file cannot be made or read, holds something else, or is where others could put theirs.
+        The file cannot be created or read, holds no key, or is in a folder that other users can write to.
     """
     path = settings.private_state_dir() / _KEY_FILE
     try:
         if not settings.is_private(path.parent):
-            raise PermissionError(None, "others can write there")
+            raise PermissionError(None, "other users can write there")
         if not path.exists():
-            _make(path)
+            _create_key(path)
         with open_regular(path) as file:
             key = file.read(_KEY_BYTES + 1)
             if len(key) == _KEY_BYTES and os.fstat(file.fileno()).st_mode & 0o077:
@@ -73,12 +73,12 @@ def own_key() -> bytes:
             f"set {settings.STATE_DIR_VARIABLE} to a folder of yours."
         ) from None
     if len(key) != _KEY_BYTES:
-        raise ConfigurationError(f"{path} is no key of privacy mode: delete it, and pseudonyms begin anew.")
+        raise ConfigurationError(f"{path} is no key of privacy mode: delete it; a new key gives new pseudonyms.")
     return key
 
 
-def _make(path: Path) -> None:
-    # A link to a whole file fails where there is a key by now: of two processes at once, both use the first one's.
+def _create_key(path: Path) -> None:
+    # Creating a hard link fails if the key exists, so two processes that start together use the same key.
     descriptor, temporary = tempfile.mkstemp(prefix=".p2p-", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -90,47 +90,49 @@ def _make(path: Path) -> None:
 
 
 class Pseudonyms:
-    """The pseudonyms of one history: never one for two people, addresses or notes.
+    """The pseudonyms of one history; different people, addresses and notes have different ones.
 
     Parameters
     ----------
     key : bytes, optional
-        32 random bytes, the user's own by default. Another key, other pseudonyms.
+        32 random bytes; the user's own key by default.
     """
 
     def __init__(self, key: bytes | None = None) -> None:
-        self._key = own_key() if key is None else key
-        self._given: dict[tuple[str, str], str] = {}
-        self._taken: set[str] = set()
-        low, high = _FACTORS[self._number("factor", "") & 1]
+        self._key = load_key() if key is None else key
+        self._assigned: dict[tuple[str, str], str] = {}
+        self._used: set[str] = set()
+        low, high = _FACTORS[self._hash("factor", "") & 1]
         self._factor: float = low * (high / low) ** self._fraction("factor", "size")
 
     def identifier(self, text: str) -> str:
         """Return 19 digits for an id."""
-        return str(_FIRST_ID + self._number("id", text) % (8 * _FIRST_ID))
+        return str(_FIRST_ID + self._hash("id", text) % (8 * _FIRST_ID))
 
     def name(self, text: str) -> str:
-        """Return a name like "Maple Otter" for whatever identifies a person.
+        """Return a name like "Maple Otter" for the text that identifies a person.
 
-        Where two would have one name, the second gets a number too.
+        If two people would share a name, the second one gets a number too.
         """
-        return self._distinct("name", text, lambda number, digits: _words(number, _ANIMALS, digits))
+        return self._assign("name", text, lambda number, digits: _spell_words(number, _ANIMALS, digits))
 
     def email(self, text: str) -> str:
         """Return an address like "maple.otter@example.invalid"."""
-        words = self._distinct("email", text, lambda number, digits: _words(number, _ANIMALS, digits) + "@")
+        words = self._assign("email", text, lambda number, digits: _spell_words(number, _ANIMALS, digits) + "@")
         return words.lower().replace(" ", ".") + "example.invalid"
 
     def phone(self, text: str) -> str:
-        """Return a number with the 555 of films: "1555" and seven digits."""
-        return self._distinct("phone", text, lambda number, digits: f"1555{_digits(number, _PHONE_DIGITS + digits)}")
+        """Return a fictitious phone number: "1555" and seven digits."""
+        return self._assign(
+            "phone", text, lambda number, digits: f"1555{_spell_digits(number, _PHONE_DIGITS + digits)}"
+        )
 
     def note(self, text: str) -> str:
-        """Return two words like "maple kettle", with a number where another note has them."""
-        return self._distinct("note", text, lambda number, digits: _words(number, _THINGS, digits).lower())
+        """Return two words like "maple kettle", with a number if another note has the same words."""
+        return self._assign("note", text, lambda number, digits: _spell_words(number, _THINGS, digits).lower())
 
-    def shown(self, text: str) -> str:
-        """Return an address, id or name in the form that it has."""
+    def same_form(self, text: str) -> str:
+        """Return a pseudonym of the same form as the text: an email, id, phone or name."""
         if _EMAIL.fullmatch(text):
             return self.email(text)
         if text.isdecimal() and len(text) > _LONGEST_PHONE:
@@ -141,17 +143,17 @@ class Pseudonyms:
         """Return an amount times the key's factor, changed by keyed noise and rounded to whole cents.
 
         The noise depends on the key, the size of the amount and the payment id, so a payment has the same masked
-        amount each time. An amount without a payment id, such as a sum in a table, gets noise of its own: a table that
-        sums a single payment shows a second draw of the noise of that payment.
-        It changes an amount up to $20 by at most 74 %, $50 by 41 %, $100 by 27 % and $1,000 by 9 %. The sign stays,
-        0 stays 0 and nothing else becomes 0.
+        amount each time. An amount without a payment id, such as a sum in a table, has different noise: a table that
+        sums a single payment shows a second sample of that payment's noise.
+        The noise changes an amount up to $20 by at most 74 %, $50 by 41 %, $100 by 27 % and $1,000 by 9 %. The sign
+        stays, 0 stays 0 and nothing else becomes 0.
 
         Parameters
         ----------
         cents : int
             The amount.
         payment_id : str
-            The payment that the amount belongs to, empty where there is none, as for a balance or a sum.
+            The id of the payment; empty for a balance or a sum.
         """
         size = abs(cents)
         if not size:
@@ -162,39 +164,39 @@ class Pseudonyms:
         changed: int = round(size * self._factor * (1 + noise))
         return min(max(changed, 1), LARGEST_CENTS) * (-1 if cents < 0 else 1)
 
-    def _distinct(self, kind: str, text: str, form: Callable[[int, int], str]) -> str:
-        if (kind, text) not in self._given:
-            number = self._number(kind, text)
+    def _assign(self, kind: str, text: str, form: Callable[[int, int], str]) -> str:
+        if (kind, text) not in self._assigned:
+            number = self._hash(kind, text)
             forms = (form(number, digits) for digits in itertools.count())
-            shown = next(shown for shown in forms if shown not in self._taken)
-            self._taken.add(shown)
-            self._given[kind, text] = shown
-        return self._given[kind, text]
+            pseudonym = next(form for form in forms if form not in self._used)
+            self._used.add(pseudonym)
+            self._assigned[kind, text] = pseudonym
+        return self._assigned[kind, text]
 
     def _deviation(self, kind: str, text: str) -> float:
-        """Return a number from -1 to 1, each equally likely."""
+        """Return a number from -1 to 1, uniformly distributed."""
         return 2 * self._fraction(kind, text) - 1
 
     def _fraction(self, kind: str, text: str) -> float:
-        """Return a number from 0 to 1, each equally likely."""
-        return self._number(kind, text) / _HASHES
+        """Return a number from 0 to 1, uniformly distributed."""
+        return self._hash(kind, text) / _HASHES
 
-    def _number(self, kind: str, text: str) -> int:
+    def _hash(self, kind: str, text: str) -> int:
         hashed = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=self._key, person=kind.encode())
         return int.from_bytes(hashed.digest())
 
 
-def _words(number: int, seconds: tuple[str, ...], digits: int) -> str:
+def _spell_words(number: int, seconds: tuple[str, ...], digits: int) -> str:
     rest, first = divmod(number, len(_FIRSTS))
     rest, second = divmod(rest, len(seconds))
-    return f"{_FIRSTS[first]} {seconds[second]}{' ' + _digits(rest, digits) if digits else ''}"
+    return f"{_FIRSTS[first]} {seconds[second]}{' ' + _spell_digits(rest, digits) if digits else ''}"
 
 
-def _digits(number: int, width: int) -> str:
+def _spell_digits(number: int, width: int) -> str:
     return f"{number % 10**width:0{width}}"
 
 
-# Words that make no real name, and none that is rude beside another.
+# Words that form no real name and no rude combination.
 _FIRSTS: Final = (
     "Almond", "Alpine", "Apricot", "Arctic", "Autumn", "Azure", "Balmy", "Bamboo", "Barley", "Basalt", "Beech",
     "Birch", "Blue", "Brass", "Brave", "Breezy", "Bright", "Brisk", "Bronze", "Calm", "Canyon", "Cedar", "Chalk",

@@ -17,7 +17,8 @@ from p2p_analytics.analyses import monthly_flow, pending_ageing, pending_request
 from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import P2PAnalyticsError
-from p2p_analytics.export import atomic_file, to_csv
+from p2p_analytics.export import to_csv
+from p2p_analytics.files import atomic_file
 from p2p_analytics.history import require_history
 from p2p_analytics.times import find_zone, to_microseconds
 from p2p_analytics.widgets._style import STYLE, Shown, box, told

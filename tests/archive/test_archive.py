@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.archive import _merge, _store
+from p2p_analytics.archive import _folder, _merge
 from p2p_analytics.errors import ArchiveError, ConfigurationError, SchemaError
 from p2p_analytics.frames.schema import PAYMENTS
 from p2p_analytics.records import Me, User
@@ -116,7 +116,7 @@ def test_a_change_rewrites_one_file_and_nothing_new_rewrites_none(tmp_path, hist
     items = [payment(n, date_created=f"2024-05-{n % 10 + 10}T{n // 10:02}:00:00") for n in range(30)]
 
     def files() -> set[str]:
-        return {entry.name for entry in archive._store.manifest().payments}
+        return {entry.name for entry in archive._folder.read_manifest().payments}
 
     archive.merge(history_of(*items))
     before = files()
@@ -271,22 +271,22 @@ def test_one_flipped_bit_is_seen(tmp_path, history_of, payment) -> None:
     body = bytearray(file.read_bytes())
     body[20] ^= 1
     file.write_bytes(body)
-    with pytest.raises(ArchiveError, match="not what was written"):
+    with pytest.raises(ArchiveError, match="not as it was written"):
         archive.history()
 
 
 def test_a_file_with_fewer_columns_is_loaded_anew(tmp_path, history_of, payment, monkeypatch) -> None:
     """What an earlier version wrote is no table with holes in it."""
-    columns = {kind: dict(names) for kind, names in _store.SCHEMAS.items()}
+    columns = {kind: dict(names) for kind, names in _folder.SCHEMAS.items()}
     del columns["payments"]["settle_us"]
     archive = p2p.open_archive(tmp_path)
     with monkeypatch.context() as earlier:
-        earlier.setattr(_store, "SCHEMAS", columns)
+        earlier.setattr(_folder, "SCHEMAS", columns)
         earlier.delitem(PAYMENTS, "settle_us")
         archive.merge(history_of(payment(1)))
     with pytest.raises(ArchiveError, match="fewer columns"):
         archive.history()
-    assert not archive._store.is_sound(archive._store.manifest().payments[0])
+    assert not archive._folder.is_sound(archive._folder.read_manifest().payments[0])
 
 
 def test_a_full_disk_leaves_the_archive_as_it_was(tmp_path, history_of, payment, monkeypatch) -> None:
@@ -347,9 +347,9 @@ def test_two_writers_lose_nothing(tmp_path, history_of, payment) -> None:
 
 def test_a_second_writer_waits_no_longer_than_it_says(tmp_path, history_of, payment, monkeypatch) -> None:
     """Where the lock stays taken, one sentence says so."""
-    monkeypatch.setattr(_store, "LOCK_WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(_folder, "LOCK_WAIT_SECONDS", 0.0)
     archive = p2p.open_archive(tmp_path)
-    with archive._store.locked(), pytest.raises(ArchiveError, match="Another process is writing"):
+    with archive._folder.lock(), pytest.raises(ArchiveError, match="Another process is writing"):
         p2p.open_archive(tmp_path).merge(history_of(payment(1)))
 
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.archive import _manifest, _store
+from p2p_analytics.archive import _folder, _manifest
 from p2p_analytics.errors import ArchiveError, PaginationError
 from p2p_analytics.files import atomic_file
 from support.servers import sandbox_fixture
@@ -35,7 +35,7 @@ def small_files(monkeypatch) -> None:
 
 def payment_files(archive: Archive) -> list[Path]:
     """Return the paths of an archive's files of payments, oldest first."""
-    return [archive.path / entry.name for entry in archive._store.manifest().payments]
+    return [archive.path / entry.name for entry in archive._folder.read_manifest().payments]
 
 
 def ids(archive: Archive) -> set[str]:
@@ -158,7 +158,7 @@ def test_one_payment_less_is_refused_until_a_refresh(service, tmp_path, payment,
         assert archive.sync(client).set_aside == (file.name,)
         assert ids(archive) == set(service.rows)
         file = payment_files(archive)[PLACES[place]]
-        held = archive._store.manifest().payments[PLACES[place]].rows
+        held = archive._folder.read_manifest().payments[PLACES[place]].rows
         file.write_bytes(b"broken")
         del service.rows[gone]
         assert archive.sync(client, refresh=True, on_bad_record="report").set_aside == (file.name,)
@@ -182,18 +182,18 @@ def test_merged_payments_that_the_service_does_not_list_are_not_dropped(service,
 
 def of_another_version(archive: Archive, kind: str, change: Callable[[pa.Table], pa.Table]) -> str:
     """Replace the newest file of a kind by another table, in a file whose digest is right, and return its name."""
-    store, manifest = archive._store, archive._store.manifest()
+    folder, manifest = archive._folder, archive._folder.read_manifest()
     entry = [entry for entry in manifest.entries if entry.kind == kind][-1]
     sink = pa.BufferOutputStream()
-    pq.write_table(change(store.read(entry)), sink)
+    pq.write_table(change(folder.read(entry)), sink)
     body = sink.getvalue().to_pybytes()
     digest = hashlib.sha256(body).hexdigest()
     replaced = msgspec.structs.replace(
-        entry, name=_manifest.file_name(kind, entry.start, digest), size=len(body), sha256=digest
+        entry, name=_manifest.build_file_name(kind, entry.start, digest), size=len(body), sha256=digest
     )
     (archive.path / replaced.name).write_bytes(body)
     files = {"payments": (*manifest.payments[:-1], replaced)} if kind == "payments" else {kind: replaced}
-    store.commit(msgspec.structs.replace(manifest, **files), None)
+    folder.commit(msgspec.structs.replace(manifest, **files), None)
     return replaced.name
 
 
@@ -219,7 +219,7 @@ def test_a_file_with_other_columns_is_named_and_loaded_again(service, tmp_path, 
         archive.sync(client)
         expected = archive.history()
         whole = content(archive)
-        for number, column in enumerate(_store.SCHEMAS[kind]):
+        for number, column in enumerate(_folder.SCHEMAS[kind]):
             name = of_another_version(archive, kind, lambda table, column=column: CHANGES[change](table, column))
             readers = [archive.history, lambda: archive.merge(expected)]
             if kind == "payments":

@@ -72,10 +72,10 @@ def test_a_merge_that_is_killed_at_any_step(tmp_path, history_of, payment, kille
         new = states(archive.history())
         assert found in (old, new)
         assert len(new) == len({name for name, _ in new}) == 10
-        named = {entry.name for entry in archive._store.manifest().entries}
+        named = {entry.name for entry in archive._folder.read_manifest().entries}
         archive.merge(history_of(payment(100)))
         left = {file.name for file in archive.path.iterdir()}
-        now = {entry.name for entry in archive._store.manifest().entries}
+        now = {entry.name for entry in archive._folder.read_manifest().entries}
         assert left == named | now | {"manifest.json", "lock"}, "what the dead left behind is gone"
         step += 1
     assert ended[KILLED] == step - 1 >= 20

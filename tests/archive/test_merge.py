@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from p2p_analytics.archive import _merge
-from p2p_analytics.archive._store import arrow_schema
+from p2p_analytics.archive._folder import arrow_schema
 
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 DATES = st.one_of(st.none(), st.integers(0, 60 * 24).map(lambda hour: EPOCH + timedelta(hours=hour)))
@@ -36,7 +36,7 @@ def table(rows: list[dict[str, object]]) -> pa.Table:
 @settings(max_examples=60, deadline=None)
 def test_each_payment_once_in_its_newest_state(rows: list[dict[str, object]]) -> None:
     """The state is that of plain Python's maximum, what lists do not show is the last that was told, newest first."""
-    found = _merge.newest(table(rows)).to_pylist()
+    found = _merge.keep_newest(table(rows)).to_pylist()
     expected = {}
     for payment_id in {row["payment_id"] for row in rows}:
         states = [row for row in rows if row["payment_id"] == payment_id]
@@ -53,11 +53,11 @@ def test_each_payment_once_in_its_newest_state(rows: list[dict[str, object]]) ->
 def test_files_hold_whole_days_and_every_row(dates: list[datetime | None], most: int) -> None:
     """Cut into files, each row is in the one that its date says, none is lost, and no file is empty."""
     rows = [{"payment_id": str(number), "date_created": moment} for number, moment in enumerate(dates)]
-    rows = _merge.newest(table([row | {"fetched_at": EPOCH} for row in rows]))
+    rows = _merge.keep_newest(table([row | {"fetched_at": EPOCH} for row in rows]))
     before = _merge.MOST_ROWS, _merge._USUAL_ROWS
     _merge.MOST_ROWS, _merge._USUAL_ROWS = most, most
     try:
-        pieces = _merge.cut(rows, None)
+        pieces = _merge.split_rows(rows, None)
     finally:
         _merge.MOST_ROWS, _merge._USUAL_ROWS = before
     starts = [start for start, _ in pieces]
@@ -79,4 +79,4 @@ def test_changes_are_counted() -> None:
     new = table(
         [{"payment_id": "1", "status": "settled"}, {"payment_id": "2"}, {"payment_id": "3"}, {"payment_id": "4"}]
     )
-    assert _merge.changed(old, new) == (1, 1)
+    assert _merge.count_changes(old, new) == (1, 1)

@@ -328,5 +328,5 @@ def test_a_manifest_of_the_version_before_opens_and_is_upgraded(archive, history
     written = path.read_bytes()
     assert json.loads(written)["format"] == 2
     path.write_bytes(written.replace(b"note", b"nota").replace(b'"rows":', b'"rows": '))
-    with pytest.raises(ArchiveError, match="not what was written"):
+    with pytest.raises(ArchiveError, match="not as it was written"):
         old.history()

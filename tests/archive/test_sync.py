@@ -84,7 +84,7 @@ def test_friends_are_asked_for_when_their_number_or_the_day_changes(server, tmp_
 
     with client_of(server) as client:
         assert [asked(), asked()] == [True, False]
-        monkeypatch.setattr(_archive, "_FRIENDS_STAY", timedelta(0))
+        monkeypatch.setattr(_archive, "_FRIENDS_VALID", timedelta(0))
         assert asked()
         monkeypatch.undo()
         assert not asked()
@@ -244,7 +244,7 @@ def test_a_payment_dated_ahead_hides_no_later_one(scripted, tmp_path, payment) -
     archive = p2p.open_archive(tmp_path)
     with scripted_service(scripted, state) as client:
         archive.sync(client)
-    assert archive._store.manifest().synced_to == archive.history().fetched_at
+    assert archive._folder.read_manifest().synced_to == archive.history().fetched_at
 
 
 def test_in_privacy_mode_an_error_quotes_nothing(scripted, tmp_path, payment, monkeypatch) -> None:

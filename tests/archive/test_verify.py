@@ -21,7 +21,7 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics import cli
-from p2p_analytics.archive import _writing
+from p2p_analytics.archive import _writer
 from p2p_analytics.errors import ArchiveError, ConfigurationError, PaginationError, RecordError, ServerError
 
 if TYPE_CHECKING:
@@ -88,14 +88,14 @@ def archive(service, tmp_path, monkeypatch) -> Iterator[Archive]:
 
 def lose(archive: Archive, payment_ids: set[str]) -> None:
     """Leave an archive as a load that lost some payments did: well formed, without them."""
-    store, manifest = archive._store, archive._store.manifest()
+    folder, manifest = archive._folder, archive._folder.read_manifest()
     entries = []
     for entry in manifest.payments:
-        rows = store.read(entry)
+        rows = folder.read(entry)
         kept = rows.filter(pc.invert(pc.is_in(rows["payment_id"], value_set=pc.cast([*payment_ids], "string"))))
-        entries.append(store.write("payments", kept, "7", start=entry.start))
+        entries.append(folder.write("payments", kept, "7", start=entry.start))
     changed = {name: getattr(manifest, name) for name in manifest.__struct_fields__} | {"payments": tuple(entries)}
-    store.commit(type(manifest)(**changed), manifest)
+    folder.commit(type(manifest)(**changed), manifest)
 
 
 def ids(archive: Archive) -> set[str]:
@@ -338,15 +338,15 @@ def test_the_commands(service, archive, capsys, monkeypatch) -> None:
 
 def test_the_words_of_an_unlisted_payment_can_be_shown_in_privacy_mode() -> None:
     """A sentence with a number or a quotation in it is hidden there."""
-    assert not any(character.isdigit() or character in "'\"" for character in _writing._UNLISTED)
+    assert not any(character.isdigit() or character in "'\"" for character in _writer._UNLISTED)
 
 
 def test_an_archive_synced_to_a_wrong_moment_is_put_right(service, archive, payment) -> None:
     """A refresh starts from the service's newest payment, whatever the archive believed."""
-    manifest = archive._store.manifest()
+    manifest = archive._folder.read_manifest()
     changed = {name: getattr(manifest, name) for name in manifest.__struct_fields__}
     changed["synced_to"] = datetime(2900, 1, 1, tzinfo=UTC)
-    archive._store.commit(type(manifest)(**changed), manifest)
+    archive._folder.commit(type(manifest)(**changed), manifest)
     service.payments["new"] = payment("new", date_created="2024-12-31T00:00:00")
     with service.client() as client:
         archive.sync(client, refresh=True)
@@ -489,6 +489,6 @@ def test_a_sync_heals_whatever_bits_changed(service, archive) -> None:
 def entries_of(archive: Archive) -> tuple[Any, ...]:
     """Return the entries of an archive's manifest, none where it is broken."""
     try:
-        return archive._store.manifest().entries
+        return archive._folder.read_manifest().entries
     except ArchiveError:
         return ()

@@ -104,7 +104,7 @@ def _cached(cache: Path) -> Iterator[Payments]:
 
 def _files(archive: p2p.Archive) -> dict[str, int]:
     """Return the sizes of the files that count."""
-    return {entry.name: entry.size for entry in archive._store.manifest().entries}
+    return {entry.name: entry.size for entry in archive._folder.read_manifest().entries}
 
 
 def _timed(work: Callable[[], Any]) -> tuple[Any, float, float]:

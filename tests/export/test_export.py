@@ -23,8 +23,9 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from p2p_analytics.errors import ConfigurationError, SchemaError
-from p2p_analytics.export import atomic_file, read_csv, read_parquet, to_csv, to_parquet
-from p2p_analytics.export._defuse import armed, defused
+from p2p_analytics.export import read_csv, read_parquet, to_csv, to_parquet
+from p2p_analytics.export._defuse import defuse_formulas, restore_formulas
+from p2p_analytics.files import atomic_file
 from p2p_analytics.frames import schema
 from support.frames import frame_from_columns
 
@@ -238,8 +239,8 @@ def test_every_short_text_is_defused_and_comes_back() -> None:
     alphabet = "a' =\t\r\n\0\x0b\u200b\u00a0\x85\uff1d-"
     texts = ["".join(letters) for length in range(5) for letters in itertools.product(alphabet, repeat=length)]
     column = pa.array(texts)
-    safe = defused(column)
-    assert armed(safe).to_pylist() == texts
+    safe = defuse_formulas(column)
+    assert restore_formulas(safe).to_pylist() == texts
     blanks = " \x0b\u200b\u00a0\x85"
     running = [
         text

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.money import LARGEST_CENTS
 from p2p_analytics.privacy import _pseudonyms
-from p2p_analytics.privacy._pseudonyms import Pseudonyms, own_key
+from p2p_analytics.privacy._pseudonyms import Pseudonyms, load_key
 
 KEY = bytes(range(32))
 KINDS = {
@@ -71,7 +71,7 @@ def test_phones_are_told_apart_too(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_text_of_any_kind_gets_its_own_form(text: str, kind: str) -> None:
     """By its look: an email, a phone of at most 15 digits, a longer number, or a name."""
-    assert Pseudonyms(KEY).shown(text) == getattr(Pseudonyms(KEY), kind)(text)
+    assert Pseudonyms(KEY).same_form(text) == getattr(Pseudonyms(KEY), kind)(text)
 
 
 @given(key=st.binary(min_size=32, max_size=32), cents=st.integers(-LARGEST_CENTS // 2, LARGEST_CENTS // 2))
@@ -115,32 +115,32 @@ def test_the_key_is_made_once_and_for_its_owner_alone(monkeypatch: pytest.Monkey
     monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path / "new" / "state"))
     umask = os.umask(0)
     try:
-        key = own_key()
+        key = load_key()
     finally:
         os.umask(umask)
     (file,) = (tmp_path / "new" / "state").iterdir()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert [stat.S_IMODE(folder.stat().st_mode) for folder in (file.parent, file.parent.parent)] == [0o700, 0o700]
     assert len(key) == 32
-    assert own_key() == key
+    assert load_key() == key
     assert Pseudonyms().name("7") == Pseudonyms(key).name("7")
     monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path / "other"))
-    assert own_key() != key
+    assert load_key() != key
 
 
 def test_many_at_once_make_one_key() -> None:
     """Whoever comes second uses the first one's."""
     with ThreadPoolExecutor(8) as pool:
-        assert len(set(pool.map(lambda _: own_key(), range(32)))) == 1
+        assert len(set(pool.map(lambda _: load_key(), range(32)))) == 1
     assert [path.name for path in Path(os.environ["P2P_STATE_DIR"]).iterdir()] == ["privacy.key"]
 
 
 def test_a_key_that_others_could_read_is_closed() -> None:
     """The mode is mended, the key stays."""
-    key = own_key()
+    key = load_key()
     (file,) = Path(os.environ["P2P_STATE_DIR"]).iterdir()
     file.chmod(0o644)
-    assert own_key() == key
+    assert load_key() == key
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
@@ -150,17 +150,17 @@ def test_a_key_that_others_could_plant_is_not_taken() -> None:
     folder.mkdir()
     (folder / "privacy.key").write_bytes(b"k" * 32)
     folder.chmod(0o777)
-    with pytest.raises(ConfigurationError, match=r"others can write there.*P2P_STATE_DIR"):
-        own_key()
+    with pytest.raises(ConfigurationError, match=r"other users can write there.*P2P_STATE_DIR"):
+        load_key()
 
 
 def test_a_damaged_key_is_named() -> None:
     """Pseudonyms of another key would look like other people, so it is not replaced in silence."""
-    own_key()
+    load_key()
     (file,) = Path(os.environ["P2P_STATE_DIR"]).iterdir()
     file.write_bytes(b"short")
     with pytest.raises(ConfigurationError, match=r"privacy\.key is no key .* delete it"):
-        own_key()
+        load_key()
 
 
 def test_a_folder_that_cannot_be_had_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_folder_that_cannot_be_had_is_named(monkeypatch: pytest.MonkeyPatch, t
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path / "file" / "below"))
     with pytest.raises(ConfigurationError, match=r"state folder .* P2P_STATE_DIR"):
-        own_key()
+        load_key()
 
 
 def test_words_are_enough_and_short() -> None:

@@ -1,4 +1,4 @@
-"""The archive's folder: private files, the manifest that names those that count, and a lock for writers."""
+"""The archive's folder: private files, the manifest that lists the valid ones, and a lock for writers."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 LOCK_WAIT_SECONDS: Final = 10.0
 _LOCK: Final = "lock"
-_PREFIX: Final = ".p2p-archive-"  # of files being written; exports into the folder have another one
-_LEFTOVER: Final = re.compile(rf"{re.escape(_PREFIX)}[a-z0-9_]{{8}}\.part", re.ASCII)  # what a kill leaves
+_PREFIX: Final = ".p2p-archive-"  # of temporary files; exports into the folder use another prefix
+_LEFTOVER: Final = re.compile(rf"{re.escape(_PREFIX)}[a-z0-9_]{{8}}\.part", re.ASCII)  # of a killed process
 _ACCOUNT: Final = b"p2p_analytics.account"
 _OWN_TEXTS: Final = {name for name, dtype in schema.PAYMENTS.items() if dtype == schema.TEXT}
-_INSTANTS: Final = {"date_created", "date_completed", "created_us", "completed_us"}  # near to their neighbours'
+_INSTANTS: Final = {"date_created", "date_completed", "created_us", "completed_us"}  # neighbours differ little
 
 
 class BrokenFileError(ArchiveError):
-    """A file of the archive cannot be read; `sync` puts that right."""
+    """A file of the archive cannot be read; `sync` repairs the archive."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
@@ -55,72 +55,75 @@ class BrokenFileError(ArchiveError):
 
 
 def arrow_schema(kind: str) -> pa.Schema:
-    """Return the one schema of all files of a kind: text, whole numbers and UTC microseconds, as every engine reads."""
+    """Return the schema of all files of a kind: text, integers and UTC microseconds, which every engine reads."""
     import pyarrow as pa
 
     return pa.schema([(name, type_of_name(name) or pa.timestamp("us", "UTC")) for name in SCHEMAS[kind]])
 
 
-class Store:
+class ArchiveFolder:
     """The files of one archive."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, path: Path) -> None:
+        self.path = path
         try:
-            if folder.exists() and not folder.is_dir():
-                raise ArchiveError(f"{folder} is a file: an archive is a folder, so name another place.")
-            strange = folder.exists() and not self._is_ours()
+            if path.exists() and not path.is_dir():
+                raise ArchiveError(f"{path} is a file: an archive is a folder, so name another path.")
+            foreign = path.exists() and not self._is_archive()
         except OSError as error:
-            raise self._unusable(error) from None
-        if strange:
-            raise ArchiveError(f"{folder} holds other things and no archive: name a new folder, or an empty one.")
+            raise self._unusable_error(error) from None
+        if foreign:
+            raise ArchiveError(
+                f"{path} holds other things and no archive: name an archive's folder or, for a new archive, a new or "
+                "empty folder."
+            )
 
-    def manifest(self) -> Manifest | None:
-        """Return what counts now, None where nothing has been written yet."""
-        path = self.folder / _manifest.NAME
+    def read_manifest(self) -> Manifest | None:
+        """Return the current manifest, or None if nothing has been written yet."""
+        path = self.path / _manifest.NAME
         try:
-            found = _manifest.decode(self._bytes_of(path))
+            found = _manifest.decode(self._read_bytes(path))
         except FileNotFoundError:
             return None
         except _manifest.ManifestError as error:
             raise BrokenFileError(path, str(error)) from None
         if found is None:
-            raise ArchiveError(f"{self.folder} was written by a newer p2p_analytics: update this one.")
+            raise ArchiveError(f"{self.path} was written by a newer p2p_analytics: update this one.")
         return found
 
     def read(self, entry: Entry, *, columns: list[str] | None = None, compact: bool = False) -> pa.Table:
-        """Return a file's rows, after a look at each byte; compact gives words as dictionaries, on one core."""
+        """Return a file's rows, after its digest is checked; ``compact`` dictionary-encodes words, on one core."""
         kind = entry.kind
         repeated = [name for name, dtype in SCHEMAS[kind].items() if dtype == schema.WORD]
-        return self._opened(entry, repeated if compact else None).read(
+        return self._open_file(entry, repeated if compact else None).read(
             columns=columns or list(SCHEMAS[kind]), use_threads=not compact
         )
 
-    def frame(self, entry: Entry) -> pd.DataFrame:
+    def read_frame(self, entry: Entry) -> pd.DataFrame:
         """Return a file's rows as a frame."""
         return frame_of(self.read(entry))
 
-    def same_account(self, manifest: Manifest, me: Me) -> None:
-        """Raise an ArchiveError where somebody else's history is here."""
+    def require_account(self, manifest: Manifest, me: Me) -> None:
+        """Raise an ArchiveError if the archive belongs to another account."""
         if manifest.me.user.id != me.user.id:
-            raise self._another_account()
+            raise self._account_error()
 
     def is_sound(self, entry: Entry) -> bool:
-        """Return whether a file is there, is to the byte what was written, and has the columns of today."""
+        """Return whether a file exists, is byte for byte as written, and has the current columns."""
         try:
-            self._opened(entry)
+            self._open_file(entry)
         except BrokenFileError:
             return False
         return True
 
-    def paths(self, manifest: Manifest) -> list[str]:
-        """Return the paths of the payments' files, newest first, each checked as for reading."""
+    def list_paths(self, manifest: Manifest) -> list[str]:
+        """Return the paths of the payment files, newest first; each file is checked as for reading."""
         for entry in manifest.payments:
-            self._opened(entry)
-        return [str(self.folder / entry.name) for entry in reversed(manifest.payments)]
+            self._open_file(entry)
+        return [str(self.path / entry.name) for entry in reversed(manifest.payments)]
 
     def write(self, kind: str, table: pa.Table, account: str, *, start: date | None = None) -> Entry:
-        """Write rows under a new name, which counts when a manifest names it."""
+        """Write rows to a new file, which becomes part of the archive when a manifest lists it."""
         import pyarrow.parquet
 
         columns = arrow_schema(kind)
@@ -139,8 +142,8 @@ class Store:
             writer.add_key_value_metadata({_ACCOUNT: account})
         body = sink.getvalue()
         digest = sha256(body).hexdigest()
-        name = _manifest.file_name(kind, start, digest)
-        with atomic_file(self.folder / name, prefix=_PREFIX) as file:
+        name = _manifest.build_file_name(kind, start, digest)
+        with atomic_file(self.path / name, prefix=_PREFIX) as file:
             file.write(body)
         return Entry(
             name=name,
@@ -152,50 +155,50 @@ class Store:
         )
 
     def commit(self, manifest: Manifest, previous: Manifest | None) -> None:
-        """Make a manifest count. The files of the previous one stay for its readers; older ones are removed."""
+        """Replace the manifest, and remove older files. The files of the previous manifest stay for its readers."""
         body = _manifest.encode(manifest)
         try:
-            _manifest.decode(body)  # what could not be read must not replace what can
+            _manifest.decode(body)  # an unreadable manifest must not replace a readable one
         except _manifest.ManifestError as error:
-            raise ArchiveError(f"The history cannot be kept in {self.folder} ({error}): correct it.") from None
-        with atomic_file(self.folder / _manifest.NAME, prefix=_PREFIX) as file:
+            raise ArchiveError(f"The history cannot be kept in {self.path} ({error}): correct it.") from None
+        with atomic_file(self.path / _manifest.NAME, prefix=_PREFIX) as file:
             file.write(body)
         kept = {entry.name for each in (manifest, previous) if each for entry in each.entries}
-        for path in self._own_files():
+        for path in self._list_own_files():
             if path.name not in kept:
                 path.unlink(missing_ok=True)
 
     def set_aside(self, name: str) -> None:
-        """Rename a broken file, so that it stays to be looked at and counts no more.
+        """Rename a broken file, so that it stays for inspection and is no longer part of the archive.
 
         Raises
         ------
         ArchiveError
-            Something that is no file has this name; it is not ours and stays.
+            The path is not a regular file; it stays unchanged.
         """
-        broken = self.folder / name
+        broken = self.path / name
         if not os.path.lexists(broken):
             return
         if not is_regular(broken):
-            raise self._not_ours(broken, "a file is wanted there")
+            raise self._foreign_file_error(broken, "a file is wanted there")
         aside = f"{broken}.corrupt-{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
         with contextlib.suppress(FileNotFoundError):
             broken.rename(aside)
 
     def set_manifest_aside(self) -> str:
-        """Rename a broken manifest likewise, and return its name."""
+        """Rename a broken manifest, and return its name."""
         self.set_aside(_manifest.NAME)
         return _manifest.NAME
 
-    def unnamed(self, account: str) -> Iterator[pa.Table]:
-        """Yield the payments of all files that can be read, where there is no manifest to name those that count."""
+    def recover_payments(self, account: str) -> Iterator[pa.Table]:
+        """Yield the payments of all readable files, for an archive without a manifest."""
         import pyarrow.parquet
 
-        for path in sorted(self._own_files()):
+        for path in sorted(self._list_own_files()):
             if not path.name.startswith("payments-"):
                 continue
-            body = self._bytes_of(path)
-            if not _manifest.fits_name(path.name, body):
+            body = self._read_bytes(path)
+            if not _manifest.matches_name(path.name, body):
                 self.set_aside(path.name)
                 continue
             try:
@@ -206,12 +209,12 @@ class Store:
                 self.set_aside(path.name)
                 continue
             if written_for != account:
-                raise self._another_account()
+                raise self._account_error()
             yield rows
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold the lock of who writes; a process that ends in any way lets it go.
+    def lock(self) -> Iterator[None]:
+        """Hold the writers' lock during the block; the end of the process releases it too.
 
         Raises
         ------
@@ -220,40 +223,38 @@ class Store:
         """
         with contextlib.ExitStack() as stack:
             try:
-                settings.make_private(self.folder)
-                self.folder.chmod(0o700)
-                stack.enter_context(hold_lock(self.folder / _LOCK, seconds=LOCK_WAIT_SECONDS))
+                settings.make_private(self.path)
+                self.path.chmod(0o700)
+                stack.enter_context(hold_lock(self.path / _LOCK, seconds=LOCK_WAIT_SECONDS))
             except BlockingIOError:
-                raise ArchiveError(
-                    f"Another process is writing to {self.folder}: try again when it has ended."
-                ) from None
+                raise ArchiveError(f"Another process is writing to {self.path}: try again when it has ended.") from None
             except OSError as error:
-                raise self._unusable(error) from None
+                raise self._unusable_error(error) from None
             yield
 
-    def _is_ours(self) -> bool:
-        """Return whether the folder is an archive, what a killed first sync left of one, or empty."""
+    def _is_archive(self) -> bool:
+        """Return whether the folder is an archive, the remains of an interrupted first sync, or empty."""
         with contextlib.suppress(BrokenFileError):
-            if self.manifest() is not None:
+            if self.read_manifest() is not None:
                 return True
-        names = {path.name for path in self.folder.iterdir()}
-        lock = self.folder / _LOCK
+        names = {path.name for path in self.path.iterdir()}
+        lock = self.path / _LOCK
         if is_regular(lock) and not lock.stat().st_size:
             names.discard(_LOCK)
-        own = {path.name for path in self._own_files()}
+        own = {path.name for path in self._list_own_files()}
         return not names - own or any(_manifest.is_file_name(name) for name in own)
 
-    def _own_files(self) -> Iterator[Path]:
-        """Yield the files that an archive's writer gave their names; a link or pipe of such a name is not ours."""
-        for path in self.folder.iterdir():
+    def _list_own_files(self) -> Iterator[Path]:
+        """Yield regular files with a name that the archive gives; links and pipes of such a name are foreign."""
+        for path in self.path.iterdir():
             if (_manifest.is_file_name(path.name) or _LEFTOVER.fullmatch(path.name)) and is_regular(path):
                 yield path
 
-    def _opened(self, entry: Entry, repeated: list[str] | None = None) -> pq.ParquetFile:
+    def _open_file(self, entry: Entry, repeated: list[str] | None = None) -> pq.ParquetFile:
         import pyarrow.parquet
 
-        path = self.folder / entry.name
-        source = pyarrow.BufferReader(self._content(entry))
+        path = self.path / entry.name
+        source = pyarrow.BufferReader(self._read_content(entry))
         columns = arrow_schema(entry.kind)
         try:
             file = pyarrow.parquet.ParquetFile(source)
@@ -268,46 +269,46 @@ class Store:
             raise BrokenFileError(path, f"it holds {file.metadata.num_rows} rows in place of {entry.rows}")
         if repeated is None:
             return file
-        # Only now: reading a column that is not there as a dictionary would raise a KeyError.
+        # After the checks, because read_dictionary raises a KeyError for a missing column.
         return pyarrow.parquet.ParquetFile(source, read_dictionary=repeated)
 
-    def _content(self, entry: Entry) -> bytes:
-        """Return a file's bytes, which are what was written."""
-        path = self.folder / entry.name
+    def _read_content(self, entry: Entry) -> bytes:
+        """Return a file's bytes, after a check of size and digest."""
+        path = self.path / entry.name
         try:
-            body = self._bytes_of(path)
+            body = self._read_bytes(path)
         except FileNotFoundError:
             raise BrokenFileError(path, "it is missing") from None
         if len(body) != entry.size or sha256(body).hexdigest() != entry.sha256:
-            raise BrokenFileError(path, "it is not what was written")
+            raise BrokenFileError(path, "its content is not as it was written")
         return body
 
-    def _bytes_of(self, path: Path) -> bytes:
-        """Return what a file of the folder holds; a link leads out of the archive, so none is followed."""
+    def _read_bytes(self, path: Path) -> bytes:
+        """Return the bytes of a file in the folder; links are not followed, because they lead out of the archive."""
         try:
             with open_regular(path, follow_links=False) as file:
                 return file.read()
         except FileNotFoundError:
             raise
         except NotRegularFileError as error:
-            raise self._not_ours(path, error.reason) from None
+            raise self._foreign_file_error(path, error.reason) from None
         except OSError as error:
-            raise self._unusable(error) from None
+            raise self._unusable_error(error) from None
 
-    def _not_ours(self, path: Path, reason: str) -> ArchiveError:
+    def _foreign_file_error(self, path: Path, reason: str) -> ArchiveError:
         return ArchiveError(f"{path} is no file of the archive ({reason}): move it away, then sync the archive.")
 
-    def _another_account(self) -> ArchiveError:
-        return ArchiveError(f"{self.folder} holds the history of another account: name another folder.")
+    def _account_error(self) -> ArchiveError:
+        return ArchiveError(f"{self.path} holds the history of another account: name another folder.")
 
-    def _unusable(self, error: OSError) -> ArchiveError:
+    def _unusable_error(self, error: OSError) -> ArchiveError:
         return ArchiveError(
-            f"The archive {self.folder} cannot be used ({describe_os_error(error)}): correct that, or name another one."
+            f"The archive {self.path} cannot be used ({describe_os_error(error)}): correct that, or name another one."
         )
 
 
 def pending_ids(payments: pa.Table) -> tuple[str, ...]:
-    """Return the ids of the payments that can still change."""
+    """Return the ids of pending payments, which can still change."""
     import pyarrow.compute as pc
 
     return tuple(payments.filter(pc.equal(payments["status"], Status.PENDING.value))["payment_id"].to_pylist())

@@ -1,4 +1,4 @@
-"""What a merge or sync writes: new rows among those that are there, and files alone in which something changes."""
+"""The writing half of a merge or sync: merges rows into the files, and rewrites only the files that change."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import logging
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.archive import _merge
-from p2p_analytics.archive._manifest import Entry, Manifest, starts_of
-from p2p_analytics.archive._store import FETCHED_AT, Store, arrow_schema
+from p2p_analytics.archive._folder import FETCHED_AT, ArchiveFolder, arrow_schema
+from p2p_analytics.archive._manifest import Entry, Manifest, list_starts
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames import schema
@@ -31,16 +31,16 @@ _UNLISTED: Final = "is in the archive, but the service does not list it any more
 
 
 class Changes(NamedTuple):
-    """What a merge or sync did.
+    """Result of a merge or sync.
 
     Attributes
     ----------
     added : int
-        Payments the archive did not hold.
+        Number of payments that the archive did not hold.
     changed : int
-        Payments that have another status now.
+        Number of payments with another status now.
     set_aside : tuple of str
-        Files that were broken and have been loaded anew.
+        Broken files that were renamed and loaded again.
     """
 
     added: int
@@ -48,8 +48,8 @@ class Changes(NamedTuple):
     set_aside: tuple[str, ...] = ()
 
 
-def rows_of(history: History) -> pa.Table:
-    """Return a history's payments as the archive keeps them: with the moment they were fetched."""
+def build_rows(history: History) -> pa.Table:
+    """Return a history's payments as rows of the archive, with the time of the fetch."""
     import pyarrow as pa
 
     schema.require(history.payments.columns, schema.PAYMENTS, what="merge")
@@ -60,13 +60,13 @@ def rows_of(history: History) -> pa.Table:
             raise ArchiveError(f"The history's {name} {instant} has no zone: give it one, such as UTC.")
     rows = table_of(history.payments[list(schema.PAYMENTS)])
     if rows["payment_id"].null_count:
-        raise ArchiveError("A payment without an id cannot be told from others: leave it out of the history.")
+        raise ArchiveError("A payment without an id cannot be identified: leave it out of the history.")
     moment = pa.scalar(history.fetched_at, pa.timestamp("us", "UTC"))
     return rows.append_column(FETCHED_AT, pa.repeat(moment, rows.num_rows)).cast(arrow_schema("payments"))
 
 
-def written(  # noqa: PLR0913 - what was there, what came, and how it was asked for
-    store: Store,
+def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind of load
+    folder: ArchiveFolder,
     history: History,
     rows: pa.Table,
     previous: Manifest | None,
@@ -75,7 +75,7 @@ def written(  # noqa: PLR0913 - what was there, what came, and how it was asked 
     without: Iterable[str] = (),
     baseline: Baseline | None = None,
 ) -> Changes:
-    """Write what changed and make it count; without ``baseline`` it is a merge, else a sync or a refresh."""
+    """Write the changed files and a new manifest. Without ``baseline`` it is a merge, else a sync or refresh."""
     import pyarrow as pa
 
     refresh = baseline is not None and baseline.refresh
@@ -86,9 +86,9 @@ def written(  # noqa: PLR0913 - what was there, what came, and how it was asked 
     old: dict[str, Entry] = {}
     found: list[pa.Table] = []
     if previous is None:
-        found = [*store.unnamed(account)]
+        found = [*folder.recover_payments(account)]
     else:
-        store.same_account(previous, history.me)
+        folder.require_account(previous, history.me)
         kept = [entry for entry in previous.payments if entry.name not in without]
         old = {kind: entry for kind, entry in previous.small.items() if entry.name not in without}
         if not refresh:
@@ -96,16 +96,16 @@ def written(  # noqa: PLR0913 - what was there, what came, and how it was asked 
         if baseline is None:
             fetched_at = min(fetched_at, previous.fetched_at)
         if history.fetched_at < previous.friends_at if baseline is None else baseline.friends is not None:
-            friends, friends_at = store.frame(previous.friends), previous.friends_at
+            friends, friends_at = folder.read_frame(previous.friends), previous.friends_at
             me = previous.me if baseline is None else me
         if "problems" in old:
-            problems = _together(store.frame(previous.problems), history)
+            problems = _merge_problems(folder.read_frame(previous.problems), history)
     if refresh:
-        ids = [table["payment_id"] for table in found] + [_ids(store, entry) for entry in kept]
-        problems = _with_unlisted(problems, ids, rows, history, store)
-        found = [_merge.before(table, history.fetched_at) for table in found]
-    payments, changes = _placed(
-        store, pa.concat_tables([*found, rows]), kept, account, newest_at=history.fetched_at if refresh else None
+        ids = [table["payment_id"] for table in found] + [_read_ids(folder, entry) for entry in kept]
+        problems = _add_unlisted(problems, ids, rows, history, folder)
+        found = [_merge.limit_fetched_at(table, history.fetched_at) for table in found]
+    payments, changes = _write_payments(
+        folder, pa.concat_tables([*found, rows]), kept, account, newest_at=history.fetched_at if refresh else None
     )
     manifest = Manifest(
         me=me,
@@ -113,72 +113,72 @@ def written(  # noqa: PLR0913 - what was there, what came, and how it was asked 
         friends_at=friends_at,
         synced_to=synced_to,
         payments=tuple(payments),
-        friends=_entry(store, "friends", friends, old.get("friends"), account),
-        problems=_entry(store, "problems", problems, old.get("problems"), account),
+        friends=_write_table(folder, "friends", friends, old.get("friends"), account),
+        problems=_write_table(folder, "problems", problems, old.get("problems"), account),
     )
-    store.commit(manifest, previous)
+    folder.commit(manifest, previous)
     return changes
 
 
-def _placed(
-    store: Store, rows: pa.Table, kept: Sequence[Entry], account: str, *, newest_at: datetime | None
+def _write_payments(
+    folder: ArchiveFolder, rows: pa.Table, kept: Sequence[Entry], account: str, *, newest_at: datetime | None
 ) -> tuple[list[Entry], Changes]:
-    """Put rows among those that are kept; files in which nothing changes stay as they are.
+    """Merge rows into the kept files; files without a change are not rewritten.
 
-    With ``newest_at``, kept rows count as older than that moment, whatever they say.
+    With ``newest_at``, kept rows are treated as fetched before that moment.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    starts = starts_of(kept) or [None]
-    touched = {*_merge.places(rows, starts).tolist()} or {0}
+    starts = list_starts(kept) or [None]
+    touched = {*_merge.assign_files(rows, starts).tolist()} or {0}
     ids = rows["payment_id"].combine_chunks()
     for place, entry in enumerate(kept):
-        # Its date may have put a payment elsewhere before.
-        if place not in touched and pc.any(pc.is_in(_ids(store, entry), value_set=ids)).as_py():
+        # A payment with another date now may be in another file.
+        if place not in touched and pc.any(pc.is_in(_read_ids(folder, entry), value_set=ids)).as_py():
             touched.add(place)
-    stored = {place: store.read(entry) for place, entry in enumerate(kept) if place in touched}
+    stored = {place: folder.read(entry) for place, entry in enumerate(kept) if place in touched}
     old = pa.concat_tables([arrow_schema("payments").empty_table(), *stored.values()])
     if newest_at is not None:
-        old = _merge.before(old, newest_at)
-    new = _merge.newest(pa.concat_tables([old, rows]))
-    where = _merge.places(new, starts)
+        old = _merge.limit_fetched_at(old, newest_at)
+    new = _merge.keep_newest(pa.concat_tables([old, rows]))
+    where = _merge.assign_files(new, starts)
     payments: list[Entry] = []
     for place, start in enumerate(starts):
         part = new.filter(where == place) if place in touched else None
-        if part is None or (place in stored and _same(part, stored[place])):
+        if part is None or (place in stored and _is_unchanged(part, stored[place])):
             payments += kept[place : place + 1]
         elif part.num_rows or len(starts) == 1:
             payments += [
-                store.write("payments", piece, account, start=first) for first, piece in _merge.cut(part, start)
+                folder.write("payments", piece, account, start=first) for first, piece in _merge.split_rows(part, start)
             ]
-    added, changed = _merge.changed(old, new)
+    added, changed = _merge.count_changes(old, new)
     return payments, Changes(added, changed)
 
 
-def _entry(store: Store, kind: str, frame: pd.DataFrame, old: Entry | None, account: str) -> Entry:
-    """Write a small table, unless it is as the old file has it."""
+def _write_table(folder: ArchiveFolder, kind: str, frame: pd.DataFrame, old: Entry | None, account: str) -> Entry:
+    """Write a small table, unless the old file holds the same rows."""
     columns = arrow_schema(kind)
     table = table_of(frame[columns.names]).cast(columns)
-    if old is not None and store.read(old).equals(table):
+    if old is not None and folder.read(old).equals(table):
         return old
-    return store.write(kind, table, account)
+    return folder.write(kind, table, account)
 
 
-def _same(new: pa.Table, old: pa.Table) -> bool:
-    """Tell whether two tables differ in nothing but when their rows were fetched."""
+def _is_unchanged(new: pa.Table, old: pa.Table) -> bool:
+    """Return whether two tables are equal except for ``fetched_at``."""
     same: bool = new.drop_columns(FETCHED_AT).equals(old.drop_columns(FETCHED_AT))
     return same
 
 
-def _ids(store: Store, entry: Entry) -> pa.ChunkedArray:
-    return store.read(entry, columns=["payment_id"])["payment_id"]
+def _read_ids(folder: ArchiveFolder, entry: Entry) -> pa.ChunkedArray:
+    return folder.read(entry, columns=["payment_id"])["payment_id"]
 
 
-def _with_unlisted(
-    problems: pd.DataFrame, ids: Sequence[pa.ChunkedArray], rows: pa.Table, history: History, store: Store
+def _add_unlisted(
+    problems: pd.DataFrame, ids: Sequence[pa.ChunkedArray], rows: pa.Table, history: History, folder: ArchiveFolder
 ) -> pd.DataFrame:
-    """Add a problem for each payment that the service does not list any more: it is kept, but not in silence."""
+    """Add a problem for each kept payment that the service no longer lists."""
     import pandas as pd
 
     known = {payment_id for column in ids for payment_id in column.to_pylist()}
@@ -186,9 +186,9 @@ def _with_unlisted(
     if unlisted:
         count = format_count(len(unlisted), "payment", "payments")
         log.warning(
-            "The archive %s keeps %s that the service does not list any more: see problems.", store.folder, count
+            "The archive %s keeps %s that the service does not list any more: see problems.", folder.path, count
         )
-    # One that was asked for by its id has a problem from that.
+    # A payment that was requested by its id has a problem from that request.
     new = problems_frame(
         Problem(payment_id, "id", payment_id, _UNLISTED)
         for payment_id in sorted(unlisted - {*history.problems["payment_id"]})
@@ -196,8 +196,8 @@ def _with_unlisted(
     return pd.concat([problems, new], ignore_index=True).drop_duplicates(ignore_index=True)
 
 
-def _together(known: pd.DataFrame, history: History) -> pd.DataFrame:
-    """Return the problems: a payment that came again has only those that it came with."""
+def _merge_problems(known: pd.DataFrame, history: History) -> pd.DataFrame:
+    """Return old and new problems; the new problems of a reloaded payment replace its old ones."""
     import pandas as pd
 
     stay = known[~known["payment_id"].isin(history.payments["payment_id"])]
