@@ -19,7 +19,7 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     sync = _add_command(
         add_parser,
         "sync",
-        "load what is new into an archive",
+        "load new and changed payments into an archive",
         "Load what may have changed since the last time into an archive, a folder that is made where there is none. "
         "Needs a token: see login.",
     )

@@ -1,4 +1,4 @@
-"""Opening the browser at an address that other users of this machine must not read."""
+"""Opens the browser at an address that other users of the machine must not read."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _LONGEST_SECONDS: Final = 3_600  # no sign-in takes as long
 
 @contextlib.contextmanager
 def in_browser(address: str) -> Iterator[bool]:
-    """Open an address in the browser, and tell whether that was possible.
+    """Open an address in the browser during the block, and give whether a browser was opened.
 
-    The browser gets its address as an argument, which other users can read in the process list. So it
-    gets the address of a private page that redirects, and that exists until the block is left.
+    Other users can read the browser's arguments in the process list. So its argument is the address of a
+    private page that redirects to the real address; the page is deleted at the end of the block.
     """
     with contextlib.ExitStack() as stack:
         opened = False
@@ -46,7 +46,7 @@ def in_browser(address: str) -> Iterator[bool]:
 
 @contextlib.contextmanager
 def _redirecting_page(address: str) -> Iterator[str]:
-    parent = _folder()
+    parent = _find_folder()
     _remove_abandoned(parent or Path(tempfile.gettempdir()))
     with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=parent) as folder:
         page = Path(folder, _FILE)
@@ -56,8 +56,8 @@ def _redirecting_page(address: str) -> Iterator[str]:
 
 
 def _remove_abandoned(parent: Path) -> None:
-    """Remove the pages that killed sign-ins of this user left, and nothing else."""
-    if sys.platform == "win32":  # files there have no owner's number
+    """Remove the pages that killed sign-ins of this user left behind, and nothing else."""
+    if sys.platform == "win32":  # files have no numeric owner there
         return
     for folder in parent.glob(f"{_PREFIX}*"):
         # A folder that cannot be read, or holds more than the page, stays.
@@ -77,8 +77,8 @@ def _is_page(path: Path) -> bool:
     return path.read_text(encoding="utf-8", errors="replace").startswith(_PAGE.partition("{address}")[0])
 
 
-def _folder() -> Path | None:
-    """Return the home folder; browsers that are installed as snaps read neither hidden folders nor ``/tmp``."""
+def _find_folder() -> Path | None:
+    """Return the home folder, if it is writable: snap browsers read neither hidden folders nor ``/tmp``."""
     with contextlib.suppress(RuntimeError):
         home = Path.home()
         if home.is_dir() and os.access(home, os.W_OK):
@@ -87,7 +87,7 @@ def _folder() -> Path | None:
 
 
 def _has_browser() -> bool:
-    """Return whether a browser can be opened that does not take the terminal over."""
+    """Return whether there is a graphical browser; a text browser would take over the terminal."""
     return not sys.platform.startswith("linux") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")))
 
 

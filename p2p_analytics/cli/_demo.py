@@ -1,4 +1,4 @@
-"""The whole pipeline on a town of invented people: sandbox, sign-in, load, analyses, report, files."""
+"""The demo: the whole pipeline from the sandbox to the report, with a town of invented people."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SCOPES: Final = (Scope.PROFILE, Scope.EMAIL, Scope.PHONE, Scope.BALANCE, Scope.FRIENDS)
 _CSV_FILES: Final = ("payments.csv", "friends.csv")
-REDIRECT: Final = "http://127.0.0.1/callback"  # nothing listens there: the token is read off the address
+REDIRECT: Final = "http://127.0.0.1/callback"  # nothing listens there: the token is taken from the address
 
 
 def run(  # noqa: PLR0913 - each is one option of the command
@@ -42,31 +42,31 @@ def run(  # noqa: PLR0913 - each is one option of the command
     Parameters
     ----------
     out : Path
-        The folder. Where there is none it is made, for its owner alone; one that exists keeps its mode. Each file
-        is replaced whole, and only its owner can read it.
+        The folder; a new one is private to its owner, an existing one keeps its mode. Each file is replaced
+        atomically, and only its owner can read it.
     people, years, seed : int, optional
-        The size of the town, how long it has been paying, and which of all such towns.
+        The number of people, the length of their history, and the random seed of the town.
     person : str, optional
-        A username of the town, with or without an ``@`` before it; its chief person by default.
+        A username of the town, with or without a leading ``@``; its main person by default.
     privacy : bool or "strict", optional
         As for `p2p_analytics.load_history`.
     interrupted : callable, optional
-        Asked between the steps whether Ctrl-C was pressed: one that comes while an object is being
-        cleaned away is swallowed by Python.
+        Called between the steps; returns whether Ctrl-C was pressed. Python swallows the exception of a Ctrl-C that
+        comes while an object is being finalized.
 
     Raises
     ------
     ConfigurationError
-        The folder cannot be written to, or ``P2P_PRIVACY`` is neither yes nor no; both before the work begins.
+        The folder cannot be written to, or ``P2P_PRIVACY`` is invalid; raised before the work begins.
     UnknownPersonError
-        Nobody in the town has that username.
+        The town has no such username.
     """
     privacy = settings.privacy(privacy)
-    made = not out.exists()
+    is_new = not out.exists()
     _make_writable(out)
     from p2p_analytics.sandbox import SandboxServer
 
-    def go_on(*_told: object) -> None:
+    def check_interrupt(*_: object) -> None:
         if interrupted():
             raise KeyboardInterrupt
 
@@ -75,18 +75,22 @@ def run(  # noqa: PLR0913 - each is one option of the command
         with SandboxServer(seed, people=people, years=years) as server:
             person = server.viewer if person is None else person.removeprefix("@")
             history = _load(
-                server.base_url, server.client_id, lambda url: server.sign_in(url, person), go_on, privacy=privacy
+                server.base_url,
+                server.client_id,
+                lambda url: server.sign_in(url, person),
+                check_interrupt,
+                privacy=privacy,
             )
             as_of = server.now
-        go_on()
+        check_interrupt()
         _say("Drawing and writing ...")
-        files = _write(history, out, as_of, go_on)
+        files = _write(history, out, as_of, check_interrupt)
     except BaseException:
-        if made:
-            with contextlib.suppress(OSError):  # it holds files by now
+        if is_new:
+            with contextlib.suppress(OSError):  # not empty any more
                 out.rmdir()
         raise
-    sys.stdout.write(_summary(history, as_of, files, out) + "\n")
+    sys.stdout.write(_summarize(history, as_of, files, out) + "\n")
 
 
 def _make_writable(out: Path) -> None:
@@ -94,11 +98,11 @@ def _make_writable(out: Path) -> None:
         settings.make_private(out)
         if not out.is_dir():
             raise FileExistsError
-        with tempfile.TemporaryFile(dir=out):  # permission bits do not tell the superuser, or a full disk
+        with tempfile.TemporaryFile(dir=out):  # permission bits miss the superuser and a full disk
             pass
     except OSError as error:
-        taken = "it is a file" if out.is_file() else "it is no folder"
-        reason = taken if isinstance(error, FileExistsError) else describe_os_error(error)
+        occupied = "it is a file" if out.is_file() else "it is no folder"
+        reason = occupied if isinstance(error, FileExistsError) else describe_os_error(error)
         raise ConfigurationError(f"Cannot write into {out}: {reason}; name another folder with --out.") from None
 
 
@@ -106,11 +110,11 @@ def _load(
     base_url: str,
     client_id: str,
     sign_in: Callable[[str], str],
-    go_on: Callable[[int], None],
+    check_interrupt: Callable[[int], None],
     *,
     privacy: Privacy | None,
 ) -> History:
-    """Sign in as the document's client-side flow goes, and load everything the token may see."""
+    """Sign in by the document's client-side flow, and load everything that the token allows."""
     from p2p_analytics.auth import authorize_url, token_from_redirect
     from p2p_analytics.client import Client
     from p2p_analytics.history import load_history
@@ -119,19 +123,19 @@ def _load(
     with (
         tempfile.TemporaryDirectory(prefix="p2p-demo-") as cache,
         Client(token, base_url=base_url, cache_dir=cache) as client,
-        _progress() as progress,
+        _show_progress() as progress,
     ):
 
-        def told(count: int) -> None:
-            go_on(count)
+        def on_progress(count: int) -> None:
+            check_interrupt(count)
             progress(count)
 
-        return load_history(client, progress=told, privacy=privacy)
+        return load_history(client, progress=on_progress, privacy=privacy)
 
 
 @contextlib.contextmanager
-def _progress() -> Iterator[Callable[[int], object]]:
-    """Show the number of payments so far: a living line in a terminal, one quiet line elsewhere."""
+def _show_progress() -> Iterator[Callable[[int], object]]:
+    """Show the number of payments so far: a progress bar in a terminal, a single line elsewhere."""
     from p2p_analytics.progress import is_watched, loading_bar
 
     if not is_watched():
@@ -148,33 +152,33 @@ def _say(line: str) -> None:
 # ---- files
 
 
-def _write(history: History, out: Path, as_of: datetime, go_on: Callable[[], None]) -> list[Path]:
+def _write(history: History, out: Path, as_of: datetime, check_interrupt: Callable[[], None]) -> list[Path]:
     from p2p_analytics import plots
     from p2p_analytics.export import to_csv
     from p2p_analytics.files import atomic_file, require_replaceable
     from p2p_analytics.report import render_report
 
-    made = {"report.html": render_report(history, as_of=as_of).encode()}
-    made |= {
+    contents = {"report.html": render_report(history, as_of=as_of).encode()}
+    contents |= {
         f"{name}.png": plots.to_image(
             getattr(plots, name), table, "png", private=history.private, strict=history.strict
         )
-        for name, table in _tables(history, as_of).items()
+        for name, table in _build_tables(history, as_of).items()
     }
-    go_on()
-    # All is made before the first file changes: what fails halfway leaves the files of the run before, and they agree.
-    for name in (*made, *_CSV_FILES):
+    check_interrupt()
+    # All contents exist before the first file changes, so a failure leaves a consistent set of files of the last run.
+    for name in (*contents, *_CSV_FILES):
         require_replaceable(out / name)
-    for name, content in made.items():
+    for name, content in contents.items():
         with atomic_file(out / name) as file:
             file.write(content)
     for name, table in zip(_CSV_FILES, (history.payments, history.friends), strict=True):
         to_csv(table, out / name)
-    report, *images = made
+    report, *images = contents
     return [out / name for name in (report, *_CSV_FILES, *images)]
 
 
-def _tables(history: History, as_of: datetime) -> dict[str, pd.DataFrame]:
+def _build_tables(history: History, as_of: datetime) -> dict[str, pd.DataFrame]:
     from p2p_analytics import analyses
     from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
 
@@ -192,7 +196,7 @@ def _tables(history: History, as_of: datetime) -> dict[str, pd.DataFrame]:
 # ---- summary
 
 
-def _summary(history: History, as_of: datetime, files: list[Path], out: Path) -> str:
+def _summarize(history: History, as_of: datetime, files: list[Path], out: Path) -> str:
     from p2p_analytics.analyses import monthly_flow, pending_requests
 
     me, payments = history.me.user, history.payments
@@ -206,8 +210,8 @@ def _summary(history: History, as_of: datetime, files: list[Path], out: Path) ->
         "",
         f"{me.display_name or me.username or me.id} (@{me.username})",
         f"  {len(payments):,} payments{period}; {len(history.friends):,} friends",
-        f"  sent {format_money(sent)}, received {format_money(received)}, net {_signed(received - sent)}",
-        f"  open: {_open(requests, 'in')} to come in, {_open(requests, 'out')} to go out",
+        f"  sent {format_money(sent)}, received {format_money(received)}, net {_format_net(received - sent)}",
+        f"  open: {_format_open(requests, 'in')} to come in, {_format_open(requests, 'out')} to go out",
     ]
     if len(history.problems):
         lines.append(f"  {len(history.problems):,} strange values in records, listed in the report")
@@ -221,10 +225,10 @@ def _summary(history: History, as_of: datetime, files: list[Path], out: Path) ->
     return "\n".join(lines)
 
 
-def _open(requests: pd.DataFrame, direction: str) -> str:
+def _format_open(requests: pd.DataFrame, direction: str) -> str:
     mine = requests[requests["direction"] == direction]
     return f"{len(mine):,} worth {format_money(mine['amount'].sum())}"
 
 
-def _signed(units: float) -> str:
+def _format_net(units: float) -> str:
     return f"{'-' if units < 0 else '+'}{format_money(abs(units))}"

@@ -1,8 +1,8 @@
-"""The command line: one command per wish, one line per error.
+"""Entry point of the command line: runs one command, and prints one line for an error.
 
 Exit codes: 0, 1 for a failure, 2 for wrong use, 130 after Ctrl-C. Heavy libraries load in the
-commands that need them, so that ``--help`` answers at once. No command takes a token as an argument:
-arguments show in process lists and shell histories.
+commands that need them, so that ``--help`` is fast. No command takes a token as an argument, because
+arguments are visible in process lists and shell histories.
 """
 
 from __future__ import annotations
@@ -28,39 +28,39 @@ _INTERRUPTED: Final = 130  # 128 + SIGINT, as shells count
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code.
+    """Run one command, and return its exit code.
 
     Parameters
     ----------
     arguments : sequence of str, optional
-        The words after the program's name; those of this process by default.
+        The words after the program's name; by default, the arguments of this process.
     """
     words = sys.argv[1:] if arguments is None else arguments
     options = build_parser().parse_args(_arguments.join_privacy(words))
-    for stream in (sys.stdout, sys.stderr):  # a name that the terminal cannot show must not end the work
+    for stream in (sys.stdout, sys.stderr):  # a name that the terminal cannot show must not fail
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    with _interrupts() as options.interrupted:
+    with _catch_interrupts() as options.interrupted:
         try:
             return _run(options)
         except KeyboardInterrupt as interrupt:
-            # A load notes what is kept.
-            said = " ".join(["stopped.", *getattr(interrupt, "__notes__", ())])
-            sys.stderr.write(f"\n{_PROGRAM}: {said}\n")
+            # A load adds a note on the data that it keeps.
+            message = " ".join(["stopped.", *getattr(interrupt, "__notes__", ())])
+            sys.stderr.write(f"\n{_PROGRAM}: {message}\n")
             return _INTERRUPTED
 
 
 @contextlib.contextmanager
-def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Give a function that tells whether Ctrl-C was pressed, even where Python swallowed the exception of it."""
+def _catch_interrupts() -> Iterator[Callable[[], bool]]:
+    """Give a function that returns whether Ctrl-C was pressed, even if Python swallowed its exception."""
     pressed: list[int] = []
 
     def note(number: int, _frame: object) -> None:
         pressed.append(number)
         raise KeyboardInterrupt
 
-    ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if ours and threading.current_thread() is threading.main_thread():
+    is_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if is_default and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, note)
     try:
         yield lambda: bool(pressed)
@@ -73,12 +73,12 @@ def _run(options: argparse.Namespace) -> int:
     try:
         code: int = options.command(options) or 0
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader of our output went away, as `| head` does
+    except BrokenPipeError:  # the reader closed the pipe, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:  # such as a full disk behind the output
         sys.stderr.write(f"{_PROGRAM}: cannot write the output: {describe_os_error(error)}.\n")
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left must not fail again at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # flushing the rest at exit must not fail again
         return 1
     except P2PAnalyticsError as error:
         sys.stderr.write(f"{_PROGRAM}: {error}\n")
@@ -97,7 +97,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Ask the system for the terminal's width: argparse asks shutil, which loads every compression there is."""
+    """Parser that asks the system for the terminal's width; argparse would import shutil with all compressions."""
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         try:
@@ -108,7 +108,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Version(argparse.Action):
-    """Look the version up only when it is asked for: that costs as much as all the rest of ``--help``."""
+    """Option ``--version``, which looks the version up on use: that takes as long as the rest of ``--help``."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from importlib.metadata import version

@@ -27,7 +27,7 @@ def _add_demo(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     demo.add_argument(
         "--out", metavar="DIR", type=_arguments.parse_folder, default="out", help="where the files go (out)"
     )
-    demo.add_argument("--person", metavar="USERNAME", help="whose history: a username of the town")
+    demo.add_argument("--person", metavar="USERNAME", help="the person to report on, by username")
     _arguments.add_privacy(
         demo,
         "invent names, notes, ids and amounts in all that is written and show days only, as P2P_PRIVACY=1 does; "
@@ -41,7 +41,7 @@ def _add_sandbox(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     sandbox = add_parser(
         "sandbox",
         help="serve the sandbox on this machine until Ctrl-C",
-        description="Serve a local stand-in for the payments service, with a town of invented people, until Ctrl-C.",
+        description="Serve a local simulation of the payments service, with a town of invented people, until Ctrl-C.",
         allow_abbrev=False,
     )
     number = _arguments.number_between

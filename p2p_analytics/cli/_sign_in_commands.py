@@ -1,4 +1,4 @@
-"""What the commands of signing in do."""
+"""The commands ``login``, ``whoami`` and ``logout``. None shows a token."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 
 def login(options: argparse.Namespace) -> None:
-    """Sign in, and keep the token."""
+    """Sign in, and store the token."""
     from p2p_analytics import auth, settings
 
     base_url = settings.base_url(options.base_url, give="give --base-url")
     chosen, other = (auth.KeyringStore(), auth.FileStore())[:: 1 if options.keyring else -1]
-    chosen.load()  # a store that cannot be used is found before anybody signs in
-    sign_in = _given(options, base_url) if options.token_stdin else _agreed(options, base_url)
-    who = _owner(sign_in.token, base_url)
+    chosen.load()  # an unusable store fails before the sign-in starts
+    sign_in = _read_token(options, base_url) if options.token_stdin else _authorize(options, base_url)
+    greeting = _identify_owner(sign_in.token, base_url)
     with auth.lock_sign_in():
         chosen.save(sign_in)
         with contextlib.suppress(auth.KeyringUnavailableError):
-            other.delete()  # or it might be found instead of this one
-    _say(f"{who} {_terms(sign_in.token)}")
+            other.delete()  # otherwise its older token could be found first
+    _say(f"{greeting} {_describe_token(sign_in.token)}")
 
 
 @hide_frames
-def _given(options: argparse.Namespace, base_url: str) -> SignIn:
+def _read_token(options: argparse.Namespace, base_url: str) -> SignIn:
     from p2p_analytics import auth
 
     if options.server_flow:
@@ -44,8 +44,8 @@ def _given(options: argparse.Namespace, base_url: str) -> SignIn:
     return auth.SignIn(base_url, auth.token_from_text(text, scopes=options.scope or ()))
 
 
-def _agreed(options: argparse.Namespace, base_url: str) -> SignIn:
-    """Let the user sign in and agree in the browser."""
+def _authorize(options: argparse.Namespace, base_url: str) -> SignIn:
+    """Return the result of a sign-in in the browser."""
     from functools import partial
 
     from p2p_analytics import auth, settings
@@ -54,13 +54,15 @@ def _agreed(options: argparse.Namespace, base_url: str) -> SignIn:
 
     client_id = settings.client_id(options.client_id, give="give --client-id")
     scopes = options.scope or [Scope.PROFILE, Scope.FRIENDS]
-    wait = partial(_sign_in_prompt.wait_for_redirect, listens=not options.paste, opens=not options.no_browser)
+    wait = partial(_sign_in_prompt.wait_for_redirect, listen=not options.paste, open_browser=not options.no_browser)
     address = partial(auth.authorize_url, base_url, client_id, scopes)
     if not options.server_flow:
-        caught, pasted = (partial(read, scopes=scopes) for read in (auth.token_from_redirect, auth.token_from_text))
-        token, _ = wait(address, caught, pasted)
+        from_redirect, from_text = (
+            partial(read, scopes=scopes) for read in (auth.token_from_redirect, auth.token_from_text)
+        )
+        token, _ = wait(address, from_redirect, from_text)
         return auth.SignIn(base_url, token, client_id)
-    secret = auth.find_client_secret() or _secret()
+    secret = auth.find_client_secret() or _read_secret()
     read = auth.code_from_redirect
     code, redirect_uri = wait(partial(address, response_type="code"), read, read)
     return oauth.exchange(
@@ -68,28 +70,28 @@ def _agreed(options: argparse.Namespace, base_url: str) -> SignIn:
     )
 
 
-def _secret() -> Secret:
+def _read_secret() -> Secret:
     from p2p_analytics import auth
 
-    with contextlib.suppress(NotSignedIn):  # which speaks of a token
+    with contextlib.suppress(NotSignedIn):  # its message mentions a token
         return auth.Secret(_sign_in_prompt.read_hidden_line("The application's secret: ").strip())
     raise NotSignedIn(f"No secret of the application: set {auth.CLIENT_SECRET_VARIABLE}, or give it on standard input.")
 
 
 def whoami(options: argparse.Namespace) -> None:
-    """Say whose the token is that a client would take."""
+    """Print the owner, expiry, scopes and source of the token that a client would use."""
     from p2p_analytics import auth
 
     base_url = auth.find_base_url(options.base_url)
-    who = _owner(None, base_url)  # which may renew the token, so that it is looked for again
+    greeting = _identify_owner(None, base_url)  # this may renew the token, so look it up again
     found = auth.find_token(base_url=base_url)
     renewed = found.sign_in is not None and found.sign_in.refresh_token is not None
-    _say(f"{who} {_terms(found.token)}")
+    _say(f"{greeting} {_describe_token(found.token)}")
     _say(f"The token is for {base_url} and comes from {found.source}{'; it renews itself' if renewed else ''}.")
 
 
 def logout() -> None:
-    """Delete what is kept."""
+    """Delete the stored tokens."""
     from p2p_analytics import auth
 
     deleted = []
@@ -104,8 +106,8 @@ def logout() -> None:
         _say(f"The environment variable {auth.TOKEN_VARIABLE} is still set.")
 
 
-def _owner(token: AccessToken | None, base_url: str) -> str:
-    """Ask the service whose token it is, which also proves that it is good."""
+def _identify_owner(token: AccessToken | None, base_url: str) -> str:
+    """Return who is signed in; the request to the service also proves that the token is valid."""
     from p2p_analytics import display, settings
     from p2p_analytics.client import Client
     from p2p_analytics.privacy import strip_service_text
@@ -114,7 +116,7 @@ def _owner(token: AccessToken | None, base_url: str) -> str:
         try:
             user = strip_service_text(client.me)(lenient=True).user
         except ScopeError:
-            return "Signed in"  # without access_profile nobody says as whom
+            return "Signed in"  # without access_profile the name is unknown
     if settings.privacy():
         return f"Signed in as {display.HIDDEN_NAME}"
     handle = f" (@{user.username})" if user.username else ""
@@ -122,7 +124,7 @@ def _owner(token: AccessToken | None, base_url: str) -> str:
     return "Signed in as " + display.keep_printable(name)
 
 
-def _terms(token: AccessToken) -> str:
+def _describe_token(token: AccessToken) -> str:
     scopes = ", ".join(sorted(token.scopes)) or "not known"
     if token.expires_at is None:
         return f"for as long as the token lasts; scopes: {scopes}."

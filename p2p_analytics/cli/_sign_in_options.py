@@ -1,4 +1,4 @@
-"""The commands that sign in, say who is signed in, and sign out. No token is shown, or taken as an argument."""
+"""Options of the sign-in commands ``login``, ``whoami`` and ``logout``. None takes a token as an argument."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         action="store_true",
         help="get a token of 60 days that renews itself; needs the application's secret (P2P_CLIENT_SECRET)",
     )
-    login.set_defaults(command=_login)
+    login.set_defaults(command=_run_login)
 
     whoami = add_parser(
         "whoami",
@@ -46,7 +46,7 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         allow_abbrev=False,
     )
     whoami.add_argument("--base-url", metavar="URL", help="the service (P2P_BASE_URL, or that of the last login)")
-    whoami.set_defaults(command=_whoami)
+    whoami.set_defaults(command=_run_whoami)
 
     logout = add_parser(
         "logout",
@@ -54,22 +54,22 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         description="Delete what login has kept in the state file and in the keyring.",
         allow_abbrev=False,
     )
-    logout.set_defaults(command=_logout)
+    logout.set_defaults(command=_run_logout)
 
 
-def _login(options: argparse.Namespace) -> None:
+def _run_login(options: argparse.Namespace) -> None:
     from p2p_analytics.cli import _sign_in_commands
 
     _sign_in_commands.login(options)
 
 
-def _whoami(options: argparse.Namespace) -> None:
+def _run_whoami(options: argparse.Namespace) -> None:
     from p2p_analytics.cli import _sign_in_commands
 
     _sign_in_commands.whoami(options)
 
 
-def _logout(_options: argparse.Namespace) -> None:
+def _run_logout(_options: argparse.Namespace) -> None:
     from p2p_analytics.cli import _sign_in_commands
 
     _sign_in_commands.logout()

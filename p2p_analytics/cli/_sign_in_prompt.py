@@ -1,4 +1,4 @@
-"""Waiting for a sign-in: the redirect that is caught, or an address that is pasted, whichever comes first."""
+"""Waits for the result of a sign-in: a redirect to the loopback listener or a pasted address, whichever is first."""
 
 from __future__ import annotations
 
@@ -21,65 +21,65 @@ _OPENED: Final = "If the browser shows no page to sign in at, open the address a
 
 @hide_frames
 def wait_for_redirect(
-    address: Callable[..., str],
-    caught: Callable[[str], Any],
-    pasted: Callable[[str], Any],
+    build_address: Callable[..., str],
+    read_redirect: Callable[[str], Any],
+    read_pasted: Callable[[str], Any],
     *,
-    listens: bool,
-    opens: bool,
+    listen: bool,
+    open_browser: bool,
 ) -> tuple[Any, str | None]:
-    """Send the user to sign in, and return what the redirect brought, and the redirect address that was asked for.
+    """Send the user to the sign-in page, and return the secret from the redirect and the ``redirect_uri`` used.
 
     Parameters
     ----------
-    address : callable
-        Gives the address to sign in at, for a ``redirect_uri`` or None.
-    caught, pasted : callable
-        Take the secret from a redirect that is caught, and from a text that is pasted.
-    listens, opens : bool
-        Whether to catch the redirect on this machine, and whether to open the browser.
+    build_address : callable
+        Returns the address of the sign-in page, for a ``redirect_uri`` or None.
+    read_redirect, read_pasted : callable
+        Return the secret from the redirect to the listener, and from pasted text.
+    listen, open_browser : bool
+        Whether to listen for the redirect on this machine, and whether to open the browser.
 
     Raises
     ------
     TokenError
-        The user declined, or nobody signed in in time.
+        The user declined, or the sign-in took too long.
     """
     from p2p_analytics.auth import Listener
 
     with contextlib.ExitStack() as stack:
-        mailbox = stack.enter_context(_mailbox())
+        mailbox = stack.enter_context(_open_mailbox())
         listener = None
-        if listens:
+        if listen:
             try:
-                listener = stack.enter_context(Listener(mailbox.put, read=caught))
+                listener = stack.enter_context(Listener(mailbox.put, read=read_redirect))
             except ConfigurationError as error:
                 _say(str(error))
         redirect_uri = None if listener is None else listener.redirect_uri
-        url = address(redirect_uri=redirect_uri)
+        url = build_address(redirect_uri=redirect_uri)
         _say(f"Sign in and agree at this address:\n\n  {url}\n")
-        if opens:
+        if open_browser:
             opened = stack.enter_context(in_browser(url))
             _say(_OPENED if opened else "No browser can be opened from here: open the address yourself.")
         if listener is None and not _is_terminal():
-            return pasted(_line()), redirect_uri
-        secret = _first(mailbox, pasted, listens=listener is not None)
+            return read_pasted(_read_line()), redirect_uri
+        secret = _wait_for_first(mailbox, read_pasted, listens=listener is not None)
         if listener is not None and not mailbox.empty:
-            listener.wait()  # until the browser has its last page
+            listener.wait()  # until the browser has loaded its last page
         return secret, redirect_uri
 
 
 @hide_frames
 def read_hidden_line(prompt: str) -> str:
-    """Return a line from the terminal, where it is not shown, or else from standard input."""
+    """Return a line typed in the terminal without echo, or a line of standard input if that is no terminal."""
     if not _is_terminal():
-        return _line()
+        return _read_line()
     import getpass
 
-    return _given(lambda: getpass.getpass(prompt))
+    return _require_text(lambda: getpass.getpass(prompt))
 
 
 class _Mailbox:
-    """What a listener was told, and a socket that wakes whoever waits for it beside other things."""
+    """The listener's result, with a socket that wakes a select() on it."""
 
     def __init__(self, reading: socket.socket, writing: socket.socket) -> None:
         self.reading, self._writing = reading, writing
@@ -91,7 +91,7 @@ class _Mailbox:
 
     def put(self, outcome: Any) -> None:  # noqa: ANN401 - whatever secret the listener read
         self._content.append(outcome)
-        with contextlib.suppress(OSError):  # nobody waits any more
+        with contextlib.suppress(OSError):  # the waiting side has closed
             self._writing.send(b"!")
 
     def open(self) -> Any:  # noqa: ANN401 - whatever secret the listener read
@@ -102,7 +102,7 @@ class _Mailbox:
 
 
 @contextlib.contextmanager
-def _mailbox() -> Iterator[_Mailbox]:
+def _open_mailbox() -> Iterator[_Mailbox]:
     import socket
 
     reading, writing = socket.socketpair()
@@ -110,7 +110,7 @@ def _mailbox() -> Iterator[_Mailbox]:
         yield _Mailbox(reading, writing)
 
 
-def _first(mailbox: _Mailbox, pasted: Callable[[str], Any], *, listens: bool) -> Any:  # noqa: ANN401 - as `redirected`
+def _wait_for_first(mailbox: _Mailbox, read_pasted: Callable[[str], Any], *, listens: bool) -> Any:  # noqa: ANN401 - a secret
     import select
 
     from p2p_analytics.auth import ConsentDenied
@@ -119,28 +119,28 @@ def _first(mailbox: _Mailbox, pasted: Callable[[str], Any], *, listens: bool) ->
     if terminal is not None:
         invitation = "Or paste" if listens else "Paste"
         _say(f"{invitation} the address that the browser ended at, even of a page that did not load (it is not shown):")
-    with _unechoed(terminal):
+    with _without_echo(terminal):
         while True:
             watched = ([mailbox.reading] if listens else []) + ([] if terminal is None else [terminal])
             if not watched:
-                raise NotSignedIn("Nothing was pasted, so nobody is signed in: start the sign-in again.")
+                raise NotSignedIn("Nothing was pasted: start the sign-in again.")
             ready, _, _ = select.select(watched, [], [])
             if mailbox.reading in ready:
                 return mailbox.open()
-            text = _typed(terminal)
+            text = _read_typed(terminal)
             if not text:
                 terminal = None
                 continue
             try:
-                return pasted(text)
+                return read_pasted(text)
             except ConsentDenied:
                 raise
             except TokenError as error:
                 _say(str(error))
 
 
-def _typed(terminal: int | None) -> str:
-    """Return the line that waits in the terminal, empty at its end."""
+def _read_typed(terminal: int | None) -> str:
+    """Return the line that was typed in the terminal; empty at its end."""
     try:
         return "" if terminal is None else os.read(terminal, _LARGEST_INPUT).decode("utf-8", "replace")
     except OSError:  # the terminal is gone
@@ -148,17 +148,17 @@ def _typed(terminal: int | None) -> str:
 
 
 @contextlib.contextmanager
-def _unechoed(terminal: int | None) -> Iterator[None]:
-    """Keep a terminal from showing what is typed, because it holds the token."""
+def _without_echo(terminal: int | None) -> Iterator[None]:
+    """Turn off a terminal's echo during the block, because the input holds the token."""
     if terminal is None:
         yield
         return
     import termios
 
     before = termios.tcgetattr(terminal)
-    silent = list(before)
-    silent[3] = (before[3] & ~termios.ECHO) | termios.ECHONL
-    termios.tcsetattr(terminal, termios.TCSADRAIN, silent)
+    quiet = list(before)
+    quiet[3] = (before[3] & ~termios.ECHO) | termios.ECHONL
+    termios.tcsetattr(terminal, termios.TCSADRAIN, quiet)
     try:
         yield
     finally:
@@ -170,23 +170,21 @@ def _is_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def _line() -> str:
-    return _given(lambda: "" if sys.stdin is None else sys.stdin.readline(_LARGEST_INPUT))
+def _read_line() -> str:
+    return _require_text(lambda: "" if sys.stdin is None else sys.stdin.readline(_LARGEST_INPUT))
 
 
-def _given(read: Callable[[], str]) -> str:
-    """Return a line that is read; none, and one that is no text, are each a sentence."""
+def _require_text(read: Callable[[], str]) -> str:
+    """Return a line of input; raise a TokenError for an empty line and for bytes that are no text."""
     text = ""
     try:
         text = read()
     except EOFError:  # Ctrl-D at a prompt
         pass
     except UnicodeDecodeError:
-        raise TokenError(
-            "What was given is no text, so nobody is signed in: start again and give what is asked for."
-        ) from None
+        raise TokenError("The input is not text: start the sign-in again and enter the requested text.") from None
     if not text.strip():
-        raise NotSignedIn("Nothing was given, so nobody is signed in: start again and give what is asked for.")
+        raise NotSignedIn("The input is empty: start the sign-in again and enter the requested text.")
     return text
 
 

@@ -515,7 +515,7 @@ def test_the_redirect_while_a_terminal_waits(server, terminal) -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "sentence"), [(b"\x04", "Nothing was given"), (b"\xff\xfe\n", "What was given is no text")]
+    ("keys", "sentence"), [(b"\x04", "The input is empty"), (b"\xff\xfe\n", "The input is not text")]
 )
 def test_a_prompt_that_gets_no_text(terminal, monkeypatch: pytest.MonkeyPatch, keys: bytes, sentence: str) -> None:
     """Ctrl-D at a hidden prompt, and bytes that are no text, are one sentence each, and no traceback."""
@@ -525,7 +525,7 @@ def test_a_prompt_that_gets_no_text(terminal, monkeypatch: pytest.MonkeyPatch, k
     login.type(keys)
     out, err = login.process.communicate(timeout=30)
     assert (login.process.returncode, out) == (1, "")
-    assert f"p2p-analytics: {sentence}, so nobody is signed in: " in err
+    assert f"p2p-analytics: {sentence}: start the sign-in again" in err
     assert "Traceback" not in err
     assert login.echoes()
 
@@ -535,7 +535,7 @@ def test_bytes_that_are_no_text_through_a_pipe(run, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe\n"), encoding="utf-8"))
     status, out, err = run("login", "--token-stdin")
     assert (status, out, err.count("\n")) == (1, "", 1)
-    assert err.startswith("p2p-analytics: What was given is no text, so nobody is signed in: ")
+    assert err.startswith("p2p-analytics: The input is not text: start the sign-in again")
 
 
 def test_ctrl_c(terminal) -> None:

@@ -226,7 +226,7 @@ def flow_prompt(_service: Any, _folder: Path) -> Callable[[], object]:
             patch.setattr("sys.stdin", io.StringIO(f"{CANARY}\n{CANARY}\n"))
             _sign_in_prompt.wait_for_redirect(
                 lambda **_: "http://127.0.0.1/", auth.token_from_redirect, auth.token_from_text,
-                listens=False, opens=False,
+                listen=False, open_browser=False,
             )  # fmt: skip
             _sign_in_prompt.read_hidden_line("Token: ")
 
