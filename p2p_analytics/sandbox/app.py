@@ -18,7 +18,7 @@ from p2p_analytics.sandbox.api.reads import ReadEndpoints
 from p2p_analytics.sandbox.api.token_exchange import TokenExchange
 from p2p_analytics.sandbox.api.writes import WriteEndpoints
 from p2p_analytics.sandbox.errors import InvalidParameterError, MethodError, NotFoundError, RefusalError
-from p2p_analytics.sandbox.faults.settings import Steering
+from p2p_analytics.sandbox.faults.settings import RequestSettings
 from p2p_analytics.sandbox.http.dialects import Dialect
 from p2p_analytics.sandbox.http.responses import EXCHANGE_PATH, error_response, json_response
 from p2p_analytics.sandbox.pages.account import Account
@@ -47,7 +47,7 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
     seen: RequestLog | None = None,
     dialect: Dialect | None = None,
     strict_redirect: bool = False,
-    steering: Steering | None = None,
+    request_settings: RequestSettings | None = None,
     controlled: Controllable | None = None,
 ) -> RequestMiddleware:
     """Return the service as an ASGI application.
@@ -62,14 +62,14 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
         How responses are written; by the document if not given.
     strict_redirect : bool
         Whether a ``redirect_uri`` must equal the redirect URL on file.
-    steering : Steering or None
+    request_settings : RequestSettings or None
         Latency, faults and rate limit.
     controlled : Controllable or None
         The server that the control routes change; without it there are no control routes.
     """
-    steering = Steering() if steering is None else steering
+    request_settings = RequestSettings() if request_settings is None else request_settings
     prefix = urlsplit(base_url).path
-    authenticator = Authenticator(tokens, steering)
+    authenticator = Authenticator(tokens, request_settings)
     reads = ReadEndpoints(store, authenticator, base_url)
     writes = WriteEndpoints(authenticator, store)
     exchange = TokenExchange(store, tokens, authenticator)
@@ -90,7 +90,7 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
         exception_handlers={RefusalError: _refuse, HTTPException: _refuse_http, Exception: _fail},
     )
     app.router.redirect_slashes = False  # a redirect would repeat the token of the query in its Location header
-    return RequestMiddleware(app, base_url, steering=steering, seen=seen, dialect=dialect)
+    return RequestMiddleware(app, base_url, request_settings=request_settings, seen=seen, dialect=dialect)
 
 
 def _page_routes(store: Store, tokens: Tokens, base_url: str, *, strict_redirect: bool) -> list[Route]:

@@ -12,7 +12,7 @@ from p2p_analytics.errors import how_to_install
 from p2p_analytics.sandbox.domain.test_user import TEST_USER
 from p2p_analytics.sandbox.domain.tokens import Tokens
 from p2p_analytics.sandbox.errors import SettingError
-from p2p_analytics.sandbox.faults.settings import Steerable, Steering
+from p2p_analytics.sandbox.faults.settings import AdjustableSettings, RequestSettings
 from p2p_analytics.sandbox.runtime.request_log import RequestLog
 from p2p_analytics.sandbox.runtime.temporary import temporary_folder
 from p2p_analytics.sandbox.runtime.thread import HOST, listen, run_server
@@ -38,7 +38,7 @@ DEMO_CLIENT_ID: Final = "1001"
 DEMO_REDIRECT_URL: Final = "http://127.0.0.1/callback"
 
 
-class SandboxServer(TownControls, Steerable):
+class SandboxServer(TownControls, AdjustableSettings):
     """A sandbox on a loopback port, running from ``with`` to the end of the block.
 
     Parameters
@@ -110,7 +110,9 @@ class SandboxServer(TownControls, Steerable):
         rate_limit_status: int = 429,
     ) -> None:
         self.seed = seed
-        self._steering = Steering(latency=latency, faults=faults, rate_limit=rate_limit, seed=seed, monotonic=monotonic)
+        self._request_settings = RequestSettings(
+            latency=latency, faults=faults, rate_limit=rate_limit, seed=seed, monotonic=monotonic
+        )
         self.test_user = Resident(str(TEST_USER.user_id), TEST_USER.username, TEST_USER.display_name)
         self._start = self._now = build.NOW if now is None else now
         self._dialect, self._rate_limit_status = dialect, rate_limit_status
@@ -211,7 +213,7 @@ class SandboxServer(TownControls, Steerable):
             self.seed = seed
             self._tokens = Tokens(registry, self._clock)
             self._middleware.app = self._application().app  # the old application holds sessions of the old town
-            self._steering.begin_anew(seed)
+            self._request_settings.restart(seed)
             self.requests.clear()
 
     def state(self) -> dict[str, Any]:
@@ -228,7 +230,7 @@ class SandboxServer(TownControls, Steerable):
                 "strict_redirect": self._strict_redirect,
                 "latency": self.latency,
                 "faults": self.faults,
-                "faults_to_come": self._steering.faults.to_come,
+                "faults_to_come": self._request_settings.faults.to_come,
                 "rate_limit_status": self._rate_limit_status,
                 "rate_limit": None if limit is None else {"requests": limit[0], "seconds": limit[1]},
                 "counts": {**self.store.counts(), **self._tokens.registry.counts(), "requests": len(self.requests)},
@@ -253,7 +255,7 @@ class SandboxServer(TownControls, Steerable):
             seen=self.requests,
             dialect=spoken,
             strict_redirect=self._strict_redirect,
-            steering=self._steering,
+            request_settings=self._request_settings,
             controlled=self,
         )
 

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from p2p_analytics.sandbox.domain.tokens import Caller, Tokens
-    from p2p_analytics.sandbox.faults.settings import Steering
+    from p2p_analytics.sandbox.faults.settings import RequestSettings
     from p2p_analytics.vocabulary import Scope
 
 
 class Authenticator:
     """Authenticates requests and counts them: by user and application, or by address if there is no valid token."""
 
-    def __init__(self, tokens: Tokens, steering: Steering) -> None:
+    def __init__(self, tokens: Tokens, request_settings: RequestSettings) -> None:
         self._tokens = tokens
-        self._steering = steering
+        self._request_settings = request_settings
 
     def authenticate(self, request: Request, parameters: rules.Parameters, scope: Scope) -> Caller:
         """Return the caller that the request's token was issued for; the token must have the scope."""
@@ -35,7 +35,7 @@ class Authenticator:
             caller = self._tokens.caller(
                 rules.read_bearer_token(parameters, rules.header_values(request.scope, b"authorization"))
             )
-        self._steering.limit.take((caller.user_id, caller.client_id))
+        self._request_settings.limit.count_request((caller.user_id, caller.client_id))
         caller.needs(scope)
         return caller
 
@@ -50,7 +50,7 @@ class Authenticator:
 
     def count_address(self, request: Request) -> None:
         """Count the request for its client address."""
-        self._steering.limit.take(_peer(request.scope))
+        self._request_settings.limit.count_request(_peer(request.scope))
 
 
 def _peer(scope: types.Scope) -> str | None:

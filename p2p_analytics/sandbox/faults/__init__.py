@@ -1,1 +1,1 @@
-"""Deliberate faults, latency and rate limits, and the settings that choose them."""
+"""Deliberate faults, latency and rate limits, and the settings that control them."""

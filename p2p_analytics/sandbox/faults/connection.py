@@ -1,4 +1,4 @@
-"""The web server's side of a connection: who is slow to ask is cut off, and faults can reach the connection itself."""
+"""Server side of a connection: a time limit for requests, and access to the transport for faults."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from starlette.types import Scope
 
 _EXTENSION: Final = "p2p_analytics.sandbox.transport"
-_NO_LINGER: Final = struct.pack("ii", 1, 0)  # with which a close is an RST
+_NO_LINGER: Final = struct.pack("ii", 1, 0)  # a close then sends an RST
 _UNFINISHED: Final = (h11.IDLE, h11.SEND_BODY)
 
 
@@ -25,14 +25,14 @@ class Protocol(H11Protocol):
     Attributes
     ----------
     patience : float
-        Seconds from the first byte of a request, or from the connection, to the request's last byte.
+        Seconds from the connection, or from the first byte of a request, to the last byte of the request.
     """
 
     patience: float = 10.0
     _limit: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as the base class
-        """Hand the transport to whatever answers, and begin to wait for a request."""
+        """Put the transport into the scope of each request, and start the time limit."""
         super().connection_made(transport)
         served = self.app
 
@@ -41,45 +41,45 @@ class Protocol(H11Protocol):
             await served(scope, receive, send)
 
         self.app = with_transport
-        self._watch()
+        self._update_limit()
 
     def data_received(self, data: bytes) -> None:
-        """Take what came; a request that is whole has no limit any more."""
+        """Process the data; a complete request stops the time limit."""
         super().data_received(data)
-        self._watch()
+        self._update_limit()
 
     def on_response_complete(self) -> None:
-        """Go on with what came meanwhile, which may be the first part of another request."""
+        """Process pipelined data; the first part of another request starts the time limit."""
         super().on_response_complete()
         if self.conn.their_state is h11.SEND_BODY:
-            self._watch()
+            self._update_limit()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
-        self._unwatch()
+        """Stop the time limit."""
+        self._stop_limit()
         super().connection_lost(exc)
 
-    def _watch(self) -> None:
+    def _update_limit(self) -> None:
         if self.conn.their_state not in _UNFINISHED:
-            self._unwatch()
+            self._stop_limit()
         elif self._limit is None:
             self._limit = self.loop.call_later(self.patience, self.transport.abort)
 
-    def _unwatch(self) -> None:
+    def _stop_limit(self) -> None:
         if self._limit is not None:
             self._limit.cancel()
             self._limit = None
 
 
 def close(scope: Scope) -> None:
-    """End the connection of a request after what was sent."""
+    """Close the connection of a request after the data already sent."""
     _transport(scope).close()
 
 
 def reset(scope: Scope) -> None:
-    """End the connection of a request with an RST."""
+    """Abort the connection of a request with an RST."""
     transport = _transport(scope)
-    if not transport.is_closing():  # the client may have gone first
+    if not transport.is_closing():  # the client may have closed it
         transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         transport.abort()
 

@@ -1,4 +1,4 @@
-"""How often each user of an application may ask (document: "Limits", which shows no rate limit)."""
+"""Rate limit per user of an application (document: "Limits", which shows no rate limit)."""
 
 from __future__ import annotations
 
@@ -18,53 +18,53 @@ _FORM: Final = re.compile(r"(\d{1,9})/(\d{1,9}(?:\.\d{1,9})?)", re.ASCII)
 
 
 class Rate(NamedTuple):
-    """So many requests in so many seconds."""
+    """Number of requests per number of seconds."""
 
     requests: int
     seconds: float
 
 
 class RateLimit:
-    """Windows of time, each from somebody's first request on, with so many requests in it.
+    """Fixed-window rate limit: a window starts with the first request of a key.
 
     Parameters
     ----------
     rate : tuple of int and float, optional
-        Requests, and seconds of a window; without it nothing is limited.
+        Requests per window, and seconds of a window; without it there is no limit.
     clock : callable
-        Seconds of a clock that never goes back.
+        Returns the seconds of a monotonic clock.
 
     Raises
     ------
     SettingError
-        The rate is none.
+        The rate is not valid.
     """
 
     def __init__(self, rate: tuple[int, float] | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self.rate = None if rate is None else _checked(rate)
+        self.rate = None if rate is None else _check_rate(rate)
         self._clock = clock
-        self._windows: dict[
-            Hashable, _Window
-        ] = {}  # all windows are as long, so the first to begin is the first to end
+        # All windows have the same length, so insertion order is also the order of their ends.
+        self._windows: dict[Hashable, _Window] = {}
 
-    def take(self, key: Hashable) -> None:
-        """Count one request of somebody.
+    def count_request(self, key: Hashable) -> None:
+        """Count one request of a key.
 
         Raises
         ------
         RateLimitError
-            The window is full; its ``Retry-After`` is when the next one begins.
+            The window is full; ``Retry-After`` is the time until the next window.
         """
         if self.rate is None:
             return
         now = self._clock()
-        self._make_room(now)
+        self._drop_windows(now)
         window = self._windows.setdefault(key, _Window(now + self.rate.seconds))
-        if window.taken >= self.rate.requests:
+        if window.count >= self.rate.requests:
             raise RateLimitError(max(1, math.ceil(window.ends - now)))
-        window.taken += 1
+        window.count += 1
 
-    def _make_room(self, now: float) -> None:
+    def _drop_windows(self, now: float) -> None:
+        """Drop the windows that have ended, and the oldest ones above the limit of keys."""
         while self._windows:
             oldest = next(iter(self._windows))
             if self._windows[oldest].ends > now and len(self._windows) < MOST_KEYS:
@@ -73,11 +73,11 @@ class RateLimit:
 
 
 class _Window:
-    __slots__ = ("ends", "taken")
+    __slots__ = ("count", "ends")
 
     def __init__(self, ends: float) -> None:
         self.ends = ends
-        self.taken = 0
+        self.count = 0
 
 
 def read_rate(text: str) -> Rate:
@@ -86,15 +86,17 @@ def read_rate(text: str) -> Rate:
     Raises
     ------
     SettingError
-        The text is none.
+        The text is not a rate.
     """
     match = _FORM.fullmatch(text.strip())
     if match is None:
-        raise SettingError("A rate limit is REQUESTS/SECONDS, such as 10/60 for ten requests in a minute.")
-    return _checked((int(match[1]), float(match[2])))
+        raise SettingError(
+            f"A rate limit is REQUESTS/SECONDS, such as 10/60 for ten requests in a minute, not {text[:20]!r}."
+        )
+    return _check_rate((int(match[1]), float(match[2])))
 
 
-def _checked(given: tuple[int, float]) -> Rate:
+def _check_rate(given: tuple[int, float]) -> Rate:
     try:
         requests, seconds = given
         fits = requests == int(requests) and 1 <= requests <= _MOST_REQUESTS and 0 < seconds <= _MOST_SECONDS

@@ -1,4 +1,4 @@
-"""What can be set while a sandbox runs: how late it answers, how often one may ask, and which faults it has."""
+"""Settings that can change while a sandbox runs: latency, rate limit and faults."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from p2p_analytics.sandbox.faults.rate_limit import Rate, RateLimit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_LONGEST_LATENCY: Final = 60  # a minute is more than any client waits
+_LONGEST_LATENCY: Final = 60  # longer than the timeout of any client
 
 
-class Steering:
-    """The settings that each request looks up; a new value holds from the next request on.
+class RequestSettings:
+    """Settings that each request reads; a new value applies from the next request on.
 
     Raises
     ------
     SettingError
-        A value cannot be; the one before stays.
+        A value is invalid; the previous one is kept.
     """
 
     def __init__(
@@ -41,58 +41,58 @@ class Steering:
 
     @property
     def latency(self) -> float:
-        """Seconds that each answer waits."""
+        """Seconds of delay before each response."""
         return self._latency
 
     @latency.setter
     def latency(self, seconds: float) -> None:
         if not 0 <= seconds <= _LONGEST_LATENCY:
-            raise SettingError(f"latency is in seconds, from 0 to {_LONGEST_LATENCY}.")
+            raise SettingError(f"latency is in seconds, from 0 to {_LONGEST_LATENCY}, not {seconds}.")
         self._latency = seconds
 
     def set_faults(self, spec: str) -> None:
-        """Have these faults, from their first on."""
+        """Replace the faults; a script starts at its first step."""
         self.faults = Faults(spec, self._seed)
 
     def set_rate_limit(self, rate: tuple[int, float] | Rate | None) -> None:
-        """Have this limit; nobody has asked anything yet."""
+        """Replace the rate limit, with all counts at zero."""
         self.limit = RateLimit(rate, self._monotonic)
 
-    def begin_anew(self, seed: int) -> None:
-        """Keep all settings, and forget what was used up of them."""
+    def restart(self, seed: int) -> None:
+        """Restart the script and the random faults, and set all counts to zero; the settings stay."""
         self._seed = seed
         self.set_faults(self.faults.spec)
         self.set_rate_limit(self.limit.rate)
 
 
-class Steerable:
-    """Steering as attributes of whatever has it."""
+class AdjustableSettings:
+    """Base class that shows the request settings as attributes."""
 
-    _steering: Steering
+    _request_settings: RequestSettings
 
     @property
     def latency(self) -> float:
-        """Seconds that each answer waits."""
-        return self._steering.latency
+        """Seconds of delay before each response."""
+        return self._request_settings.latency
 
     @latency.setter
     def latency(self, seconds: float) -> None:
-        self._steering.latency = seconds
+        self._request_settings.latency = seconds
 
     @property
     def faults(self) -> str:
-        """The faults that requests meet; a new value begins with its first."""
-        return self._steering.faults.spec
+        """Specification of the faults; a new script starts at its first step."""
+        return self._request_settings.faults.spec
 
     @faults.setter
     def faults(self, spec: str) -> None:
-        self._steering.set_faults(spec)
+        self._request_settings.set_faults(spec)
 
     @property
     def rate_limit(self) -> tuple[int, float] | None:
-        """How many requests in how many seconds are served; with a new value everybody's count begins anew."""
-        return self._steering.limit.rate
+        """Requests and seconds of the rate limit; a new value sets all counts to zero."""
+        return self._request_settings.limit.rate
 
     @rate_limit.setter
     def rate_limit(self, rate: tuple[int, float] | None) -> None:
-        self._steering.set_rate_limit(rate)
+        self._request_settings.set_rate_limit(rate)

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from p2p_analytics.sandbox.errors import RefusalError, TooLargeError, WrongHostError
 from p2p_analytics.sandbox.faults.faults import Kind, apply_fault, misread_bound
-from p2p_analytics.sandbox.faults.settings import Steering
+from p2p_analytics.sandbox.faults.settings import RequestSettings
 from p2p_analytics.sandbox.http.dialects import ACTIVE_DIALECT, Dialect
 from p2p_analytics.sandbox.http.parameters import header_values, instant_us
 from p2p_analytics.sandbox.http.responses import CONTROL_PATH, EXCHANGE_PATH, error_response
@@ -34,7 +34,7 @@ class RequestMiddleware:
     ----------
     base_url : str
         The address of the service.
-    steering : Steering
+    request_settings : RequestSettings
         Latency and faults.
     seen : RequestLog or None
         Receives method and path with query, tokens removed, of each request to the service, not of its pages.
@@ -54,7 +54,7 @@ class RequestMiddleware:
         app: ASGIApp,
         base_url: str,
         *,
-        steering: Steering | None = None,
+        request_settings: RequestSettings | None = None,
         seen: RequestLog | None = None,
         dialect: Dialect | None = None,
     ) -> None:
@@ -62,7 +62,7 @@ class RequestMiddleware:
         self.lock = ReadersWriterLock()
         address = urlsplit(base_url)
         self._origin, self._prefix = f"{address.scheme}://{address.netloc}", address.path
-        self._steering = Steering() if steering is None else steering
+        self._request_settings = RequestSettings() if request_settings is None else request_settings
         self._seen = seen
         self._dialect = Dialect() if dialect is None else dialect
 
@@ -75,15 +75,15 @@ class RequestMiddleware:
         controls = scope["path"].startswith(CONTROL_PATH)
         if not controls:
             self._note(scope)
-            if self._steering.latency:
-                await asyncio.sleep(self._steering.latency)
+            if self._request_settings.latency:
+                await asyncio.sleep(self._request_settings.latency)
         try:
             _check_host(scope)
             body = await _body(scope, receive)
             if body is None:  # the client disconnected
                 return
             receive = _replay(body, receive)
-            kind = self._steering.faults.draw() if self._is_service(scope["path"]) else Kind.OK
+            kind = self._request_settings.faults.draw() if self._is_service(scope["path"]) else Kind.OK
             if controls:
                 await self.app(scope, receive, send)
             elif kind is Kind.OK:

@@ -415,7 +415,7 @@ def test_a_client_that_went_first(own: SandboxServer, caplog: pytest.LogCaptureF
     connection = http.client.HTTPConnection(urlsplit(own.base_url).netloc, timeout=5)
     with own.store.writing():
         connection.request("POST", "/v1/payments", body, FORM)
-        wait_until(lambda: not own._steering.faults.to_come)
+        wait_until(lambda: not own._request_settings.faults.to_come)
         connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         connection.close()
         requests.get(f"{own.base_url}/account/sign-in", timeout=5)  # by then the server has seen the end

@@ -15,7 +15,7 @@ from p2p_analytics.sandbox import SandboxServer, SettingError
 from p2p_analytics.sandbox.api.authentication import Authenticator
 from p2p_analytics.sandbox.errors import RateLimitError
 from p2p_analytics.sandbox.faults.rate_limit import MOST_KEYS, Rate, RateLimit, read_rate
-from p2p_analytics.sandbox.faults.settings import Steering
+from p2p_analytics.sandbox.faults.settings import RequestSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -135,8 +135,8 @@ LOCAL = ["127.0.0.1", "127.0.0.2", "::1", "::ffff:127.0.0.1", "::1%lo", "0:0:0:0
 )
 def test_which_peers_share_a_count(clock: Clock, peers: list[dict[str, Any]], counts: int) -> None:
     """What reaches a loopback address is this machine, by whatever name; other machines are told apart."""
-    steering = Steering(rate_limit=(1, 10), monotonic=clock)
-    entrance = Authenticator(None, steering)  # type: ignore[arg-type] # no token is looked at
+    request_settings = RequestSettings(rate_limit=(1, 10), monotonic=clock)
+    entrance = Authenticator(None, request_settings)  # type: ignore[arg-type] # no token is looked at
     served = 0
     for peer in peers:
         with contextlib.suppress(RateLimitError):
@@ -185,12 +185,12 @@ def test_memory_is_bounded(clock: Clock) -> None:
     """However many different people ask, only so many counts are kept, and those that are over are forgotten."""
     limit = RateLimit((1, 10), clock)
     for key in range(3 * MOST_KEYS):
-        limit.take(key)
+        limit.count_request(key)
     assert len(limit._windows) <= MOST_KEYS
     with pytest.raises(RateLimitError):
-        limit.take(3 * MOST_KEYS - 1)
+        limit.count_request(3 * MOST_KEYS - 1)
     clock.now += 10
-    limit.take("somebody")
+    limit.count_request("somebody")
     assert len(limit._windows) == 1
 
 
