@@ -2,38 +2,49 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import requests
+from contract import document
 
-_FILE = Path(__file__).with_name("document.py")
-_TESTS = _FILE.parents[1]
+from p2p_analytics.sandbox import SandboxServer
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-def _table() -> Any:
-    """Load document.py, which no import finds because test folders are no packages."""
-    name = "interface_document_table"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, _FILE)
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
+_TESTS = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="session")
 def table() -> Any:
     """Return the module that holds the table."""
-    return _table()
+    return document
+
+
+@pytest.fixture(scope="module", params=["documented", "observed"])
+def server(request: pytest.FixtureRequest) -> Iterator[SandboxServer]:
+    """Serve the same town in each dialect."""
+    with SandboxServer(people=6, years=2, dialect=request.param) as running:
+        yield running
+        assert running.audit() == []
+
+
+@pytest.fixture(scope="module")
+def description(server: SandboxServer) -> Any:
+    """Return the description as it is served: below the origin, without a token."""
+    response = requests.get(server.base_url.removesuffix("/v1") + "/sandbox/openapi.json", timeout=10)
+    assert response.status_code == 200
+    assert response.headers["Content-Type"] == "application/json"
+    return response.json()
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Tell how many rows the table has, how many of each kind, and what became of their tests in this run."""
     passed, broken = (_tests_that_ended(terminalreporter, *how) for how in (("passed",), ("failed", "error")))
-    told = summary(_table().ROWS, passed - broken, broken)
+    told = summary(document.ROWS, passed - broken, broken)
     terminalreporter.section("interface document")
     for line in told:
         terminalreporter.write_line(line)

@@ -127,11 +127,8 @@ def test_the_check_sees_what_is_wrong(tmp_path: Path, name: str, expected: str |
 
 def test_the_count_that_is_printed(table: Any) -> None:
     """The last lines of a run: all rows and kinds, how many tests passed here, and which rows did not hold."""
-    from importlib.util import module_from_spec, spec_from_file_location
+    from contract import conftest
 
-    spec = spec_from_file_location("contract_conftest", Path(__file__).with_name("conftest.py"))
-    conftest = module_from_spec(spec)
-    spec.loader.exec_module(conftest)
     rows = [
         table.Row("Limits", "limit", "default", "20", "a.py", "test_one"),
         table.Row("Limits", "limit", "maximum", "50", "a.py", "test_two"),
@@ -184,11 +181,26 @@ def spoken(node: ast.AST) -> set[str]:
 
 @functools.cache
 def functions(path: Path) -> dict[str, ast.AST]:
-    """Return what a file defines at its top, and the fixtures around it, by name; its own definitions win."""
+    """Return functions and classes by name: of a file, its imports from `plain_http`, and the fixtures around it."""
     found: dict[str, ast.AST] = {}
-    folder = path.parent
-    for file in (*SUPPORT, folder.parent / "conftest.py", folder / "conftest.py", path):
-        if file.is_file():
-            body = ast.parse(file.read_text(encoding="utf-8")).body
-            found |= {node.name: node for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    for file in SUPPORT:
+        found |= {name: node for name, node in definitions(file).items() if is_shared(node)}
+    tree = ast.parse(path.read_text(encoding="utf-8")) if path.is_file() else ast.Module(body=[], type_ignores=[])
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module == "contract.plain_http":
+            known = definitions(TESTS / "contract" / "plain_http.py")
+            found |= {one.name: known[one.name] for one in node.names if one.name in known}
+    for file in (path.parents[1] / "conftest.py", path.parent / "conftest.py", path):
+        found |= definitions(file)
     return found
+
+
+def definitions(file: Path) -> dict[str, ast.AST]:
+    """Return the functions and classes at the top of a file by name; none if there is no such file."""
+    body = ast.parse(file.read_text(encoding="utf-8")).body if file.is_file() else []
+    return {node.name: node for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+
+
+def is_shared(node: ast.AST) -> bool:
+    """Return whether tests reach a definition of `support` without importing it: a fixture, or a class behind one."""
+    return isinstance(node, ast.ClassDef) or any("fixture" in ast.unparse(one) for one in node.decorator_list)

@@ -9,7 +9,6 @@ import logging
 import os
 import signal
 import socket
-import sqlite3
 import stat
 import subprocess
 import sys
@@ -93,108 +92,6 @@ def test_two_sandboxes_share_nothing(ask: Asking, server: SandboxServer) -> None
         stranger.session.close()
 
 
-def test_a_database_file_is_used_again(ask: Asking, tmp_path: Path) -> None:
-    """A file keeps its town, crafted payments and tokens; it is its owner's alone; other settings are refused."""
-    path = tmp_path / "town.sqlite"
-    with SandboxServer(5, people=3, years=1, db=path) as first:
-        token = first.token(first.viewer)
-        (made,) = first.add_payments(first.viewer, [{"date_created": first.now, "note": "kept"}])
-        modes = {stat.S_IMODE(one.stat().st_mode) for one in tmp_path.iterdir()}
-    assert modes == {0o600}
-    with SandboxServer(5, people=3, years=1, db=path) as second:
-        me = ask(on=second, token=token)
-        assert me.ok(f"/payments/{made}")["data"]["note"] == "kept"
-        me.session.close()
-    with pytest.raises(SettingError, match="another town"), SandboxServer(6, people=3, years=1, db=path):
-        pass
-
-
-TOWN = """
-import sys
-from p2p_analytics.sandbox import SandboxServer
-with SandboxServer(5, people=20, years=2, db=sys.argv[1]) as server:
-    print(len(server.people), flush=True)
-    sys.stdin.read()
-"""
-
-
-def test_several_processes_share_a_new_file(tmp_path: Path) -> None:
-    """Three processes that start on the same new file at once all serve the town that one of them made."""
-    with contextlib.ExitStack() as stack:
-        processes = [
-            stack.enter_context(
-                subprocess.Popen(  # noqa: S603 - our own code
-                    [sys.executable, "-c", TOWN, str(tmp_path / "db")],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    text=True,
-                )
-            )
-            for _ in range(3)
-        ]
-        lines = [process.stdout.readline() for process in processes]
-        outcomes = [process.communicate(timeout=20) for process in processes]
-    assert (lines, outcomes) == (["20\n"] * 3, [("", "")] * 3)
-
-
-def test_a_file_of_another_version(tmp_path: Path) -> None:
-    """A file whose tables another version of the sandbox made is refused, instead of failing at some request."""
-    path = tmp_path / "db"
-    with SandboxServer(people=3, years=1, db=path):
-        pass
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        connection.execute(f"PRAGMA user_version = {version - 1}")
-    with pytest.raises(SettingError, match="another version"), SandboxServer(people=3, years=1, db=path):
-        pass
-
-
-@pytest.mark.parametrize(
-    "alteration",
-    [
-        "ALTER TABLE users ADD COLUMN nickname TEXT",
-        "ALTER TABLE payments RENAME COLUMN note TO remark",
-        "DROP TABLE banks",
-        "DROP INDEX party_kind",
-        "DROP TRIGGER entries_are_not_removed",
-        "ALTER TABLE oauth_tokens ADD COLUMN ip TEXT",
-        "DROP TABLE settings",
-    ],
-)
-def test_a_file_whose_tables_were_altered(tmp_path: Path, alteration: str) -> None:
-    """It is refused with one sentence at the start, instead of failing at some request; further tables do no harm."""
-    path = tmp_path / "db"
-    with SandboxServer(people=3, years=1, db=path):
-        pass
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE TABLE my_notes (text)")
-    with SandboxServer(people=3, years=1, db=path):
-        pass
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        connection.execute(alteration)
-    with pytest.raises(SettingError, match=r"choose another file\.$"), SandboxServer(people=3, years=1, db=path):
-        pass
-
-
-def foreign_database() -> bytes:
-    """Return a database of something else."""
-    connection = sqlite3.connect(":memory:")
-    with contextlib.closing(connection):
-        connection.execute("CREATE TABLE settings (x)")
-        return connection.serialize()
-
-
-@pytest.mark.parametrize("content", [b"no database, but long enough for one" * 40, b"x", foreign_database()])
-def test_a_file_that_is_no_sandbox(tmp_path: Path, content: bytes) -> None:
-    """A file that is something else is refused, and stays as it was."""
-    path = tmp_path / "notes.txt"
-    path.write_bytes(content)
-    with pytest.raises(SettingError, match="not a sandbox database"), SandboxServer(db=path):
-        pass
-    assert path.read_bytes() == content
-
-
 def test_settings_that_cannot_be(tmp_path: Path, server: SandboxServer) -> None:
     """A taken port, a folder that is not there, odd numbers and none: one sentence each, and nothing keeps running."""
     threads = running_servers()
@@ -228,39 +125,6 @@ def test_an_unknown_scope(server: SandboxServer) -> None:
 def test_a_person_by_id(ask: Asking, server: SandboxServer) -> None:
     """A token can be asked for by user id as well."""
     assert ask(server.people[3].user_id).ok("/me")["data"]["user"]["id"] == server.people[3].user_id
-
-
-def test_requests_are_counted_without_the_token(ask: Asking) -> None:
-    """Service requests are counted, refused ones too, with their query but without the token; sign-in pages are not."""
-    with SandboxServer(people=3, years=1) as own:
-        me = ask(on=own)
-        me.get("/payments", limit=3, status="settled,pending")
-        me.get("/me")
-        me.get("/nothing", Access_Token="secret")
-        own.sign_in(own.authorize_url(), own.viewer)
-        me.session.close()
-        assert own.requests == [
-            ("GET", "/v1/payments?limit=3&status=settled,pending"), ("GET", "/v1/me"), ("GET", "/v1/nothing"),
-        ]  # fmt: skip
-
-
-def test_a_token_in_an_odd_place_is_not_kept(ask: Asking) -> None:
-    """A token in the path, behind a semicolon, under another name or as a name is not among the counted requests."""
-    with SandboxServer(people=3, years=1) as own:
-        me = ask(on=own)
-        token = me.token
-        for odd in (f"/me;access_token={token}", f"/me/{token}", f"/me{token}", f"/me?x=1;access_token={token}",
-                    f"/me?{token}", f"/payments?actor=1,{token}", f"/me?x=%2D{token}"):  # fmt: skip
-            me.session.get(own.base_url + odd, timeout=10)
-        me.session.request(token, f"{own.base_url}/me", timeout=10)
-        me.get("/users/1234567890123456789")
-        me.session.close()
-        seen = [path for _, path in own.requests]
-        assert own.requests[-2] == ("***", "/v1/me")
-        assert token not in repr(own.requests)
-    assert len(seen) == 9
-    assert seen[1] == "/v1/me/***"
-    assert seen[-1] == "/v1/users/1234567890123456789"
 
 
 def test_a_second_start_is_refused(ask: Asking) -> None:
@@ -502,30 +366,3 @@ def test_serve_until_interrupted(tmp_path: Path, number: signal.Signals) -> None
             process.kill()
     assert (process.returncode, errors) == (0, "")
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("draft", "reason"),
-    [
-        ({"payment_id": "5", "amount_cents": -1}, "cannot be stored"),
-        ({"actor": "maya-lindqvist", "target": "maya-lindqvist"}, "the same person"),
-        ({"payment_id": "007"}, "leading zeros"),
-        ({"payment_id": "9" * 19}, "digits"),
-        ({"date_created": datetime(2024, 1, 1)}, "zone"),  # noqa: DTZ001 - what is refused
-    ],
-)
-def test_crafted_payments_that_cannot_be(server: SandboxServer, draft: dict[str, object], reason: str) -> None:
-    """A crafted payment that the store could not give back as it is, is refused with one sentence."""
-    with pytest.raises(SettingError, match=reason):
-        server.add_payments(server.viewer, [{"date_created": server.now, **draft}])
-
-
-def test_crafted_payments_are_all_or_nothing(ask: Asking) -> None:
-    """Where one of several crafted payments has an id that is taken, none of them is stored."""
-    with SandboxServer(people=3, years=1) as own:
-        me = ask(on=own)
-        drafts = [{"date_created": own.now, "payment_id": one} for one in ("11", "12", "11")]
-        with pytest.raises(SettingError, match="cannot be stored"):
-            own.add_payments(own.viewer, drafts)
-        assert me.refused("/payments/12") == (404, "283")
-        me.session.close()

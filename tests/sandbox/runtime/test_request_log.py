@@ -16,6 +16,9 @@ from p2p_analytics.sandbox.runtime.request_log import RequestLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
+
+    Asking = Callable[..., Any]
 
 BYTES = 100_000
 
@@ -102,3 +105,36 @@ def test_long_requests_leave_the_memory_alone(monkeypatch: pytest.MonkeyPatch) -
         assert sum(one.size for one in kept.statistics("filename")) < 600_000
         assert own.requests[-1][1].startswith("/v1/me?number=39&")
         assert len(own.requests) <= 3
+
+
+def test_requests_are_counted_without_the_token(ask: Asking) -> None:
+    """Service requests are counted, refused ones too, with their query but without the token; sign-in pages are not."""
+    with SandboxServer(people=3, years=1) as own:
+        me = ask(on=own)
+        me.get("/payments", limit=3, status="settled,pending")
+        me.get("/me")
+        me.get("/nothing", Access_Token="secret")
+        own.sign_in(own.authorize_url(), own.viewer)
+        me.session.close()
+        assert own.requests == [
+            ("GET", "/v1/payments?limit=3&status=settled,pending"), ("GET", "/v1/me"), ("GET", "/v1/nothing"),
+        ]  # fmt: skip
+
+
+def test_a_token_in_an_odd_place_is_not_kept(ask: Asking) -> None:
+    """A token in the path, behind a semicolon, under another name or as a name is not among the counted requests."""
+    with SandboxServer(people=3, years=1) as own:
+        me = ask(on=own)
+        token = me.token
+        for odd in (f"/me;access_token={token}", f"/me/{token}", f"/me{token}", f"/me?x=1;access_token={token}",
+                    f"/me?{token}", f"/payments?actor=1,{token}", f"/me?x=%2D{token}"):  # fmt: skip
+            me.session.get(own.base_url + odd, timeout=10)
+        me.session.request(token, f"{own.base_url}/me", timeout=10)
+        me.get("/users/1234567890123456789")
+        me.session.close()
+        seen = [path for _, path in own.requests]
+        assert own.requests[-2] == ("***", "/v1/me")
+        assert token not in repr(own.requests)
+    assert len(seen) == 9
+    assert seen[1] == "/v1/me/***"
+    assert seen[-1] == "/v1/users/1234567890123456789"
