@@ -1,6 +1,6 @@
-"""Run every notebook, or those named, in place and keep the outputs: ``python notebooks/regenerate.py [NOTEBOOK ...]``.
+"""Run all or the named notebooks in place and store the outputs: ``python notebooks/regenerate.py [NOTEBOOK ...]``.
 
-Widget state is not stored, because it may hold what somebody typed; neither are times of execution.
+Widget state is not stored, because it may contain user input; neither are execution times.
 """
 
 from __future__ import annotations

@@ -1,33 +1,33 @@
-"""Every error this package raises, in one tree.
+"""All errors of this package, in one tree.
 
 ::
 
     P2PAnalyticsError
-    ├── ConfigurationError (ValueError)     an unusable setting; nothing was sent
+    ├── ConfigurationError (ValueError)     an invalid setting; nothing was sent
     ├── TokenError                          missing, expired or malformed token, known before sending
-    │   └── NotSignedIn                     there is no token anywhere yet
+    │   └── NotSignedIn                     no token is available
     ├── ServiceError                        .status_code .code .retryable .retry_after
-    │   ├── TransportError                  no whole answer arrived
+    │   ├── TransportError                  no complete response arrived
     │   ├── ApiError                        the service's error envelope
-    │   │   ├── AuthenticationError         the token is not, or no longer, accepted
+    │   │   ├── AuthenticationError         the service rejects the token
     │   │   ├── ScopeError                  the token lacks a scope
-    │   │   ├── NotFoundError               no such user or payment, or not yours to see
+    │   │   ├── NotFoundError               no such user or payment, or it is not visible to the token's owner
     │   │   ├── InvalidRequestError         the service refused a parameter
     │   │   ├── RateLimitedError            too many requests
     │   │   └── ServerError                 the service failed
-    │   ├── ProtocolError                   an answer outside the interface document
+    │   ├── ProtocolError                   a response that violates the interface document
     │   │   ├── RecordError                 a record that cannot be read
     │   │   └── PaginationError             a list that cannot be paged to its end
-    │   └── OutcomeUnknownError             a write whose answer was lost; it may have been carried out: .candidates
+    │   └── OutcomeUnknownError             the response to a write was lost; it may have been executed: .candidates
     ├── MoneyError (ValueError)             an amount that is not a whole number of cents
     ├── SchemaError (ValueError)            a frame without the columns a function needs
     ├── StatementError                      a statement file that cannot be read
     └── ArchiveError                        a folder of Parquet files that cannot be used
 
-Each message is one sentence that says what is wrong and what to do. No message holds a token.
+Each message names the problem and the remedy. No message contains a token.
 
-Of a write, TransportError says that it was not sent, ApiError that the service refused it, and
-OutcomeUnknownError that nobody knows yet: look at the payments before sending it again.
+For a write, TransportError means that it was not sent, ApiError that the service refused it, and
+OutcomeUnknownError that the outcome is unknown: check the payments before sending it again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def how_to_install(extra: str) -> str:
-    """Return how to get what an extra of this package brings: no package index has it, so from its folder."""
+    """Return instructions to install an extra of this package, which is on no package index, from its folder."""
     return f'run make install in the project\'s folder, or pip install ".[{extra}]" there with a pip of your own'
 
 
@@ -51,36 +51,36 @@ def describe_os_error(error: OSError) -> str:
 
 
 class P2PAnalyticsError(Exception):
-    """The root of all errors of this package."""
+    """Base class of all errors of this package."""
 
 
 class ConfigurationError(P2PAnalyticsError, ValueError):
-    """A setting cannot be used; nothing was sent."""
+    """A setting is invalid; nothing was sent."""
 
 
 class TokenError(P2PAnalyticsError):
-    """The token is missing, malformed or expired, which was known before anything was sent."""
+    """The token is missing, malformed or expired; nothing was sent."""
 
 
 class NotSignedIn(TokenError):  # noqa: N818 - the name that users type
-    """There is no token yet: sign in, then run this again."""
+    """No token is available: sign in, then try again."""
 
 
 class ServiceError(P2PAnalyticsError):
-    """A request to the service went wrong.
+    """A request to the service failed.
 
     Attributes
     ----------
     status_code : int or None
-        HTTP status of the answer, None where none arrived.
+        HTTP status of the response, None if none arrived.
     code : str or None
         The envelope's ``error.code`` as text (document: "Errors"), None without an envelope.
     retryable : bool
-        Whether asking again later may succeed.
+        Whether a later retry may succeed.
     retry_after : float or None
-        Seconds the service asked to wait.
+        Seconds to wait before a retry, as the service requests.
     said : str
-        The service's own words, which stand in brackets in the message too.
+        The service's own error text, which the message quotes in brackets.
     """
 
     retryable = False
@@ -100,7 +100,7 @@ class ServiceError(P2PAnalyticsError):
         self.retry_after = retry_after
 
     def without_words(self) -> ServiceError:
-        """Return the error without the service's own words and, where it is no number, its code."""
+        """Return a copy without the service's own text, and without its code unless that is a number."""
         import copy
 
         quiet = copy.copy(self)
@@ -111,17 +111,17 @@ class ServiceError(P2PAnalyticsError):
 
 
 class TransportError(ServiceError):
-    """No whole answer arrived: refused, reset, timed out or cut short."""
+    """No complete response arrived: refused, reset, timed out or truncated."""
 
     retryable = True
 
 
 class ApiError(ServiceError):
-    """The service answered with its error envelope."""
+    """The service responded with its error envelope."""
 
 
 class AuthenticationError(ApiError):
-    """The service does not, or no longer, accept the token (401)."""
+    """The service rejects the token (401)."""
 
 
 class ScopeError(ApiError):
@@ -129,15 +129,15 @@ class ScopeError(ApiError):
 
 
 class NotFoundError(ApiError):
-    """There is no such record, or it is not the token owner's to see (404, or 400 with code 283)."""
+    """The record does not exist, or is not visible to the token's owner (404, or 400 with code 283)."""
 
 
 class InvalidRequestError(ApiError):
-    """The service refused a parameter, or the record's state or whose it is forbids the request (other 4xx)."""
+    """The service refused a parameter, or the state or owner of the record forbids the request (other 4xx)."""
 
 
 class RateLimitedError(ApiError):
-    """Too many requests (429); ``retry_after`` says when to ask again."""
+    """Too many requests (429); ``retry_after`` is the time to wait."""
 
     retryable = True
 
@@ -149,25 +149,25 @@ class ServerError(ApiError):
 
 
 class ProtocolError(ServiceError):
-    """The answer is outside the interface document."""
+    """The response violates the interface document."""
 
 
 class RecordError(ProtocolError):
-    """A record cannot be read as the document describes it."""
+    """A record does not have the form that the document describes."""
 
 
 class PaginationError(ProtocolError):
-    """A list cannot be paged to its end without a loss, so nothing is returned."""
+    """A list cannot be read to its end without losing payments, so nothing is returned."""
 
 
 class OutcomeUnknownError(ServiceError):
-    """The answer to a write was lost: it may have been carried out. It is never sent again.
+    """The response to a write was lost: it may have been executed. It is never retried.
 
     Attributes
     ----------
     candidates : list of Payment
-        What was found when looking for its outcome: payments that may be the one, or the request as it
-        stands; empty where nothing was found.
+        Payments that may be the result of the write, or the current state of the request; empty if none was
+        found.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class OutcomeUnknownError(ServiceError):
         candidates: Iterable[Any] = (),
     ) -> None:
         super().__init__(message, status_code=status_code, code=code, retry_after=retry_after)
-        self.candidates: list[Any] = list(candidates)  # records stand above this module
+        self.candidates: list[Any] = list(candidates)  # records is a layer above this module
 
 
 class MoneyError(P2PAnalyticsError, ValueError):

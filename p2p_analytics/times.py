@@ -25,34 +25,34 @@ END_US: Final = (datetime(2200, 1, 1, tzinfo=UTC) - EPOCH) // _MICROSECOND
 
 
 def parse_instant(text: str) -> datetime:
-    """Return a datetime text (RFC 3339) as an aware UTC instant, to the nearest microsecond.
+    """Return a datetime in text form (RFC 3339) as an aware UTC instant, to the nearest microsecond.
 
-    A text without a zone is UTC.
+    Text without a zone is UTC.
 
     Raises
     ------
     ValueError
-        The text is no date and time of that form, or no such instant exists.
+        The text does not have that form, or the instant does not exist.
     """
     try:
         return in_utc(msgspec.convert(text, datetime))
     except (msgspec.ValidationError, UnicodeEncodeError):
         raise ValueError(f"{text[:40]!r} is not a datetime like 2024-05-31T18:30:00Z.") from None
     except OverflowError:
-        raise ValueError(f"{text!r} is not an instant that exists.") from None
+        raise ValueError(f"{text!r} is outside the range of datetimes.") from None
 
 
 def in_utc(moment: datetime) -> datetime:
-    """Return a datetime, one without a zone being UTC, as an aware UTC instant."""
+    """Return a datetime as an aware UTC instant; a naive one is UTC."""
     if moment.tzinfo is None:
         return EPOCH + (moment - NAIVE_EPOCH)  # takes a tenth of the time of replace()
     return moment if moment.tzinfo is UTC else moment.astimezone(UTC)
 
 
 def as_instant(value: datetime | date | str) -> datetime:
-    """Return a user's datetime, date or text as an aware UTC instant.
+    """Return a datetime, date or text from the user as an aware UTC instant.
 
-    A date is its first moment, and a value without a zone is taken as UTC.
+    A date means its first moment; a value without a zone is UTC.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def as_instant(value: datetime | date | str) -> datetime:
     """
     if isinstance(value, datetime):
         if value != value:  # noqa: PLR0124 - pandas' NaT, which equals nothing
-            raise ValueError("NaT is no instant.")
+            raise ValueError("NaT is not an instant.")
         return in_utc(value)
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day, tzinfo=UTC)
@@ -71,7 +71,7 @@ def as_instant(value: datetime | date | str) -> datetime:
 
 
 def format_instant(instant: datetime) -> str:
-    """Return an instant in the document's form, with microseconds only where there are any."""
+    """Return an instant in the document's form, with microseconds unless they are zero."""
     moment = instant.astimezone(UTC).replace(tzinfo=None)
     return moment.isoformat(timespec="microseconds" if moment.microsecond else "seconds") + "Z"
 
@@ -92,9 +92,9 @@ def find_zone(name: str) -> ZoneInfo:
     Raises
     ------
     ConfigurationError
-        There is no such zone.
+        The zone is unknown.
     """
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, TypeError, AttributeError, OSError):
-        raise ConfigurationError(f"tz is a zone name like 'America/New_York' or 'UTC', not {name!r}.") from None
+        raise ConfigurationError(f"tz must be a zone name like 'America/New_York' or 'UTC', not {name!r}.") from None

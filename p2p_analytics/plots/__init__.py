@@ -1,6 +1,6 @@
-"""Plots: a finished table in, drawn on axes; each has the name of the analysis that makes its table.
+"""Plots of finished tables on matplotlib axes; each has the name of the analysis that makes its table.
 
-They compute nothing, show nothing and save nothing. matplotlib loads when one is drawn.
+A plot computes, displays and saves nothing. matplotlib is imported by the first call.
 """
 
 from __future__ import annotations

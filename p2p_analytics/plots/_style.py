@@ -1,4 +1,4 @@
-"""One look for all plots: colours, axes, keys, amounts, and what stands where there is nothing to draw."""
+"""Style shared by all plots: colours, axes, legends, tick formats, and the message of an empty plot."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from p2p_analytics.display import PRIVATE, STRICT, format_money
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import require
-from p2p_analytics.plots._text import FONT, TEXT, clean
+from p2p_analytics.plots._text import FONT, TEXT, to_drawable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from narwhals.stable.v2.typing import IntoFrame
 
-# From the palettes of Okabe and Ito and of Tol, which people tell apart whatever their colour vision.
+# From the palettes of Okabe and Ito and of Tol, which are distinguishable with any colour vision.
 IN: Final = "#0072B2"
 OUT: Final = "#D55E00"
 QUIET: Final = "#767676"
@@ -31,22 +31,22 @@ STATUS: Final = {
     "cancelled": "#56B4E9",
 }
 OTHERS: Final = ("#332288", "#DDCC77", "#44AA99", "#AA4499", "#CC6677", "#999933")
-HATCHES: Final = ("///", "...", "xxx", "---")  # with the seventh unknown word the colours begin again, hatched
+HATCHES: Final = ("///", "...", "xxx", "---")  # from the seventh unknown status on, the colours repeat, hatched
 WIDTH: Final = 6.4
 MOST_ROWS: Final = 30
 _SMALL: Final = 9
 _LABEL: Final = 8
 _KEY_COLUMNS: Final = 5
-_unseen: ContextVar[bool] = ContextVar("unseen", default=False)
+_is_off_screen: ContextVar[bool] = ContextVar("unseen", default=False)
 
 
-def read(table: IntoFrame, needed: Sequence[str], *, what: str) -> dict[str, list[Any]]:
-    """Return a finished table's columns as plain lists, with None for every null.
+def read_columns(table: IntoFrame, needed: Sequence[str], *, what: str) -> dict[str, list[Any]]:
+    """Return the columns of a finished table as lists, with None for every null.
 
     Raises
     ------
     SchemaError
-        It is no frame, lacks a column, or has two of one name.
+        The table is not a frame, lacks a column, or has two columns with one name.
     """
     import narwhals.stable.v2 as nw
     from narwhals.exceptions import DuplicateError
@@ -65,11 +65,11 @@ def read(table: IntoFrame, needed: Sequence[str], *, what: str) -> dict[str, lis
     }
 
 
-def axes(ax: Axes | None, *, height: float) -> Axes:
-    """Return the caller's axes, or new ones; a notebook shows only figures that pyplot made."""
+def prepare_axes(ax: Axes | None, *, height: float) -> Axes:
+    """Return the caller's axes, or new ones made by pyplot, because notebooks display no other figures."""
     if ax is not None:
         return ax
-    if _unseen.get():
+    if _is_off_screen.get():
         from matplotlib.figure import Figure
 
         return Figure(figsize=(WIDTH, height), layout="constrained").subplots()
@@ -80,33 +80,33 @@ def axes(ax: Axes | None, *, height: float) -> Axes:
 
 @contextlib.contextmanager
 def without_pyplot() -> Iterator[None]:
-    """Make the figures of a block unknown to pyplot: nobody sees or has to close them."""
-    token = _unseen.set(True)
+    """Create figures without pyplot inside the block, so they are neither displayed nor kept open."""
+    token = _is_off_screen.set(True)
     try:
         yield
     finally:
-        _unseen.reset(token)
+        _is_off_screen.reset(token)
 
 
-def bars_height(bars: int) -> float:
-    """Return the inches that so many rows of bars take, with title and axis."""
+def height_of_bars(bars: int) -> float:
+    """Return the height in inches of a figure with that many rows of bars, with title and axis."""
     return 1.4 + 0.36 * bars
 
 
-def blank(ax: Axes, title: str, message: str) -> Axes:
-    """Say that there is nothing to draw."""
-    head(ax, title)
+def draw_empty(ax: Axes, title: str, message: str) -> Axes:
+    """Draw the title and a message instead of data."""
+    set_title(ax, title)
     ax.set_axis_off()
     ax.text(0.5, 0.5, message, transform=ax.transAxes, ha="center", va="center", color=QUIET, **TEXT)
     return ax
 
 
 def mark_private(ax: Axes, *, strict: bool = False) -> Axes:
-    """Say below a plot that it is in privacy mode: for tables of a history that is `private`.
+    """Write below a plot that it is in privacy mode, for tables of a history that is `private`.
 
-    A table does not know where it comes from, so this is for whoever draws it; ``strict`` is the history's.
+    A table has no reference to its history, so the caller decides; ``strict`` is the attribute of the history.
     """
-    # Below the axis label, wherever that comes to be; axes that are hidden have none to go by.
+    # Placed relative to the axis label, which moves with the layout; hidden axes have none.
     below = ax.xaxis.label if ax.axison else "axes fraction"
     ax.annotate(
         STRICT if strict else PRIVATE,
@@ -124,16 +124,16 @@ def mark_private(ax: Axes, *, strict: bool = False) -> Axes:
     return ax
 
 
-def head(ax: Axes, title: str, key: Sequence[tuple[str, Any]] = ()) -> None:
-    """Set the title, and under it the key to the colours."""
+def set_title(ax: Axes, title: str, key: Sequence[tuple[str, Any]] = ()) -> None:
+    """Set the title, and below it the legend of the colours."""
     lines = -(-len(key) // _KEY_COLUMNS)
-    # A legend is filled column by column; people read it line by line.
+    # matplotlib fills a legend column by column; readers expect rows.
     key = [entry for column in range(_KEY_COLUMNS) for entry in key[column::_KEY_COLUMNS]]
     ax.set_title(title, loc="left", fontweight="bold", fontsize=12, pad=8 + 16 * lines, **TEXT)
     if key:
         legend = ax.legend(
             [handle for _, handle in key],
-            [clean(label) for label, _ in key],
+            [to_drawable(label) for label, _ in key],
             loc="lower left",
             bbox_to_anchor=(0, 1),
             borderaxespad=0.2,
@@ -149,10 +149,10 @@ def head(ax: Axes, title: str, key: Sequence[tuple[str, Any]] = ()) -> None:
             text.set_parse_math(False)
 
 
-def value_axis(ax: Axes, axis: Axis, label: str, form: Callable[[float], str]) -> None:
-    """Style the axis that carries the numbers: few ticks, faint lines, no frame.
+def style_value_axis(ax: Axes, axis: Axis, label: str, form: Callable[[float], str]) -> None:
+    """Style the axis of the numbers: few ticks, faint grid lines, no frame.
 
-    ``form`` is a function of a module: a figure that holds another one cannot be pickled.
+    ``form`` is a module-level function, because a figure that holds any other function cannot be pickled.
     """
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -165,15 +165,15 @@ def value_axis(ax: Axes, axis: Axis, label: str, form: Callable[[float], str]) -
     ax.spines[:].set_visible(False)
 
 
-def name_rows(ax: Axes, names: Sequence[str]) -> None:
-    """Name the rows of a plot of horizontal bars, the first on top."""
+def label_rows(ax: Axes, names: Sequence[str]) -> None:
+    """Label the rows of a plot of horizontal bars, the first at the top."""
     ax.set_yticks(range(len(names)), names, fontsize=_SMALL, **TEXT)
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
 
 
 def label_bar(ax: Axes, x: float, y: float, text: str, *, quiet: bool = False) -> None:
-    """Write at the end of a horizontal bar."""
+    """Write a text at the end of a horizontal bar."""
     colour: dict[str, Any] = {"color": QUIET} if quiet else {}
     ax.annotate(
         text,
@@ -188,24 +188,24 @@ def label_bar(ax: Axes, x: float, y: float, text: str, *, quiet: bool = False) -
     )
 
 
-def money_form(amounts: Iterable[float | None]) -> Callable[[float], str]:
-    """Return how a plot's labels write amounts: all with cents, or all without where every amount is whole."""
-    digits = 0 if all(amount is None or float(amount).is_integer() for amount in amounts) else 2
-    return lambda units: format_money(units, decimals=digits)
+def money_format(amounts: Iterable[float | None]) -> Callable[[float], str]:
+    """Return a format function for the amounts of one plot: without cents if all are whole, else with cents."""
+    decimals = 0 if all(amount is None or float(amount).is_integer() for amount in amounts) else 2
+    return lambda units: format_money(units, decimals=decimals)
 
 
-def ticks(units: float) -> str:
-    """Return an amount for a tick: cents only where the tick is not a whole amount."""
+def format_tick(units: float) -> str:
+    """Return the amount of a tick, with cents only if it is not whole."""
     return format_money(units, decimals=0 if float(units).is_integer() else 2)
 
 
-def whole(number: float) -> str:
-    """Return a number for a tick, without decimals."""
+def format_whole(number: float) -> str:
+    """Return the number of a tick, without decimals."""
     return f"{number:,.0f}"
 
 
-def per_cent(share: float) -> str:
-    """Return a share for a tick."""
+def format_share(share: float) -> str:
+    """Return the share of a tick in per cent."""
     return f"{share:.0%}"
 
 
@@ -213,8 +213,8 @@ def _tick(form: Callable[[float], str], value: float, _position: int) -> str:
     return form(value)
 
 
-def first_of(label: str, shown: int, total: int, what: str) -> str:
-    """Return an axis label, which says so where only the first rows are drawn."""
+def label_first(label: str, shown: int, total: int, what: str) -> str:
+    """Return an axis label, with a remark if only the first rows are drawn."""
     return label if shown == total else f"{label}; the first {shown} of {total:,} {what}"
 
 

@@ -1,4 +1,4 @@
-"""Money in and out, month by month, as bars around zero."""
+"""Plot of the money received and sent in each month."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ if TYPE_CHECKING:
     from narwhals.stable.v2.typing import IntoFrame
 
 _ROOM: Final = 14  # labels that fit side by side
-_FEWEST: Final = 6  # a month alone is not drawn wider than this many would be
+_FEWEST: Final = 6  # the width of the axis in months, at least, so that a single bar is not too wide
 _NO_DATE: Final = "no\ndate"
 
 
 def monthly_flow(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     """Draw what was received and sent in each month, and the net of the two.
 
-    Per row of the table, in its order, a bar up for received, a bar down for sent and a point on the
-    line of the net. Of more than 240 months only those with money in or out are drawn, which the
-    axis then says. No rows give empty axes that say so.
+    Each row of the table, in its order, has a bar up for received, a bar down for sent and a point on the
+    line of the net. If there are more than 240 months, only the months with money in or out are drawn, and the
+    axis label says so. A table without rows gives empty axes with a message.
 
     Parameters
     ----------
     table : frame
-        As `p2p_analytics.monthly_flow` gives it.
+        The result of `p2p_analytics.monthly_flow`.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        The axes to draw on; a new figure by default.
 
     Raises
     ------
     SchemaError
         The table lacks a column.
     """
-    data = _style.read(table, ["month", "sent", "received", "net"], what="plots.monthly_flow")
-    ax = _style.axes(ax, height=3.8)
+    data = _style.read_columns(table, ["month", "sent", "received", "net"], what="plots.monthly_flow")
+    ax = _style.prepare_axes(ax, height=3.8)
     title = "Money received and sent, month by month"
     if not data["month"]:
-        return _style.blank(ax, title, "No settled payments")
+        return _style.draw_empty(ax, title, "No settled payments")
     left_out = len(data["month"]) > MOST_MONTHS
     if left_out:
         moved = [row for row, amounts in enumerate(zip(data["sent"], data["received"], strict=True)) if any(amounts)]
@@ -56,18 +56,18 @@ def monthly_flow(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     middle, half = (len(months) - 1) / 2, max(len(months), _FEWEST) / 2 + 0.2
     ax.set_xlim(middle - half, middle + half)
     years = left_out or len(months) > 3 * _ROOM
-    ticks = _years(months) if left_out else [row for row in rows if _labelled(months, row)]
+    ticks = _year_rows(months) if left_out else [row for row in rows if _has_label(months, row)]
     ax.set_xticks(ticks, [_label(months, row, years=years) for row in ticks], fontsize=9, color=_style.QUIET, **TEXT)
     ax.tick_params(axis="x", length=0)
-    _style.value_axis(ax, ax.yaxis, "Settled payments, US dollars", _style.ticks)
+    _style.style_value_axis(ax, ax.yaxis, "Settled payments, US dollars", _style.format_tick)
     if left_out:
         ax.set_xlabel("Months without payments are left out", fontsize=9, color=_style.QUIET, **TEXT)
-    _style.head(ax, title, [("received", received), ("sent", sent), ("net", net)])
+    _style.set_title(ax, title, [("received", received), ("sent", sent), ("net", net)])
     return ax
 
 
-def _labelled(months: list[str | None], row: int) -> bool:
-    """Return whether a month is named on the axis: all, or every third, or each first of so many years."""
+def _has_label(months: list[str | None], row: int) -> bool:
+    """Return whether a month has a label: every month, every third one, or every January of one year in n."""
     month = months[row]
     if month is None or len(months) <= _ROOM:
         return True
@@ -77,8 +77,8 @@ def _labelled(months: list[str | None], row: int) -> bool:
     return number == 0 and int(month[:4]) % -(-len(months) // (12 * _ROOM)) == 0
 
 
-def _years(months: list[str | None]) -> list[int]:
-    """Return the first row of each year that has one, as many as have room, and the row without a month."""
+def _year_rows(months: list[str | None]) -> list[int]:
+    """Return the first row of each year, as many as fit, and the row without a month."""
     firsts = [
         row for row, month in enumerate(months) if month and (row == 0 or month[:4] != (months[row - 1] or "")[:4])
     ]
@@ -103,7 +103,7 @@ def _label(months: list[str | None], row: int, *, years: bool) -> str:
 
 
 def _ink() -> str:
-    """Return the colour of text, which a dark style sheet turns light."""
+    """Return the colour of text, which is light in a dark style sheet."""
     from matplotlib import rcParams
 
     return str(rcParams["text.color"])

@@ -1,4 +1,4 @@
-"""Who still owes whom, as bars by age and one by one."""
+"""Plots of open requests: amounts by age, and one bar per request."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.display import format_count
 from p2p_analytics.plots import _style
-from p2p_analytics.plots._text import clean, clean_names
+from p2p_analytics.plots._text import to_drawable, to_drawable_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,29 +19,29 @@ _NOTHING: Final = "No pending payments"
 def pending_ageing(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the open amounts by age and direction.
 
-    Two bars per age band, youngest on top, labelled with the amount and the number of payments; a
-    band that holds nothing says "none". A table of zeros gives empty axes that say so.
+    Each age band, youngest at the top, has two bars, labelled with the amount and the number of payments; an
+    empty band is labelled "none". A table of zeros gives empty axes with a message.
 
     Parameters
     ----------
     table : frame
-        As `p2p_analytics.pending_ageing` gives it.
+        The result of `p2p_analytics.pending_ageing`.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        The axes to draw on; a new figure by default.
 
     Raises
     ------
     SchemaError
         The table lacks a column.
     """
-    data = _style.read(table, ["direction", "band", "payments", "amount"], what="plots.pending_ageing")
+    data = _style.read_columns(table, ["direction", "band", "payments", "amount"], what="plots.pending_ageing")
     bands = list(dict.fromkeys(data["band"]))
-    ax = _style.axes(ax, height=_style.bars_height(max(len(bands), 3)))
+    ax = _style.prepare_axes(ax, height=_style.height_of_bars(max(len(bands), 3)))
     title = "Money still open, by age of the request"
     if not sum(data["payments"]):
-        return _style.blank(ax, title, _NOTHING)
+        return _style.draw_empty(ax, title, _NOTHING)
     key = []
-    money = _style.money_form(data["amount"])
+    money = _style.money_format(data["amount"])
     for shift, (side, (label, colour)) in zip((-0.2, 0.2), _SIDES.items(), strict=True):
         mine = [at for at, direction in enumerate(data["direction"]) if direction == side]
         rows = [bands.index(data["band"][at]) + shift for at in mine]
@@ -61,24 +61,24 @@ def pending_ageing(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
         if band not in filled:
             _style.label_bar(ax, 0, row, "none", quiet=True)
     ax.set_xlim(0, max(*data["amount"], 1) * 1.45)
-    _style.name_rows(ax, [clean(band) for band in bands])
-    _style.value_axis(ax, ax.xaxis, "Pending payments, US dollars", _style.ticks)
-    _style.head(ax, title, key)
+    _style.label_rows(ax, [to_drawable(band) for band in bands])
+    _style.style_value_axis(ax, ax.xaxis, "Pending payments, US dollars", _style.format_tick)
+    _style.set_title(ax, title, key)
     return ax
 
 
 def pending_requests(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw how long each open request has waited.
+    """Draw the age of each open request.
 
-    One bar per row of the table, in its order, labelled with its amount. At most 30 rows are drawn,
-    which the axis then says; no rows give empty axes that say so.
+    Each row of the table, in its order, has a bar labelled with its amount. If there are more than 30 rows, the
+    first 30 are drawn, and the axis label says so. A table without rows gives empty axes with a message.
 
     Parameters
     ----------
     table : frame
-        As `p2p_analytics.pending_requests` gives it.
+        The result of `p2p_analytics.pending_requests`.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        The axes to draw on; a new figure by default.
 
     Raises
     ------
@@ -86,27 +86,29 @@ def pending_requests(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
         The table lacks a column.
     """
     needed = ["direction", "counterparty_name", "amount", "age_days"]
-    data = _style.read(table, needed, what="plots.pending_requests")
+    data = _style.read_columns(table, needed, what="plots.pending_requests")
     total = len(data["direction"])
     shown = min(total, _style.MOST_ROWS)
-    ax = _style.axes(ax, height=_style.bars_height(max(shown, 3)))
+    ax = _style.prepare_axes(ax, height=_style.height_of_bars(max(shown, 3)))
     title = "How long requests have waited"
     if not total:
-        return _style.blank(ax, title, _NOTHING)
+        return _style.draw_empty(ax, title, _NOTHING)
     ages = data["age_days"][:shown]
     key = []
     for side, (label, colour) in _SIDES.items():
         rows = [row for row in range(shown) if data["direction"][row] == side]
         if rows:
             key.append((label, ax.barh(rows, [ages[row] or 0 for row in rows], height=0.6, color=colour)))
-    money = _style.money_form(data["amount"][:shown])
+    money = _style.money_format(data["amount"][:shown])
     for row, age in enumerate(ages):
         amount = data["amount"][row]
         text = "amount not known" if amount is None else money(amount)
         _style.label_bar(ax, age or 0, row, text if age is not None else f"{text}, no date")
     ax.set_xlim(0, max(*(age or 0 for age in ages), 1) * 1.2)
     ids = data.get("counterparty_id", [None] * total)
-    _style.name_rows(ax, clean_names(data["counterparty_name"][:shown], ids[:shown]))
-    _style.value_axis(ax, ax.xaxis, _style.first_of("Age, days", shown, total, "requests"), _style.whole)
-    _style.head(ax, title, key)
+    _style.label_rows(ax, to_drawable_names(data["counterparty_name"][:shown], ids[:shown]))
+    _style.style_value_axis(
+        ax, ax.xaxis, _style.label_first("Age, days", shown, total, "requests"), _style.format_whole
+    )
+    _style.set_title(ax, title, key)
     return ax

@@ -1,4 +1,4 @@
-"""What became of payments, as shares."""
+"""Plot of the share of payments in each status."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.display import format_count
 from p2p_analytics.plots import _style
-from p2p_analytics.plots._text import TEXT, clean
+from p2p_analytics.plots._text import TEXT, to_drawable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,37 +21,37 @@ _NEEDED = ("status", "payments", "share", "amount", "share_of_amount")
 def status_mix(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the share of payments that ended in each status.
 
-    One bar per value of the column that the table was made by, in its order, divided by status;
-    parts of 6 % and more are labelled, smaller ones are format_count under the bar. At most 30 bars are
-    drawn, which the axis then says; no rows give empty axes that say so.
+    Each value of the grouping column, in the order of the table, has a bar divided by status; parts of 6 % and
+    more are labelled, smaller ones are listed below the bar. If there are more than 30 values, the first 30 are
+    drawn, and the axis label says so. A table without rows gives empty axes with a message.
 
     Parameters
     ----------
     table : frame
-        As `p2p_analytics.status_mix` gives it.
+        The result of `p2p_analytics.status_mix`.
     ax : Axes, optional
-        Where to draw; a new figure by default.
+        The axes to draw on; a new figure by default.
 
     Raises
     ------
     SchemaError
         The table lacks a column.
     """
-    data = _style.read(table, _NEEDED, what="plots.status_mix")
+    data = _style.read_columns(table, _NEEDED, what="plots.status_mix")
     by = next((name for name in data if name not in _NEEDED), "status")
     groups = list(dict.fromkeys(data[by]))
     shown = min(len(groups), _style.MOST_ROWS)
-    ax = _style.axes(ax, height=1.6 + _ROW * max(shown, 2))
-    title = f"What became of payments, by {clean(by)}"
+    ax = _style.prepare_axes(ax, height=1.6 + _ROW * max(shown, 2))
+    title = f"What became of payments, by {to_drawable(by)}"
     if not groups:
-        return _style.blank(ax, title, "No payments")
+        return _style.draw_empty(ax, title, "No payments")
     row_of = {group: row for row, group in enumerate(groups[:shown])}
     counts = dict.fromkeys(row_of, 0)
     ends = dict.fromkeys(row_of, 0.0)
     parts = list(zip(data[by], data["status"], data["payments"], data["share"], strict=True))
     key: list[tuple[str, Any]] = []
     small: dict[str | None, list[str]] = {group: [] for group in row_of}
-    for status, (colour, hatch) in _fills(data["status"]).items():
+    for status, (colour, hatch) in _status_fills(data["status"]).items():
         for group, word, payments, share in parts:
             if word == status and group in row_of:
                 edge: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.4, "hatch": hatch}
@@ -59,30 +59,30 @@ def status_mix(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
                 if share >= _ROOM_FOR_LABEL:
                     _label(ax, ends[group] + share / 2, row_of[group], f"{share:.0%}", colour)
                 else:
-                    small[group].append(f"{payments:,} {clean(_word(status))}")
+                    small[group].append(f"{payments:,} {to_drawable(_word(status))}")
                 if not key or key[-1][0] != _word(status):
                     key.append((_word(status), bar))
                 ends[group] += share
                 counts[group] += payments
     for group, row in row_of.items():
         if small[group]:
-            ax.text(0, row + 0.29, _note(small[group]), va="top", color=_style.QUIET, fontsize=8, **TEXT)
+            ax.text(0, row + 0.29, _small_parts_note(small[group]), va="top", color=_style.QUIET, fontsize=8, **TEXT)
     ax.set_xlim(0, 1)
-    _style.name_rows(
-        ax, [f"{clean(_word(group))}\n{format_count(counts[group], 'payment', 'payments')}" for group in row_of]
+    _style.label_rows(
+        ax, [f"{to_drawable(_word(group))}\n{format_count(counts[group], 'payment', 'payments')}" for group in row_of]
     )
-    _style.value_axis(
+    _style.style_value_axis(
         ax,
         ax.xaxis,
-        _style.first_of("Share of payments, per cent", shown, len(groups), "values"),
-        _style.per_cent,
+        _style.label_first("Share of payments, per cent", shown, len(groups), "values"),
+        _style.format_share,
     )
-    _style.head(ax, title, key)
+    _style.set_title(ax, title, key)
     return ax
 
 
-def _fills(statuses: list[str | None]) -> dict[str | None, tuple[str, str]]:
-    """Return the statuses that occur with a colour and hatch each: known ones first, in a fixed order."""
+def _status_fills(statuses: list[str | None]) -> dict[str | None, tuple[str, str]]:
+    """Return the colour and hatch of each status in the table: known ones first, in a fixed order."""
     fills: dict[str | None, tuple[str, str]] = {
         status: (colour, "") for status, colour in _style.STATUS.items() if status in statuses
     }
@@ -95,14 +95,14 @@ def _fills(statuses: list[str | None]) -> dict[str | None, tuple[str, str]]:
 
 
 def _label(ax: Axes, x: float, y: float, text: str, colour: str) -> None:
-    # The patch behind it keeps a hatch out of the figures.
+    # The patch keeps the label legible on a hatched bar.
     patch = {"facecolor": colour, "edgecolor": "none", "boxstyle": "square,pad=0.1"}
     ink = _style.ink_on(colour)
     ax.text(x, y, text, ha="center", va="center_baseline", color=ink, fontsize=9, bbox=patch, **TEXT)
 
 
-def _note(parts: list[str]) -> str:
-    """Return the parts too small for a label of their own as one line, as many as have room."""
+def _small_parts_note(parts: list[str]) -> str:
+    """Return the parts that are too small for a label as one line, as many as fit."""
     shown = 1
     while shown < len(parts) and len(", ".join(parts[: shown + 1])) <= _LONGEST_NOTE:
         shown += 1

@@ -1,13 +1,13 @@
-"""What one clicks in a notebook: a sign-in form and an explorer, made of ipywidgets."""
+"""Notebook widgets: a sign-in form and an explorer of payments."""
 
 from __future__ import annotations
 
 from p2p_analytics.errors import ConfigurationError, how_to_install
 
 try:
-    import ipywidgets  # noqa: F401 - asked for here, so that its absence is one sentence
+    import ipywidgets  # noqa: F401 - imported here, so that its absence is one readable error
 except ModuleNotFoundError:
-    raise ConfigurationError(f"Forms need ipywidgets: {how_to_install('notebook')}.") from None
+    raise ConfigurationError(f"Widgets need ipywidgets: {how_to_install('notebook')}.") from None
 
 from p2p_analytics.widgets._explorer import Explorer
 from p2p_analytics.widgets._form import TokenForm

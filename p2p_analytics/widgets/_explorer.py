@@ -1,4 +1,4 @@
-"""The explorer: choose whose payments, from when and of which kind, and see the table and its plot."""
+"""Explorer: a widget that filters payments and displays an analysis as a table and a plot."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from p2p_analytics.export import to_csv
 from p2p_analytics.files import atomic_file
 from p2p_analytics.history import require_history
 from p2p_analytics.times import find_zone, to_microseconds
-from p2p_analytics.widgets._style import STYLE, Shown, box, told
-from p2p_analytics.widgets._table import as_html, names
+from p2p_analytics.widgets._style import STYLE, NotebookDisplay, build_box, format_message
+from p2p_analytics.widgets._table import format_names, to_html
 
 if TYPE_CHECKING:
     import os
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _EVERYONE: Final = "everyone"
 _ANY_STATUS: Final = "every status"
-_LAST_DAY: Final = date(9999, 12, 31)  # a year of more digits is no date
+_LAST_DAY: Final = date(9999, 12, 31)  # datetime has no later year
 _TITLES: Final = {
     "spend_by_friend": "Where it went",
     "monthly_flow": "Month by month",
@@ -44,38 +44,38 @@ _TITLES: Final = {
 }
 
 
-class Explorer(Shown):
-    """Shows a history's payments by person, period and status, as a table and a plot, in a notebook.
+class Explorer(NotebookDisplay):
+    """Widget that displays a history's payments by person, period and status, as a table and a plot.
 
-    It computes in the kernel and shows by itself: as the last line of a cell, or with ``display``. What it shows
-    at first is saved with the notebook, for viewers without a kernel.
+    It computes in the kernel. Display it as the last line of a cell, or with ``display``. Its first table and plot
+    are saved with the notebook, for viewers without a kernel.
 
     Parameters
     ----------
     history : History
-        As `p2p_analytics.load_history` gives it.
+        The result of `p2p_analytics.load_history`.
     as_of : datetime, date or str, optional
-        The moment that open requests are format_count to; default the history's ``fetched_at``.
+        The moment up to which the age of open requests counts; default the history's ``fetched_at``.
     tz : str
-        Name of the zone for days and months, at first. A history in privacy mode has UTC alone.
+        Name of the initial zone for days and months. A history in privacy mode allows UTC only.
     folder : path
-        Where "Save as CSV" and "Save this plot" write. A file's name tells what was chosen, so the same
-        choice replaces its file.
+        The folder for "Save as CSV" and "Save this plot". The file name is made from the selection, so saving the
+        same selection again replaces the file.
 
     Attributes
     ----------
     table : DataFrame
-        What is shown now, as the analysis gives it.
+        The displayed table, as the analysis returns it.
     payments : DataFrame
-        The rows of PAYMENTS that it is made of.
+        The selected rows of PAYMENTS.
     person, analysis, status, first_day, last_day, zone : ipywidgets.Widget
-        The choices; setting a ``value`` is what a click does. The period is that of ``date_created``, both
-        days included; in strict privacy mode both months are.
+        The inputs; setting a ``value`` has the effect of a click. The period applies to ``date_created`` and
+        includes both days; in strict privacy mode it includes both months.
 
     Raises
     ------
     ConfigurationError
-        ``history`` is none, ``as_of`` is no instant, or there is no such zone.
+        ``history`` is not a history, ``as_of`` is not an instant, or the zone is unknown.
     """
 
     def __init__(
@@ -92,69 +92,73 @@ class Explorer(Shown):
         self._folder = Path(folder)
         payments = history.payments
         find_zone(tz)
-        pending_requests(payments, as_of=self._as_of)  # what cannot be used is refused here, not at a later click
+        pending_requests(payments, as_of=self._as_of)  # reject invalid arguments here, not at a later click
         words = sorted(payments["status"].dropna().unique())
-        self.person = _choice("Person", [(_EVERYONE, ()), *_people(payments)])
-        self.analysis = _choice("Show", [(title, name) for name, title in _TITLES.items()])
-        self.status = _choice("Status", [(_ANY_STATUS, ""), *((word, word) for word in words)])
-        self.first_day = _day("From", "The first day on which a payment was made; empty for the first there is")
-        self.last_day = _day("To", "The last day on which a payment was made; empty for the last there is")
+        self.person = _build_dropdown("Person", [(_EVERYONE, ()), *_person_options(payments)])
+        self.analysis = _build_dropdown("Show", [(title, name) for name, title in _TITLES.items()])
+        self.status = _build_dropdown("Status", [(_ANY_STATUS, ""), *((word, word) for word in words)])
+        self.first_day = _build_date_picker(
+            "From", "The first day of the period; empty to begin with the first payment"
+        )
+        self.last_day = _build_date_picker("To", "The last day of the period; empty to end with the last payment")
         zones = ["UTC"] if history.private else [*dict.fromkeys(["UTC", tz, *sorted(available_timezones())])]
-        self.zone = _choice("Zone", zones, "UTC" if history.private else tz)
-        self._choices = [self.analysis, self.person, self.first_day, self.last_day, self.status, self.zone]
-        self._plot, self._table, self._said = ipywidgets.HTML(), ipywidgets.HTML(), ipywidgets.HTML()
-        self.save_csv = _button("Save as CSV", "download", lambda: self._save("csv"))
-        self.save_plot = _button("Save this plot", "image", lambda: self._save("png"))
-        for choice in self._choices:
-            choice.observe(self._update, names="value")
+        self.zone = _build_dropdown("Zone", zones, "UTC" if history.private else tz)
+        self._inputs = [self.analysis, self.person, self.first_day, self.last_day, self.status, self.zone]
+        self._plot, self._table, self._message = ipywidgets.HTML(), ipywidgets.HTML(), ipywidgets.HTML()
+        self.save_csv = _build_button("Save as CSV", "download", lambda: self._save("csv"))
+        self.save_plot = _build_button("Save this plot", "image", lambda: self._save("png"))
+        for each in self._inputs:
+            each.observe(self._update, names="value")
         rows = {"flex_flow": "row wrap"}
-        period = ipywidgets.HBox([self.first_day, self.last_day])  # one beside the other, however narrow the page is
+        period = ipywidgets.HBox([self.first_day, self.last_day])  # next to each other, even on a narrow page
         period.add_class("period")
-        self.widget = box(
+        self.widget = build_box(
             ipywidgets.HBox([self.analysis, self.person, period, self.status, self.zone], layout=rows),
             self._plot,
             self._table,
             ipywidgets.HBox([self.save_csv, self.save_plot], layout=rows),
-            self._said,
+            self._message,
         )
         self._update()
 
     def __repr__(self) -> str:
-        """Show whose payments, what is shown and of how many, not the payments themselves."""
+        """Return the user's name, the analysis and the number of payments, not the payments."""
         who = self._history.me.user.display_name
         payments = format_count(len(self.payments), "payment", "payments")
         return f"<Explorer of {who}: {_TITLES[self.analysis.value]}, {payments}>"
 
-    def _still(self) -> str:
+    def _static_html(self) -> str:
         return f'<div class="p2p">{STYLE}{self._plot.value}{self._table.value}</div>'
 
     def _update(self, _change: object = None) -> None:
-        """Choose, compute and draw anew."""
-        self._said.value = ""
+        """Select the payments, compute the table and draw the plot."""
+        self._message.value = ""
         name = self.analysis.value
         try:
-            self.payments = self._chosen()
+            self.payments = self._select_payments()
             self.table = self._analyses()[name](self.payments)
             self._draw: Callable[[Any], bytes] = lambda kind: plots.to_image(
                 getattr(plots, name), self.table, kind, private=self._history.private, strict=self._history.strict
             )
             drawn = base64.b64encode(self._draw("svg")).decode("ascii")
         except P2PAnalyticsError as error:
-            self._said.value = told(str(error), "bad", role="alert")
+            self._message.value = format_message(str(error), "bad", role="alert")
             return
         words = f"{_TITLES[name]}, as a plot; the table below has the same figures."
         self._plot.value = f'<figure><img src="data:image/svg+xml;base64,{drawn}" alt="{words}"></figure>'
         dates = "%Y-%m" if self._history.strict else "%Y-%m-%d"
-        self._table.value = as_html(self.table, _TITLES[name], find_zone(self.zone.value), dates)
+        self._table.value = to_html(self.table, _TITLES[name], find_zone(self.zone.value), dates)
         if self.first_day.value and self.last_day.value and self.first_day.value > self.last_day.value:
-            self._said.value = told("The period ends before it begins: choose an earlier first day.", "bad")
+            self._message.value = format_message(
+                "The period ends before it begins: choose an earlier first day.", "bad"
+            )
 
-    def _chosen(self) -> pd.DataFrame:
+    def _select_payments(self) -> pd.DataFrame:
         rows = self._history.payments
         if self.person.value:
             column, key = self.person.value
             rows = rows[rows[column] == key]
-            if column == "counterparty_name":  # of those without an id
+            if column == "counterparty_name":  # people without an id
                 rows = rows[rows["counterparty_id"].isna()]
         if self.status.value:
             rows = rows[rows["status"] == self.status.value]
@@ -189,17 +193,19 @@ class Explorer(Shown):
                 with atomic_file(path) as file:
                     file.write(self._draw("png"))
         except P2PAnalyticsError as error:
-            self._said.value = told(str(error), "bad", role="alert")
+            self._message.value = format_message(str(error), "bad", role="alert")
         else:
-            # The folders above may bear somebody's name.
-            self._said.value = told(f"Saved {path.name if self._history.private else path.resolve()}", "good")
+            # The names of the parent folders may contain the user's name.
+            self._message.value = format_message(
+                f"Saved {path.name if self._history.private else path.resolve()}", "good"
+            )
 
     def _file_name(self) -> str:
-        """Return what was chosen as letters, digits and dashes, whatever people are called."""
+        """Return the selection as ASCII letters, digits and dashes."""
         parts = [self.analysis.value]
         if self.person.value:
-            mark = hashlib.blake2s(repr(self.person.value).encode(), digest_size=4).hexdigest()
-            parts += [self.person.label, mark]  # two people may differ in nothing but what is left out
+            digest = hashlib.blake2s(repr(self.person.value).encode(), digest_size=4).hexdigest()
+            parts += [self.person.label, digest]  # two labels may differ only in characters that are removed
         parts.append(self.status.value)
         parts += [f"{word}-{day}" for word, day in (("from", self.first_day.value), ("to", self.last_day.value)) if day]
         parts += [self.zone.value] if self.zone.value != "UTC" else []
@@ -207,8 +213,8 @@ class Explorer(Shown):
         return "-".join(part for part in kept if part)
 
 
-def _people(payments: pd.DataFrame) -> list[tuple[str, tuple[str, str]]]:
-    """Return each counterparty's name, and the column and value that tell them; one with two names has the later."""
+def _person_options(payments: pd.DataFrame) -> list[tuple[str, tuple[str, str]]]:
+    """Return each counterparty's name with the column and value that identify it; the last of several names counts."""
     pairs = payments[["counterparty_id", "counterparty_name"]].drop_duplicates().astype(object)
     pairs = pairs.where(pairs.notna(), None).sort_values("counterparty_name", na_position="first")
     known: dict[tuple[str, str], str | None] = {}
@@ -218,18 +224,18 @@ def _people(payments: pd.DataFrame) -> list[tuple[str, tuple[str, str]]]:
         elif name is not None:
             known["counterparty_name", name] = name
     ids = [value if column == "counterparty_id" else None for column, value in known]
-    return sorted(zip(names(list(known.values()), ids), known, strict=True), key=lambda pair: pair[0].casefold())
+    return sorted(zip(format_names(list(known.values()), ids), known, strict=True), key=lambda pair: pair[0].casefold())
 
 
-def _choice(label: str, options: list[Any], value: object = None) -> Any:  # noqa: ANN401 - ipywidgets has no types
+def _build_dropdown(label: str, options: list[Any], value: object = None) -> Any:  # noqa: ANN401 - ipywidgets has no types
     return ipywidgets.Dropdown(options=options, description=label, **({} if value is None else {"value": value}))
 
 
-def _day(label: str, tip: str) -> Any:  # noqa: ANN401 - likewise
+def _build_date_picker(label: str, tip: str) -> Any:  # noqa: ANN401 - likewise
     return ipywidgets.DatePicker(description=label, tooltip=tip, max=_LAST_DAY)
 
 
-def _button(label: str, icon: str, pressed: Callable[[], None]) -> Any:  # noqa: ANN401 - likewise
+def _build_button(label: str, icon: str, on_click: Callable[[], None]) -> Any:  # noqa: ANN401 - likewise
     button = ipywidgets.Button(description=label, icon=icon)
-    button.on_click(lambda _button: pressed())
+    button.on_click(lambda _button: on_click())
     return button

@@ -1,4 +1,4 @@
-"""The sign-in form: a link to the consent page, a listener for the way back, and a box to paste into."""
+"""Sign-in form: a link to the consent page, a listener for the redirect, and a box to paste into."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import traitlets
 from p2p_analytics import settings
 from p2p_analytics.auth import AccessToken, Listener, authorize_url, hide_frames, token_from_text
 from p2p_analytics.client import Client
-from p2p_analytics.display import HIDDEN_NAME, clean_line
+from p2p_analytics.display import HIDDEN_NAME, NO_NAME, clean_line
 from p2p_analytics.errors import (
     AuthenticationError,
     ConfigurationError,
@@ -26,51 +26,57 @@ from p2p_analytics.errors import (
 )
 from p2p_analytics.privacy import strip_service_text
 from p2p_analytics.vocabulary import Scope
-from p2p_analytics.widgets._kernel_events import follow_cells
-from p2p_analytics.widgets._messages import expired, granted_scopes, left, permits, way_in
-from p2p_analytics.widgets._style import Shown, box, told
+from p2p_analytics.widgets._kernel_events import watch_cells
+from p2p_analytics.widgets._messages import (
+    find_granted_scopes,
+    format_expiry,
+    format_link,
+    format_scopes,
+    format_time_left,
+)
+from p2p_analytics.widgets._style import NotebookDisplay, build_box, format_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-_PATIENCE: Final = 3600.0  # seconds that a link works: a notebook stays open for long, and the nonce cannot be guessed
-_TICK: Final = 1.0
-_PASTE: Final = "paste it here and press Enter"
-_WAIT: Final = "wait until no cell runs, then paste it here"
-_NOBODY: Final = "Not signed in yet"
+_LINK_SECONDS: Final = 3600.0  # long, because notebooks stay open and the nonce cannot be guessed
+_REFRESH_SECONDS: Final = 1.0
+_READY: Final = "paste it here and press Enter"
+_CELL_RUNS: Final = "wait until no cell runs, then paste it here"
+_NOT_SIGNED_IN: Final = "Not signed in yet"
 
 
 class _SecretBox(ipywidgets.Password):  # type: ignore[misc] # ipywidgets has no types
-    """A password box that does not repeat what was entered to every client of the kernel."""
+    """Password box that does not echo its value to every client of the kernel."""
 
     value = traitlets.Unicode(help="String value").tag(sync=True, echo_update=False)
 
 
-class TokenForm(Shown):
-    """Signs a person in, in a notebook, and holds their token in memory alone.
+class TokenForm(NotebookDisplay):
+    """Sign-in form for notebooks, which holds the token in memory only.
 
-    The cell that shows it returns at once. Whoever follows the link and agrees is signed in when the browser
-    comes back (document: "Client-side flow"); where it cannot come back, they paste the address they end at, or a
-    token. The form then says who they are, what the token permits and how long it is good, and offers a new link when
-    it has expired.
+    The cell that displays it returns at once. Follow the link and agree: the form signs you in when the browser
+    returns (document: "Client-side flow"). If the browser cannot return, paste the address of the last page, or a
+    token. The form then displays the user's name, the granted scopes and the remaining time, and offers a new link
+    when the token has expired.
 
     Parameters
     ----------
     base_url, client_id : str, optional
-        The service and the application; else ``P2P_BASE_URL`` and ``P2P_CLIENT_ID``.
+        The service and the application; default ``P2P_BASE_URL`` and ``P2P_CLIENT_ID``.
     scopes : iterable of str
-        What to ask for (document: "Scopes named").
+        The scopes to request (document: "Scopes named").
     how : {"form", "prompt"}
-        ``"prompt"`` asks in the cell instead, without echo, and waits: cells below it can use the token in the same
-        "Run All". Without somebody to ask, nobody is signed in.
+        ``"prompt"`` prompts in the cell instead, without echo, and waits, so the cells below can use the token in
+        the same "Run All". Where prompts are impossible, the notebook continues without a token.
 
     Attributes
     ----------
     token : AccessToken
-        Read it anew for each client: after another sign-in it is another.
+        The current token. Read it for each new client, because it changes with the next sign-in.
     link : str
-        The address of the consent page.
+        The URL of the consent page.
 
     Raises
     ------
@@ -79,8 +85,8 @@ class TokenForm(Shown):
 
     Notes
     -----
-    What is pasted leaves the box at once, so no saved notebook holds it. While a cell runs the kernel could not clear
-    the box, which is closed for that time.
+    Pasted text is removed from the box at once, so no saved notebook contains it. While a cell runs, the kernel cannot
+    clear the box, so it is disabled.
     """
 
     def __init__(
@@ -92,56 +98,58 @@ class TokenForm(Shown):
         how: Literal["form", "prompt"] = "form",
     ) -> None:
         if how not in {"form", "prompt"}:
-            raise ConfigurationError(f'how can be "form" or "prompt", not {how!r}.')
+            raise ConfigurationError(f'how must be "form" or "prompt", not {how!r}.')
         self.base_url = settings.base_url(base_url)
         self._host = urlsplit(self.base_url).netloc
         self._client_id = settings.client_id(client_id)
         self._scopes = (scopes,) if isinstance(scopes, str) else tuple(scopes)
         self.link = self._plain_link = authorize_url(self.base_url, self._client_id, self._scopes)
-        self._lock = threading.RLock()  # the listener's thread, the follower's and the kernel's all write the status
+        self._lock = (
+            threading.RLock()
+        )  # guards the state against the listener's thread and the thread that watches the token
         self._closed = threading.Event()
-        self._listener: Listener | None = None  # while it waits
+        self._listener: Listener | None = None  # None while there is no open sign-in
         self._token: AccessToken | None = None
-        self._reason = _NOBODY
-        self._who = self._permits = self._problem = self._trouble = ""
-        self._open = True  # whether link and box are shown
-        self._follow_no_cells: Callable[[], None] = lambda: None
+        self._reason = _NOT_SIGNED_IN
+        self._user_name = self._scopes_sentence = self._problem = self._listener_problem = ""
+        self._is_open = True  # whether link and box are displayed
+        self._stop_watching_cells: Callable[[], None] = lambda: None
         self._how = how
-        self._way, self._said, self._left = ipywidgets.HTML(), ipywidgets.HTML(), ipywidgets.HTML()
+        self._link_html, self._message_html, self._time_html = ipywidgets.HTML(), ipywidgets.HTML(), ipywidgets.HTML()
         self._box = _SecretBox(
             description="Address or token",
-            placeholder=_PASTE,
-            continuous_update=False,  # what is typed and not yet entered stays out of the widget's state
+            placeholder=_READY,
+            continuous_update=False,  # partial input stays out of the widget's state
             style={"description_width": "initial"},
             layout={"width": "auto", "max_width": "680px"},
         )
-        self._box.observe(self._pasted, names="value")
-        self._again = ipywidgets.Button(layout={"width": "auto", "align_self": "flex-start"})
-        self._again.on_click(self._renew)
+        self._box.observe(self._on_paste, names="value")
+        self._link_button = ipywidgets.Button(layout={"width": "auto", "align_self": "flex-start"})
+        self._link_button.on_click(self._on_link_button)
         if how == "form":
-            self.widget = box(self._way, self._box, self._said, self._left, self._again)
-            self._follow_no_cells = follow_cells(self._busy)
+            self.widget = build_box(self._link_html, self._box, self._message_html, self._time_html, self._link_button)
+            self._stop_watching_cells = watch_cells(self._on_cell_change)
             self._listen()
         else:
-            self.widget = box(self._said, self._left)
-            self._ask()
+            self.widget = build_box(self._message_html, self._time_html)
+            self._prompt()
         self._show()
 
     @property
     def token(self) -> AccessToken:
-        """The token of whoever is signed in.
+        """The current token.
 
         Raises
         ------
         NotSignedIn
-            There is none, or it has expired or been refused.
+            There is none, it has expired, or the service refused it.
         """
         token = self._token
         if token is not None:
             try:
                 token.require_unexpired(datetime.now(UTC))
             except TokenError:
-                self._forget(token, expired(token))
+                self._discard(token, format_expiry(token))
             else:
                 return token
         again = "sign in with the form, then run this cell again"
@@ -151,61 +159,62 @@ class TokenForm(Shown):
 
     @hide_frames
     def take(self, text: str) -> None:
-        """Take a redirect address, ``access_token=...`` or a token, as the box does, and wait for the service's word.
+        """Accept a redirect URL, ``access_token=...`` or a token, as the box does, and wait for the service's response.
 
         Raises
         ------
         TokenError
-            There is no token in it, which the form says too.
+            The text contains no token; the form displays the same message.
         """
         try:
             token = token_from_text(text, scopes=self._scopes)
         except TokenError as error:
-            self._fail(str(error))
+            self._show_problem(str(error))
             raise
         self._accept(token).wait()
 
     def close(self) -> None:
-        """Forget the token, stop listening and take the form away; from then on it takes none."""
+        """Discard the token, stop listening and close the widget; a closed form accepts no token."""
         self._closed.set()
-        self._follow_no_cells()
+        self._stop_watching_cells()
         self._stop_listening()
         with self._lock:
             self._token, self._reason = None, "This form is closed"
             self.widget.close()
 
     def __repr__(self) -> str:
-        """Show whether somebody is signed in, and who, nothing of the token."""
+        """Return the state and the user's name, without the token."""
         if self._token is None:
             return "<TokenForm: not signed in>"
-        return f"<TokenForm: signed in{f' as {self._who}' if self._who else ''}>"
+        return f"<TokenForm: signed in{f' as {self._user_name}' if self._user_name else ''}>"
 
-    def _still(self) -> str:
-        return "<p>A form to sign in with: run the cells of this notebook to use it.</p>"
+    def _static_html(self) -> str:
+        return "<p>Sign-in form: run the cells of this notebook to use it.</p>"
 
-    # ---- ways in
+    # ---- signing in
 
     def _listen(self) -> None:
         if self._closed.is_set():
             return
         try:
-            self._listener = Listener(self._redirected, scopes=self._scopes, timeout=_PATIENCE)
+            self._listener = Listener(self._on_redirect, scopes=self._scopes, timeout=_LINK_SECONDS)
         except ConfigurationError as error:
-            self._trouble, self.link = str(error), self._plain_link
+            self._listener_problem, self.link = str(error), self._plain_link
         else:
-            back = self._listener.redirect_uri
-            self._trouble = ""
-            self.link = authorize_url(self.base_url, self._client_id, self._scopes, redirect_uri=back)
+            self._listener_problem = ""
+            self.link = authorize_url(
+                self.base_url, self._client_id, self._scopes, redirect_uri=self._listener.redirect_uri
+            )
 
     def _stop_listening(self) -> None:
-        """Close the listener; never with the lock, for which its thread may wait."""
+        """Close the listener; call it without the lock, because the listener's thread may wait for it."""
         with self._lock:
             listener, self._listener = self._listener, None
         if listener is not None:
             listener.close()
 
-    def _redirected(self, outcome: AccessToken | TokenError) -> None:
-        """Take what the listener brings, in its thread; it stays until the browser has its page."""
+    def _on_redirect(self, outcome: AccessToken | TokenError) -> None:
+        """Accept the outcome of the listener, in its thread; the listener stays open for the final page."""
         with self._lock:
             declined = self._listener is not None and not self._listener.closed
             self._listener = None
@@ -214,124 +223,124 @@ class TokenForm(Shown):
                 return
             if declined:
                 self._listen()
-            elif self._token is not None:  # a second sign-in that nobody went through with
-                self._open = False
+            elif self._token is not None:  # an abandoned second sign-in
+                self._is_open = False
                 self._show()
                 return
-            self._fail(str(outcome))
+            self._show_problem(str(outcome))
 
     @hide_frames
-    def _pasted(self, change: dict[str, Any]) -> None:
-        text, self._box.value = change["new"], ""  # before anything else: what is in the box may be saved
+    def _on_paste(self, change: dict[str, Any]) -> None:
+        text, self._box.value = change["new"], ""  # first of all, because a saved notebook contains the box
         if text:
             try:
                 self._accept(token_from_text(text, scopes=self._scopes))
             except TokenError as error:
-                self._fail(str(error))
+                self._show_problem(str(error))
             except Exception as error:  # noqa: BLE001 - the frames of ipywidgets above hold what was pasted
-                self._fail(f"What was pasted could not be used ({type(error).__name__}): paste it again.")
+                self._show_problem(f"The pasted text could not be used ({type(error).__name__}): paste it again.")
 
-    def _busy(self, runs: bool) -> None:  # noqa: FBT001 - called with the answer
-        """Close the box while a cell runs: what is pasted then would stay in it until the end, and may be saved."""
-        self._box.disabled, self._box.placeholder = runs, _WAIT if runs else _PASTE
+    def _on_cell_change(self, runs: bool) -> None:  # noqa: FBT001 - the only argument of a callback
+        """Disable the box while a cell runs: text pasted then would stay in it and could be saved."""
+        self._box.disabled, self._box.placeholder = runs, _CELL_RUNS if runs else _READY
 
     @hide_frames
-    def _ask(self) -> None:
+    def _prompt(self) -> None:
         sys.stdout.write(f"Sign in and agree here:\n{self.link}\n")
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("error", getpass.GetPassWarning)  # it would show what is typed
-                self.take(getpass.getpass("Then paste the address you end at: "))
-        except (NotImplementedError, EOFError, getpass.GetPassWarning):  # nbconvert, nbval: nobody is there
-            self._fail("Nobody can be asked here: the notebook goes on without a token.")
+                warnings.simplefilter("error", getpass.GetPassWarning)  # without this, getpass falls back to echoing
+                self.take(getpass.getpass("Then paste the address of the last page: "))
+        except (NotImplementedError, EOFError, getpass.GetPassWarning):  # nbconvert, nbval: no user is present
+            self._show_problem("This kernel cannot prompt: the notebook continues without a token.")
         except TokenError:
-            pass  # the form says it
+            pass  # the form displays it
 
-    def _renew(self, _button: object) -> None:
+    def _on_link_button(self, _button: object) -> None:
         self._stop_listening()
         with self._lock:
             self._listen()
-            self._open, self._problem = True, ""
+            self._is_open, self._problem = True, ""
             self._show()
 
-    # ---- the token's life
+    # ---- lifetime of the token
 
     def _accept(self, token: AccessToken) -> threading.Event:
-        """Hold a token, and have it followed; return the event that the service has been asked whose it is."""
+        """Hold a token and start watching it; return an event that is set once the service has identified its user."""
         self._stop_listening()
-        asked = threading.Event()
+        is_identified = threading.Event()
         with self._lock:
-            if self._closed.is_set():  # the browser came back just then, or somebody still pastes
-                asked.set()
-                return asked
-            self._token, self._reason, self._open = token, _NOBODY, False
-            self._who = self._permits = self._problem = ""
+            if self._closed.is_set():  # the redirect or the pasted text came after close()
+                is_identified.set()
+                return is_identified
+            self._token, self._reason, self._is_open = token, _NOT_SIGNED_IN, False
+            self._user_name = self._scopes_sentence = self._problem = ""
             self._show()
-        threading.Thread(target=self._follow, args=(token, asked), name="p2p-token", daemon=True).start()
-        return asked
+        threading.Thread(target=self._watch_token, args=(token, is_identified), name="p2p-token", daemon=True).start()
+        return is_identified
 
-    def _follow(self, token: AccessToken, asked: threading.Event) -> None:
-        """Ask whose a token is, then count down its time."""
+    def _watch_token(self, token: AccessToken, is_identified: threading.Event) -> None:
+        """Request the user of a token, then update the remaining time until it expires."""
         try:
-            self._look_up(token)
+            self._request_user(token)
         finally:
-            asked.set()
-        while self._token is token and not self._closed.wait(_TICK):
+            is_identified.set()
+        while self._token is token and not self._closed.wait(_REFRESH_SECONDS):
             if token.expires_at is not None and datetime.now(UTC) >= token.expires_at:
-                self._forget(token, expired(token))
+                self._discard(token, format_expiry(token))
             else:
                 self._show()
 
-    def _look_up(self, token: AccessToken) -> None:
+    def _request_user(self, token: AccessToken) -> None:
         try:
             with Client(token, base_url=self.base_url, cache_dir=False) as client:
                 me = strip_service_text(client.me)(lenient=True)
-                granted = strip_service_text(granted_scopes)(client, me, token)
+                granted = strip_service_text(find_granted_scopes)(client, me, token)
             name = HIDDEN_NAME if settings.privacy() else clean_line(me.user.display_name or me.user.username)
         except (TokenError, AuthenticationError) as error:
-            self._forget(token, "The service did not accept the token", str(error))
-        except P2PAnalyticsError as error:  # the token may be good all the same
+            self._discard(token, "The service did not accept the token", str(error))
+        except P2PAnalyticsError as error:  # the token may be valid all the same
             with self._lock:
                 if self._token is token:
-                    self._fail(str(error))
+                    self._show_problem(str(error))
         else:
             with self._lock:
                 if self._token is token:
-                    self._who = name or "somebody without a name"
-                    self._permits = permits(granted, token)
+                    self._user_name = name or NO_NAME
+                    self._scopes_sentence = format_scopes(granted, token)
                     self._show()
 
-    def _forget(self, token: AccessToken, reason: str, sentence: str = "") -> None:
+    def _discard(self, token: AccessToken, reason: str, sentence: str = "") -> None:
         with self._lock:
             if self._token is not token:
                 return
-            self._token, self._reason, self._open = None, reason, True
-            self._who = ""
+            self._token, self._reason, self._is_open = None, reason, True
+            self._user_name = ""
             if self._how == "form" and self._listener is None:
                 self._listen()
-            self._fail(sentence or f"{reason}: sign in again.")
+            self._show_problem(sentence or f"{reason}: sign in again.")
 
-    def _fail(self, sentence: str) -> None:
+    def _show_problem(self, sentence: str) -> None:
         with self._lock:
             self._problem = sentence
             self._show()
 
-    # ---- what one sees
+    # ---- display
 
     def _show(self) -> None:
-        """Write the state into the widgets; only what changed is sent."""
+        """Update the widgets from the state; ipywidgets sends only the changes."""
         with self._lock:
             token = self._token
-            offered = self._open and (self._listener is not None or bool(self._trouble))
-            way = way_in(self.link, self._plain_link, self._host, self._scopes, self._trouble)
-            self._way.value = way if offered else ""
-            self._box.layout.display = None if self._open else "none"
-            self._again.layout.display = "none" if offered else None
-            self._again.description = "New link" if self._open else "Sign in again"
-            lines = [told(self._problem, "bad", role="alert")]
-            if self._who:
-                lines.append(told(f"Signed in as {self._who}. {self._permits}", "good"))
+            is_link_shown = self._is_open and (self._listener is not None or bool(self._listener_problem))
+            link = format_link(self.link, self._plain_link, self._host, self._scopes, self._listener_problem)
+            self._link_html.value = link if is_link_shown else ""
+            self._box.layout.display = None if self._is_open else "none"
+            self._link_button.layout.display = "none" if is_link_shown else None
+            self._link_button.description = "New link" if self._is_open else "Sign in again"
+            lines = [format_message(self._problem, "bad", role="alert")]
+            if self._user_name:
+                lines.append(format_message(f"Signed in as {self._user_name}. {self._scopes_sentence}", "good"))
             elif token is not None and not self._problem:
-                lines.append(told(f"Asking {self._host} whose token this is …"))
-            self._said.value = "".join(lines)
-            self._left.value = "" if token is None else f'<p class="quiet">{left(token)}</p>'
+                lines.append(format_message(f"Requesting the user of this token from {self._host} …"))
+            self._message_html.value = "".join(lines)
+            self._time_html.value = "" if token is None else f'<p class="quiet">{format_time_left(token)}</p>'

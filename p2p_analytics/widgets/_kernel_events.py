@@ -1,4 +1,4 @@
-"""While a cell runs, a kernel hears nothing of what is typed or clicked: whoever must hear it has to know."""
+"""Notification of running cells: while one runs, the kernel processes neither input nor clicks of widgets."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def follow_cells(tell: Callable[[bool], None]) -> Callable[[], None]:
-    """Tell whether a cell runs, at once where one does and whenever that changes; return what ends it.
+def watch_cells(on_change: Callable[[bool], None]) -> Callable[[], None]:
+    """Call ``on_change`` with whether a cell runs, at every change, and at once if one runs now.
 
-    Outside a notebook no cell ever runs.
+    Return a function that stops the notification. Outside a notebook, ``on_change`` is never called.
     """
     shell = get_ipython()
     kernel = getattr(shell, "kernel", None)
     if shell is None or kernel is None:
         return lambda: None
 
-    def begins(*_: object) -> None:
-        tell(True)  # noqa: FBT003 - the answer to a question
+    def on_start(*_: object) -> None:
+        on_change(True)  # noqa: FBT003 - the only argument of a callback
 
-    def ends(*_: object) -> None:
-        tell(False)  # noqa: FBT003 - likewise
+    def on_end(*_: object) -> None:
+        on_change(False)  # noqa: FBT003 - likewise
 
     def stop() -> None:
-        for name, told in told_at.items():
-            if told in shell.events.callbacks[name]:  # a reset of the events may have come before
-                shell.events.unregister(name, told)
+        for name, callback in callbacks.items():
+            if callback in shell.events.callbacks[name]:  # the user may have reset the events before
+                shell.events.unregister(name, callback)
 
-    told_at = {"pre_run_cell": begins, "post_run_cell": ends}
-    for name, told in told_at.items():
-        shell.events.register(name, told)
+    callbacks = {"pre_run_cell": on_start, "post_run_cell": on_end}
+    for name, callback in callbacks.items():
+        shell.events.register(name, callback)
     if kernel.get_parent("shell").get("header", {}).get("msg_type") == "execute_request":
-        begins()
+        on_start()
     return stop

@@ -1,4 +1,4 @@
-"""What the widgets share: how they show themselves, and their looks in light and dark notebooks."""
+"""Display protocol, styles and HTML fragments shared by the widgets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import ipywidgets
 
-# The colours are the notebook's own, with those of a light page where there is none.
+# The colours come from the notebook's theme; the fallback is a light page.
 STYLE: Final = """<style>
 .p2p { color: var(--jp-ui-font-color1, #1b1b1b); font: 14px/1.5 var(--jp-ui-font-family, system-ui, sans-serif); }
 .p2p .widget-html-content { font-size: 14px; line-height: 1.5; }
@@ -15,13 +15,13 @@ STYLE: Final = """<style>
 .p2p h3 { margin: .2em 0 .4em; font-size: 16px; }
 .p2p .quiet { color: var(--jp-ui-font-color2, #5f5f5f); }
 .p2p .quiet a { color: var(--jp-content-link-color, #1f5fae); text-decoration: underline; }
-.p2p a.way { display: inline-block; padding: .35em .9em; border-radius: 4px; font-weight: 600; text-decoration: none;
-  color: #fff; background: #1f5fae; }
-.p2p a.way:hover { background: #174a88; }
-.p2p a.way:focus-visible, .p2p .scroll:focus-visible { outline: 3px solid #56b4e9; outline-offset: 2px; }
-.p2p .told { border-left: 4px solid #767676; padding: .15em .7em; margin: .2em 0; }
-.p2p .told.good { border-color: #009e73; }
-.p2p .told.bad { border-color: #d55e00; }
+.p2p a.sign-in { display: inline-block; padding: .35em .9em; border-radius: 4px; font-weight: 600;
+  text-decoration: none; color: #fff; background: #1f5fae; }
+.p2p a.sign-in:hover { background: #174a88; }
+.p2p a.sign-in:focus-visible, .p2p .scroll:focus-visible { outline: 3px solid #56b4e9; outline-offset: 2px; }
+.p2p .message { border-left: 4px solid #767676; padding: .15em .7em; margin: .2em 0; }
+.p2p .message.good { border-color: #009e73; }
+.p2p .message.bad { border-color: #d55e00; }
 .p2p .period { flex: 0 1 608px; }
 .p2p .period .widget-datepicker { flex: 1 1 0; width: auto; min-width: 0; }
 .p2p .period .widget-label { flex: 0 9 80px; width: auto; min-width: max-content; }
@@ -38,34 +38,34 @@ STYLE: Final = """<style>
 </style>"""
 
 
-class Shown:
-    """A thing that a notebook shows as its widget, and everything else as its repr.
+class NotebookDisplay:
+    """Object that notebooks display as its widget, and other frontends as its repr.
 
     Attributes
     ----------
     widget : ipywidgets.Widget
-        For a layout of one's own.
+        The displayed widget, for use in other layouts.
     """
 
     widget: Any
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        shown = self.widget._repr_mimebundle_
-        live = {**shown(), "text/html": self._still()} if shown else {}
-        return {**live, "text/plain": repr(self)}
+        widget_bundle = self.widget._repr_mimebundle_
+        bundle = {**widget_bundle(), "text/html": self._static_html()} if widget_bundle else {}
+        return {**bundle, "text/plain": repr(self)}
 
-    def _still(self) -> str:
-        """Return HTML for where no kernel runs, such as a saved notebook or a page made of one."""
+    def _static_html(self) -> str:
+        """Return HTML for viewers without a kernel, such as a saved notebook or an exported page."""
         raise NotImplementedError
 
 
-def box(*children: Any) -> Any:  # noqa: ANN401 - ipywidgets has no types
-    """Return the frame of a form, which brings the looks."""
-    frame = ipywidgets.VBox([ipywidgets.HTML(STYLE, layout={"display": "none"}), *children])
-    frame.add_class("p2p")
-    return frame
+def build_box(*children: Any) -> Any:  # noqa: ANN401 - ipywidgets has no types
+    """Return a vertical box with the styles of this package."""
+    box = ipywidgets.VBox([ipywidgets.HTML(STYLE, layout={"display": "none"}), *children])
+    box.add_class("p2p")
+    return box
 
 
-def told(sentence: str, kind: str = "", *, role: str = "status") -> str:
-    """Return a sentence as HTML that a screen reader announces; nothing where there is none."""
-    return f'<div class="told {kind}" role="{role}">{escape(sentence)}</div>' if sentence else ""
+def format_message(sentence: str, kind: str = "", *, role: str = "status") -> str:
+    """Return a sentence as HTML that screen readers announce; empty for an empty sentence."""
+    return f'<div class="message {kind}" role="{role}">{escape(sentence)}</div>' if sentence else ""

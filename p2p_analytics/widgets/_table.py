@@ -1,4 +1,4 @@
-"""A finished table as HTML for people: names, amounts and days, everything escaped."""
+"""HTML tables of analysis results, with everything escaped."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 MOST_ROWS: Final = 100
 _MONEY: Final = frozenset({"sent", "received", "net", "running_net", "amount"})
-_NAMED: Final = {"counterparty_name": "person", "is_friend": "friend", "running_net": "net so far"}
+_HEADINGS: Final = {"counterparty_name": "person", "is_friend": "friend", "running_net": "net so far"}
 
 
-def as_html(table: pd.DataFrame, title: str, zone: ZoneInfo, dates: str = "%Y-%m-%d") -> str:
-    """Return the first hundred rows of a table; ids are left to the CSV file, dates are the zone's in that form."""
+def to_html(table: pd.DataFrame, title: str, zone: ZoneInfo, dates: str = "%Y-%m-%d") -> str:
+    """Return the first hundred rows as HTML, without id columns, and with dates in the zone and format given."""
     rows = table.head(MOST_ROWS)
-    columns = {name: _cells(name, rows, zone, dates) for name in table.columns if not name.endswith("_id")}
+    columns = {name: _format_column(name, rows, zone, dates) for name in table.columns if not name.endswith("_id")}
     numbers = {name for name in columns if name in _MONEY or not _is_text(rows[name])}
     head = "".join(
-        f'<th scope="col"{_class(name, numbers)}>{escape(_NAMED.get(name, name.replace("_", " ")))}</th>'
+        f'<th scope="col"{_cell_class(name, numbers)}>{escape(_HEADINGS.get(name, name.replace("_", " ")))}</th>'
         for name in columns
     )
     body = "".join(
-        f"<tr>{''.join(_cell(name, text, numbers, first=name == next(iter(columns))) for name, text in row)}</tr>"
+        f"<tr>{''.join(_cell_html(name, text, numbers, first=name == next(iter(columns))) for name, text in row)}</tr>"
         for row in (zip(columns, texts, strict=True) for texts in zip(*columns.values(), strict=True))
     )
     size = format_count(len(table), "row", "rows")
@@ -40,22 +40,25 @@ def as_html(table: pd.DataFrame, title: str, zone: ZoneInfo, dates: str = "%Y-%m
     )
 
 
-def names(given: Sequence[str | None], ids: Sequence[str | None]) -> list[str]:
-    """Return people's names on one line each, with the end of the id where two people would look alike."""
-    shown = [clean_line(name) or NO_NAME for name in given]
-    keys = [identifier or name for name, identifier in zip(given, ids, strict=True)]
-    return [f"{name} {end}" if end else name for name, end in zip(shown, name_suffixes(shown, keys), strict=True)]
+def format_names(names: Sequence[str | None], ids: Sequence[str | None]) -> list[str]:
+    """Return names on one line each, with the end of the id where two people have the same name."""
+    displayed = [clean_line(name) or NO_NAME for name in names]
+    keys = [identifier or name for name, identifier in zip(names, ids, strict=True)]
+    return [
+        f"{name} {suffix}" if suffix else name
+        for name, suffix in zip(displayed, name_suffixes(displayed, keys), strict=True)
+    ]
 
 
-def _cells(name: str, rows: pd.DataFrame, zone: ZoneInfo, dates: str) -> list[str]:
+def _format_column(name: str, rows: pd.DataFrame, zone: ZoneInfo, dates: str) -> list[str]:
     column = rows[name].astype(object).where(rows[name].notna(), None).tolist()
     if name == "counterparty_name":
         ids = rows["counterparty_id"].astype(object).where(rows["counterparty_id"].notna(), None).tolist()
-        return names(column, ids)
-    return ["" if value is None else _text(name, value, zone, dates) for value in column]
+        return format_names(column, ids)
+    return ["" if value is None else _format_value(name, value, zone, dates) for value in column]
 
 
-def _text(name: str, value: Any, zone: ZoneInfo, dates: str) -> str:  # noqa: ANN401 - a cell of any column
+def _format_value(name: str, value: Any, zone: ZoneInfo, dates: str) -> str:  # noqa: ANN401 - a cell of any column
     if name in _MONEY:
         return format_money(value)
     if name.startswith("share"):
@@ -73,11 +76,11 @@ def _is_text(column: pd.Series[Any]) -> bool:
     return not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column)
 
 
-def _class(name: str, numbers: set[str]) -> str:
+def _cell_class(name: str, numbers: set[str]) -> str:
     return ' class="number"' if name in numbers else ' class="words"'
 
 
-def _cell(name: str, text: str, numbers: set[str], *, first: bool) -> str:
+def _cell_html(name: str, text: str, numbers: set[str], *, first: bool) -> str:
     if first:
         return f'<th scope="row"><bdi>{escape(text)}</bdi></th>'
-    return f"<td{_class(name, numbers)}><bdi>{escape(text)}</bdi></td>"
+    return f"<td{_cell_class(name, numbers)}><bdi>{escape(text)}</bdi></td>"

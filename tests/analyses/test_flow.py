@@ -118,7 +118,7 @@ def test_ten_years_of_month_edges(payments: Builder, rows_of: Reader) -> None:
 @pytest.mark.parametrize("tz", ["Mars/Olympus", "", "America", "../etc/passwd", None, 5])
 def test_bad_zone(build: Builder, tz: object) -> None:
     """What is no zone is refused in one sentence."""
-    with pytest.raises(ConfigurationError, match="tz is a zone name"):
+    with pytest.raises(ConfigurationError, match="tz must be a zone name"):
         monthly_flow(build([]), tz=tz)
 
 

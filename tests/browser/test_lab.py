@@ -50,7 +50,7 @@ def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def go_through(notebook: Any, username: str | None, button: str = "Allow") -> None:
     """Follow the form's link into a new tab, by keyboard, answer there, and come back."""
     with notebook.page.context.expect_page() as opened:
-        notebook.output(0).locator("a.way").press("Enter")
+        notebook.output(0).locator("a.sign-in").press("Enter")
     tab = opened.value
     if username is not None:
         tab.get_by_label("Username").fill(username)
@@ -77,7 +77,7 @@ def test_from_the_link_to_a_saved_plot(jupyter: Any, server: SandboxServer, shot
     notebook.page.screenshot(path=shots / "form.png")
     go_through(notebook, server.viewer)
     expect(form.get_by_role("status")).to_contain_text("Signed in as Maya Lindqvist")
-    expect(form).to_contain_text("Good for 29 minutes")
+    expect(form).to_contain_text("Valid for 29 minutes")
     assert CANARY not in notebook.saved()
     notebook.run(1)
     expect(notebook.output(1)).to_contain_text("536 payments of Maya Lindqvist")
@@ -129,7 +129,7 @@ def test_by_pasting_and_by_declining(jupyter: Any, server: SandboxServer, shots:
     go_through(notebook, None, "Deny")
     expect(form.get_by_role("alert")).to_contain_text("(user denied access): sign in again and agree.")
     notebook.page.screenshot(path=shots / "declined.png")
-    address = server.sign_in(form.locator("a.way").get_attribute("href"), server.viewer)
+    address = server.sign_in(form.locator("a.sign-in").get_attribute("href"), server.viewer)
     box.press_sequentially(address)
     assert CANARY not in notebook.saved()
     assert box.input_value() == address

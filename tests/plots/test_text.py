@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from p2p_analytics.plots._text import clean, clean_names
+from p2p_analytics.plots._text import to_drawable, to_drawable_names
 
 
 @pytest.mark.parametrize(
@@ -32,21 +32,21 @@ from p2p_analytics.plots._text import clean, clean_names
 )
 def test_clean(written: str | None, drawn: str) -> None:
     """A name is one short line of characters that the font has, emoji as words only where nothing else is."""
-    assert clean(written) == drawn
+    assert to_drawable(written) == drawn
 
 
 def test_lengths() -> None:
     """The limit counts what is drawn, with the ellipsis."""
-    assert clean("abcdefgh", longest=5) == "abcd…"
-    assert len(clean("👨‍👩‍👧‍👦" * 9)) <= 24
+    assert to_drawable("abcdefgh", longest=5) == "abcd…"
+    assert len(to_drawable("👨‍👩‍👧‍👦" * 9)) <= 24
 
 
 def test_two_people_of_one_name() -> None:
     """Where two people would look alike, the end of the id is added: four characters, or as many as it takes."""
     names = ["Sam 🌻", "Sam", "Ann", "Ann", "Bo", "Bo", None, "Bo"]
     ids = ["11234", "25678", "3", "3", "901111", "911111", None, None]
-    assert clean_names(names, ids) == [
+    assert to_drawable_names(names, ids) == [
         "Sam (…1234)", "Sam (…5678)", "Ann", "Ann", "Bo (…01111)", "Bo (…11111)", "(no name)", "Bo",
     ]  # fmt: skip
     long = "a name that never seems to come to any end"
-    assert clean_names([long, long], ["1234", "5678"]) == ["a name that nev… (…1234)", "a name that nev… (…5678)"]
+    assert to_drawable_names([long, long], ["1234", "5678"]) == ["a name that nev… (…1234)", "a name that nev… (…5678)"]

@@ -294,7 +294,7 @@ def test_bad_settings() -> None:
     """A zone or moment that does not exist, and a frame in place of a history, are refused in one sentence."""
     with pytest.raises(ConfigurationError, match=r"^render_report needs a History, .* not DataFrame\.$"):
         render_report(_history([]).payments, as_of=AS_OF)
-    with pytest.raises(ConfigurationError, match="tz is a zone name"):
+    with pytest.raises(ConfigurationError, match="tz must be a zone name"):
         render_report(_history([]), as_of=AS_OF, tz="Mars/Olympus")
     with pytest.raises(ConfigurationError, match="as_of is a datetime"):
         render_report(_history([]), as_of="someday")

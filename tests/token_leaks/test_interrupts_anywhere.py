@@ -243,8 +243,8 @@ def flow_form(service: Any, _folder: Path) -> Callable[[], object]:
     def flow() -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(getpass, "getpass", lambda _: CANARY)
-            form._ask()
-            form._pasted({"new": CANARY})
+            form._prompt()
+            form._on_paste({"new": CANARY})
 
     return flow
 

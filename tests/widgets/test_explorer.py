@@ -167,7 +167,7 @@ def test_every_analysis_shows_something(tmp_path: Path, rows: list[dict[str, Any
     assert b"<svg" in base64.b64decode(drawn[1])
     assert analysis in drawn[2]
     assert f"<caption>{analysis}: {len(explorer.table)} row" in explorer._table.value
-    assert explorer._said.value == ""
+    assert explorer._message.value == ""
 
 
 def test_what_people_wrote_is_text(explorer: p2p.Explorer) -> None:
@@ -176,7 +176,7 @@ def test_what_people_wrote_is_text(explorer: p2p.Explorer) -> None:
     html = explorer._table.value
     assert "&lt;img src=x onerror=&quot;alert(1)&quot;&gt; $x$ _</bdi>" in html
     assert "<img" not in html
-    assert {widget._view_name for widget in (explorer._plot, explorer._table, explorer._said)} == {"HTMLView"}
+    assert {widget._view_name for widget in (explorer._plot, explorer._table, explorer._message)} == {"HTMLView"}
 
 
 def test_files_tell_what_was_chosen(explorer: p2p.Explorer, tmp_path: Path) -> None:
@@ -188,13 +188,13 @@ def test_files_tell_what_was_chosen(explorer: p2p.Explorer, tmp_path: Path) -> N
     assert re.fullmatch(
         r"spend_by_friend-img-src-x-onerror-alert-1-x-_-[0-9a-f]{8}-to-2024-12-31-America-New_York\.csv", written.name
     )
-    assert str(written) in explorer._said.value
+    assert str(written) in explorer._message.value
     assert stat.S_IMODE(written.stat().st_mode) == 0o600
     pd.testing.assert_frame_equal(p2p.read_csv(written), explorer.table, check_dtype=False)
     explorer.save_csv.click()
     explorer.save_plot.click()
     choose(explorer, "person", "everyone")
-    assert explorer._said.value == ""
+    assert explorer._message.value == ""
     explorer.save_plot.click()
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".png", ".png"]
     assert all(path.read_bytes()[:4] == b"\x89PNG" for path in tmp_path.glob("*.png"))
@@ -212,8 +212,8 @@ def test_what_cannot_be_saved_is_said(tmp_path: Path) -> None:
     """A folder that is not there is one sentence in the form, not a traceback that nobody sees."""
     explorer = p2p.Explorer(history(ROWS), folder=tmp_path / "nowhere")
     explorer.save_csv.click()
-    assert 'role="alert"' in explorer._said.value
-    assert "there is no such file or folder" in explorer._said.value
+    assert 'role="alert"' in explorer._message.value
+    assert "there is no such file or folder" in explorer._message.value
 
 
 def test_a_period_that_ends_first_is_said(explorer: p2p.Explorer) -> None:
@@ -221,16 +221,16 @@ def test_a_period_that_ends_first_is_said(explorer: p2p.Explorer) -> None:
     explorer.first_day.value = date(2024, 5, 1)
     explorer.last_day.value = date(2024, 4, 1)
     assert shown(explorer) == []
-    assert "ends before it begins" in explorer._said.value
+    assert "ends before it begins" in explorer._message.value
     explorer.first_day.value = None
-    assert explorer._said.value == ""
+    assert explorer._message.value == ""
 
 
 def test_unusable_settings_are_told(tmp_path: Path) -> None:
     """A zone that is none, a moment that is none, and a frame in place of a history."""
     with pytest.raises(ConfigurationError, match=r"^Explorer needs a History, .* not DataFrame\.$"):
         p2p.Explorer(history(ROWS).payments)
-    with pytest.raises(ConfigurationError, match="tz is a zone name"):
+    with pytest.raises(ConfigurationError, match="tz must be a zone name"):
         p2p.Explorer(history(ROWS), tz="Mars")
     with pytest.raises(ConfigurationError, match="as_of is"):
         p2p.Explorer(history(ROWS), as_of="soon")

@@ -36,7 +36,7 @@ server = sandbox_fixture(people=5, years=1)
 @pytest.fixture
 def make_form(server: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., p2p.TokenForm]]:
     """Return a function that makes forms for the sandbox; all are closed, and no thread of theirs is left."""
-    monkeypatch.setattr(_form, "_TICK", 0.02)
+    monkeypatch.setattr(_form, "_REFRESH_SECONDS", 0.02)
     made: list[p2p.TokenForm] = []
 
     def make(**options: Any) -> p2p.TokenForm:
@@ -57,7 +57,7 @@ def form(make_form: Callable[..., p2p.TokenForm]) -> p2p.TokenForm:
 
 def said(form: p2p.TokenForm) -> str:
     """Return what the form says below the box, as a person reads it."""
-    return html.unescape(re.sub(r"<[^>]*>", " ", form._said.value + form._left.value))
+    return html.unescape(re.sub(r"<[^>]*>", " ", form._message_html.value + form._time_html.value))
 
 
 def come_back(server: Any, form: p2p.TokenForm, *, allow: bool = True) -> None:
@@ -71,7 +71,7 @@ def test_a_form_that_nobody_used_says_what_to_do(form: p2p.TokenForm) -> None:
     with pytest.raises(NotSignedIn, match=r"^Not signed in yet: sign in with the form, then run this cell ag"):
         _ = form.token
     assert repr(form) == "<TokenForm: not signed in>"
-    assert 'target="_blank" rel="noopener noreferrer"' in form._way.value
+    assert 'target="_blank" rel="noopener noreferrer"' in form._link_html.value
     assert "redirect_uri=http%3A%2F%2F127.0.0.1%3A" in form.link
     assert form._box.layout.display is None
     assert form._box.description == "Address or token"
@@ -83,9 +83,9 @@ def test_the_browser_comes_back_by_itself(server: Any, form: p2p.TokenForm) -> N
     come_back(server, form)
     wait_until(lambda: "Maya Lindqvist" in said(form))
     assert "The token permits access_friends, access_profile." in said(form)
-    assert "Good for 29 minutes, until " in said(form)
+    assert "Valid for 29 minutes, until " in said(form)
     assert repr(form) == "<TokenForm: signed in as Maya Lindqvist>"
-    assert form._way.value == ""
+    assert form._link_html.value == ""
     assert form._box.layout.display == "none"
     assert form.token.scopes == {"access_profile", "access_friends"}
     with p2p.Client(form.token, base_url=form.base_url, cache_dir=False) as client:
@@ -137,7 +137,7 @@ def test_what_holds_no_token_is_said_and_not_kept(form: p2p.TokenForm, pasted: s
     with pytest.raises(NotSignedIn):
         _ = form.token
     assert form.link == link
-    assert form._way.value
+    assert form._link_html.value
 
 
 def test_a_token_tells_what_it_permits(server: Any, make_form: Callable[..., p2p.TokenForm]) -> None:
@@ -145,8 +145,8 @@ def test_a_token_tells_what_it_permits(server: Any, make_form: Callable[..., p2p
     form = make_form(scopes=["access_profile", "access_email", "access_balance", "access_friends"])
     form.take(server.token(server.viewer, "access_profile", "access_balance"))
     assert "The token permits access_balance, access_profile." in said(form)
-    assert "Asked for and not seen: access_email, access_friends." in said(form)
-    assert "How long it is good is not known" in said(form)
+    assert "Requested and not granted: access_email, access_friends." in said(form)
+    assert "The expiry is unknown" in said(form)
 
 
 def test_an_expired_token_is_not_given_out(server: Any, form: p2p.TokenForm) -> None:
@@ -169,10 +169,10 @@ def test_the_form_sees_the_end_by_itself(server: Any, form: p2p.TokenForm) -> No
     """The countdown needs no cell to run: it falls, and ends in the new link."""
     form.take(server.sign_in(form.link, server.viewer))
     form._token.expires_at = datetime.now(UTC) + timedelta(seconds=90)
-    wait_until(lambda: "Good for 80 seconds" in said(form))
+    wait_until(lambda: "Valid for 80 seconds" in said(form))
     form._token.expires_at = datetime.now(UTC)
     wait_until(lambda: "The token expired at" in said(form))
-    assert form._way.value
+    assert form._link_html.value
 
 
 def test_a_token_that_the_service_refuses_is_not_kept(server: Any, form: p2p.TokenForm) -> None:
@@ -199,8 +199,8 @@ def test_a_service_in_trouble_takes_no_token_away(scripted: Callable[..., Any]) 
 def test_the_last_token_counts(server: Any, form: p2p.TokenForm) -> None:
     """Whoever signs in again replaces the first, and only one countdown goes on."""
     form.take(server.token(server.viewer))
-    form._again.click()
-    assert form._way.value
+    form._link_button.click()
+    assert form._link_html.value
     other = next(one for one in server.people if one.username != server.viewer)
     form.take(server.token(other.username))
     assert f"Signed in as {other.display_name}" in said(form)
@@ -211,14 +211,14 @@ def test_a_link_that_nobody_follows_ends(
     server: Any, make_form: Callable[..., p2p.TokenForm], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A listener that gave up is said, and a button makes a new link."""
-    monkeypatch.setattr(_form, "_PATIENCE", 0.05)
+    monkeypatch.setattr(_form, "_LINK_SECONDS", 0.05)
     form = make_form()
     wait_until(lambda: "No sign-in within" in said(form))
-    assert form._way.value == ""
-    assert form._again.description == "New link"
-    assert form._again.layout.display is None
-    monkeypatch.setattr(_form, "_PATIENCE", 60.0)
-    form._again.click()
+    assert form._link_html.value == ""
+    assert form._link_button.description == "New link"
+    assert form._link_button.layout.display is None
+    monkeypatch.setattr(_form, "_LINK_SECONDS", 60.0)
+    form._link_button.click()
     come_back(server, form)
     wait_until(lambda: "Signed in as Maya Lindqvist" in said(form))
 
@@ -233,7 +233,7 @@ def test_without_a_port_pasting_still_works(
 
     monkeypatch.setattr(_form, "Listener", refuse)
     form = make_form()
-    assert "Cannot listen on a port of 127.0.0.1" in form._way.value
+    assert "Cannot listen on a port of 127.0.0.1" in form._link_html.value
     assert "redirect_uri" not in form.link
     form.take(server.sign_in(form.link, server.viewer))
     assert "Signed in as Maya Lindqvist" in said(form)
@@ -244,12 +244,14 @@ def test_where_the_browser_is_elsewhere_the_form_says_to_paste(
     make_form: Callable[..., p2p.TokenForm], monkeypatch: pytest.MonkeyPatch, sign: str
 ) -> None:
     """On hubs, remotes and Colab the redirect cannot arrive; elsewhere nothing is guessed."""
-    assert "will not load" not in make_form()._way.value
+    assert "will not load" not in make_form()._link_html.value
     if "." in sign:
         monkeypatch.setitem(sys.modules, sign, types.ModuleType(sign))
     else:
         monkeypatch.setenv(sign, "1")
-    assert "will not load: copy its whole address from the address bar, and paste it here." in make_form()._way.value
+    assert (
+        "will not load: copy its whole address from the address bar, and paste it here." in make_form()._link_html.value
+    )
 
 
 def test_a_prompt_waits_and_takes(
@@ -295,8 +297,8 @@ def test_names_are_text(server: Any, form: p2p.TokenForm) -> None:
     with server.store.writing() as connection:
         connection.execute("UPDATE users SET display_name = ? WHERE username = ?", (NASTY, other.username))
     form.take(server.token(other.username))
-    assert "&lt;b onclick=alert(1)&gt;Ann&lt;/b&gt; &amp; $x$" in form._said.value
-    assert form._said._view_name == "HTMLView"
+    assert "&lt;b onclick=alert(1)&gt;Ann&lt;/b&gt; &amp; $x$" in form._message_html.value
+    assert form._message_html._view_name == "HTMLView"
 
 
 def test_privacy_mode_hides_who_it_is(server: Any, form: p2p.TokenForm, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,7 +325,7 @@ def test_privacy_mode_quotes_no_words_of_the_service(
 def test_close_forgets_and_stops(server: Any, form: p2p.TokenForm) -> None:
     """After close nobody listens, no token is held, and the form still has a repr."""
     form.take(server.token(server.viewer))
-    form._again.click()
+    form._link_button.click()
     link = re.search(r"127\.0\.0\.1%3A(\d+)", form.link)
     form.close()
     with pytest.raises(requests.ConnectionError):
@@ -408,7 +410,7 @@ def test_a_load_that_outlives_its_token(server: Any, form: p2p.TokenForm) -> Non
     whole = cell()
     with pytest.raises(AuthenticationError, match=r"^The service does not accept the token.*: sign in again\.$"):
         cell(lambda _so_far: server.expire(form.token.reveal()))
-    form._again.click()
+    form._link_button.click()
     come_back(server, form)
     wait_until(lambda: "Signed in as Maya Lindqvist" in said(form))
     assert cell() == whole
@@ -417,15 +419,13 @@ def test_a_load_that_outlives_its_token(server: Any, form: p2p.TokenForm) -> Non
 def test_where_no_kernel_runs_it_is_a_sentence(server: Any, form: p2p.TokenForm) -> None:
     """What is saved beside the widget says what it is, and neither who nor by which token."""
     form.take(server.token(server.viewer))
-    assert form._repr_mimebundle_()["text/html"] == (
-        "<p>A form to sign in with: run the cells of this notebook to use it.</p>"
-    )
+    assert form._repr_mimebundle_()["text/html"] == ("<p>Sign-in form: run the cells of this notebook to use it.</p>")
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"how": "popup"}, 'how can be "form" or "prompt"'),
+        ({"how": "popup"}, 'how must be "form" or "prompt"'),
         ({"scopes": ["everything"]}, "not everything"),
         ({"client_id": None}, "No client id: pass client_id"),
         ({"base_url": "http://pay.example"}, "must use https"),
