@@ -1,4 +1,4 @@
-"""One private cache for each account: never mixed, never readable by others, never in the way."""
+"""Response cache: one private file per account, and a failure is only a cache miss."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from p2p_analytics.errors import AuthenticationError, ServerError
 if TYPE_CHECKING:
     from pathlib import Path
 
+LOCKING = ("INSERT", "DELETE", "UPDATE", "BEGIN")  # statements that wait for a lock
 PEOPLE = {"TOKEN-A": "100", "TOKEN-A-NEW": "100", "TOKEN-B": "200"}
 
 
 def answer(path: str, parameters: dict[str, str]) -> object:
-    """Serve two people, each with one payment named after them."""
+    """Serve two people, each with one payment."""
     person = PEOPLE.get(parameters.get("access_token", ""))
     if person is None:
         return 401, {}, {"error": {"message": "no", "code": "261"}}
@@ -34,43 +35,43 @@ def answer(path: str, parameters: dict[str, str]) -> object:
     return 200, {"Set-Cookie": "session=1"}, {"data": [item], "pagination": {"next": None}}
 
 
-def ids(service, token: str, folder: Path) -> list[str]:
-    """Return the ids of the payments one token sees through a cache folder."""
+def list_ids(service, token: str, folder: Path) -> list[str]:
+    """Return the ids of a token's payments, loaded through a cache folder."""
     with Client(token, base_url=service.base_url, cache_dir=folder) as client:
         return [payment.id for payment in client.payments()]
 
 
 def test_two_users_share_a_folder_and_nothing_else(scripted, tmp_path) -> None:
-    """With requests-cache's defaults the second user would be given the first one's answers."""
+    """With the defaults of requests-cache, the second user would get the first user's responses."""
     service = scripted(answer)
-    assert ids(service, "TOKEN-A", tmp_path) == ["1001"]
-    assert ids(service, "TOKEN-B", tmp_path) == ["2001"]
-    assert ids(service, "TOKEN-A", tmp_path) == ["1001"]
+    assert list_ids(service, "TOKEN-A", tmp_path) == ["1001"]
+    assert list_ids(service, "TOKEN-B", tmp_path) == ["2001"]
+    assert list_ids(service, "TOKEN-A", tmp_path) == ["1001"]
     assert len(list(tmp_path.glob("*.sqlite"))) == 2
 
 
-def test_what_has_not_expired_is_not_asked_again(scripted, tmp_path) -> None:
-    """The second load of one account, with a new token too, asks only whose token it is."""
+def test_unexpired_entries_are_not_refetched(scripted, tmp_path) -> None:
+    """The second load of an account, even with a new token, requests only /me."""
     service = scripted(answer)
-    ids(service, "TOKEN-A", tmp_path)
+    list_ids(service, "TOKEN-A", tmp_path)
     service.asked.clear()
-    assert ids(service, "TOKEN-A-NEW", tmp_path) == ["1001"]
+    assert list_ids(service, "TOKEN-A-NEW", tmp_path) == ["1001"]
     assert [path for path, _ in service.asked] == ["/v1/me"]
 
 
-def test_a_token_nobody_has_gets_nothing_from_the_cache(scripted, tmp_path) -> None:
-    """A nonsense token is refused by the service before any cache is opened."""
+def test_an_unknown_token_gets_nothing_from_the_cache(scripted, tmp_path) -> None:
+    """The service refuses the token before the client opens a cache."""
     service = scripted(answer)
-    ids(service, "TOKEN-A", tmp_path)
+    list_ids(service, "TOKEN-A", tmp_path)
     with pytest.raises(AuthenticationError):
-        ids(service, "TOKEN-X", tmp_path)
+        list_ids(service, "TOKEN-X", tmp_path)
 
 
 def test_the_files_are_private_and_hold_no_token_or_cookie(scripted, tmp_path) -> None:
-    """0600 whatever the umask, for the journals too; neither token nor cookie is stored."""
+    """Mode 0600 with any umask, for the journals too; no token or cookie is stored."""
     before = os.umask(0)
     try:
-        ids(scripted(answer), "TOKEN-A", tmp_path / "made")
+        list_ids(scripted(answer), "TOKEN-A", tmp_path / "made")
     finally:
         os.umask(before)
     files = list((tmp_path / "made").iterdir())
@@ -80,21 +81,21 @@ def test_the_files_are_private_and_hold_no_token_or_cookie(scripted, tmp_path) -
     assert not any(secret in file.read_bytes() for file in files for secret in (b"TOKEN-A", b"session=1"))
 
 
-def test_a_cache_of_expired_answers_alone_is_removed(scripted, tmp_path) -> None:
-    """A file untouched for longer than answers are kept goes when the next cache is opened; others stay."""
+def test_a_file_with_only_expired_entries_is_deleted(scripted, tmp_path) -> None:
+    """Opening a cache deletes files that are older than the longest expiry; others stay."""
     service = scripted(answer)
-    ids(service, "TOKEN-A", tmp_path)
+    list_ids(service, "TOKEN-A", tmp_path)
     (old,) = tmp_path.glob("*.sqlite")
-    ids(service, "TOKEN-B", tmp_path)
+    list_ids(service, "TOKEN-B", tmp_path)
     past = time.time() - LONG_SECONDS - 1
     os.utime(old, (past, past))
-    ids(service, "TOKEN-B", tmp_path)
+    list_ids(service, "TOKEN-B", tmp_path)
     assert not old.exists()
     assert len(list(tmp_path.glob("*.sqlite"))) == 1
 
 
-def test_without_a_cache_every_load_asks(scripted) -> None:
-    """cache_dir=False keeps nothing: each asks for the page, and once more for what is before it."""
+def test_without_a_cache_every_load_sends_requests(scripted) -> None:
+    """With cache_dir=False, each load requests the page and the end of the list."""
     service = scripted(answer)
     for _ in range(2):
         with Client("TOKEN-A", base_url=service.base_url, cache_dir=False) as client:
@@ -102,132 +103,144 @@ def test_without_a_cache_every_load_asks(scripted) -> None:
     assert [path for path, _ in service.asked] == ["/v1/payments"] * 4
 
 
+def expire_entries(file: Path) -> None:
+    """Make the short-lived entries of a cache file expire now."""
+    with sqlite3.connect(file) as database:
+        database.execute("UPDATE answers SET expires = expires - 301")
+    database.close()
+
+
 def _cache_file(service, folder: Path) -> Path:
-    ids(service, "TOKEN-A", folder)
+    list_ids(service, "TOKEN-A", folder)
     return next(folder.glob("*.sqlite"))
 
 
 @pytest.mark.parametrize("damage", [b"garbage" * 999, b"SQLite format 3\0" + b"\xff" * 4096])
-def test_a_damaged_file_is_set_aside_and_the_answer_comes_all_the_same(scripted, tmp_path, damage: bytes) -> None:
-    """Damage costs a request, not the load, and the damaged file is kept beside."""
+def test_a_damaged_file_is_renamed_and_the_load_succeeds(scripted, tmp_path, damage: bytes) -> None:
+    """Damage costs a request, and the damaged file is kept under another name."""
     service = scripted(answer)
     file = _cache_file(service, tmp_path)
     file.write_bytes(damage)
-    assert ids(service, "TOKEN-A", tmp_path) == ["1001"]
+    assert list_ids(service, "TOKEN-A", tmp_path) == ["1001"]
     assert list(tmp_path.glob("*.corrupt"))
     service.asked.clear()
-    ids(service, "TOKEN-A", tmp_path)
+    list_ids(service, "TOKEN-A", tmp_path)
     assert [path for path, _ in service.asked] == ["/v1/me"]
 
 
 @pytest.mark.parametrize(
     "entry", ["", b"nonsense", b"[]", 5, b"\x78\x9c", zlib.compress(b"[" * 5000), zlib.compress(b"null")]
 )
-def test_a_tampered_entry_is_asked_for_anew(scripted, tmp_path, entry: object) -> None:
-    """Whatever stands in an entry, it is at worst a miss."""
+def test_a_tampered_entry_is_refetched(scripted, tmp_path, entry: object) -> None:
+    """Any content of an entry is at worst a cache miss."""
     service = scripted(answer)
     with sqlite3.connect(_cache_file(service, tmp_path)) as database:
         database.execute("UPDATE answers SET body = ?", (entry,))
     database.close()
-    assert ids(service, "TOKEN-A", tmp_path) == ["1001"]
+    assert list_ids(service, "TOKEN-A", tmp_path) == ["1001"]
 
 
-def test_a_pickle_in_the_cache_is_never_run(scripted, tmp_path) -> None:
-    """The default serializer runs code from a tampered file; this one reads JSON only."""
+def test_a_pickle_in_the_cache_is_not_executed(scripted, tmp_path) -> None:
+    """The default serializer of requests-cache runs code from a tampered file; this one only reads JSON."""
     service = scripted(answer)
     marker = tmp_path / "ran"
     attack = b"cos\nsystem\n(S'touch %b'\ntR." % bytes(marker)
     with sqlite3.connect(_cache_file(service, tmp_path / "cache")) as database:
         database.execute("UPDATE answers SET body = ?", (attack,))
     database.close()
-    assert ids(service, "TOKEN-A", tmp_path / "cache") == ["1001"]
+    assert list_ids(service, "TOKEN-A", tmp_path / "cache") == ["1001"]
     assert not marker.exists()
 
 
-def test_a_locked_file_does_not_hold_up_the_load(scripted, tmp_path) -> None:
-    """Another process that holds the write lock costs at most a second or two."""
+def test_a_locked_file_does_not_fail_the_load(scripted, tmp_path) -> None:
+    """Another process holds the write lock."""
     service = scripted(answer)
     file = _cache_file(service, tmp_path)
     holder = sqlite3.connect(file, isolation_level=None)
     holder.execute("DELETE FROM answers")
     holder.execute("BEGIN IMMEDIATE")
     try:
-        assert ids(service, "TOKEN-A", tmp_path) == ["1001"]
+        assert list_ids(service, "TOKEN-A", tmp_path) == ["1001"]
     finally:
         holder.close()
 
 
-def test_an_expired_answer_is_asked_for_anew(scripted, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After its time an answer is not served again, not even where the service fails then."""
-    monkeypatch.setattr("p2p_analytics.client.http.cache.SHORT_SECONDS", 1)
+def test_an_expired_entry_is_refetched(scripted, tmp_path) -> None:
+    """An expired entry is not used, even if the service fails."""
     failing = []
     service = scripted(lambda path, sent: (500, {}, b"") if failing and path != "/v1/me" else answer(path, sent))
     with Client("TOKEN-A", base_url=service.base_url, cache_dir=tmp_path) as client:
         client._transport._sleep = lambda _seconds: None
         assert len(client.payments()) == len(client.payments()) == 1
         assert sum(path == "/v1/payments" for path, _ in service.asked) == 2  # a page and the end of the list
-        time.sleep(1.1)
+        expire_entries(next(tmp_path.glob("*.sqlite")))
         failing.append(True)
         with pytest.raises(ServerError):
             client.payments()
 
 
-def test_expired_answers_do_not_stay_on_the_disk(scripted, tmp_path) -> None:
-    """What is older than answers are kept goes when the file is opened again."""
+def test_expired_entries_are_deleted(scripted, tmp_path) -> None:
+    """Opening the file deletes its expired entries."""
     service = scripted(answer)
-    with sqlite3.connect(_cache_file(service, tmp_path)) as database:
-        database.execute("UPDATE answers SET expires = expires - 301")
-    database.close()
+    expire_entries(_cache_file(service, tmp_path))
     with Client("TOKEN-A", base_url=service.base_url, cache_dir=tmp_path) as client:
         client.friends("5")
-        store = client._transport.cache.storage
-        assert len(store) == 1
+        assert len(client._transport.cache.storage) == 1
 
 
-def test_a_lock_is_waited_for_once_and_told_once(scripted, tmp_path, caplog) -> None:
-    """Not again for each page: the load goes on without the cache."""
+def test_a_load_waits_for_a_lock_once(scripted, tmp_path, caplog, monkeypatch) -> None:
+    """The first failure disables the cache for the rest of the load, with one warning."""
     service = scripted(answer)
     holder = sqlite3.connect(_cache_file(service, tmp_path), isolation_level=None)
     holder.execute("DELETE FROM answers")
     holder.execute("BEGIN IMMEDIATE")
-    started = time.monotonic()
+    statements: list[str] = []
+    connect = sqlite3.connect
+
+    def connect_traced(*arguments: object, **options: object) -> sqlite3.Connection:
+        assert options["timeout"] == 1.0
+        connection = connect(*arguments, **options)  # type: ignore[call-overload]
+        connection.set_trace_callback(statements.append)
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", connect_traced)
     with Client("TOKEN-A", base_url=service.base_url, cache_dir=tmp_path) as client:
         for day in range(1, 6):
             assert len(client.payments(before=f"2025-01-0{day}")) == 1
     holder.close()
-    assert time.monotonic() - started < 4
+    assert [each.partition(" ")[0] for each in statements if each.startswith(LOCKING)] == ["DELETE"]
     assert sum("going on without it" in record.message for record in caplog.records) == 1
 
 
-def test_a_link_in_the_place_of_the_file_is_not_followed(scripted, tmp_path) -> None:
-    """A symbolic link planted under the cache's name would make it write elsewhere."""
+def test_a_symbolic_link_is_not_followed(scripted, tmp_path) -> None:
+    """A link under the name of the file would make the cache write elsewhere."""
     service = scripted(answer)
     file = _cache_file(service, tmp_path / "cache")
     for member in (tmp_path / "cache").iterdir():
         member.unlink()
     file.symlink_to(tmp_path / "elsewhere")
-    assert ids(service, "TOKEN-A", tmp_path / "cache") == ["1001"]
+    assert list_ids(service, "TOKEN-A", tmp_path / "cache") == ["1001"]
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_a_file_that_was_open_to_others_is_closed_to_them(scripted, tmp_path) -> None:
-    """One that was made 0666 before becomes 0600."""
+def test_an_existing_file_is_made_private(scripted, tmp_path) -> None:
+    """A file with mode 0666 gets mode 0600."""
     service = scripted(answer)
     file = _cache_file(service, tmp_path)
     file.chmod(0o666)
-    ids(service, "TOKEN-A", tmp_path)
+    list_ids(service, "TOKEN-A", tmp_path)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 def test_two_services_share_a_folder_and_nothing_else(scripted, tmp_path) -> None:
-    """The same account id at another address is another account."""
+    """The same account id at another base URL is another account."""
     other = scripted(lambda path, sent: {"data": []} if path == "/v1/payments" else answer(path, sent))
-    assert ids(scripted(answer), "TOKEN-A", tmp_path) == ["1001"]
-    assert ids(other, "TOKEN-A", tmp_path) == []
+    assert list_ids(scripted(answer), "TOKEN-A", tmp_path) == ["1001"]
+    assert list_ids(other, "TOKEN-A", tmp_path) == []
 
 
 def test_the_account_is_in_the_key_and_not_only_in_the_name(tmp_path) -> None:
-    """Two accounts never share a key, even if their answers came into one file; nor do the two kinds of answers."""
+    """Two accounts never share a key, even if they shared a file; nor do short-lived and long-lived entries."""
     request = requests.Request("GET", "https://pay.example/v1/payments").prepare()
     caches = [AccountCache(tmp_path, "https://pay.example/v1", account) for account in "12"]
     keys = {
@@ -238,8 +251,8 @@ def test_the_account_is_in_the_key_and_not_only_in_the_name(tmp_path) -> None:
     assert len(keys) == 4
 
 
-def test_a_broken_answer_is_not_kept(scripted, tmp_path) -> None:
-    """A proxy's page with status 200 must not be served again from the cache."""
+def test_an_undecodable_response_is_not_cached(scripted, tmp_path) -> None:
+    """A proxy's page with status 200 is not served from the cache later."""
     bodies = iter([b"<html>", *[json.dumps({"data": []}).encode()] * 2])
     service = scripted(lambda path, parameters: answer(path, parameters) if path == "/v1/me" else next(bodies))
     with Client("TOKEN-A", base_url=service.base_url, cache_dir=tmp_path) as client:

@@ -1,4 +1,4 @@
-"""The cache and disk cells of the fault matrix: whatever befell the file, the load is exact and nothing waits long."""
+"""Cache faults of the fault matrix: with any damage to the file, the load is exact and waits once at most."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import sqlite3
 import threading
-import time
 import zlib
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,7 @@ ROWS = [
 
 
 def answer(path: str, parameters: dict[str, str]) -> object:
-    """Serve one person with 240 payments over five years."""
+    """Serve one person with 240 payments in five years."""
     if path == "/v1/me":
         return {"data": {"balance": None, "user": {"id": "7"}}}
     rows = [row for row in ROWS if row["date_created"] < parameters.get("before", "9")]
@@ -41,8 +40,8 @@ def load(service, folder: Path) -> list[str]:
         return [payment.id for page in client.history_pages() for payment in page.items]
 
 
-def on_bytes(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
-    """Return a damage to the file's bytes; what was in its journal is gone."""
+def change_bytes(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
+    """Return a function that damages the bytes of a file and deletes its journals."""
 
     def damage(file: Path) -> None:
         for member in (file.with_name(f"{file.name}-wal"), file.with_name(f"{file.name}-shm")):
@@ -52,8 +51,8 @@ def on_bytes(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
     return damage
 
 
-def on_rows(statement: str, *values: object) -> Callable[[Path], None]:
-    """Return a damage to the file's rows."""
+def change_rows(statement: str, *values: object) -> Callable[[Path], None]:
+    """Return a function that damages the rows of a file."""
 
     def damage(file: Path) -> None:
         database = sqlite3.connect(file, isolation_level=None)
@@ -63,8 +62,8 @@ def on_rows(statement: str, *values: object) -> Callable[[Path], None]:
     return damage
 
 
-def in_place_of_the_file(make: Callable[[Path], object]) -> Callable[[Path], None]:
-    """Return a damage that puts something else where the file was."""
+def replace_file(make: Callable[[Path], object]) -> Callable[[Path], None]:
+    """Return a function that replaces the file."""
 
     def damage(file: Path) -> None:
         for member in file.parent.iterdir():
@@ -74,49 +73,49 @@ def in_place_of_the_file(make: Callable[[Path], object]) -> Callable[[Path], Non
     return damage
 
 
-def remove(file: Path) -> None:
-    """Remove the file and its journals."""
+def delete_file(file: Path) -> None:
+    """Delete the file and its journals."""
     for member in file.parent.iterdir():
         member.unlink()
 
 
 BOMB = zlib.compress(b'{"data": [' + b" " * 2**26 + b"]}")
 DAMAGES = {
-    "random bytes": on_bytes(lambda data: os.urandom(len(data))),
-    "an empty file": on_bytes(lambda _data: b""),
-    "half a file": on_bytes(lambda data: data[: len(data) // 2]),
-    "a byte less": on_bytes(lambda data: data[:-1]),
-    "a header of zeros": on_bytes(lambda data: bytes(100) + data[100:]),
-    "a page of 0xFF": on_bytes(lambda data: data[:4096] + b"\xff" * 4096 + data[8192:]),
-    "flipped bits": on_bytes(lambda data: data[:5000] + bytes(byte ^ 1 for byte in data[5000:])),
-    "another kind of file": on_bytes(lambda _data: b"PK\3\4" + bytes(9999)),
+    "random bytes": change_bytes(lambda data: os.urandom(len(data))),
+    "an empty file": change_bytes(lambda _data: b""),
+    "half a file": change_bytes(lambda data: data[: len(data) // 2]),
+    "a byte less": change_bytes(lambda data: data[:-1]),
+    "a header of zeros": change_bytes(lambda data: bytes(100) + data[100:]),
+    "a page of 0xFF": change_bytes(lambda data: data[:4096] + b"\xff" * 4096 + data[8192:]),
+    "flipped bits": change_bytes(lambda data: data[:5000] + bytes(byte ^ 1 for byte in data[5000:])),
+    "another kind of file": change_bytes(lambda _data: b"PK\3\4" + bytes(9999)),
     "a journal of garbage": lambda file: file.with_name(f"{file.name}-wal").write_bytes(os.urandom(9999)),
-    "no table of answers": on_rows("DROP TABLE answers"),
-    "no table of windows": on_rows("DROP TABLE windows"),
-    "another table of answers": on_rows("ALTER TABLE answers RENAME COLUMN body TO bodies"),
-    "bodies that are no archive": on_rows("UPDATE answers SET body = ?", b"garbage"),
-    "bodies that are text": on_rows("UPDATE answers SET body = 'text'"),
-    "bodies that unpack to 64 MiB": on_rows("UPDATE answers SET body = ?", BOMB),
-    "bodies that are other JSON": on_rows("UPDATE answers SET body = ?", zlib.compress(b'{"data": [5]}')),
-    "a foreign next link": on_rows(
+    "no table of responses": change_rows("DROP TABLE answers"),
+    "no table of windows": change_rows("DROP TABLE windows"),
+    "another schema": change_rows("ALTER TABLE answers RENAME COLUMN body TO bodies"),
+    "bodies that are not compressed": change_rows("UPDATE answers SET body = ?", b"garbage"),
+    "bodies that are text": change_rows("UPDATE answers SET body = 'text'"),
+    "bodies that unpack to 64 MiB": change_rows("UPDATE answers SET body = ?", BOMB),
+    "bodies that are other JSON": change_rows("UPDATE answers SET body = ?", zlib.compress(b'{"data": [5]}')),
+    "a foreign next link": change_rows(
         "UPDATE answers SET body = ?",
         zlib.compress(b'{"data": [], "pagination": {"next": "https://foreign.invalid/v1/payments"}}'),
     ),
-    "times that are text": on_rows("UPDATE answers SET given = 'x', expires = 'y'"),
-    "times beyond all years": on_rows("UPDATE answers SET given = 1e300, expires = 1e300"),
-    "windows that never came": on_rows("INSERT OR REPLACE INTO windows VALUES (1700000000000000, 0)"),
-    "windows that are text": on_rows("UPDATE windows SET start_us = 'x'"),
-    "windows back to front": on_rows("UPDATE windows SET start_us = end_us + 5"),
-    "a folder in its place": in_place_of_the_file(lambda file: file.mkdir()),
-    "a link in its place": in_place_of_the_file(lambda file: file.symlink_to(file.parent / "elsewhere")),
-    "a pipe in its place": in_place_of_the_file(os.mkfifo),
-    "no file": remove,
+    "times that are text": change_rows("UPDATE answers SET given = 'x', expires = 'y'"),
+    "times beyond all years": change_rows("UPDATE answers SET given = 1e300, expires = 1e300"),
+    "windows that were never loaded": change_rows("INSERT OR REPLACE INTO windows VALUES (1700000000000000, 0)"),
+    "windows that are text": change_rows("UPDATE windows SET start_us = 'x'"),
+    "windows with start and end swapped": change_rows("UPDATE windows SET start_us = end_us + 5"),
+    "a folder instead of the file": replace_file(lambda file: file.mkdir()),
+    "a link instead of the file": replace_file(lambda file: file.symlink_to(file.parent / "elsewhere")),
+    "a pipe instead of the file": replace_file(os.mkfifo),
+    "no file": delete_file,
 }
 
 
 @pytest.fixture
-def filled(scripted, tmp_path) -> Iterator[tuple[object, Path]]:
-    """Return a service and the file that a whole load has left."""
+def loaded_cache(scripted, tmp_path) -> Iterator[tuple[object, Path]]:
+    """Return a service and the cache file of a complete load."""
     service = scripted(answer)
     assert load(service, tmp_path) == [row["id"] for row in ROWS]
     (file,) = tmp_path.glob("*.sqlite")
@@ -125,28 +124,28 @@ def filled(scripted, tmp_path) -> Iterator[tuple[object, Path]]:
 
 
 def check(service, file: Path, caplog) -> None:
-    """Load twice, and find all payments once, soon, and no token anywhere."""
-    started = time.monotonic()
+    """Load twice; every load is complete and disables the cache once at most, and no log holds the token."""
     for _ in range(2):
+        caplog.clear()
         assert load(service, file.parent) == [row["id"] for row in ROWS]
-    assert time.monotonic() - started < 8, "two waits for a lock, and what a busy machine adds"
-    assert "CANARY" not in caplog.text
+        assert caplog.text.count("going on without it") <= 1
+        assert "CANARY" not in caplog.text
 
 
 @pytest.mark.fault("cache")
 @pytest.mark.parametrize("name", DAMAGES)
-def test_a_damaged_file_costs_requests_and_no_payment(filled, caplog, name: str) -> None:
-    """At worst it is set aside or gone round; what it held is asked for again."""
-    service, file = filled
+def test_a_damaged_file_costs_requests_and_no_payment(loaded_cache, caplog, name: str) -> None:
+    """At worst, the file is renamed or not used, and its pages are refetched."""
+    service, file = loaded_cache
     DAMAGES[name](file)
     check(service, file, caplog)
 
 
 @pytest.mark.fault("cache")
 @pytest.mark.parametrize("lock", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
-def test_a_locked_file_is_gone_round(filled, caplog, lock: str) -> None:
-    """Another process holds it for the whole load."""
-    service, file = filled
+def test_a_locked_file_is_not_used(loaded_cache, caplog, lock: str) -> None:
+    """Another process holds the lock during the whole load."""
+    service, file = loaded_cache
     holder = sqlite3.connect(file, isolation_level=None)
     holder.execute("PRAGMA locking_mode = EXCLUSIVE")
     holder.execute(lock)
@@ -159,16 +158,16 @@ def test_a_locked_file_is_gone_round(filled, caplog, lock: str) -> None:
 
 @pytest.mark.fault("cache")
 @pytest.mark.parametrize("pragma", ["max_page_count = 2", "query_only = ON"], ids=["full", "read-only"])
-def test_a_disk_that_takes_nothing_is_gone_round(scripted, tmp_path, caplog, monkeypatch, pragma: str) -> None:
-    """A full disk, and one that may only be read: the load is whole, and says that nothing is kept."""
+def test_an_unwritable_disk_disables_the_cache(scripted, tmp_path, caplog, monkeypatch, pragma: str) -> None:
+    """With a full or a read-only disk, the load is complete and logs a warning."""
     connect = sqlite3.connect
 
-    def limited(*arguments: object, **options: object) -> sqlite3.Connection:
+    def connect_limited(*arguments: object, **options: object) -> sqlite3.Connection:
         connection = connect(*arguments, **options)  # type: ignore[call-overload]
         connection.execute(f"PRAGMA {pragma}")
         return connection
 
-    monkeypatch.setattr(sqlite3, "connect", limited)
+    monkeypatch.setattr(sqlite3, "connect", connect_limited)
     check(scripted(answer), tmp_path / "x", caplog)
     assert "going on without it" in caplog.text
 
@@ -180,7 +179,7 @@ def _load_in_a_process(base_url: str, folder: str, found: multiprocessing.Queue)
 
 @pytest.mark.fault("cache")
 def test_processes_share_the_file(scripted, tmp_path) -> None:
-    """Three that load at once are all right, and the next load asks for the newest page alone."""
+    """Three simultaneous loads succeed, and the next one requests only the newest page."""
     service = scripted(answer)
     kind = multiprocessing.get_context("spawn")
     found = kind.Queue()

@@ -1,14 +1,14 @@
-"""Rate limits hold up all connections at once, and what is stopped stops at once."""
+"""Throttle and cancellation: a Retry-After pauses all connections, and Ctrl-C ends all requests and waits."""
 
 from __future__ import annotations
 
 import itertools
 import signal
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,8 +16,15 @@ from p2p_analytics.auth import AccessToken
 from p2p_analytics.client import Client
 from p2p_analytics.client.http._throttle import SLOW_SECONDS, Throttle
 from p2p_analytics.client.http.transport import Transport
+from support.connections import stay_silent
+from support.waiting import wait_until
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
 
 GOOD = {"data": {"id": "7"}}
+BODY = b'{"data": {"id": "7"}}'
 
 
 def transport_to(service, **options: object) -> Transport:
@@ -25,89 +32,129 @@ def transport_to(service, **options: object) -> Transport:
     return Transport(service.base_url, AccessToken("token"), timeout=(1.0, 5.0), jitter=lambda: 0.0, **options)
 
 
-def test_while_one_waits_as_it_was_told_nobody_asks(scripted) -> None:
-    """Of four that ask at once one is told to wait; the requests after that begin when its wait is over."""
-    first = itertools.count()
+def test_one_retry_after_pauses_every_connection(scripted) -> None:
+    """The first request has to wait; seven others begin only when its wait is over."""
+    numbers = itertools.count()
     events: list[str] = []
     limited = threading.Event()
+    turns: list[object] = []
 
     def answer(_path: str, _parameters: dict[str, str]) -> object:
-        events.append("asked")
-        return (429, {"Retry-After": "7"}, b"") if next(first) == 0 else GOOD
+        events.append("request")
+        return (429, {"Retry-After": "7"}, b"") if next(numbers) == 0 else GOOD
 
     def sleep(seconds: float) -> None:
-        events.append(f"slept {seconds:.0f}")
+        events.append(f"sleep {seconds:.0f}")
         limited.set()
-        time.sleep(0.3)  # the others have every chance to ask
-        events.append("woke")
+        wait_until(lambda: len(turns) == 9)  # the first request waits for two turns, the others for one each
+        events.append("wake")
 
     transport = transport_to(scripted(answer), sleep=sleep)
+    wait_turn = transport._throttle.wait_turn
+
+    def count_turns(turn: ExitStack) -> bool:
+        turns.append(turn)
+        return wait_turn(turn)
+
+    transport._throttle.wait_turn = count_turns  # type: ignore[method-assign]
     with ThreadPoolExecutor(8) as threads:
-        one = threads.submit(transport.get, "/me", {})
-        limited.wait(5)
+        first = threads.submit(transport.get, "/me", {})
+        assert limited.wait(20)
         others = [threads.submit(transport.get, "/me", {}) for _ in range(7)]
-        assert [future.result().value for future in (one, *others)] == [b'{"data": {"id": "7"}}'] * 8
-    assert events == ["asked", "slept 7", "woke", *["asked"] * 8]
+        assert [future.result().value for future in (first, *others)] == [BODY] * 8
+    assert events == ["request", "sleep 7", "wake", *["request"] * 8]
 
 
-def test_a_service_that_takes_one_at_a_time_is_not_given_up(scripted) -> None:
-    """Eight connections to a service that refuses each second request: all get their answer."""
-    asked = itertools.count()
+def test_a_service_that_takes_one_request_at_a_time_answers_all(scripted) -> None:
+    """Eight connections to a service that refuses every request beside another one: none fails."""
+    running = threading.Semaphore(1)
+    refused = threading.Event()
 
     def answer(_path: str, _parameters: dict[str, str]) -> object:
-        return (429, {"Retry-After": "0"}, b"") if next(asked) % 2 == 0 else GOOD
+        if not running.acquire(blocking=False):
+            refused.set()
+            return 429, {"Retry-After": "0"}, b""
+        try:
+            refused.wait(20)  # the first request lasts until the service has refused another one
+            return GOOD
+        finally:
+            running.release()
 
-    transport = transport_to(scripted(answer), sleep=lambda _seconds: None)
+    transport = transport_to(scripted(answer), sleep=lambda _seconds: wait_until(lambda: running._value == 1))
     with ThreadPoolExecutor(8) as threads:
-        answers = list(threads.map(lambda _: transport.get("/me", {}), range(80)))
-    assert {found.value for found in answers} == {b'{"data": {"id": "7"}}'}
+        responses = list(threads.map(lambda _: transport.get("/me", {}), range(80)))
+    assert {response.value for response in responses} == {BODY}
+    assert refused.is_set()
 
 
-def test_the_gate_opens_again() -> None:
-    """After a minute without a refusal requests pass beside each other."""
+def test_the_throttle_ends_after_a_minute() -> None:
+    """Without a further refusal, requests run concurrently again."""
     clock = [0.0]
-    gate = Throttle(lambda: clock[0])
+    throttle = Throttle(lambda: clock[0])
     with ExitStack() as turn:
-        assert not gate.wait_turn(turn)
-    gate.slow_down()
+        assert not throttle.wait_turn(turn)
+    throttle.slow_down()
     clock[0] = SLOW_SECONDS - 1
     with ExitStack() as turn:
-        assert gate.wait_turn(turn)
+        assert throttle.wait_turn(turn)
     clock[0] = SLOW_SECONDS
-    with ExitStack() as turn, ExitStack() as beside:
-        assert not gate.wait_turn(turn)
-        assert not gate.wait_turn(beside)
+    with ExitStack() as turn, ExitStack() as other:
+        assert not throttle.wait_turn(turn)
+        assert not throttle.wait_turn(other)
 
 
-def payments_that(scripted, then, days_apart: int) -> Client:
-    """Return a client of a service that answers its newest page, and does ``then`` with each later request."""
+def client_of(scripted, answer_later: Callable[[], object], days_apart: int) -> Client:
+    """Return a client of a service that answers the newest page, and calls a function for all later requests."""
     dates = [datetime(2025, 6, 1, tzinfo=UTC) - timedelta(days=days_apart * number) for number in range(50)]
     rows = [{"id": str(number), "date_created": f"{date:%Y-%m-%dT%H:%M:%S}"} for number, date in enumerate(dates)]
 
     def answer(_path: str, parameters: dict[str, str]) -> object:
-        return then if "before" in parameters else {"data": rows, "pagination": {"next": "?more"}}
+        return answer_later() if "before" in parameters else {"data": rows, "pagination": {"next": "?more"}}
 
     return Client("token", base_url=scripted(answer).base_url, cache_dir=False, timeout=(1.0, 60.0))
 
 
-@pytest.mark.parametrize(
-    "then",
-    [lambda _connection: time.sleep(5), (503, {"Retry-After": "50"}, b"")],
-    ids=["while answers are awaited", "while waiting to ask again"],
-)
-@pytest.mark.parametrize("days_apart", [1, 60], ids=["by windows", "a short history"])
-@pytest.mark.parametrize("interrupts", [True, False], ids=["as it is", "as event loops leave it"])
-def test_ctrl_c_ends_a_load_at_once(scripted, then, days_apart: int, request, *, interrupts: bool) -> None:
-    """Nothing waits for the answers and pauses that are under way, and no thread is left."""
-    signal.siginterrupt(signal.SIGINT, interrupts)  # whether a signal ends what the thread waits for
-    request.addfinalizer(lambda: signal.siginterrupt(signal.SIGINT, True))  # noqa: FBT003 - the library's own
-    client = payments_that(scripted, then, days_apart)
+def interrupt_soon() -> None:
+    """Send Ctrl-C to the main thread once it waits again."""
     main = threading.main_thread().ident
-    timer = threading.Timer(0.4, lambda: signal.pthread_kill(main, signal.SIGINT))
-    timer.start()
-    started = time.monotonic()
+    threading.Timer(0.2, lambda: signal.pthread_kill(main, signal.SIGINT)).start()
+
+
+@pytest.mark.parametrize("waits", [False, True], ids=["during requests", "during waits"])
+@pytest.mark.parametrize("days_apart", [1, 60], ids=["by windows", "a short history"])
+@pytest.mark.parametrize("interrupts", [True, False], ids=["default signals", "signals as event loops set them"])
+def test_ctrl_c_ends_a_load_at_once(scripted, days_apart: int, request, *, waits: bool, interrupts: bool) -> None:
+    """The load closes its connections, sends nothing more, and leaves no thread."""
+    signal.siginterrupt(signal.SIGINT, interrupts)  # whether a signal ends system calls
+    request.addfinalizer(lambda: signal.siginterrupt(signal.SIGINT, True))  # noqa: FBT003 - the library's own
+    begun = itertools.count()
+    requests: list[str] = []
+    closed: list[bool] = []
+
+    def be_silent(connection: socket.socket) -> None:
+        if next(begun) == 0:
+            interrupt_soon()
+        closed.append(stay_silent(connection))
+
+    def answer_later() -> object:
+        requests.append("later")
+        return (503, {"Retry-After": "50"}, b"") if waits else be_silent
+
+    client = client_of(scripted, answer_later, days_apart)
+    sleep = client._transport._sleep
+
+    def sleep_and_interrupt(seconds: float) -> None:
+        if next(begun) == 0:
+            interrupt_soon()
+        sleep(seconds)
+
+    client._transport._sleep = sleep_and_interrupt
     with pytest.raises(KeyboardInterrupt):
         list(client.history_pages())
-    assert time.monotonic() - started < 4, "not the five or fifty seconds"
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("p2p-load")]
     client.close()
+    if waits:
+        assert len(requests) <= 4, "no request was retried after its wait"
+    else:
+        wait_until(lambda: len(closed) == len(requests), 60)
+        assert all(closed)

@@ -1,0 +1,95 @@
+"""Raw conversations on loopback, and a timer that a test fires."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import pytest
+
+_STUCK_SECONDS = 30.0
+
+
+@contextmanager
+def serve_raw(talk: Callable[[socket.socket], object], received: list[bytes] | None = None) -> Iterator[str]:
+    """Call a function with each connection after its first request; give the base URL."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            with connection, contextlib.suppress(OSError):
+                request = connection.recv(4096)
+                if received is not None:
+                    received.append(request)
+                talk(connection)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/v1"
+    finally:
+        server.shutdown(socket.SHUT_RDWR)
+        server.close()
+        thread.join()
+
+
+def stay_silent(connection: socket.socket) -> bool:
+    """Send nothing until the client closes the connection; return whether it does."""
+    connection.settimeout(_STUCK_SECONDS)
+    try:
+        while connection.recv(4096):
+            pass
+    except TimeoutError:
+        return False
+    except OSError:  # a reset closes it too
+        pass
+    return True
+
+
+def drip_body(connection: socket.socket) -> None:
+    """Send a response one byte at a time until the client closes the connection."""
+    with contextlib.suppress(OSError):
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+        while not select.select([connection], [], [], 0.05)[0]:
+            connection.sendall(b" ")
+
+
+class ManualTimer:
+    """Replacement of `threading.Timer` that fires only when a test calls :meth:`fire`."""
+
+    def __init__(self, interval: float, function: Callable[[], None]) -> None:
+        self.interval, self._function = interval, function
+        self.daemon = False
+
+    def start(self) -> None:
+        """Start; nothing happens."""
+
+    def cancel(self) -> None:
+        """Cancel; nothing happens."""
+
+    def fire(self) -> None:
+        """Call the function of the timer."""
+        self._function()
+
+
+def use_manual_timers(monkeypatch: pytest.MonkeyPatch) -> list[ManualTimer]:
+    """Make requests use manual timers for their deadlines; return the list to which each new timer is added."""
+    timers: list[ManualTimer] = []
+
+    class RecordedTimer(ManualTimer):
+        def start(self) -> None:
+            timers.append(self)
+
+    monkeypatch.setattr("p2p_analytics.client.http.deadline.threading.Timer", RecordedTimer)
+    return timers
