@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
@@ -206,8 +207,10 @@ class Client:
         start, end = parse_bounds(after, before)
         policy = _choose_policy(fresh=fresh)
 
+        tables = records.InternTables()
+
         def fetch(query: Query, *, refetch: bool = False) -> PaymentPage:
-            return self._fetch_payments(query, CachePolicy.BYPASS if refetch else policy, after=start)[0]
+            return self._fetch_payments(query, CachePolicy.BYPASS if refetch else policy, tables, after=start)[0]
 
         return paginate(
             fetch,
@@ -242,7 +245,8 @@ class Client:
             Called after each page with the number of payments so far and the estimated total.
         """
         start, end = parse_bounds(after, before)
-        pages = CachedPages(self._fetch_payments, self._open_cache, refresh=refresh)
+        fetch = partial(self._fetch_payments, tables=records.InternTables())
+        pages = CachedPages(fetch, self._open_cache, refresh=refresh)
         return self._load_history(start, end, pages, progress)
 
     def friends(self, user_id: str | None = None) -> list[User]:
@@ -315,9 +319,10 @@ class Client:
             raise
 
     def _fetch_payments(
-        self, query: Query, policy: CachePolicy, *, after: datetime = BEGINNING
+        self, query: Query, policy: CachePolicy, tables: records.InternTables, *, after: datetime = BEGINNING
     ) -> tuple[PaymentPage, bool]:
-        """Return a page of payments, and whether it came from the cache."""
+        """Return a page of payments, and whether it came from the cache; pages of one load share interning tables."""
+        decode = partial(self._decode_payments, tables=tables)
         fields = {
             "action": query.action,
             "actor": query.actor,
@@ -327,15 +332,15 @@ class Client:
             "limit": str(query.limit),
         }
         parameters = {name: value for name, value in fields.items() if value}
-        response = self._get(vocabulary.PAYMENTS.path, parameters, self._decode_payments, policy=policy)
+        response = self._get(vocabulary.PAYMENTS.path, parameters, decode, policy=policy)
         if response.from_cache and any(problem.unreadable for problem in response.value.problems):
             # A field that could not be read may be readable now, so the cached page must not be used for a month.
             refetch = CachePolicy.LONG_REFETCH if policy is CachePolicy.LONG else CachePolicy.BYPASS
-            response = self._get(vocabulary.PAYMENTS.path, parameters, self._decode_payments, policy=refetch)
+            response = self._get(vocabulary.PAYMENTS.path, parameters, decode, policy=refetch)
         return msgspec.structs.replace(response.value, fetched_at=response.fetched_at), response.from_cache
 
-    def _decode_payments(self, body: bytes) -> PaymentPage:
-        page = records.decode_payments(body)
+    def _decode_payments(self, body: bytes, tables: records.InternTables) -> PaymentPage:
+        page = records.decode_payments(body, tables)
         if page.next is not None:  # the link is not followed, but a foreign one makes the response untrustworthy
             parse_next_link(page.next, f"{self.base_url}{vocabulary.PAYMENTS.path}")
         return page

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from p2p_analytics import settings
 from p2p_analytics.files import atomic_file, open_table, to_path
-from p2p_analytics.frames.arrow import frame_of, plain, table_of
+from p2p_analytics.frames.arrow import cast_to_file_types, frame_of, table_of
 from p2p_analytics.privacy import Mask
 
 if TYPE_CHECKING:
@@ -62,5 +62,5 @@ def read_parquet(path: str | os.PathLike[str], *, privacy: Privacy | None = None
     path = to_path(path)
     with open_table(path, private=bool(private)) as file:  # a single file; folders are read as archives
         table = pyarrow.parquet.read_table(file)
-    frame = frame_of(plain(table))
+    frame = frame_of(cast_to_file_types(table))
     return Mask(strict=private == settings.STRICT).frame(frame) if private else frame

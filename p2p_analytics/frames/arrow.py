@@ -1,4 +1,4 @@
-"""The five column types that files hold, and the dtypes they come back as."""
+"""Arrow types of the columns in files, and the pandas dtypes that they are read back as."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _KNOWN: Final = {**schema.PROBLEMS, **schema.FRIENDS, **schema.PAYMENTS}
-_WORDS: Final = {name for name, dtype in schema.PAYMENTS.items() if dtype == schema.WORD}
+_CATEGORIES: Final = {name for name, dtype in schema.PAYMENTS.items() if dtype == schema.WORD}
 _ENDINGS: Final = {"_id": schema.TEXT, "_cents": schema.CENTS}
 
 
 def type_of_name(name: str) -> pa.DataType | None:
-    """Return the type that a column of this name always has, None where the name does not tell."""
+    """Return the type that a column of this name always has, None for a name without a fixed type."""
     import pyarrow as pa
 
     dtype = _KNOWN.get(name) or next((dtype for end, dtype in _ENDINGS.items() if name.endswith(end)), None)
@@ -30,12 +30,12 @@ def type_of_name(name: str) -> pa.DataType | None:
 
 
 def table_of(frame: pd.DataFrame) -> pa.Table:
-    """Return a pandas frame as an Arrow table in the types of `plain`, without its index.
+    """Return a pandas frame as an Arrow table in the types of `cast_to_file_types`, without its index.
 
     Raises
     ------
     SchemaError
-        The names do not tell the columns apart, the index has a name, or a column holds something that files cannot.
+        Column names are missing or repeated, the index has a name, or a column holds values that files cannot hold.
     """
     import pyarrow as pa
 
@@ -59,22 +59,22 @@ def table_of(frame: pd.DataFrame) -> pa.Table:
             raise SchemaError(
                 f"The column {name!r} holds mixed values, or some that files cannot hold: make it text or numbers."
             ) from None
-    return plain(pa.table(columns))
+    return cast_to_file_types(pa.table(columns))
 
 
-def plain(table: pa.Table) -> pa.Table:
-    """Return an Arrow table in ``string``, ``int64``, ``double``, ``bool`` and ``timestamp[us, UTC]`` alone.
+def cast_to_file_types(table: pa.Table) -> pa.Table:
+    """Return an Arrow table with only ``string``, ``int64``, ``double``, ``bool`` and ``timestamp[us, UTC]`` columns.
 
     Raises
     ------
     SchemaError
-        A column is of another kind, or loses something on the way.
+        A column has another type, or the cast would lose data.
     """
     import pyarrow as pa
 
     columns = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
-        target = _plain_type(name, column.type)
+        target = _file_type(name, column.type)
         if target is None:
             raise SchemaError(
                 f"The column {name!r} holds {column.type}: make it text, a number, true or false, or an aware datetime."
@@ -87,26 +87,27 @@ def plain(table: pa.Table) -> pa.Table:
 
 
 def pandas_array(column: pa.ChunkedArray, dtype: str) -> Any:  # noqa: ANN401 - an array of pandas
-    """Return a column as an array of one of the schema's dtypes but words, which can be written to."""
+    """Return a column as a writable array of a dtype of the schema other than ``category``."""
     import pandas as pd
 
     array = pd.Series(dtype=dtype).array.dtype.__from_arrow__(column)
-    return array.copy() if dtype == schema.INSTANT else array  # else it may be Arrow's own memory
+    return array.copy() if dtype == schema.INSTANT else array  # instants may share Arrow's read-only memory
 
 
-def categorical(values: Sequence[str | None], which: np.ndarray[Any, Any]) -> pd.Categorical:
-    """Return a categorical of text that holds the value of each place, with sorted categories."""
+def categorical(values: Sequence[str | None], codes: np.ndarray[Any, Any]) -> pd.Categorical:
+    """Return a categorical of text with sorted categories from dictionary-encoded values."""
     import numpy as np
     import pandas as pd
 
-    words = sorted({value for value in values if value is not None})
-    code: dict[str | None, int] = {None: -1} | {word: number for number, word in enumerate(words)}
-    codes = np.array([code[value] for value in values], np.min_scalar_type(-len(words) - 1))
-    return pd.Categorical.from_codes(np.take(codes, which), pd.Index(words, dtype=schema.TEXT), validate=False)
+    categories = sorted({value for value in values if value is not None})
+    position: dict[str | None, int] = {None: -1} | {text: number for number, text in enumerate(categories)}
+    positions = np.array([position[value] for value in values], np.min_scalar_type(-len(categories) - 1))
+    index = pd.Index(categories, dtype=schema.TEXT)
+    return pd.Categorical.from_codes(np.take(positions, codes), index, validate=False)
 
 
 def with_microseconds(table: pa.Table) -> pa.Table:
-    """Return payments with their two dates as whole microseconds since 1970 too, and the time between them."""
+    """Return payments with three more columns: both dates as microseconds since 1970, and their difference."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -123,7 +124,7 @@ def with_microseconds(table: pa.Table) -> pa.Table:
 def frame_of(table: pa.Table) -> pd.DataFrame:
     """Return an Arrow table as a frame of ``str``, ``Int64``, ``float64``, ``boolean`` and ``datetime64[us, UTC]``.
 
-    One of payments has categoricals where PAYMENTS has them.
+    A frame of payments has categoricals where PAYMENTS has them.
     """
     import pandas as pd
     import pyarrow as pa
@@ -133,30 +134,31 @@ def frame_of(table: pa.Table) -> pd.DataFrame:
         pa.int64(): pd.Int64Dtype(),
         pa.bool_(): pd.BooleanDtype(),
     }
-    words = _WORDS if schema.PAYMENTS.keys() <= set(table.column_names) else set()
-    others: pd.DataFrame = table.drop_columns(list(words)).to_pandas(types_mapper=dtypes.get, ignore_metadata=True)
-    columns = {name: _words(table[name]) if name in words else others[name].array
+    categories = _CATEGORIES if schema.PAYMENTS.keys() <= set(table.column_names) else set()
+    others: pd.DataFrame = table.drop_columns(list(categories)).to_pandas(types_mapper=dtypes.get, ignore_metadata=True)
+    columns = {name: _to_categorical(table[name]) if name in categories else others[name].array
                for name in table.column_names}  # fmt: skip
     return pd.DataFrame(columns, index=others.index, copy=False)
 
 
-def _words(column: pa.ChunkedArray) -> pd.Categorical:
+def _to_categorical(column: pa.ChunkedArray) -> pd.Categorical:
     import pyarrow as pa
 
-    words = column.combine_chunks()
-    if not pa.types.is_dictionary(words.type):
-        words = words.dictionary_encode()
-    codes = words.indices.fill_null(-1) if words.null_count else words.indices
-    return categorical([*words.dictionary.to_pylist(), None], codes.to_numpy())  # a null is the last
+    encoded = column.combine_chunks()
+    if not pa.types.is_dictionary(encoded.type):
+        encoded = encoded.dictionary_encode()
+    codes = encoded.indices.fill_null(-1) if encoded.null_count else encoded.indices
+    return categorical([*encoded.dictionary.to_pylist(), None], codes.to_numpy())  # -1 is the last, the null
 
 
-def _plain_type(name: str, found: pa.DataType) -> pa.DataType | None:
+def _file_type(name: str, found: pa.DataType) -> pa.DataType | None:
+    """Return the type in files for a type in memory, None where there is none."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(found):
-        return _plain_type(name, found.value_type)
+        return _file_type(name, found.value_type)
     kinds = (
-        (pa.types.is_null, type_of_name(name) or pa.string()),  # nothing but nulls: the name tells, or it is text
+        (pa.types.is_null, type_of_name(name) or pa.string()),  # only nulls: by name, else text
         (pa.types.is_string, pa.string()),
         (pa.types.is_large_string, pa.string()),
         (pa.types.is_string_view, pa.string()),

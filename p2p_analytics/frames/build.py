@@ -1,13 +1,13 @@
-"""Records to frames: fixed columns and dtypes, one pass, sorted, nothing dropped."""
+"""Records to pandas frames with fixed columns and dtypes, sorted."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from p2p_analytics.frames.arrow import categorical, pandas_array, with_microseconds
-from p2p_analytics.frames.bulk import Numbered, Seen, Words, payment_columns
 from p2p_analytics.frames.perspective import Perspective, perspective
 from p2p_analytics.frames.schema import FRIENDS, INSTANT, PAYMENTS, PROBLEMS
+from p2p_analytics.records import Description, InternTables, payment_columns
 from p2p_analytics.times import to_microseconds
 from p2p_analytics.vocabulary import Action
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from p2p_analytics.records import Payments, Problem, Target, User
+    from p2p_analytics.records import InternTable, Payments, Problem, Target, User
 
-    Numbers = np.ndarray[tuple[int], np.dtype[Any]]
+    Codes = np.ndarray[tuple[int], np.dtype[Any]]
 
 T = TypeVar("T")
 
@@ -31,33 +31,35 @@ _PERSON: Final = (
 
 
 def payments_frame(
-    pages: Iterable[Payments], viewer_id: str, told: Callable[[Sequence[Problem]], object] = lambda _problems: None
+    pages: Iterable[Payments],
+    viewer_id: str,
+    on_problems: Callable[[Sequence[Problem]], object] = lambda _problems: None,
 ) -> pd.DataFrame:
     """Return the PAYMENTS frame.
 
     Parameters
     ----------
     pages : iterable of Payments
-        In any order; the last of those payments with one id wins. Pages are let go as they are read.
+        In any order. Of several payments with one id the last is kept. Pages are released as they are read.
     viewer_id : str
-        The user id of the person whose payments these are.
-    told : callable, optional
-        Told what was strange in the records, some pages at a time.
+        The user id of the person to whom the payments belong.
+    on_problems : callable, optional
+        Called with the problems of the records, some pages at a time.
 
     Returns
     -------
     DataFrame
         One row per payment, newest first (``date_created``, then id; rows without a date last),
         with the columns and dtypes of :data:`~p2p_analytics.frames.schema.PAYMENTS`, also when
-        there are no rows. Money is in cents, a charge's amount negative whichever way the service
-        writes it; instants are UTC (document: "Payment", "Target").
+        there are no rows. Money is in cents, and the amount of a charge is negative, whatever sign
+        the service sends; instants are UTC (document: "Payment", "Target").
     """
     import pyarrow as pa
 
-    seen = Seen()
-    own = _newest_first(payment_columns(pages, seen, told))
-    pa.default_memory_pool().release_unused()  # pandas cannot use what Arrow holds in reserve
-    return _together(with_microseconds(own), seen, viewer_id)
+    tables = InternTables()
+    columns = _sort_newest_first(payment_columns(pages, tables, on_problems))
+    pa.default_memory_pool().release_unused()  # pandas cannot use the memory that Arrow keeps in reserve
+    return _build_frame(with_microseconds(columns), tables, viewer_id)
 
 
 def friends_frame(friends: Iterable[User]) -> pd.DataFrame:
@@ -66,11 +68,11 @@ def friends_frame(friends: Iterable[User]) -> pd.DataFrame:
     columns: dict[str, list[Any]] = {
         name: [getattr(row, name) for row in rows] for name in FRIENDS if name != "user_id"
     }
-    return _frame({"user_id": [row.id for row in rows], **columns}, FRIENDS)[list(FRIENDS)]
+    return _to_frame({"user_id": [row.id for row in rows], **columns}, FRIENDS)[list(FRIENDS)]
 
 
 def problems_frame(problems: Iterable[Problem]) -> pd.DataFrame:
-    """Return what was strange in the records: one row per finding, in the order found."""
+    """Return the PROBLEMS frame: one row per problem, in the order given."""
     rows = list(problems)
     columns: dict[str, list[Any]] = {
         "payment_id": [row.record_id for row in rows],
@@ -78,11 +80,11 @@ def problems_frame(problems: Iterable[Problem]) -> pd.DataFrame:
         "value": [row.value for row in rows],
         "problem": [row.problem for row in rows],
     }
-    return _frame(columns, PROBLEMS)
+    return _to_frame(columns, PROBLEMS)
 
 
-def _newest_first(own: pa.Table) -> pa.Table:
-    """Sort by age, and keep the last of those with one id; ids are numbers of any length in text form."""
+def _sort_newest_first(own: pa.Table) -> pa.Table:
+    """Sort by date and id, and keep the last of the rows with one id; ids are numbers of any length as text."""
     import numpy as np
     import pyarrow.compute as pc
 
@@ -93,13 +95,13 @@ def _newest_first(own: pa.Table) -> pa.Table:
         own = own.take(np.sort(last))
     keys = ("date_created", "length", "payment_id")
     keyed = own.append_column("length", pc.binary_length(own["payment_id"])).select(keys)
-    if _descend(keyed):
+    if _is_descending(keyed):
         return own
     return own.take(pc.sort_indices(keyed, [(name, "descending") for name in keys]))
 
 
-def _descend(keyed: pa.Table) -> bool:
-    """Tell whether each row is less than the one before; a look takes a tenth of the time of sorting."""
+def _is_descending(keyed: pa.Table) -> bool:
+    """Return whether each row is less than the one before; this takes a tenth of the time of sorting."""
     import pyarrow.compute as pc
 
     first, *others = ((column[:-1], column[1:]) for column in reversed(keyed.columns))
@@ -109,93 +111,93 @@ def _descend(keyed: pa.Table) -> bool:
     return pc.all(less, skip_nulls=False).as_py() is True
 
 
-def _together(own: pa.Table, seen: Seen, viewer_id: str) -> pd.DataFrame:
-    """Return the frame of what is each payment's own, and of what it shares with others."""
+def _build_frame(own: pa.Table, tables: InternTables, viewer_id: str) -> pd.DataFrame:
+    """Return the frame of each payment's own columns and of those that its codes refer to."""
     import numpy as np
     import pandas as pd
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    described, words = _distinct(own["words"], seen.words.things)
-    words = [Words._make(text) for text in words]
-    actor, actors = _distinct(own["actor"], seen.people.things)
-    target, targets = _distinct(own["target"], seen.people.things)
-    kind, kinds = _kinds(viewer_id, (described, [text.action for text in words]), (actor, actors), (target, targets))
-    shared = {
-        name: (values, which)
-        for which, columns in (
-            (described, _fields("", words, Words._fields)),
-            (actor, _fields("actor_", actors, _PERSON)),
-            (target, _fields("target_", targets, ("type", "email", "phone"))),
-            (target, _fields("target_user_", [target and target.user for target in targets], _PERSON)),
-            (kind, _fields("", kinds, Perspective._fields)),
+    description, descriptions = _encode(own["description"], tables.descriptions)
+    actor, actors = _encode(own["actor"], tables.actors)
+    target, targets = _encode(own["target"], tables.targets)
+    actions = [text.action for text in descriptions]
+    view, views = _encode_perspectives(viewer_id, (description, actions), (actor, actors), (target, targets))
+    encoded = {
+        name: (values, codes)
+        for codes, fields in (
+            (description, _field_values("", descriptions, Description._fields)),
+            (actor, _field_values("actor_", actors, _PERSON)),
+            (target, _field_values("target_", targets, ("type", "email", "phone"))),
+            (target, _field_values("target_user_", [target and target.user for target in targets], _PERSON)),
+            (view, _field_values("", views, Perspective._fields)),
             (np.zeros(len(own), np.int8), {"source": [SOURCE_API][: len(own)]}),
         )
-        for name, values in columns.items()
+        for name, values in fields.items()
     }
     size = pc.abs(own["amount_cents"])
-    charge = pa.array([text.action == Action.CHARGE for text in words], pa.bool_()).take(pa.array(described))
-    sign = pa.array([kind.sign for kind in kinds], pa.int64()).take(pa.array(kind))
+    is_charge = pa.array([action == Action.CHARGE for action in actions], pa.bool_()).take(pa.array(description))
+    sign = pa.array([each.sign for each in views], pa.int64()).take(pa.array(view))
     columns = dict(zip(own.column_names, own.columns, strict=True)) | {
-        # The document writes a charge's amount with a minus; real answers lack it. A column holds one form.
-        "amount_cents": pc.if_else(charge, pc.negate(size), own["amount_cents"]),
+        # The document shows the amount of a charge as negative, real answers as positive. The column is negative.
+        "amount_cents": pc.if_else(is_charge, pc.negate(size), own["amount_cents"]),
         "flow_cents": pc.multiply(size, sign),
     }
     return pd.DataFrame(
         {
-            name: pandas_array(columns[name], dtype) if name in columns else _spread(*shared[name], dtype)
+            name: pandas_array(columns[name], dtype) if name in columns else _decode_column(*encoded[name], dtype)
             for name, dtype in PAYMENTS.items()
         },
         copy=False,
     )
 
 
-def _distinct(numbers: pa.ChunkedArray, known: Sequence[T]) -> tuple[Numbers, list[T]]:
-    """Return those of the known that stand in a row, and before them which of them each row holds."""
-    encoded = numbers.combine_chunks().dictionary_encode()
-    return encoded.indices.to_numpy(), [known[number] for number in encoded.dictionary.to_pylist()]
+def _encode(codes: pa.ChunkedArray, table: InternTable[T]) -> tuple[Codes, list[T]]:
+    """Dictionary-encode again: return codes without gaps, and the values that occur."""
+    encoded = codes.combine_chunks().dictionary_encode()
+    return encoded.indices.to_numpy(), [table.entries[code] for code in encoded.dictionary.to_pylist()]
 
 
-def _kinds(
+def _encode_perspectives(
     viewer_id: str,
-    action: tuple[Numbers, list[str | None]],
-    actor: tuple[Numbers, list[User | None]],
-    target: tuple[Numbers, list[Target | None]],
-) -> tuple[Numbers, list[Perspective]]:
-    """Return how the viewer sees each distinct combination, and before that which of them each row is."""
+    action: tuple[Codes, list[str | None]],
+    actor: tuple[Codes, list[User | None]],
+    target: tuple[Codes, list[Target | None]],
+) -> tuple[Codes, list[Perspective]]:
+    """Dictionary-encode the viewer's perspective: return codes, and the perspective of each distinct combination."""
     import numpy as np
     import pyarrow as pa
 
-    actions = Numbered()  # of many descriptions, there are few actions
-    code = np.array([actions[word] for word in action[1]], np.int64)[action[0]]
+    actions = list(dict.fromkeys(action[1]))  # many descriptions share few actions
+    action_codes = np.array([actions.index(word) for word in action[1]], np.int64)[action[0]]
     shape = len(actions), len(actor[1]), len(target[1])
-    encoded = pa.array(np.ravel_multi_index((code, actor[0], target[0]), shape)).dictionary_encode()
-    places = (place.tolist() for place in np.unravel_index(encoded.dictionary.to_numpy(), shape))
+    encoded = pa.array(np.ravel_multi_index((action_codes, actor[0], target[0]), shape)).dictionary_encode()
+    combinations = (codes.tolist() for codes in np.unravel_index(encoded.dictionary.to_numpy(), shape))
     return encoded.indices.to_numpy(), [
-        perspective(viewer_id, actions.things[which], actor[1][who], target[1][whom])
-        for which, who, whom in zip(*places, strict=True)
+        perspective(viewer_id, actions[action_code], actor[1][actor_code], target[1][target_code])
+        for action_code, actor_code, target_code in zip(*combinations, strict=True)
     ]
 
 
-def _fields(prefix: str, records: Sequence[Any], names: Iterable[str]) -> dict[str, list[Any]]:
+def _field_values(prefix: str, records: Sequence[Any], names: Iterable[str]) -> dict[str, list[Any]]:
     return {f"{prefix}{name}": [record and getattr(record, name) for record in records] for name in names}
 
 
-def _spread(values: Sequence[Any], which: Numbers, dtype: str) -> Any:  # noqa: ANN401 - an array of pandas
-    """Return for each payment its value of those that are shared."""
+def _decode_column(values: Sequence[Any], codes: Codes, dtype: str) -> Any:  # noqa: ANN401 - an array of pandas
+    """Return the value of each payment from dictionary-encoded values."""
     if dtype == INSTANT:
-        return _column([value and to_microseconds(value) for value in values], dtype).array.take(which)
-    return categorical(values, which)
+        return _to_series([value and to_microseconds(value) for value in values], dtype).array.take(codes)
+    return categorical(values, codes)
 
 
-def _frame(columns: Mapping[str, list[Any]], schema: Mapping[str, str]) -> pd.DataFrame:
+def _to_frame(columns: Mapping[str, list[Any]], schema: Mapping[str, str]) -> pd.DataFrame:
     import pandas as pd
 
-    return pd.DataFrame({name: _column(values, schema[name]) for name, values in columns.items()})
+    return pd.DataFrame({name: _to_series(values, schema[name]) for name, values in columns.items()})
 
 
-def _column(values: list[Any], dtype: str) -> pd.Series[Any]:
-    """Build a column of one dtype; instants arrive as whole microseconds, so none is rounded."""
+def _to_series(values: list[Any], dtype: str) -> pd.Series[Any]:
+    """Return a column of one dtype; instants are given as whole microseconds, so that none is rounded."""
     import pandas as pd
 
     if dtype == INSTANT:

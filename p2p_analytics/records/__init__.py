@@ -1,10 +1,19 @@
-"""The service's answers as frozen records, decoded from bytes and checked at the door.
+"""The service's answers as frozen records, decoded from bytes and checked on entry.
 
-Document: "Resources and their fields". Amounts are exact cents, datetimes aware UTC, ids text that
-never passed through a number. Unknown words are carried as they are, and ``raw`` keeps the whole
-record, unknown keys and all. What cannot be read is told, as a :class:`Problem`.
+Document: "Resources and their fields". Amounts are exact cents, datetimes are aware and in UTC, ids are texts that
+never passed through a number. Unknown words are kept, and ``raw`` holds the whole record with unknown keys. A field
+that cannot be read becomes a :class:`Problem`.
+
+Pages of payments have one reader with a fast path and a fallback, which give equal results:
+
+- :func:`decode_payments` decodes a page by one call where every record has the documented form (`_fast_decode`);
+  else record by record, with problems (`_careful_decode`).
+- :func:`payment_columns` turns pages that took the fast path into Arrow columns without making records. Where a
+  check on the people, amounts, dates or texts of a batch fails, it falls back to the batch's records (`_columns`).
+- :class:`InternTables` holds the values that repeat across pages, for one load.
 """
 
+from p2p_analytics.records._columns import payment_columns
 from p2p_analytics.records._decode import (
     decode_friends,
     decode_me,
@@ -12,16 +21,18 @@ from p2p_analytics.records._decode import (
     decode_payments,
     decode_receipt,
     decode_user,
-    party_id,
     raise_unreadable,
+    user_id_of_party,
 )
-from p2p_analytics.records._fast_decode import STRANGE, read_actor, read_target
+from p2p_analytics.records._intern import Description, InternTable, InternTables
 from p2p_analytics.records._models import Me, Page, Payment, Problem, Receipt, Refund, Target, User
-from p2p_analytics.records._payments import PaymentPage, Payments, Row
+from p2p_analytics.records._payment_page import PaymentPage, Payments
 from p2p_analytics.records._wire_types import check_envelope, is_envelope, repair_json
 
 __all__ = [
-    "STRANGE",
+    "Description",
+    "InternTable",
+    "InternTables",
     "Me",
     "Page",
     "Payment",
@@ -30,7 +41,6 @@ __all__ = [
     "Problem",
     "Receipt",
     "Refund",
-    "Row",
     "Target",
     "User",
     "check_envelope",
@@ -41,9 +51,8 @@ __all__ = [
     "decode_receipt",
     "decode_user",
     "is_envelope",
-    "party_id",
+    "payment_columns",
     "raise_unreadable",
-    "read_actor",
-    "read_target",
     "repair_json",
+    "user_id_of_party",
 ]

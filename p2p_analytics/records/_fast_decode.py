@@ -1,47 +1,36 @@
-"""Payments in which nothing is strange, read all at once.
+"""Fast path: a page of payments decoded by one call, and its records on demand.
 
-Most are such. Where anything is unusual, even only in one record, the page is left to the code
-that goes record by record and can say what it is. People come again and again, so each is decoded
-once and kept under its bytes.
+A page takes this path where every record has the documented form: an id, a known status and action, dates that
+exist, and no fee or refund. People and amounts stay JSON texts until a record, an amount or the problems are read.
+A page that fails any check is left to `_careful_decode`, which can say what is wrong; the results are equal.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import msgspec
 
-from p2p_analytics.errors import MoneyError
-from p2p_analytics.money import to_cents
-from p2p_analytics.records._models import Payment
-from p2p_analytics.records._wire_types import (
-    NULL,
-    REPLACED,
-    UNDECODABLE,
-    Problems,
-    WirePage,
-    WireTarget,
-    WireUser,
-    target_of,
-    user_of,
-)
+from p2p_analytics.records._careful_decode import decode_page_carefully
+from p2p_analytics.records._models import Payment, RawRecords
+from p2p_analytics.records._payment_page import PaymentPage, Payments
+from p2p_analytics.records._values import FALLBACK_ERRORS
+from p2p_analytics.records._wire_types import NULL, REPLACEMENT_ESCAPE, WirePage, next_link
 from p2p_analytics.times import in_utc
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from p2p_analytics.records._models import Answer, Target, User
-
-T = TypeVar("T")
-
-STRANGE: Final = (*UNDECODABLE, MoneyError, ValueError, OverflowError)
+    from p2p_analytics.records._intern import InternTables
+    from p2p_analytics.records._models import Problem
 
 
-class WirePlain(msgspec.Struct, gc=False, kw_only=True):
-    """A payment as sent, with what the document says is always set, and its words.
+class FastPayment(msgspec.Struct, gc=False, kw_only=True):
+    """A payment in the documented form.
 
-    In the order of the list samples (document: "Payment"), so that each key is found where it is looked for first.
+    The fields are in the order of the list samples (document: "Payment"), where msgspec looks for each key first.
     """
 
     status: Literal["settled", "pending", "failed", "expired", "cancelled"]
@@ -59,81 +48,83 @@ class WirePlain(msgspec.Struct, gc=False, kw_only=True):
     refund: None = None
 
 
-class WirePlainPage(WirePage, kw_only=True):
+class _FastPage(WirePage, kw_only=True):
     """A page of such payments."""
 
-    data: list[WirePlain]
+    data: list[FastPayment]
 
 
-def plain_payments(body: bytes, sent: Sequence[WirePlain], answer: Answer) -> list[Payment] | None:
-    """Return the records of a page, or None where anything in them is strange."""
-    if b"\\" in body and body.rfind(REPLACED) >= 0:  # from the end it takes half the time
+_FAST_PAGE: Final = msgspec.json.Decoder(_FastPage)
+
+
+def decode_page_fast(body: bytes, tables: InternTables) -> PaymentPage:
+    """Decode a repaired body, or raise one of ``DECODE_ERRORS``."""
+    page = _FAST_PAGE.decode(body)
+    return PaymentPage(Payments(page.data, UndecodedPage(body, page.data, tables)), next_link(page))
+
+
+class UndecodedPage:
+    """The people and amounts of a page that took the fast path, decoded on demand."""
+
+    def __init__(self, body: bytes, rows: Sequence[FastPayment], tables: InternTables) -> None:
+        self._body, self._rows, self._tables = body, rows, tables
+
+    @property
+    def payments(self) -> Sequence[Payment]:
+        """The records."""
+        return self._decoded[0]
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """The problems of the records."""
+        return self._decoded[1]
+
+    @cached_property
+    def cents(self) -> Sequence[int | None]:
+        """The amount of each payment."""
+        try:
+            return [self._tables.cents.value(bytes(row.amount)) for row in self._rows]
+        except FALLBACK_ERRORS:
+            return [payment.amount_cents for payment in self.payments]
+
+    def parties(self, position: int) -> tuple[bytes, bytes]:
+        """Return the JSON texts of the actor and target of a payment."""
+        row = self._rows[position]
+        return bytes(row.actor), bytes(row.target)
+
+    @cached_property
+    def _decoded(self) -> tuple[Sequence[Payment], tuple[Problem, ...]]:
+        payments = decode_records(self._body, self._rows, self._tables)
+        if payments is not None:
+            return payments, ()
+        page = decode_page_carefully(self._body)
+        return tuple(page.items), page.problems
+
+
+def decode_records(body: bytes, rows: Sequence[FastPayment], tables: InternTables) -> list[Payment] | None:
+    """Return the records of a page, or None where one fails a check."""
+    if b"\\" in body and body.rfind(REPLACEMENT_ESCAPE) >= 0:  # searching from the end takes half the time
         return None
+    raw_records = RawRecords(body)  # not the page, which would keep these records alive in a reference cycle
     try:
-        return [_payment(wire, answer, place) for place, wire in enumerate(sent)]
-    except STRANGE:
+        return [_to_payment(row, tables, raw_records, position) for position, row in enumerate(rows)]
+    except FALLBACK_ERRORS:
         return None
 
 
-def plain_cents(sent: Sequence[WirePlain]) -> list[int]:
-    """Return the amounts of a page in cents, or raise one of ``STRANGE``."""
-    return [_cents[bytes(wire.amount)] for wire in sent]
-
-
-def _payment(wire: WirePlain, answer: Answer, place: int) -> Payment:
+def _to_payment(row: FastPayment, tables: InternTables, raw_records: RawRecords, position: int) -> Payment:
     return Payment(
-        id=wire.id,
-        status=wire.status,
-        action=wire.action,
-        amount_cents=_cents[bytes(wire.amount)],
-        note=wire.note,
-        audience=wire.audience,
-        medium=wire.medium,
-        date_created=in_utc(wire.date_created),
-        date_completed=wire.date_completed and in_utc(wire.date_completed),
-        actor=read_actor[bytes(wire.actor)],
-        target=read_target[bytes(wire.target)],
-        answer=answer,
-        place=place,
+        id=row.id,
+        status=row.status,
+        action=row.action,
+        amount_cents=tables.cents.value(bytes(row.amount)),
+        note=row.note,
+        audience=row.audience,
+        medium=row.medium,
+        date_created=in_utc(row.date_created),
+        date_completed=row.date_completed and in_utc(row.date_completed),
+        actor=tables.actors.value(bytes(row.actor)),
+        target=tables.targets.value(bytes(row.target)),
+        raw_records=raw_records,
+        position=position,
     )
-
-
-class _Known(dict[bytes, T]):
-    """Values under the bytes they were read from; what cannot be read, or is strange, raises one of ``STRANGE``."""
-
-    def __init__(self, read: Callable[[bytes], T], most: int) -> None:
-        self._read = read
-        self._most = most
-
-    def __missing__(self, raw: bytes) -> T:
-        if len(self) >= self._most:
-            self.clear()
-        self[raw] = value = self._read(raw)
-        return value
-
-
-def _read_cents(raw: bytes) -> int:
-    text = raw.decode()
-    return to_cents(text[1:-1] if text.startswith('"') else text)
-
-
-def _read_actor(raw: bytes) -> User:
-    problems = Problems()
-    actor = user_of(msgspec.json.decode(raw, type=WireUser), problems, "actor")
-    return _unless_strange(raw, problems, actor)
-
-
-def _read_target(raw: bytes) -> Target:
-    problems = Problems()
-    return _unless_strange(raw, problems, target_of(msgspec.json.decode(raw, type=WireTarget), problems))
-
-
-def _unless_strange(raw: bytes, problems: Problems, value: T) -> T:
-    if problems.found or REPLACED in raw:
-        raise ValueError
-    return value
-
-
-_cents: Final = _Known(_read_cents, 2**15)
-read_actor: Final = _Known(_read_actor, 2**13)
-read_target: Final = _Known(_read_target, 2**13)

@@ -1,4 +1,4 @@
-"""The records themselves: frozen values."""
+"""Records: frozen values."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ T = TypeVar("T")
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """Something strange in one record: which record and field, its value, and what is wrong with it.
+    """A deviation from the document in one record: the record, the field, its value, and what is wrong with it.
 
-    ``unreadable`` says that a field is lost, ``incomplete`` that the list may lack records.
+    ``unreadable`` means that a field is lost, ``incomplete`` that the list may lack records.
     """
 
     record_id: str | None
@@ -25,7 +25,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class User(msgspec.Struct, frozen=True, kw_only=True):
-    """A person; fields that a context does not carry are None."""
+    """A person; a field that a context does not send is None."""
 
     id: str | None = None
     username: str | None = None
@@ -42,7 +42,7 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
-    """Who a payment was sent to; ``name`` is that of a target of another kind, such as a merchant."""
+    """The recipient of a payment or charge; ``name`` is set for targets of other kinds, such as a merchant."""
 
     type: str | None = None
     email: str | None = None
@@ -52,25 +52,24 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Refund(msgspec.Struct, frozen=True, kw_only=True):
-    """The payment that gave the money back."""
+    """The payment that returned the money."""
 
     id: str | None = None
     amount_cents: int | None = None
 
 
-class Answer:
-    """The bytes of a list, cut into its records when one of them is asked for."""
+class RawRecords:
+    """The bytes of each record of a body, split on first use."""
 
     def __init__(self, body: bytes = b"", records: list[bytes] | None = None) -> None:
-        self.body = body
+        self._body = body
         self._records = records
 
-    @property
-    def records(self) -> list[bytes]:
-        """The records as they were sent."""
+    def __getitem__(self, position: int) -> bytes:
+        """Return the bytes of one record."""
         if self._records is None:
-            self._records = [bytes(item) for item in _LIST.decode(self.body).data]
-        return self._records
+            self._records = [bytes(item) for item in _LIST.decode(self._body).data]
+        return self._records[position]
 
 
 class _List(msgspec.Struct):
@@ -78,19 +77,19 @@ class _List(msgspec.Struct):
 
 
 _LIST: Final = msgspec.json.Decoder(_List)
-_HIDDEN: Final = ("answer", "place")
+_HIDDEN: Final = ("raw_records", "position")
 
 
-class _Whole(msgspec.Struct, frozen=True):
-    """A record that keeps the bytes it came in, and does not show them."""
+class _RawRecord(msgspec.Struct, frozen=True):
+    """A record that keeps its own bytes and leaves them out of its repr."""
 
     def __repr__(self) -> str:
-        shown = (f"{name}={getattr(self, name)!r}" for name in self.__struct_fields__ if name not in {"raw", *_HIDDEN})
-        return f"{type(self).__name__}({', '.join(shown)})"
+        fields = (name for name in self.__struct_fields__ if name not in {"raw", *_HIDDEN})
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in fields)})"
 
 
-class Payment(_Whole, frozen=True, gc=False):
-    """A payment or charge, with the amount's sign as the service gave it."""
+class Payment(_RawRecord, frozen=True, gc=False):
+    """A payment or charge; the amount has the sign that the service sent."""
 
     id: str
     status: str | None = None
@@ -105,13 +104,13 @@ class Payment(_Whole, frozen=True, gc=False):
     target: Target | None = None
     fee_cents: int | None = None
     refund: Refund | None = None
-    answer: Answer | None = None
-    place: int = 0
+    raw_records: RawRecords | None = None
+    position: int = 0
 
     @property
     def raw(self) -> bytes:
-        """The whole record as it was sent, unknown keys and all; empty where it was not."""
-        return self.answer.records[self.place] if self.answer else b""
+        """The bytes of the whole record, with unknown keys; empty for a record that was not decoded."""
+        return self.raw_records[self.position] if self.raw_records else b""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Payment) and self._content() == other._content()
@@ -123,7 +122,7 @@ class Payment(_Whole, frozen=True, gc=False):
         return (*msgspec.structs.astuple(self)[: -len(_HIDDEN)], self.raw)
 
 
-class Me(_Whole, frozen=True, kw_only=True):
+class Me(_RawRecord, frozen=True, kw_only=True):
     """The token's owner, with the balance where the token may see it (document: "GET /me")."""
 
     user: User
@@ -133,9 +132,9 @@ class Me(_Whole, frozen=True, kw_only=True):
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a pay or charge, and the token owner's balance after it, where it was told.
+    """The outcome of a pay or charge, and the token owner's balance after it, where the service sent it.
 
-    ``reconciled`` tells that the answer was lost and the payment found in the list afterwards.
+    ``reconciled`` means that the response was lost and the payment was found in the list afterwards.
     """
 
     payment: Payment
@@ -144,7 +143,7 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Page(msgspec.Struct, Generic[T], frozen=True):
-    """One page of a list: its records in order, the next link, what was strange, and when it was given."""
+    """One page of a list: its records in order, the next link, the problems, and when it was fetched."""
 
     items: tuple[T, ...]
     next: str | None = None

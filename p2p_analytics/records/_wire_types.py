@@ -1,29 +1,22 @@
-"""Records as sent, and each of their parts made a value: read exactly, or told."""
+"""Wire types: JSON as the service sends it, and the envelopes around it."""
 
 from __future__ import annotations
 
-import contextlib
 import re
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
-from p2p_analytics.errors import MoneyError, PaginationError, ProtocolError
-from p2p_analytics.money import to_cents
-from p2p_analytics.records._models import Problem, Target, User
-from p2p_analytics.times import parse_instant
-from p2p_analytics.vocabulary import Action, Status
-
-if TYPE_CHECKING:
-    from datetime import datetime
+from p2p_analytics.errors import PaginationError, ProtocolError
 
 T = TypeVar("T")
 
 NULL: Final = msgspec.Raw(b"null")
+DECODE_ERRORS: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class WireUser(msgspec.Struct):
-    """A user as sent."""
+    """A user."""
 
     id: str | None = None
     username: str | None = None
@@ -40,7 +33,7 @@ class WireUser(msgspec.Struct):
 
 
 class WireTarget(msgspec.Struct):
-    """A target as sent; real answers know kinds beside the three documented ones."""
+    """A target; real answers have kinds beside the three documented ones."""
 
     type: str | None = None
     email: str | None = None
@@ -50,14 +43,14 @@ class WireTarget(msgspec.Struct):
 
 
 class WireAmount(msgspec.Struct):
-    """A fee or refund: of both the document shows little more than that there is an amount."""
+    """A fee or refund; the document says little more about either than that it has an amount."""
 
     id: str | None = None
     amount: msgspec.Raw = NULL
 
 
 class WirePayment(msgspec.Struct):
-    """A payment as sent."""
+    """A payment."""
 
     id: str | None = None
     status: str | None = None
@@ -75,116 +68,26 @@ class WirePayment(msgspec.Struct):
 
 
 class WirePage(msgspec.Struct):
-    """A list's envelope; ``pagination`` may be null, empty or missing on the last page."""
+    """The envelope of a list; ``pagination`` may be null, empty or missing on the last page."""
 
     pagination: dict[str, Any] | None = None
 
 
 class WireList(WirePage, kw_only=True):
-    """A list with its items as they came."""
+    """The envelope of a list with its undecoded items."""
 
     data: list[msgspec.Raw]
 
 
-UNDECODABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-STATUSES: Final = frozenset(Status)
-ACTIONS: Final = frozenset(Action)
-
-
-class Problems:
-    """Collects what is strange in the records of one answer."""
-
-    def __init__(self) -> None:
-        self.found: list[Problem] = []
-        self.record_id: str | None = None
-
-    def add(self, field: str, value: object, problem: str, *, unreadable: bool = False) -> None:
-        shown = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-        self.found.append(Problem(self.record_id, field, shown[:200], problem, unreadable))
-
-    def decoded(self, kind: type[T], raw: bytes) -> T:
-        """Decode a record, field by field where need be, so that one bad field does not take the others with it."""
-        with contextlib.suppress(*UNDECODABLE):
-            return msgspec.json.decode(raw, type=kind)
-        wire = kind()
-        try:
-            fields = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
-        except UNDECODABLE:
-            return wire
-        known = msgspec.structs.fields(kind)  # type: ignore[arg-type]  # every kind is a Struct
-        for field in sorted(known, key=lambda each: each.name != "id"):
-            if field.name not in fields:
-                continue
-            try:
-                value = msgspec.json.decode(fields[field.name], type=field.type)
-            except UNDECODABLE as error:
-                self.add(field.name, bytes(fields[field.name]), str(error), unreadable=True)
-                continue
-            setattr(wire, field.name, value)
-            if kind is WirePayment and field.name == "id":
-                self.record_id = value
-        return wire
-
-
-def user_of(wire: WireUser, problems: Problems, field: str) -> User:
-    return User(
-        id=wire.id,
-        username=wire.username,
-        first_name=wire.first_name,
-        last_name=wire.last_name,
-        display_name=wire.display_name,
-        date_joined=instant_of(wire.date_joined, problems, f"{field}.date_joined"),
-        profile_picture_url=wire.profile_picture_url,
-        about="" if wire.about is not None and wire.about.isspace() else wire.about,  # a space stands for none
-        email=wire.email,
-        phone=wire.phone,
-        is_friend=wire.is_friend,
-        friends_count=wire.friends_count,
-    )
-
-
-def target_of(wire: WireTarget, problems: Problems) -> Target:
-    name = (wire.merchant or {}).get("display_name")
-    return Target(
-        type=wire.type,
-        email=wire.email,
-        phone=wire.phone,
-        user=user_of(wire.user, problems, "target.user") if wire.user else None,
-        name=name if isinstance(name, str) else None,
-    )
-
-
-def cents_of(amount: msgspec.Raw, problems: Problems, field: str) -> int | None:
-    """Read an amount from its own text, number or string: real balances are strings."""
-    text = bytes(amount).decode("utf-8", "replace")
-    if text == "null":
-        return None
-    try:
-        return to_cents(text[1:-1] if text.startswith('"') else text)
-    except MoneyError as error:
-        problems.add(field, text, str(error).rstrip(".")[:200], unreadable=True)
-        return None
-
-
-def instant_of(text: str | None, problems: Problems, field: str) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        return parse_instant(text)
-    except ValueError:
-        problems.add(field, text, "not a datetime that exists", unreadable=True)
-        return None
-
-
-def link_of(page: WirePage) -> str | None:
-    """Return a list's next link, None on its last page."""
+def next_link(page: WirePage) -> str | None:
+    """Return the next link of a list, None on its last page."""
     link = (page.pagination or {}).get("next") or None
     if link is not None and not isinstance(link, str):
         raise PaginationError("The next link of a list is not text, so the list cannot be paged to its end.")
     return link
 
 
-def envelope(body: bytes, kind: type[T]) -> T:
+def decode_envelope(body: bytes, kind: type[T]) -> T:
     """Decode the envelope of a repaired body.
 
     Raises
@@ -194,7 +97,7 @@ def envelope(body: bytes, kind: type[T]) -> T:
     """
     try:
         return msgspec.json.decode(body, type=kind)
-    except UNDECODABLE as error:
+    except DECODE_ERRORS as error:
         reason = str(error)
     raise ProtocolError(f"The service's answer is not the documented JSON: {reason}.")
 
@@ -203,7 +106,7 @@ def is_envelope(body: bytes) -> bool:
     """Return whether a body is a JSON object with an object or a list as its ``data``."""
     try:
         data = msgspec.json.decode(repair_json(body), type=dict[str, msgspec.Raw]).get("data")
-    except UNDECODABLE:
+    except DECODE_ERRORS:
         return False
     return data is not None and is_container(data)
 
@@ -221,7 +124,7 @@ def check_envelope(body: bytes) -> bytes:
 
 
 _BOM: Final = b"\xef\xbb\xbf"
-REPLACED: Final = b"\\ufffd"
+REPLACEMENT_ESCAPE: Final = b"\\ufffd"
 _ESCAPE: Final = re.compile(
     rb"\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})|\\u(d[89a-f][0-9a-f]{2})|\\.", re.IGNORECASE | re.DOTALL
 )
@@ -232,4 +135,4 @@ def repair_json(body: bytes) -> bytes:
     body = body.removeprefix(_BOM)
     if b"\\" not in body or (b"\\ud" not in body and b"\\uD" not in body):
         return body
-    return _ESCAPE.sub(lambda match: REPLACED if match[3] else match[0], body)
+    return _ESCAPE.sub(lambda match: REPLACEMENT_ESCAPE if match[3] else match[0], body)

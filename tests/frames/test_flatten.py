@@ -15,11 +15,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import p2p_analytics as p2p
-from p2p_analytics.frames import bulk
 from p2p_analytics.frames.build import payments_frame
 from p2p_analytics.frames.schema import PAYMENTS
-from p2p_analytics.records import Payments, _decode, decode_payments
-from p2p_analytics.records._decode import careful_page
+from p2p_analytics.records import (
+    InternTables,
+    Payments,
+    _columns,
+    _fast_decode,
+    _intern,
+    decode_payments,
+    payment_columns,
+)
+from p2p_analytics.records._careful_decode import decode_page_carefully
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,8 +116,8 @@ def test_a_page_is_the_same_at_once_and_record_by_record(items: list[tuple[dict,
         body = json.dumps(page, ensure_ascii=ascii_only).encode()
     except UnicodeEncodeError:  # half a pair can only be written as an escape
         body = json.dumps(page).encode()
-    assert decode_payments(body) == careful_page(body)
-    assert decode_payments(body).problems == careful_page(body).problems
+    assert decode_payments(body) == decode_page_carefully(body)
+    assert decode_payments(body).problems == decode_page_carefully(body).problems
 
 
 @SOON
@@ -118,7 +125,7 @@ def test_a_page_is_the_same_at_once_and_record_by_record(items: list[tuple[dict,
 def test_what_is_not_strange_is_decoded_at_once(items: list[dict]) -> None:
     """The quick way takes every page of documented records, as lists show them, and nothing is told of them."""
     page = decode_payments(json.dumps({"data": items}, ensure_ascii=False).encode())
-    assert page.items.answer is not None
+    assert page.items.undecoded is not None
     assert [json.loads(payment.raw) for payment in page.items] == items
     assert page.problems == ()
 
@@ -133,7 +140,7 @@ def test_rows_and_findings_are_those_of_the_records(pages: list[list[tuple[dict,
     def unread() -> Iterator[Payments]:
         for body in bodies:
             items = decode_payments(body).items
-            yield items.only(place >= first for place in range(len(items)))
+            yield items.select(place >= first for place in range(len(items)))
 
     records = [Payments.of(items, items.problems) for items in unread()]
     frame = payments_frame(unread(), VIEWER, told[0].extend)
@@ -164,7 +171,7 @@ def test_an_amount_is_exact_or_told(spelling: str, cents: int | None) -> None:
 
 def test_plain_pages_are_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not one record is made of them: neither for the frame, nor to go through a list."""
-    monkeypatch.setattr(_decode, "plain_payments", pytest.fail)
+    monkeypatch.setattr(_fast_decode, "decode_records", pytest.fail)
     body = json.dumps({"data": [PLAIN_ITEM, PLAIN_ITEM | {"id": "2", "actor": {"id": "8"}}]}).encode()
     items = decode_payments(body).items
     assert (items.ids, items.created) == (["1", "2"], [datetime(2024, 5, 1, 12, tzinfo=UTC)] * 2)
@@ -192,8 +199,8 @@ def test_each_row_is_what_was_sent(items: list[dict]) -> None:
     """Every cell, worked out here from the JSON alone; few records are laid out at once, and few people at hand."""
     bodies = [json.dumps({"data": items[start : start + 2]}).encode() for start in range(0, len(items) or 1, 2)]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(bulk, "ROWS_AT_ONCE", 3)
-        patched.setattr(bulk, "AT_HAND", 1)
+        patched.setattr(_columns, "BATCH_ROWS", 3)
+        patched.setattr(_intern, "RECENT", 1)
         frame = payments_frame([decode_payments(body).items for body in bodies], VIEWER)
     rows = sorted(map(row_of, items), key=lambda row: (row["created_us"], int(row["payment_id"])), reverse=True)
     assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == dict(PAYMENTS)
@@ -209,8 +216,8 @@ def test_a_town_is_decoded_at_once_in_either_dialect(dialect: str) -> None:
         client.close()
     body = b'{"data": [%b]}' % b",".join(raw)
     page = decode_payments(body)
-    assert page.items.answer is not None
-    assert page == careful_page(body)
+    assert page.items.undecoded is not None
+    assert page == decode_page_carefully(body)
 
 
 def test_pages_are_let_go_while_they_are_laid_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,11 +230,11 @@ def test_pages_are_let_go_while_they_are_laid_out(monkeypatch: pytest.MonkeyPatc
     def pages() -> Iterator[Payments]:
         for number in range(1, 501):
             page = decode_payments(json.dumps({"data": [item | {"id": str(number)}]}).encode())
-            answers.append(weakref.ref(page.items.answer))
+            answers.append(weakref.ref(page.items.undecoded))
             yield page.items
             most.append(sum(answer() is not None for answer in answers))
 
-    monkeypatch.setattr(bulk, "ROWS_AT_ONCE", 20)
+    monkeypatch.setattr(_columns, "BATCH_ROWS", 20)
     most: list[int] = []
     assert len(payments_frame(pages(), VIEWER)) == 500
     assert max(most) <= 2 * 20
@@ -238,7 +245,7 @@ def test_what_was_read_is_let_go() -> None:
     page = decode_payments(json.dumps({"data": [PLAIN_ITEM]}).encode())
     assert page.problems == ()
     assert page.items[0].raw
-    answer = weakref.ref(page.items.answer)
+    answer = weakref.ref(page.items.undecoded)
     del page
     assert answer() is None
 
@@ -247,7 +254,7 @@ def test_what_was_read_is_let_go() -> None:
 def test_categories_are_the_words_that_are_there(items: list[dict]) -> None:
     """Sorted, and none of what was left out: of an empty history no category at all."""
     page = decode_payments(json.dumps({"data": [PLAIN_ITEM | {"id": "2", "audience": "friends"}, *items]}).encode())
-    frame = payments_frame([page.items.only(which != "2" for which in page.items.ids)], VIEWER)
+    frame = payments_frame([page.items.select(which != "2" for which in page.items.ids)], VIEWER)
     for name, dtype in PAYMENTS.items():
         if dtype == "category":
             assert frame[name].cat.categories.tolist() == sorted(set(frame[name].dropna())), name
@@ -255,18 +262,18 @@ def test_categories_are_the_words_that_are_there(items: list[dict]) -> None:
 
 def test_somebody_is_numbered_once_however_many_come(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where more spellings come than are at hand at a time."""
-    monkeypatch.setattr(bulk, "AT_HAND", 1)
-    monkeypatch.setattr(bulk, "ROWS_AT_ONCE", 1)
+    monkeypatch.setattr(_intern, "RECENT", 1)
+    monkeypatch.setattr(_columns, "BATCH_ROWS", 1)
     rounds = [
         decode_payments(json.dumps({"data": [PLAIN_ITEM | {"id": f"{turn}{who}", "actor": {"id": f"{who}"}}]}).encode())
         for turn in range(1, 4)
         for who in range(1, 6)
     ]
-    seen = bulk.Seen()
-    assert bulk.payment_columns((page.items for page in rounds), seen, list)["actor"].to_pylist() == [
-        0, 2, 3, 4, 5, *[0, 2, 3, 4, 5] * 2,
-    ]  # fmt: skip
-    assert len(seen.people.things) == 6  # five actors and the target of all
+    tables = InternTables()
+    columns = payment_columns((page.items for page in rounds), tables, list)
+    assert columns["actor"].to_pylist() == [0, 1, 2, 3, 4] * 3
+    assert columns["target"].to_pylist() == [0] * 15
+    assert (len(tables.actors.entries), len(tables.targets.entries)) == (5, 1)
 
 
 def row_of(item: dict) -> dict[str, object]:

@@ -122,7 +122,7 @@ def _split_groups(user_ids: Sequence[str], size: int) -> list[Sequence[str]]:
 
 
 def _drop_older(page: PaymentPage, second: datetime) -> PaymentPage:
-    items = page.items.only(date is None or date >= second for date in page.items.created)
+    items = page.items.select(date is None or date >= second for date in page.items.created)
     return msgspec.structs.replace(page, items=items)
 
 

@@ -73,7 +73,7 @@ class Deduplicator:
                 contents[row.id] = hash((content, row.status))
             elif known is not None and not _is_same(known, content, row.status):
                 problems.append(Problem(row.id, "payment_id", "", "listed twice with different contents; one is kept"))
-        yield msgspec.structs.replace(page, items=items.only(keep))
+        yield msgspec.structs.replace(page, items=items.select(keep))
         if problems:
             yield PaymentPage(Payments.of((), problems))
 

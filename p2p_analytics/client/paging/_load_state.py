@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from p2p_analytics.records import party_id
+from p2p_analytics.records import user_id_of_party
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -36,7 +36,7 @@ class KnownPeople:
 
     def ids(self) -> set[str]:
         """Return the user ids of all people added, and of the friends."""
-        seen = (party if isinstance(party, str) else party_id(party) for party in self._parties)
+        seen = (party if isinstance(party, str) else user_id_of_party(party) for party in self._parties)
         return {user_id for user_id in (*seen, *self._list_friend_ids()) if user_id}
 
 

@@ -1,4 +1,4 @@
-"""The payments of a page: enough to go through the list is read at once, the rest when it is asked for."""
+"""Pages of payments, as a sequence of records that are decoded on demand."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from p2p_analytics.records._models import Problem
 
 
-class Row(Protocol):
-    """What of a payment is the same as sent and in a record, but that a datetime as sent may lack a zone: it is UTC."""
+class PaymentRow(Protocol):
+    """Fields that are identical in the wire form and the record. Naive datetimes are UTC."""
 
     @property
     def id(self) -> str: ...
@@ -40,8 +40,8 @@ class Row(Protocol):
     def date_completed(self) -> datetime | None: ...
 
 
-class Unread(Protocol):
-    """An answer whose records nobody has read yet."""
+class Undecoded(Protocol):
+    """The people and amounts of a page, decoded on demand."""
 
     @property
     def payments(self) -> Sequence[Payment]: ...
@@ -49,7 +49,7 @@ class Unread(Protocol):
     def problems(self) -> tuple[Problem, ...]: ...
     @property
     def cents(self) -> Sequence[int | None]: ...
-    def parties(self, place: int) -> tuple[bytes, bytes]: ...
+    def parties(self, position: int) -> tuple[bytes, bytes]: ...
 
 
 class Payments(Sequence[Payment]):
@@ -57,42 +57,44 @@ class Payments(Sequence[Payment]):
 
     Attributes
     ----------
-    rows : sequence of Row
-        Records, or what was sent where there is an ``answer``.
-    left_out : sequence of Row
-        What else the page held.
+    rows : sequence of PaymentRow
+        Records; or wire rows where ``undecoded`` holds the rest of them.
+    undecoded : Undecoded or None
+        The page that the wire rows belong to.
+    excluded : sequence of PaymentRow
+        The rows of the page that `select` dropped; their people and amounts are still checked.
     """
 
-    __slots__ = ("_created", "_ids", "_places", "_problems", "answer", "left_out", "rows")
+    __slots__ = ("_created", "_ids", "_positions", "_problems", "excluded", "rows", "undecoded")
 
     def __init__(
         self,
-        rows: Sequence[Row] = (),
-        answer: Unread | None = None,
-        places: Sequence[int] | None = None,
-        left_out: Sequence[Row] = (),
+        rows: Sequence[PaymentRow] = (),
+        undecoded: Undecoded | None = None,
+        positions: Sequence[int] | None = None,
+        excluded: Sequence[PaymentRow] = (),
         problems: tuple[Problem, ...] = (),
     ) -> None:
-        self.rows, self.answer, self.left_out = rows, answer, left_out
-        self._places, self._problems = places, problems
+        self.rows, self.undecoded, self.excluded = rows, undecoded, excluded
+        self._positions, self._problems = positions, problems
         self._ids: list[str] | None = None
         self._created: list[datetime | None] | None = None
 
     @classmethod
     def of(cls, records: Iterable[Payment], problems: Iterable[Problem] = ()) -> Payments:
-        """Return records as such a sequence, with what was strange in them."""
+        """Return a sequence of decoded records with their problems."""
         return cls(tuple(records), problems=tuple(problems))
 
     @property
     def ids(self) -> list[str]:
-        """Their ids."""
+        """The payment ids."""
         if self._ids is None:
             self._ids = [row.id for row in self.rows]
         return self._ids
 
     @property
     def created(self) -> list[datetime | None]:
-        """When each was made, aware UTC."""
+        """The creation dates, aware and in UTC."""
         if self._created is None:
             dates = [row.date_created for row in self.rows]
             self._created = [date if date is None or date.tzinfo is UTC else _in_utc(date) for date in dates]
@@ -100,36 +102,36 @@ class Payments(Sequence[Payment]):
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is strange in the records of the page."""
-        return self._problems if self.answer is None else self.answer.problems
+        """The problems of the whole page."""
+        return self._problems if self.undecoded is None else self.undecoded.problems
 
     @property
     def cents(self) -> list[int | None]:
-        """Amount of each, in cents."""
-        if self.answer is None:
+        """The amounts in cents."""
+        if self.undecoded is None:
             return [payment.amount_cents for payment in self._records()]
-        return [self.answer.cents[place] for place in self._answer_places()]
+        return [self.undecoded.cents[position] for position in self._page_positions()]
 
     def parties(self, start: int, stop: int) -> Iterator[bytes | str]:
-        """Return the actors and targets of some of them, unread as sent, or else as user ids; some repeat."""
-        if self.answer is None:
+        """Yield the actors and targets of a range of payments, with repetitions: JSON texts, or else user ids."""
+        if self.undecoded is None:
             for payment in self._records()[start:stop]:
                 people = (payment.actor, payment.target.user if payment.target else None)
                 yield from (person.id for person in people if person is not None and person.id)
         else:
-            for place in self._answer_places()[start:stop]:
-                yield from self.answer.parties(place)
+            for position in self._page_positions()[start:stop]:
+                yield from self.undecoded.parties(position)
 
-    def only(self, keep: Iterable[bool]) -> Payments:
-        """Return those whose entry is true; ``problems`` stay those of the page."""
-        kept = list(keep)
+    def select(self, mask: Iterable[bool]) -> Payments:
+        """Return the payments with a true entry in the mask; ``problems`` remain those of the page."""
+        kept = list(mask)
         if all(kept):
             return self
         return Payments(
             tuple(compress(self.rows, kept)),
-            self.answer,
-            tuple(compress(self._answer_places(), kept)),
-            (*self.left_out, *compress(self.rows, map(not_, kept))),
+            self.undecoded,
+            tuple(compress(self._page_positions(), kept)),
+            (*self.excluded, *compress(self.rows, map(not_, kept))),
             self._problems,
         )
 
@@ -137,15 +139,15 @@ class Payments(Sequence[Payment]):
         return len(self.rows)
 
     @overload
-    def __getitem__(self, place: int) -> Payment: ...
+    def __getitem__(self, position: int) -> Payment: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[Payment, ...]: ...
-    def __getitem__(self, place: int | slice) -> Payment | tuple[Payment, ...]:
-        if isinstance(place, slice):
-            return self._records()[place]
-        if self.answer is None:
-            return cast("Payment", self.rows[place])
-        return self.answer.payments[place if self._places is None else self._places[place]]
+    def __getitem__(self, position: slice) -> tuple[Payment, ...]: ...
+    def __getitem__(self, position: int | slice) -> Payment | tuple[Payment, ...]:
+        if isinstance(position, slice):
+            return self._records()[position]
+        if self.undecoded is None:
+            return cast("Payment", self.rows[position])
+        return self.undecoded.payments[position if self._positions is None else self._positions[position]]
 
     def __iter__(self) -> Iterator[Payment]:
         return iter(self._records())
@@ -159,26 +161,26 @@ class Payments(Sequence[Payment]):
     def __repr__(self) -> str:
         return f"Payments.of({list(self)!r})"
 
-    def _answer_places(self) -> Sequence[int]:
-        """Return where each stands in the answer."""
-        return range(len(self.rows)) if self._places is None else self._places
+    def _page_positions(self) -> Sequence[int]:
+        """Return the position of each row in its page."""
+        return range(len(self.rows)) if self._positions is None else self._positions
 
     def _records(self) -> tuple[Payment, ...]:
-        if self.answer is None:
+        if self.undecoded is None:
             return cast("tuple[Payment, ...]", tuple(self.rows))
-        payments = self.answer.payments
-        return tuple(payments if self._places is None else (payments[place] for place in self._places))
+        payments = self.undecoded.payments
+        return tuple(payments if self._positions is None else (payments[position] for position in self._positions))
 
 
 def _in_utc(date: datetime) -> datetime | None:
     try:
         return in_utc(date)
-    except OverflowError:  # beyond the calendar, as ``problems`` tell
+    except OverflowError:  # beyond the calendar; ``problems`` lists it
         return None
 
 
 class PaymentPage(msgspec.Struct, frozen=True):
-    """One page of payments: in order, the next link, and when it was given."""
+    """One page of payments: the records in order, the next link, and when it was fetched."""
 
     items: Payments
     next: str | None = None
@@ -186,12 +188,12 @@ class PaymentPage(msgspec.Struct, frozen=True):
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is strange in its records."""
+        """The problems of its records."""
         return self.items.problems
 
     @property
     def length(self) -> int:
-        """Records that were sent, including those without a readable id, which are not among the items."""
-        if self.items.answer is not None:  # every record has one
+        """Number of records that were sent, including those without a readable id, which are not among the items."""
+        if self.items.undecoded is not None:  # every record has an id
             return len(self.items)
         return len(self.items) + sum(problem.unreadable and problem.record_id is None for problem in self.problems)

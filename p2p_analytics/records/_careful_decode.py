@@ -1,0 +1,77 @@
+"""Fallback of the fast path: payments decoded record by record, with a `Problem` for each field that is wrong."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from p2p_analytics.records._models import Payment, RawRecords, Refund
+from p2p_analytics.records._payment_page import PaymentPage, Payments
+from p2p_analytics.records._values import ProblemCollector, parse_amount, parse_date, to_target, to_user
+from p2p_analytics.records._wire_types import (
+    NULL,
+    REPLACEMENT_ESCAPE,
+    WireList,
+    WirePayment,
+    decode_envelope,
+    next_link,
+    repair_json,
+)
+from p2p_analytics.vocabulary import Action, Status
+
+_STATUSES: Final = frozenset(Status)
+_ACTIONS: Final = frozenset(Action)
+_EXPECTED: Final = ("status", "action", "amount", "date_created", "actor", "target")
+
+
+def decode_page_carefully(body: bytes) -> PaymentPage:
+    """Decode a page record by record."""
+    items, link, problems = decode_list(body)
+    payments = [payment for item in items if (payment := to_payment(item, problems))]
+    return PaymentPage(Payments.of(payments, problems.found), link)
+
+
+def decode_list(body: bytes) -> tuple[list[bytes], str | None, ProblemCollector]:
+    """Return the items of a list as bytes, the next link, and an empty collection of problems."""
+    page = decode_envelope(repair_json(body), WireList)
+    return [bytes(item) for item in page.data], next_link(page), ProblemCollector()
+
+
+def to_payment(raw: bytes, problems: ProblemCollector) -> Payment | None:
+    """Return a payment, or None where it has no id."""
+    problems.record_id = None
+    wire = problems.decode(WirePayment, raw)
+    if not wire.id:
+        problems.add("id", raw, "the item holds no id", unreadable=True)
+        return None
+    problems.record_id = wire.id
+    _check_words(wire, raw, problems)
+    return Payment(
+        id=wire.id,
+        status=wire.status,
+        action=wire.action,
+        amount_cents=parse_amount(wire.amount, problems, "amount"),
+        note=wire.note,
+        audience=wire.audience,
+        medium=wire.medium,
+        date_created=parse_date(wire.date_created, problems, "date_created"),
+        date_completed=parse_date(wire.date_completed, problems, "date_completed"),
+        actor=to_user(wire.actor, problems, "actor") if wire.actor else None,
+        target=to_target(wire.target, problems) if wire.target else None,
+        fee_cents=parse_amount(wire.fee.amount, problems, "fee") if wire.fee else None,
+        refund=Refund(id=wire.refund.id, amount_cents=parse_amount(wire.refund.amount, problems, "refund"))
+        if wire.refund
+        else None,
+        raw_records=RawRecords(records=[raw]),
+    )
+
+
+def _check_words(wire: WirePayment, raw: bytes, problems: ProblemCollector) -> None:
+    for name in _EXPECTED:
+        if getattr(wire, name) in (None, NULL):
+            problems.add(name, "null", "documented as always set")
+    if wire.status is not None and wire.status not in _STATUSES:
+        problems.add("status", wire.status, "a word the document does not know")
+    if wire.action is not None and wire.action not in _ACTIONS:
+        problems.add("action", wire.action, "a word the document does not know; direction and flow stay empty")
+    if REPLACEMENT_ESCAPE in raw:
+        problems.add("text", raw, "may hold half a character pair, shown as U+FFFD")
