@@ -206,7 +206,6 @@ class Client:
         )
         start, end = parse_bounds(after, before)
         policy = _choose_policy(fresh=fresh)
-
         tables = records.InternTables()
 
         def fetch(query: Query, *, refetch: bool = False) -> PaymentPage:
@@ -384,12 +383,7 @@ class Client:
         return None if self._transport.cache is None else self._transport.cache.storage
 
     def _get(
-        self,
-        path: str,
-        parameters: dict[str, str],
-        decode: Callable[[bytes], T],
-        *,
-        policy: CachePolicy = CachePolicy.SHORT,
+        self, path: str, parameters: dict[str, str], decode: Callable[[bytes], T], *, policy: CachePolicy
     ) -> ServiceResponse[T]:
         if policy is not CachePolicy.BYPASS:
             self._open_cache()
