@@ -1,4 +1,4 @@
-"""A person in front of the sandbox's own pages, played over HTTP: real forms, real cookies, no browser."""
+"""Scripted sign-in on the sandbox's pages over HTTP, with real forms and cookies, without a browser."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from p2p_analytics.sandbox.errors import SettingError
 
 
 def sign_in(base_url: str, authorize_url: str, username: str, *, allow: bool) -> str:
-    """Sign in, agree or decline, and return the address of the final redirect, without requesting it."""
+    """Sign in, allow or deny, and return the URL of the final redirect without requesting it."""
     if not authorize_url.startswith(f"{base_url}/"):
-        raise SettingError(f"The address to authorize at must begin with {base_url}/.")
+        raise SettingError(f"The authorization URL must begin with {base_url}/: use one of authorize_url().")
     session = _Session(urlsplit(base_url).netloc)
-    page = _page(session.get(authorize_url))
+    page = _parse_page(session.get(authorize_url))
     entered = session.submit(page, username=username)
-    page = _page(session.get(entered.location) if entered.status == HTTPStatus.SEE_OTHER else entered)
-    answer = session.submit(page, decision="allow" if allow else "deny")
-    if answer.status != HTTPStatus.SEE_OTHER:
-        raise SettingError(f"The consent page did not redirect: {_page(answer).problem}")
-    return answer.location
+    page = _parse_page(session.get(entered.location) if entered.status == HTTPStatus.SEE_OTHER else entered)
+    response = session.submit(page, decision="allow" if allow else "deny")
+    if response.status != HTTPStatus.SEE_OTHER:
+        raise SettingError(f"The consent page did not redirect: {_parse_page(response).problem}")
+    return response.location
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _Response:
     status: int
     location: str
     text: str
 
 
 class _Page(HTMLParser):
-    """The form of a page: where it goes, its hidden fields, its inputs and buttons, and a problem it reports."""
+    """Form of a page: its action, hidden fields, inputs and buttons, and the problem that the page reports."""
 
     def __init__(self) -> None:
         super().__init__()
         self.action: str | None = None
         self.fields: dict[str, str] = {}
-        self.offered: set[str] = set()
+        self.inputs: set[str] = set()
         self.problem = ""
-        self._alarm = False
+        self._in_alert = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Collect forms, inputs and buttons."""
@@ -52,17 +52,17 @@ class _Page(HTMLParser):
         elif tag == "input" and given.get("type") == "hidden":
             self.fields[given["name"]] = given.get("value", "")
         elif tag in ("input", "button") and "name" in given:
-            self.offered.add(given["name"])
-        self._alarm = given.get("role") == "alert"
+            self.inputs.add(given["name"])
+        self._in_alert = given.get("role") == "alert"
 
     def handle_data(self, data: str) -> None:
         """Collect the text of an alert."""
-        if self._alarm:
+        if self._in_alert:
             self.problem += data.strip()
 
     def handle_endtag(self, tag: str) -> None:  # noqa: ARG002 - an alert holds text only, so any tag ends it
         """End an alert."""
-        self._alarm = False
+        self._in_alert = False
 
 
 @dataclass(slots=True)
@@ -70,16 +70,16 @@ class _Session:
     host: str
     cookies: dict[str, str] = field(default_factory=dict)
 
-    def get(self, url: str) -> _Answer:
+    def get(self, url: str) -> _Response:
         parts = urlsplit(url)
         return self._send("GET", f"{parts.path}?{parts.query}", None)
 
-    def submit(self, page: _Page, **filled: str) -> _Answer:
-        if page.action is None or not set(filled) <= page.offered:
-            raise SettingError(f"The sandbox cannot go on: {page.problem or 'the page has no such form.'}")
+    def submit(self, page: _Page, **filled: str) -> _Response:
+        if page.action is None or not set(filled) <= page.inputs:
+            raise SettingError(f"The sign-in cannot continue: {page.problem or 'the page has no such form.'}")
         return self._send("POST", page.action, urlencode({**page.fields, **filled}))
 
-    def _send(self, method: str, target: str, body: str | None) -> _Answer:
+    def _send(self, method: str, target: str, body: str | None) -> _Response:
         headers = {
             "Accept": "text/html",
             "Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items()),
@@ -87,7 +87,7 @@ class _Session:
         if body is not None:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
         connection = http.client.HTTPConnection(self.host, timeout=30)
-        connection.set_debuglevel(0)  # a process that debugs its HTTP would print the token of the redirect
+        connection.set_debuglevel(0)  # http.client's debug output would print the token of the redirect
         try:
             connection.request(method, target, body, headers)
             response = connection.getresponse()
@@ -96,11 +96,11 @@ class _Session:
             connection.close()
         for line in response.headers.get_all("Set-Cookie", []):
             self.cookies |= {name: morsel.value for name, morsel in SimpleCookie(line).items()}
-        return _Answer(response.status, response.headers.get("Location", ""), text)
+        return _Response(response.status, response.headers.get("Location", ""), text)
 
 
-def _page(answer: _Answer) -> _Page:
+def _parse_page(response: _Response) -> _Page:
     page = _Page()
-    page.feed(answer.text)
+    page.feed(response.text)
     page.close()
     return page

@@ -1,10 +1,10 @@
-"""The sandbox's errors: those its caller sees, and those it answers with, each with its HTTP status.
+"""Errors of the sandbox: exceptions for its callers, and refusals that become responses with an HTTP status.
 
 ::
 
     SandboxError (P2PAnalyticsError)
-    ├── UnknownPersonError (ValueError)   nobody in the town has that username or id
-    ├── SettingError (ValueError)         the sandbox cannot be started, or asked, like this
+    ├── UnknownPersonError (ValueError)   no person of the town has that username or id
+    ├── SettingError (ValueError)         invalid setting or argument
     └── RefusalError                      .status .code .headers: becomes the error envelope
         ├── InvalidParameterError  MissingArgumentError  WrongHostError  TooLargeError
         ├── NoTokenError  InvalidTokenError  ExpiredTokenError  MissingScopeError
@@ -18,8 +18,8 @@
         ├── RateLimitError  ControlError  MediaTypeError
         └── NotFoundError  MethodError
 
-Codes are strings (document: "Errors"). The document lists none: those that do not repeat the HTTP
-status are publicly known of the service.
+Codes are strings (document: "Errors"). The document lists no codes: codes that differ from the HTTP status are
+publicly known of the service.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ if TYPE_CHECKING:
 
 
 class SandboxError(P2PAnalyticsError):
-    """The root of the sandbox's errors."""
+    """Base class of the sandbox's errors."""
 
 
 class UnknownPersonError(SandboxError, ValueError):
-    """Nobody in the town has that username or id."""
+    """No person of the town has that username or id."""
 
 
 class SettingError(SandboxError, ValueError):
-    """The sandbox cannot be started, or asked, like this."""
+    """Invalid setting or argument of the sandbox."""
 
 
 class RefusalError(SandboxError):
-    """A request is refused; the answer is the error envelope."""
+    """Refused request; the response is the error envelope."""
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "500"
@@ -57,49 +57,49 @@ class RefusalError(SandboxError):
 
 
 class InvalidParameterError(RefusalError):
-    """A parameter is not of the documented form."""
+    """Parameter without the documented form."""
 
     status, code = 400, "400"
 
 
 class WrongHostError(RefusalError):
-    """The Host header names another host, as after DNS rebinding."""
+    """Host header with another host, as after DNS rebinding."""
 
     status, code = 400, "400"
 
 
 class MissingArgumentError(RefusalError):
-    """A required parameter is not there."""
+    """Required parameter is missing."""
 
     status, code = 400, "241"
 
 
 class UnknownClientError(RefusalError):
-    """No application has this client id."""
+    """Client id of no application."""
 
     status, code = 400, "250"
 
 
 class UnapprovedClientError(RefusalError):
-    """The application has no redirect URL on file that could be used."""
+    """Application without a valid redirect URL on file."""
 
     status, code = 400, "245"
 
 
 class UnknownScopeError(RefusalError):
-    """A requested scope is not one of the document's."""
+    """Requested scope that the document does not list."""
 
     status, code = 400, "246"
 
 
 class ResponseTypeError(RefusalError):
-    """The response type is not served."""
+    """Unsupported response type."""
 
     status, code = 400, "249"
 
 
 class NoTokenError(RefusalError):
-    """No access token came with the request."""
+    """Request without an access token."""
 
     status, code = 401, "267"
 
@@ -111,7 +111,7 @@ class NoTokenError(RefusalError):
 
 
 class InvalidTokenError(RefusalError):
-    """The access token was never issued."""
+    """Access token that was never issued."""
 
     status, code = 401, "261"
 
@@ -123,7 +123,7 @@ class InvalidTokenError(RefusalError):
 
 
 class ExpiredTokenError(RefusalError):
-    """The access token was valid once."""
+    """Expired access token."""
 
     status, code = 401, "265"
 
@@ -135,7 +135,7 @@ class ExpiredTokenError(RefusalError):
 
 
 class MissingScopeError(RefusalError):
-    """The access token does not carry the scope that the endpoint asks for."""
+    """Access token without the scope that the endpoint requires."""
 
     status, code = 403, "260"
 
@@ -144,7 +144,7 @@ class MissingScopeError(RefusalError):
 
 
 class DeletedTokenError(RefusalError):
-    """The access token was replaced by a refresh, or its application is gone."""
+    """Access token that was replaced by a refresh, or belongs to a deleted application."""
 
     status, code = 401, "259"
 
@@ -156,7 +156,7 @@ class DeletedTokenError(RefusalError):
 
 
 class RevokedTokenError(RefusalError):
-    """The user took the access token back, or the code it came from was used twice."""
+    """Access token that the user revoked, or that came from a code used twice."""
 
     status, code = 401, "262"
 
@@ -168,85 +168,85 @@ class RevokedTokenError(RefusalError):
 
 
 class ForgeryError(RefusalError):
-    """A form did not come from the page that this browser was shown."""
+    """Form that does not belong to a page shown to this browser."""
 
     status, code = 403, "240"
 
 
 class NoRecipientError(RefusalError):
-    """Neither a known user id, nor an email address, nor a US phone number to pay or charge."""
+    """Recipient that is neither the id of a user, nor an email address, nor a US phone number."""
 
     status, code = 400, "1343"
 
 
 class NoteError(RefusalError):
-    """A payment needs a note, of a length and of characters that can be kept."""
+    """Note that is missing, too long or not storable."""
 
     status, code = 400, "1355"
 
 
 class AmountError(RefusalError):
-    """The amount is not a number of whole cents, or it is zero."""
+    """Amount that is zero or not a number of whole cents."""
 
     status, code = 400, "1323"
 
 
 class AmountTooLargeError(RefusalError):
-    """The amount is above the limit of one payment."""
+    """Amount above the limit of one payment."""
 
     status, code = 400, "1357"
 
 
 class SelfPaymentError(RefusalError):
-    """Nobody pays or charges themselves."""
+    """Payment or charge to the caller."""
 
     status, code = 400, "1356"
 
 
 class OutcomeAmountError(RefusalError):
-    """The fixed test user takes no other amounts than those of the document's table."""
+    """Amount to the fixed test user that is not in the document's table."""
 
     status, code = 400, "503"
 
 
 class NewUserAmountError(OutcomeAmountError):
-    """An amount of the document's table went to the fixed test user, but belongs to an unregistered address."""
+    """Amount to the fixed test user that the document's table lists for unregistered addresses."""
 
     code = "502"
 
 
 class InsufficientFundsError(RefusalError):
-    """A request cannot be approved, because the money is not there; it stays pending."""
+    """Request that the balance does not cover; it stays pending."""
 
     status, code = 409, "1319"
 
 
 class RoleError(RefusalError):
-    """The caller sees the payment, but this is not theirs to do."""
+    """Action on a visible payment that only the other party may take."""
 
     status, code = 403, "403"
 
 
 class UnverifiedError(RefusalError):
-    """A user whose identity is not verified wants to register an application."""
+    """Registration of an application by a user without a verified identity."""
 
     status, code = 403, "403"
 
 
 class StateError(RefusalError):
-    """What is asked for needs a payment that is still pending, and this one is not, or not any more."""
+    """Action that requires a pending payment, on one that is not pending."""
 
     status, code = 409, "409"
 
 
 class OAuthError(RefusalError):
-    """A code or a form of the token exchange is refused for a reason without a code of its own."""
+    """Refusal of the token exchange without an error code of its own."""
 
     status, code = 400, "240"
 
 
 class ClientNotFoundError(RefusalError):
-    """The token exchange names no registered application."""
+    """Token exchange with an unknown client id."""
 
     status, code = 401, "244"
 
@@ -255,18 +255,18 @@ class ClientNotFoundError(RefusalError):
 
 
 class ClientSecretError(RefusalError):
-    """The client secret is not the application's."""
+    """Wrong client secret."""
 
     status, code = 401, "247"
 
     def __init__(self) -> None:
         super().__init__(
-            "client_secret is not that of this application.", headers={"WWW-Authenticate": 'Basic realm="oauth"'}
+            "client_secret is not the secret of this application.", headers={"WWW-Authenticate": 'Basic realm="oauth"'}
         )
 
 
 class ForeignCodeError(OAuthError):
-    """The code was given to another application."""
+    """Code of another application."""
 
     code = "255"
 
@@ -275,7 +275,7 @@ class ForeignCodeError(OAuthError):
 
 
 class ExpiredCodeError(OAuthError):
-    """The code's short life is over."""
+    """Expired code."""
 
     code = "256"
 
@@ -284,7 +284,7 @@ class ExpiredCodeError(OAuthError):
 
 
 class RedeemedCodeError(OAuthError):
-    """The code was used before, so somebody else may have it."""
+    """Code that was used before, so it may have leaked."""
 
     code = "257"
 
@@ -293,22 +293,22 @@ class RedeemedCodeError(OAuthError):
 
 
 class RefreshError(RefusalError):
-    """The refresh token is unknown, replaced, revoked, or another application's."""
+    """Refresh token that is unknown, replaced, revoked or of another application."""
 
     status, code = 400, "275"
 
     def __init__(self) -> None:
-        super().__init__("This refresh token does not work: send the user to the authorization page again.")
+        super().__init__("This refresh token is not valid: send the user to the authorization page again.")
 
 
 class GrantTypeError(RefusalError):
-    """The grant type is not served."""
+    """Unsupported grant type."""
 
     status, code = 400, "276"
 
 
 class NotFoundError(RefusalError):
-    """There is no such resource, or the token's owner may not see it: both look the same."""
+    """Resource that does not exist or that the token's owner may not see; both look the same."""
 
     status, code = 404, "283"
 
@@ -317,35 +317,36 @@ class NotFoundError(RefusalError):
 
 
 class RateLimitError(RefusalError):
-    """Somebody asks too often."""
+    """Too many requests of a user, application or address."""
 
     status, code = 429, "277"
 
     def __init__(self, seconds: int) -> None:
         super().__init__(
-            "You have exceeded the rate limit: wait as long as Retry-After says.", headers={"Retry-After": str(seconds)}
+            "You have exceeded the rate limit: wait for the seconds of Retry-After.",
+            headers={"Retry-After": str(seconds)},
         )
 
 
 class ControlError(RefusalError):
-    """A control route is called as any web page could call it."""
+    """Request to a control route without the header that web pages cannot send."""
 
     status, code = 403, "403"
 
 
 class MediaTypeError(RefusalError):
-    """The body of a control route is said to be something else than JSON."""
+    """Body of a control route with a media type other than JSON."""
 
     status, code = 415, "415"
 
 
 class MethodError(RefusalError):
-    """The path exists, but not for this method."""
+    """Method that the path does not support."""
 
     status, code = 405, "405"
 
 
 class TooLargeError(RefusalError):
-    """The request's body is larger than any documented request."""
+    """Request body that is larger than any documented request."""
 
     status, code = 413, "413"

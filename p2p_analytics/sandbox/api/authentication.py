@@ -32,7 +32,7 @@ class Authenticator:
     def authenticate(self, request: Request, parameters: rules.Parameters, scope: Scope) -> Caller:
         """Return the caller that the request's token was issued for; the token must have the scope."""
         with self.count_if_refused(request):
-            caller = self._tokens.caller(
+            caller = self._tokens.authenticate(
                 rules.read_bearer_token(parameters, rules.header_values(request.scope, b"authorization"))
             )
         self._request_settings.limit.count_request((caller.user_id, caller.client_id))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from p2p_analytics.sandbox.api.authentication import Authenticator
-    from p2p_analytics.sandbox.domain.tokens import Issued, Tokens
+    from p2p_analytics.sandbox.domain.tokens import TokenPair, Tokens
     from p2p_analytics.sandbox.storage.store import Store
 
 NO_STORE: Final = {"Cache-Control": "no-store", "Pragma": "no-cache"}
@@ -65,7 +65,7 @@ class TokenExchange:
             headers=NO_STORE,
         )
 
-    def _issue(self, given: parameters.Parameters) -> Issued:
+    def _issue(self, given: parameters.Parameters) -> TokenPair:
         client_id, secret = (given.require(name) for name in _NAMES)
         kind = _kind(given)
         application = self._tokens.registry.application(client_id)
@@ -77,7 +77,7 @@ class TokenExchange:
             return self._tokens.redeem(client_id, given.require("code"), given.get("redirect_uri"))
         return self._tokens.refresh(client_id, given.require("refresh_token"))
 
-    def _profile(self, issued: Issued) -> serialize.Json:
+    def _profile(self, issued: TokenPair) -> serialize.Json:
         """Return user and balance as in /me, each null without its scope.
 
         In the observed dialect the user is never null.

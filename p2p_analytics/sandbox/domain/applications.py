@@ -1,4 +1,4 @@
-"""The registration of an application: what its form may hold, and what comes of it.
+"""Registration of applications: validation of the form, and the credentials.
 
 Document: "Application registration".
 """
@@ -23,15 +23,15 @@ _JOINERS: Final = "\u200c\u200d"  # part of names in some scripts, and of emoji
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """What a developer gets for a new application; the secret is told this once and does not show itself."""
+    """Credentials of a new application; the secret is shown once and is not part of the repr."""
 
     client_id: str
     client_secret: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """A filled-in registration form, blanks at the ends dropped; an application may begin without a redirect URL."""
+class ApplicationDraft:
+    """Completed registration form with normalized spaces; the redirect URL may be added later."""
 
     name: str = ""
     description: str = ""
@@ -39,38 +39,38 @@ class Draft:
     site_url: str = ""
 
     @classmethod
-    def of(cls, fields: Mapping[str, str | None]) -> Draft:
-        """Return the draft that these texts make; lines and runs of blanks become one blank."""
+    def from_fields(cls, fields: Mapping[str, str | None]) -> ApplicationDraft:
+        """Return the draft of a form; each run of whitespace becomes one space."""
         return cls(**{name: " ".join((fields.get(name) or "").split()) for name in LONGEST})
 
     def problems(self) -> dict[str, str]:
-        """Return one sentence for each field that is not right."""
+        """Return one sentence for each invalid field."""
         rules: dict[str, tuple[Callable[[str], bool], str]] = {
             "name": (_is_text, "Give a name of at most 80 visible characters."),
-            "description": (_is_text, "Say in at most 300 visible characters what the application is for."),
-            "redirect_url": (_is_redirect_url, "The redirect URL has the form http(s)://host/path, or stays empty."),
+            "description": (_is_text, "Describe the application in at most 300 visible characters."),
+            "redirect_url": (_is_redirect_url, "The redirect URL must have the form http(s)://host/path, or be empty."),
             "site_url": (
-                _is_site,
-                "The site URL is a host such as app.example or localhost:8000, with no scheme before it.",
+                _is_site_url,
+                "The site URL must be a host such as app.example or localhost:8000, without a scheme.",
             ),
         }
         values = {name: getattr(self, name) for name in rules}
         return {
             name: sentence
-            for name, (is_right, sentence) in rules.items()
-            if len(values[name]) > LONGEST[name] or not is_right(values[name])
+            for name, (is_valid, sentence) in rules.items()
+            if len(values[name]) > LONGEST[name] or not is_valid(values[name])
         }
 
 
-def register(registry: OAuthStore, owner_id: int, draft: Draft) -> Application:
-    """Register a draft without problems and return its id and secret.
+def register(registry: OAuthStore, owner_id: int, draft: ApplicationDraft) -> Application:
+    """Register a valid draft and return the id and secret of the application.
 
     Raises
     ------
     SettingError
         The owner has `MOST_APPLICATIONS` already.
     """
-    # At random and not in a row: the id of a deleted application must not come back to another one.
+    # Ids are random, not serial: the id of a deleted application must not be assigned again.
     made = Application(str(10**9 + secrets.randbelow(9 * 10**9)), secrets.token_urlsafe(32))
     added = registry.add_application(
         Registration(
@@ -85,25 +85,25 @@ def register(registry: OAuthStore, owner_id: int, draft: Draft) -> Application:
         MOST_APPLICATIONS,
     )
     if not added:
-        raise SettingError(f"Nobody has more than {MOST_APPLICATIONS} applications: delete one first.")
+        raise SettingError(f"This user has {MOST_APPLICATIONS} applications, the limit: delete one first.")
     return made
 
 
 def renew_secret(registry: OAuthStore, client_id: str) -> Application:
-    """Give an application a new secret; the old one works no longer."""
+    """Replace the secret of an application."""
     made = Application(client_id, secrets.token_urlsafe(32))
     registry.set_secret(client_id, digest(made.client_secret))
     return made
 
 
 def _is_text(text: str) -> bool:
-    # Also refuses the marks that turn the direction of what follows them: a name must not rewrite a page.
+    # Bidirectional control characters are not printable: a name must not change the direction of the page's text.
     return bool(text.strip(_JOINERS)) and all(char.isprintable() or char in _JOINERS for char in text)
 
 
 def _is_redirect_url(text: str) -> bool:
-    return not text or (redirects.origin(text) is not None and "/" in text.partition("://")[2].partition("?")[0])
+    return not text or (redirects.parse_origin(text) is not None and "/" in text.partition("://")[2].partition("?")[0])
 
 
-def _is_site(text: str) -> bool:
-    return redirects.host(text) is not None
+def _is_site_url(text: str) -> bool:
+    return redirects.parse_host(text) is not None

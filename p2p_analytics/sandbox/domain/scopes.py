@@ -1,4 +1,4 @@
-"""What each scope permits, in the words of the consent page."""
+"""Descriptions of the scopes for the consent page and the OpenAPI description."""
 
 from __future__ import annotations
 

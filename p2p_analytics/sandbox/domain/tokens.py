@@ -1,7 +1,7 @@
-"""Tokens and codes: made at random, kept as SHA-256 digests only, ended by the wall clock.
+"""Tokens and codes: random, stored as SHA-256 digests only, with an expiry on the wall clock.
 
-The town's own time stands still, so that its payments are always the same. The life of a token is
-real time (document: "Limits", 30 minutes and 60 days), from a clock that a test may replace.
+The town's clock stands still, so that its payments are always the same. The lifetime of a token is real time (document:
+"Limits", 30 minutes and 60 days), on a clock that tests can replace.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CODE_SECONDS: Final = 10 * 60
 
 
 class Caller(NamedTuple):
-    """Who asks, what the token permits, and id and name of the application that was given it, if one was."""
+    """User and scopes of a request's token, and id and name of the application that it was issued to, if any."""
 
     user_id: int
     scopes: frozenset[Scope]
@@ -42,14 +42,14 @@ class Caller(NamedTuple):
     application: str | None = None
 
     def needs(self, scope: Scope) -> None:
-        """Refuse the request unless the token carries the scope."""
+        """Raise MissingScopeError unless the token has the scope."""
         if scope not in self.scopes:
             raise MissingScopeError(scope)
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
-    """An access token with the refresh token that replaces it, and for whom they are; neither shows itself."""
+class TokenPair:
+    """Access token with its refresh token and their owner; neither token is part of the repr."""
 
     caller: Caller
     access_token: str = field(repr=False)
@@ -57,7 +57,7 @@ class Issued:
 
 
 class Tokens:
-    """The tokens of one sandbox."""
+    """Tokens and codes of one sandbox."""
 
     def __init__(self, registry: OAuthStore, clock: Callable[[], float] = time.time) -> None:
         self.registry = registry
@@ -71,39 +71,39 @@ class Tokens:
         *,
         client_id: str | None = None,
     ) -> str:
-        """Return a new access token; this is the only moment at which the sandbox knows it."""
+        """Return a new access token; only its digest is stored."""
         token = secrets.token_urlsafe(32)
-        grant = Grant(user_id, _words(scopes), self._in(seconds), None)
+        grant = Grant(user_id, _join(scopes), self._from_now(seconds), None)
         self.registry.add_token(digest(token), grant, client_id, self.now_us())
         return token
 
     def issue_code(self, user_id: int, scopes: Iterable[Scope], client_id: str, redirect_url: str) -> str:
-        """Return a new code of the server-side flow, for this client and redirect alone."""
+        """Return a new code of the server-side flow, valid for one client and redirect URL."""
         code = secrets.token_urlsafe(32)
-        grant = Grant(user_id, _words(scopes), self._in(CODE_SECONDS), None)
+        grant = Grant(user_id, _join(scopes), self._from_now(CODE_SECONDS), None)
         self.registry.add_code(digest(code), grant, client_id, redirect_url, self.now_us())
         return code
 
-    def redeem(self, client_id: str, code: str, redirect_url: str | None) -> Issued:
-        """Return the tokens of a code, or refuse it."""
-        access, refresh, pair = self._pair()
+    def redeem(self, client_id: str, code: str, redirect_url: str | None) -> TokenPair:
+        """Exchange a code for tokens, or raise the reason why it is refused."""
+        access, refresh, pair = self._make_pair()
         found = self.registry.redeem(digest(code), client_id, redirect_url, pair, self.now_us())
         if isinstance(found, Grant):
-            return Issued(_caller(found), access, refresh)
-        # Raised out here: inside, the transaction that ends the tokens of a code used twice would be undone.
+            return TokenPair(_to_caller(found), access, refresh)
+        # Raised after the transaction: inside, it would roll back the revocation after a second use.
         refusal = _REFUSED_CODES[found]
         raise refusal()
 
-    def refresh(self, client_id: str, refresh_token: str) -> Issued:
-        """Return new tokens for a refresh token, or refuse it; the old ones work no longer."""
-        access, refresh, pair = self._pair()
+    def refresh(self, client_id: str, refresh_token: str) -> TokenPair:
+        """Replace the tokens of a refresh token, or raise RefreshError."""
+        access, refresh, pair = self._make_pair()
         found = self.registry.refresh(digest(refresh_token), client_id, pair)
         if found is None:
             raise RefreshError
-        return Issued(_caller(found), access, refresh)
+        return TokenPair(_to_caller(found), access, refresh)
 
-    def caller(self, token: str) -> Caller:
-        """Return who an access token stands for, or refuse it."""
+    def authenticate(self, token: str) -> Caller:
+        """Return the caller of an access token, or raise the reason why it is refused."""
         grant = self.registry.find_access_token(digest(token))
         if grant is None:
             raise InvalidTokenError
@@ -111,39 +111,39 @@ class Tokens:
             raise RevokedTokenError if grant.ended == EndReason.REVOKED else DeletedTokenError
         if grant.expires_us <= self.now_us():
             raise ExpiredTokenError
-        return _caller(grant)
+        return _to_caller(grant)
 
     def expire(self, token: str) -> None:
-        """End a token now."""
+        """Expire a token now."""
         if not self.registry.expire(digest(token), self.now_us()):
             raise SettingError("This sandbox has issued no such token.")
 
     def now_us(self) -> int:
-        """Return the clock's time in microseconds since 1970."""
-        return self._in(0)
+        """Return the time of the clock in microseconds since 1970."""
+        return self._from_now(0)
 
-    def _in(self, seconds: float) -> int:
+    def _from_now(self, seconds: float) -> int:
         return round((self._clock() + seconds) * 1_000_000)
 
-    def _pair(self) -> tuple[str, str, Pair]:
+    def _make_pair(self) -> tuple[str, str, Pair]:
         access, refresh = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
-        return access, refresh, Pair(digest(access), digest(refresh), self._in(SERVER_TOKEN_SECONDS))
+        return access, refresh, Pair(digest(access), digest(refresh), self._from_now(SERVER_TOKEN_SECONDS))
 
 
 _REFUSED_CODES: Final[dict[CodeRefusal, Callable[[], OAuthError]]] = {
-    CodeRefusal.UNKNOWN: lambda: OAuthError("code is none that this sandbox gave out."),
+    CodeRefusal.UNKNOWN: lambda: OAuthError("This sandbox has not issued this code."),
     CodeRefusal.FOREIGN: ForeignCodeError,
     CodeRefusal.REUSED: RedeemedCodeError,
     CodeRefusal.EXPIRED: ExpiredCodeError,
-    CodeRefusal.REVOKED: lambda: OAuthError("The user has taken back what this code stands for."),
-    CodeRefusal.REDIRECT: lambda: OAuthError("redirect_uri is not the address that this code was sent to."),
+    CodeRefusal.REVOKED: lambda: OAuthError("The user has revoked the consent of this code."),
+    CodeRefusal.REDIRECT: lambda: OAuthError("redirect_uri is not the URL that this code was sent to."),
 }
 
 
-def _words(scopes: Iterable[Scope]) -> str:
+def _join(scopes: Iterable[Scope]) -> str:
     return " ".join(sorted(set(scopes)))
 
 
-def _caller(grant: Grant) -> Caller:
+def _to_caller(grant: Grant) -> Caller:
     scopes = frozenset(Scope(word) for word in grant.scopes.split())
     return Caller(grant.user_id, scopes, grant.client_id, grant.application)

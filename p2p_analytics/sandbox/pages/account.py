@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Final
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from p2p_analytics.sandbox.domain.applications import LONGEST, MOST_APPLICATIONS, Draft, register, renew_secret
+from p2p_analytics.sandbox.domain.applications import (
+    LONGEST,
+    MOST_APPLICATIONS,
+    ApplicationDraft,
+    register,
+    renew_secret,
+)
 from p2p_analytics.sandbox.errors import (
     ForgeryError,
     InvalidParameterError,
@@ -43,7 +49,7 @@ _FULL: Final = (
     f"You have {MOST_APPLICATIONS} applications, which is the maximum: delete one before you register another."
 )
 _PLACES: Final = ("developer", "applications")
-_EMPTY: Final = Draft()
+_EMPTY: Final = ApplicationDraft()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +121,7 @@ class Account:
         """POST /account/developer: the new application with its secret, or the form again with the problems."""
         try:
             form, session, person = await self._read_submission(request)
-            draft = Draft.of({name: form.get(name) for name in LONGEST})
+            draft = ApplicationDraft.from_fields({name: form.get(name) for name in LONGEST})
             if not self._registry.is_verified(person.user_id):
                 raise UnverifiedError(_UNVERIFIED)
         except RefusalError as refusal:
@@ -157,7 +163,7 @@ class Account:
         if what == "secret":
             made = await run_in_threadpool(renew_secret, self._registry, application.client_id)
             return self._application_page(session, person, application, made=made)
-        problem = Draft(redirect_url=redirect_url).problems().get("redirect_url")
+        problem = ApplicationDraft(redirect_url=redirect_url).problems().get("redirect_url")
         if problem is None:
             await run_in_threadpool(self._registry.set_redirect_url, application.client_id, redirect_url or None)
             application = self._own(person, application.client_id)
@@ -226,7 +232,7 @@ class Account:
         session: str,
         person: Person,
         *,
-        draft: Draft = _EMPTY,
+        draft: ApplicationDraft = _EMPTY,
         problems: Mapping[str, str] | None = None,
         status: int = 200,
     ) -> Response:

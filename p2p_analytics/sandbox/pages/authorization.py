@@ -137,7 +137,9 @@ class Authorization:
         application = self._tokens.registry.application(parameters.require("client_id"))
         if application is None:
             raise UnknownClientError("No application has this client_id.")
-        redirect_url = redirects.destination(application, parameters.get_exact("redirect_uri"), strict=self._strict)
+        redirect_url = redirects.choose_redirect_url(
+            application, parameters.get_exact("redirect_uri"), strict=self._strict
+        )
         response_type = parameters.get("response_type") or "token"
         if response_type not in ("token", "code"):
             raise ResponseTypeError("response_type must be token or code.")

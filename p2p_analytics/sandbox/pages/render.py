@@ -17,7 +17,7 @@ from p2p_analytics.vocabulary import Scope
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from p2p_analytics.sandbox.domain.applications import Application, Draft
+    from p2p_analytics.sandbox.domain.applications import Application, ApplicationDraft
     from p2p_analytics.sandbox.storage.oauth_store import AuthorizedApplication, Registration
     from p2p_analytics.sandbox.storage.rows import Person
 
@@ -79,7 +79,7 @@ def developer(  # noqa: PLR0913 - each is one part of the page
     person: Person,
     applications: Sequence[Registration],
     refusal: str | None,
-    draft: Draft,
+    draft: ApplicationDraft,
     problems: Mapping[str, str],
 ) -> str:
     """Return the developer settings: the person's applications, and the registration form or why it is missing."""

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from p2p_analytics.sandbox import browser
 from p2p_analytics.sandbox.domain import applications
-from p2p_analytics.sandbox.domain.applications import Application, Draft
+from p2p_analytics.sandbox.domain.applications import Application, ApplicationDraft
 from p2p_analytics.sandbox.domain.payments import Transitions
 from p2p_analytics.sandbox.errors import SettingError, UnknownPersonError
 from p2p_analytics.sandbox.http import parameters
@@ -132,7 +132,9 @@ class TownControls(ABC):
         owner_id = self._user_id(owner)
         if not self._tokens.registry.is_verified(owner_id):
             raise SettingError(f"The identity of {owner!r} is not verified, so they cannot register; call verify().")
-        draft = Draft.of({"name": name, "redirect_url": redirect_url, "description": description, "site_url": site_url})
+        draft = ApplicationDraft.from_fields(
+            {"name": name, "redirect_url": redirect_url, "description": description, "site_url": site_url}
+        )
         for sentence in draft.problems().values():
             raise SettingError(sentence)
         return applications.register(self._tokens.registry, owner_id, draft)

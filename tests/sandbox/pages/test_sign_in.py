@@ -176,9 +176,9 @@ def test_everybody_makes_room_for_their_own() -> None:
      "https://app.example/", "http://127.0.0.1/cb"],
 )  # fmt: skip
 def test_strict_redirects(own: SandboxServer, redirect: str) -> None:
-    """With strict_redirect an override must be the redirect URL on file to the letter."""
+    """With strict_redirect an override must be the redirect URL on file exactly."""
     app = own.register_application("noor-haddad", name="App", redirect_url=ON_FILE)
-    with pytest.raises(SettingError, match="to the letter"):
+    with pytest.raises(SettingError, match="exactly the redirect URL on file"):
         own.sign_in(own.authorize_url(client_id=app.client_id, redirect_uri=redirect), own.viewer)
     for given in (ON_FILE, None):
         landed = own.sign_in(own.authorize_url(client_id=app.client_id, redirect_uri=given), own.viewer)
@@ -203,6 +203,6 @@ def test_strict_redirects_from_the_command_line(
 
 def test_strict_redirects_hold_on_loopback_too(own: SandboxServer) -> None:
     """The free port that a loopback application may otherwise choose is refused as well."""
-    with pytest.raises(SettingError, match="to the letter"):
+    with pytest.raises(SettingError, match="exactly the redirect URL on file"):
         own.sign_in(own.authorize_url(redirect_uri="http://127.0.0.1:5999/callback"), own.viewer)
     assert own.sign_in(own.authorize_url(redirect_uri="http://127.0.0.1/callback"), own.viewer)
