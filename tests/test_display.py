@@ -1,0 +1,148 @@
+"""Amounts, dates, counts and foreign text in the form that is displayed; expected values are worked out by hand."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from p2p_analytics import display
+
+BERLIN = ZoneInfo("Europe/Berlin")
+NEW_YORK = ZoneInfo("America/New_York")
+
+
+@pytest.mark.parametrize(
+    ("units", "text"),
+    [
+        (0, "$0.00"),
+        (12.3, "$12.30"),
+        (1234567.891, "$1,234,567.89"),
+        (-0.05, "−$0.05"),  # noqa: RUF001 - a minus sign
+        (None, "not known"),
+    ],
+)
+def test_money_has_cents(units: float | None, text: str) -> None:
+    """Thousands are separated, a negative amount has a minus sign before the dollar sign."""
+    assert display.format_money(units) == text
+
+
+def test_money_can_be_without_cents() -> None:
+    """The number of decimals is an argument."""
+    assert display.format_money(-1250.0, decimals=0) == "−$1,250"  # noqa: RUF001 - a minus sign
+
+
+@pytest.mark.parametrize(
+    ("zone", "day", "month"),
+    [(UTC, "31 Dec 2023", "Dec 2023"), (BERLIN, "1 Jan 2024", "Jan 2024"), (NEW_YORK, "31 Dec 2023", "Dec 2023")],
+)
+def test_dates_are_of_the_zone(zone: ZoneInfo, day: str, month: str) -> None:
+    """An hour before midnight UTC is the next day, month and year in Berlin."""
+    instant = datetime(2023, 12, 31, 23, 0, tzinfo=UTC)
+    assert display.format_day(instant, zone) == day
+    assert display.format_month(instant, zone) == month
+
+
+def test_month_names_are_english(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The twelve names do not depend on the locale of the machine."""
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    days = [display.format_day(datetime(2024, number, 5, tzinfo=UTC), BERLIN) for number in range(1, 13)]
+    assert days == [
+        "5 Jan 2024", "5 Feb 2024", "5 Mar 2024", "5 Apr 2024", "5 May 2024", "5 Jun 2024",
+        "5 Jul 2024", "5 Aug 2024", "5 Sep 2024", "5 Oct 2024", "5 Nov 2024", "5 Dec 2024",
+    ]  # fmt: skip
+
+
+def test_a_missing_date_is_named() -> None:
+    """A day and a month without an instant are "no date"."""
+    assert display.format_day(None, BERLIN) == "no date"
+    assert display.format_month(None, BERLIN) == "no date"
+
+
+@pytest.mark.parametrize(
+    ("instant", "zone"), [(datetime.max.replace(tzinfo=UTC), BERLIN), (datetime.min.replace(tzinfo=UTC), NEW_YORK)]
+)
+def test_the_limits_of_datetime(instant: datetime, zone: ZoneInfo) -> None:
+    """An instant whose local date is outside the range of datetime stays in its own zone."""
+    assert display.to_zone(instant, zone) is instant
+
+
+def test_to_zone_converts() -> None:
+    """All other instants are converted."""
+    there = display.to_zone(datetime(2024, 7, 1, 22, 30, tzinfo=UTC), BERLIN)
+    assert there.isoformat() == "2024-07-02T00:30:00+02:00"
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0, "0 people"), (1, "1 person"), (2, "2 people"), (12345, "12,345 people")]
+)
+def test_counts_have_a_noun(number: int, text: str) -> None:
+    """Only one has the singular."""
+    assert display.format_count(number, "person", "people") == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "not known"),
+        ("", ""),
+        (7, "7"),
+        ("two\n\tlines", "two\n\tlines"),
+        ("nul\x00 bell\x07 del\x7f next\x85", "nul bell del next"),
+        ("half \ud83d of a pair", "half ? of a pair"),
+        ("<b>&\u202e 王", "<b>&\u202e 王"),
+    ],
+)
+def test_clean_text(value: object, text: str) -> None:
+    """Control characters are removed except newline and tab, a lone surrogate becomes "?", all else stays."""
+    assert display.clean_text(value) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (None, ""),
+        ("  two\n lines\t", "two lines"),
+        ("bell\x07 half \ud83d", "bell half"),
+        ("\u202eturned\u202c \u2066isolated\u2069", "turned isolated"),
+        ("Zoë 🍕 王 محمد", "Zoë 🍕 王 محمد"),
+        ("\u200d👩\u200d🚀", "\u200d👩\u200d🚀"),
+    ],
+)
+def test_clean_line(text: str | None, line: str) -> None:
+    """Whitespace collapses; control, surrogate and direction characters are removed; joined emoji stay joined."""
+    assert display.clean_line(text) == line
+
+
+def test_keep_printable() -> None:
+    """Escape sequences, line breaks, direction and zero-width characters are removed before the text is cut."""
+    assert display.keep_printable("\x1b[31mred\r\n\u202e\u200bend") == "[31mredend"
+    assert display.keep_printable("\x00\x01abcdef", 3) == "abc"
+    assert display.keep_printable("plain text") == "plain text"
+
+
+@pytest.mark.parametrize(
+    ("names", "keys", "suffixes"),
+    [
+        ([], [], []),
+        (["Maya", "Tom"], ["10001234", "10005678"], ["", ""]),
+        (["Maya", "Maya"], ["10001234", "10005678"], ["(…1234)", "(…5678)"]),
+        (["Maya", "Maya"], ["10001234", "10001234"], ["", ""]),
+        (["Maya", "Maya"], ["10071234", "10091234"], ["(…71234)", "(…91234)"]),
+        (["Maya", "Maya"], ["10001234", "Maya"], ["(…1234)", ""]),
+        (["Maya", "Maya"], ["10001234", None], ["(…1234)", ""]),
+        (["Maya", "Maya"], ["7", "8"], ["(…7)", "(…8)"]),
+        (["Maya", "Tom", "Maya"], ["1111", "2222", "3333"], ["(…1111)", "", "(…3333)"]),
+    ],
+)
+def test_suffixes_distinguish_equal_names(names: list[str], keys: list[str | None], suffixes: list[str]) -> None:
+    """Only a name with several keys has suffixes: four characters of the key, or as many as make it unique."""
+    assert display.name_suffixes(names, keys) == suffixes
+
+
+def test_suffixes_are_cleaned() -> None:
+    """The end of a key is foreign text too; the caller may clean it in its own way."""
+    names, keys = ["M", "M"], ["ab\x00\u202ed", "wxyz"]
+    assert display.name_suffixes(names, keys) == ["(…bd)", "(…wxyz)"]
+    assert display.name_suffixes(names, keys, clean=lambda text: "#" * len(text)) == ["(…####)", "(…####)"]
