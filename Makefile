@@ -1,9 +1,9 @@
-# Works on a machine with Python 3.11 or newer (with pip) and make; everything else goes into .tools and .venv.
+# Needs a POSIX system, Python 3.11 or newer (with pip) and make; everything else is installed into .tools and .venv.
 #
-#   make demo       a sandbox, a load, a report in out/: nothing to configure
-#   make install    everything that there is into .venv
+#   make demo       start a sandbox, load its payments, write a report into out/; needs no configuration
+#   make install    install everything into .venv
 #   make test       lint, types, import contracts, tests and notebooks
-#   make help       the other targets
+#   make help       list the other targets
 
 PYTHON ?= python3
 OUT ?= out
@@ -18,14 +18,14 @@ SANITIZE := $(wildcard tests/notebooks/sanitize.cfg)
 NBVAL := $(if $(NOTEBOOKS),--nbval --nbval-current-env --nbval-cell-timeout 120 \
 	$(if $(SANITIZE),--nbval-sanitize-with $(SANITIZE)))
 
-# Files of tests run side by side, one process for each core up to four, in their order: the long ones are not at the end.
+# Test files run in parallel, in one process per core, up to four; in collection order, where the slow ones are not last.
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
-# Folders with last lines of their own are named beside their parent: else only the processes below know of them.
+# Folders with a conftest.py are listed too: else only the worker processes load it, and its summary is not printed.
 TELLING := $(sort $(patsubst %/conftest.py,%,$(wildcard tests/*/conftest.py)))
 
-# Bytecode is kept: without it every process compiles pandas anew, which takes seconds each time.
+# Bytecode is cached: without it every process compiles pandas again, which takes seconds.
 unexport PYTHONDONTWRITEBYTECODE
-# The environment is ours alone: an activated one, or a path set for other work, stays outside.
+# Only .venv is used: an activated environment or a PYTHONPATH must not leak into it.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX
 export UV_COMPILE_BYTECODE := 1
 export UV_PYTHON_DOWNLOADS := never
@@ -43,12 +43,12 @@ help:
 	@echo "make install     put everything into .venv: notebooks, keyring, the tools of make test"
 	@echo "make sandbox     serve the sandbox until Ctrl-C"
 	@echo "make lab         open JupyterLab on the notebooks"
-	@echo "make notebooks   run the notebooks again and keep their outputs"
+	@echo "make notebooks   run the notebooks and keep their outputs"
 	@echo "make docs        build the documentation as a web site: build/docs/index.html"
-	@echo "make pictures    draw the pictures of the documentation again"
+	@echo "make pictures    draw the pictures of the documentation"
 	@echo "make lint | types | contracts | tests    one part of make test"
-	@echo "make bench | soak                        measurements (BENCH=\"frames paging\": of these); long load and fault runs"
-	@echo "make format | clean                      lay the code out; remove what make made"
+	@echo "make bench | soak                        measurements (BENCH=\"frames paging\" for parts); long load and fault runs"
+	@echo "make format | clean                      format the code; remove build results"
 
 demo: .venv/.sandbox
 	@$(RUN)/python -m p2p_analytics demo --out $(OUT) $(DEMO_ARGS)
@@ -100,9 +100,9 @@ format: .venv/.all
 clean:
 	rm -rf $(OUT) dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .benchmarks
 	find p2p_analytics tests notebooks -name __pycache__ -type d -prune -exec rm -rf {} +
-	@echo "The environment stays: remove .venv and .tools by hand to begin anew."
+	@echo "The environment stays: remove .venv and .tools by hand to start from scratch."
 
-# One environment for all: `.all` holds everything that `.sandbox` does, so neither breaks the other.
+# Both share one environment: `.all` includes everything in `.sandbox`, so neither breaks the other.
 .venv/.sandbox: .venv/.made pyproject.toml constraints.txt
 	@$(call install,.[sandbox])
 	@touch $@
@@ -111,8 +111,8 @@ clean:
 	@$(call install,.[all])
 	@touch .venv/.sandbox $@
 
-# Clients that others wrote, to be tested against: in folders of their own, which no environment of ours looks into.
-# Without them, or without node, their tests are skipped and say so; the next `make tests` tries again.
+# Independent clients for tests/peers, in folders outside the environment. If they or node cannot be installed, their
+# tests are skipped with a message, and the next `make tests` tries again.
 .venv/.peers: .venv/.made tests/peers/requirements.txt constraints.txt
 	@$(call beside,.venv/peers,tests/peers/requirements.txt,clients of tests/peers,tests are skipped)
 
@@ -124,17 +124,17 @@ clean:
 	if command -v node >/dev/null && npm install --prefix .venv/peers-node --silent --ignore-scripts \
 	--no-audit --no-fund --fetch-retries=2 --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=3000; \
 	then touch $@; else rm -rf .venv/peers-node; \
-	echo "The node client of tests/peers cannot be had here: its tests are skipped." >&2; fi
+	echo "The node client of tests/peers cannot be installed here: its tests are skipped." >&2; fi
 
 define beside
 rm -rf $(1); uv=$$(command -v uv || echo .tools/bin/uv); set -- --quiet --target $(1) -c constraints.txt -r $(2); \
 if { test -x "$$uv" && "$$uv" pip install --python $(RUN)/python "$$@"; } || \
 { $(RUN)/python -m pip --version >/dev/null 2>&1 && $(RUN)/python -m pip install --disable-pip-version-check \
 --root-user-action=ignore "$$@"; }; then touch $@; else rm -rf $(1); \
-echo "The Python $(3) cannot be had here: their $(4)." >&2; fi
+echo "The Python $(3) cannot be installed here: their $(4)." >&2; fi
 endef
 
-# uv installs in seconds what takes pip a minute; where it cannot be had, or reaches no packages, venv and pip do it.
+# uv is much faster than pip; venv and pip are the fallback if uv cannot be installed or reaches no packages.
 define install
 uv=$$(command -v uv || echo .tools/bin/uv); \
 echo "Installing $(1): once, a minute or so."; \
@@ -150,7 +150,7 @@ endef
 	$(PYTHON) is %s: name another with make PYTHON=/path/to/python3" % sys.version.split()[0])'
 	@command -v uv >/dev/null || test -x .tools/bin/uv || \
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --target .tools uv==$(UV_VERSION) || \
-	echo "uv cannot be had here; pip will do, only slower."
+	echo "uv cannot be installed here; using pip, which is slower."
 	@uv=$$(command -v uv || echo .tools/bin/uv); \
 	$(RUN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { rm -rf .venv; \
 	test -x "$$uv" && "$$uv" venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" .venv; } || \

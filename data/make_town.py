@@ -1,7 +1,7 @@
-"""Make the small export of the sandbox's town again: ``python data/make_town.py``.
+"""Export of a small town from the sandbox: ``python data/make_town.py`` writes it.
 
-It writes ``payments.csv`` and ``friends.csv`` beside itself: one invented person's year as
-``load_history`` gives it, for trying the analyses without a server. The same seed gives the same bytes.
+``payments.csv`` and ``friends.csv`` in this folder hold one invented person's year as ``load_history`` returns it, for
+trying the analyses without a server. The same seed gives the same bytes.
 """
 
 from __future__ import annotations

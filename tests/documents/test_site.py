@@ -52,4 +52,4 @@ def test_the_map_is_current() -> None:
     """The map of the architecture page lists the modules as they are: run ``make docs`` after a change."""
     page = ROOT / "docs" / "architecture.md"
     text = page.read_text(encoding="utf-8")
-    assert runpy.run_path(str(ROOT / "docs" / "write_map.py"))["insert_map"](text) == text
+    assert runpy.run_path(str(ROOT / "docs" / "write_map.py"))["insert_map"](text) == text, "run make docs"
