@@ -1,0 +1,104 @@
+"""Files of other programs in the cache folder: only databases with this package's name and mark are used or removed."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import TYPE_CHECKING
+
+from p2p_analytics.client.http.cache import AccountCache
+from support.folders import HEX, LONG_AGO, state_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def cache_of(folder: Path, account: str = "7") -> AccountCache:
+    """Return an account's cache that has kept something."""
+    cache = AccountCache(folder, "https://pay.invalid/v1", account)
+    cache.storage["key"] = _Response()
+    return cache
+
+
+class _Response:
+    created_at = expires = None
+    content = b'{"data": []}'
+
+
+def test_only_files_with_our_name_and_our_mark_are_removed(tmp_path) -> None:
+    """A month later: ours is removed with its journals; the same file under another name, or unmarked, stays."""
+    cache = cache_of(tmp_path)
+    cache.storage.close()
+    whole = cache.storage.path.read_bytes()
+    kept = {
+        tmp_path / "renamed.sqlite": whole,
+        tmp_path / f"{HEX[1:]}.sqlite": whole,
+        tmp_path / f"{HEX}.sqlite": whole[:68] + bytes(4) + whole[72:],
+        tmp_path / f"{HEX[::-1]}.sqlite": b"SQLite format 3\0",
+    }
+    for path, content in kept.items():
+        path.write_bytes(content)
+    (tmp_path / ("f" * 32 + ".sqlite")).symlink_to(tmp_path / "renamed.sqlite")
+    journal = cache.storage.path.with_name(f"{cache.storage.path.name}-wal")
+    journal.write_bytes(b"")
+    before = sorted(tmp_path.iterdir())
+    for path in before:
+        os.utime(path, (LONG_AGO, LONG_AGO), follow_symlinks=False)
+    AccountCache(tmp_path, "https://pay.invalid/v1", "8").storage.close()
+    assert sorted(tmp_path.iterdir()) == [path for path in before if path not in {cache.storage.path, journal}]
+    assert {path: path.read_bytes() for path in kept} == kept
+
+
+def test_another_program_s_database_under_our_name_is_not_used(tmp_path, caplog) -> None:
+    """Neither overwritten nor renamed: the load goes on without a cache and says so."""
+    path = AccountCache(tmp_path, "https://pay.invalid/v1", "7").storage.path
+    for mark in (0, 5):
+        path.unlink(missing_ok=True)
+        with sqlite3.connect(path) as database:
+            database.execute(f"PRAGMA application_id = {mark}")
+            database.execute("CREATE TABLE answers (key TEXT PRIMARY KEY, expires REAL)")
+            database.execute("INSERT INTO answers VALUES ('mine', 0)")
+        database.close()
+        path.chmod(0o644)
+        before = state_of(tmp_path)
+        cache = cache_of(tmp_path)
+        assert len(cache.storage) == 0
+        assert cache.storage.disabled
+        assert state_of(tmp_path) == before
+    assert "another program's database" in caplog.text
+
+
+def test_a_cache_of_the_version_before_is_emptied_and_marked(tmp_path) -> None:
+    """Its windows came whole by rules that have been found too weak."""
+    path = AccountCache(tmp_path, "https://pay.invalid/v1", "7").storage.path
+    with sqlite3.connect(path) as database:
+        database.executescript("""
+CREATE TABLE IF NOT EXISTS answers (
+    key TEXT PRIMARY KEY, given REAL NOT NULL, expires REAL NOT NULL, body BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS windows (
+    end_us INTEGER PRIMARY KEY, start_us INTEGER NOT NULL
+);
+INSERT INTO windows VALUES (1700000000000000, 1600000000000000);
+INSERT INTO answers VALUES ('brief x', 1, 9e9, x'00');
+""")
+    database.close()
+    cache = AccountCache(tmp_path, "https://pay.invalid/v1", "7")
+    assert cache.storage.read_windows() == []
+    assert len(cache.storage) == 0
+    assert not cache.storage.disabled
+    cache.storage.close()
+    assert int.from_bytes(path.read_bytes()[68:72], "big") != 0
+
+
+def test_damaged_files_are_set_aside_under_names_of_their_own(tmp_path) -> None:
+    """The second one does not replace the first, nor a file of the user's."""
+    path = AccountCache(tmp_path, "https://pay.invalid/v1", "7").storage.path
+    mine = path.with_suffix(".corrupt")
+    mine.write_text("mine")
+    for content in (b"first" * 999, b"second" * 999):
+        path.write_bytes(content)
+        cache_of(tmp_path).storage.close()
+    aside = {file.read_bytes()[:5] for file in tmp_path.glob("*.corrupt") if file != mine}
+    assert aside == {b"first", b"secon"}
+    assert mine.read_text() == "mine"

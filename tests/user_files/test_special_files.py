@@ -1,0 +1,184 @@
+"""Pipes, sockets, folders, devices and links under the name of a file: refused without waiting, and left unchanged."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics import settings
+from p2p_analytics.auth import FileStore
+from p2p_analytics.client.http.cache import AccountCache
+from p2p_analytics.errors import ArchiveError, ConfigurationError, P2PAnalyticsError, TokenError
+from p2p_analytics.privacy._pseudonyms import load_key
+from support.folders import state_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def kinds(folder: Path) -> dict[str, Path]:
+    """Make one of each thing that is no file."""
+    made = {name: folder / name for name in ("pipe", "folder", "socket", "link to nothing", "link to a pipe", "loop")}
+    os.mkfifo(made["pipe"])
+    made["folder"].mkdir()
+    with socket.socket(socket.AF_UNIX) as listening:
+        here = Path.cwd()
+        os.chdir(folder)
+        try:
+            listening.bind("socket")
+        finally:
+            os.chdir(here)
+    made["link to nothing"].symlink_to(folder / "nothing")
+    made["link to a pipe"].symlink_to(made["pipe"])
+    made["loop"].symlink_to(made["loop"])
+    if os.geteuid() == 0:
+        made["device"] = folder / "device"
+        try:
+            os.mknod(made["device"], stat.S_IFCHR | 0o666, os.makedev(1, 3))  # as /dev/null
+        except OSError:
+            del made["device"]
+    return made
+
+
+WRITERS: dict[str, Callable[[Path], object]] = {
+    "to_csv": lambda path: p2p.to_csv(pd.DataFrame({"note": ["x"]}), path),
+    "to_parquet": lambda path: p2p.to_parquet(pd.DataFrame({"note": ["x"]}), path),
+}
+READERS: dict[str, Callable[[Path], object]] = {
+    "read_csv": p2p.read_csv,
+    "read_parquet": p2p.read_parquet,
+    "open_archive": lambda path: p2p.open_archive(path).history(),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_what_is_no_file_is_not_replaced(tmp_path, name) -> None:
+    """One sentence that says what it is; it is as it was, and nothing is left beside it."""
+    things = kinds(tmp_path)
+    before = state_of(tmp_path)
+    for path in things.values():
+        with pytest.raises(ConfigurationError, match=r"is not replaced: give the name of a file\.$"):
+            WRITERS[name](path)
+        assert state_of(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_link_into_proc_is_not_replaced(tmp_path, name) -> None:
+    """As /dev/stdout is one, also where the output goes into a file."""
+    with (tmp_path / "output").open("wb") as output:
+        link = tmp_path / "stdout"
+        link.symlink_to(f"/proc/self/fd/{output.fileno()}")
+        with pytest.raises(ConfigurationError, match="is not replaced"):
+            WRITERS[name](link)
+    assert link.is_symlink()
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_what_is_no_file_is_not_read(tmp_path, name) -> None:
+    """A typed error at once: opening a pipe in the usual way would wait for ever."""
+    for path in kinds(tmp_path).values():
+        with pytest.raises((ConfigurationError, ArchiveError)) as caught:
+            READERS[name](path)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_link_to_a_file_is_read(tmp_path) -> None:
+    """Only what is written under a link's name replaces it."""
+    p2p.to_csv(pd.DataFrame({"note": ["x"]}), tmp_path / "f.csv")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "f.csv")
+    assert p2p.read_csv(tmp_path / "link.csv")["note"].tolist() == ["x"]
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket", "folder", "link to a pipe", "link to nothing", "loop"])
+def test_what_is_no_file_under_a_name_of_our_own(tmp_path, monkeypatch, kind) -> None:
+    """Key, sign-in, lock, cache and certificates: a typed error or none, no wait, and the thing stays as it was."""
+    thing = kinds(tmp_path)[kind]
+
+    def at(path: Path) -> Path:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        thing.replace(path) if not thing.is_symlink() else path.symlink_to(thing.readlink())
+        return path
+
+    monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path / "state"))
+    key = at(tmp_path / "state" / "privacy.key")
+    before = key.lstat()
+    with pytest.raises(ConfigurationError):
+        load_key()
+    assert (key.lstat().st_mode, key.lstat().st_ino) == (before.st_mode, before.st_ino)
+    sign_in = key.rename(tmp_path / "state" / "sign-in.json")
+    with pytest.raises(TokenError):
+        FileStore().load()
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(sign_in))
+    if kind != "folder":
+        with pytest.raises(ConfigurationError):
+            settings.ca_bundle()
+    lock = sign_in.rename(tmp_path / "state" / "sign-in.lock")
+    with pytest.raises(P2PAnalyticsError):
+        cli_lock()
+    cache = AccountCache(tmp_path / "state", "https://pay.invalid/v1", "7")
+    under = lock.rename(cache.storage.path)
+    assert cache.storage.read_windows() == []
+    assert cache.storage.disabled
+    assert (under.lstat().st_mode, under.lstat().st_ino) == (before.st_mode, before.st_ino)
+
+
+def cli_lock() -> None:
+    """Take the lock of the kept sign-in."""
+    from p2p_analytics.auth import lock_sign_in
+
+    with lock_sign_in():
+        pass
+
+
+@pytest.fixture(scope="module")
+def synced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the path of an archive of the smallest town."""
+    path = tmp_path_factory.mktemp("synced") / "archive"
+    with p2p.sandbox.SandboxServer(seed=7, people=3, years=1) as server:
+        client = p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=False)
+        with client:
+            p2p.open_archive(path).sync(client)
+    return path
+
+
+@pytest.fixture
+def archive(synced: Path, tmp_path: Path) -> Path:
+    """Return the path of a copy of the archive."""
+    return Path(shutil.copytree(synced, tmp_path / "archive"))
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket", "folder", "link to a pipe", "link to nothing", "a link to itself"])
+@pytest.mark.parametrize("which", ["manifest", "payments", "friends", "lock"])
+def test_what_is_no_file_in_an_archive(archive, tmp_path, which, kind) -> None:
+    """It is neither read, followed, renamed nor replaced: an error names it and says to move it away."""
+    history = p2p.open_archive(archive).history()
+    path = next(archive.glob(f"{which}*"))
+    if kind == "a link to itself":
+        path.rename(tmp_path / "moved")
+        path.symlink_to(tmp_path / "moved")
+    else:
+        (tmp_path / "kinds").mkdir()
+        thing = kinds(tmp_path / "kinds")[kind]
+        path.unlink()
+        thing.rename(path)
+    before = path.lstat()
+    outside = state_of(tmp_path / "moved") if kind == "a link to itself" else None
+    calls = [lambda: p2p.open_archive(archive).merge(history)]
+    if which != "lock":
+        calls.append(lambda: p2p.open_archive(archive).history())
+    if which == "payments":
+        calls.append(lambda: p2p.open_archive(archive).scan("polars"))
+    for call in calls:
+        with pytest.raises(ArchiveError) as caught:
+            call()
+        assert path.name in str(caught.value) or which == "lock"
+        assert path.lstat() == before
+    assert outside is None or state_of(tmp_path / "moved") == outside
