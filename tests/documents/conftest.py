@@ -39,9 +39,10 @@ def prose(page: Path) -> str:
 
 
 def shell_lines(page: Path) -> list[str]:
-    """Return the command lines of a page's shell blocks, without comments."""
-    lines = (line.partition("  #")[0].strip() for block in code_blocks(page, "sh") for line in block.splitlines())
-    return [line for line in lines if line]
+    """Return the command lines of a page's shell blocks and indented blocks, without comments."""
+    lines = [line for block in code_blocks(page, "sh") for line in block.splitlines()]
+    lines += re.findall(r"^ {4}((?:make|p2p-analytics) .*)", prose(page), re.MULTILINE)
+    return [line.partition("  #")[0].strip() for line in lines if line.strip()]
 
 
 PARTS = {
@@ -67,8 +68,8 @@ def _id(page: Path, part: object) -> str:
 
 @pytest.fixture(scope="session")
 def spans() -> list[tuple[str, str]]:
-    """Return the file name and text of each inline code span in the documentation and CONTRIBUTING.md."""
-    return [(page.name, span) for page in [*GUIDE, ROOT / "CONTRIBUTING.md"] for span in code_spans(page)]
+    """Return the file name and text of each inline code span of all pages."""
+    return [(page.name, span) for page in PAGES for span in code_spans(page)]
 
 
 @pytest.fixture(scope="session")

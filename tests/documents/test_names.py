@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 FILE = re.compile(r"\.(csv|html|ipynb|json|md|png|py|toml|txt|yaml|yml)$")
-FOREIGN = {"col", "nw", "pandas"}  # other libraries
+FOREIGN = {"CHECK", "col", "nw", "pandas"}  # SQL and other libraries
 WRONG = ["p2p.load(client)", "client.pay()", "load_history(client, all=True)", "errors.Nothing", "refund()"]
+OWNERS = (p2p.AccessToken, p2p.plots, p2p.sandbox)  # of names that the documentation uses without a prefix
 MODULES = {module.name for module in pkgutil.iter_modules(p2p.__path__)}
 
 
@@ -135,7 +136,7 @@ def resolve(dotted: str, objects: dict[str, object]) -> object:
         return reduce(getattr, rest, getattr(p2p, first))
     if first in MODULES and rest:
         return pkgutil.resolve_name(f"p2p_analytics.{dotted}")
-    owners = [owner for owner in (*objects.values(), p2p.AccessToken) if hasattr(owner, first)]
+    owners = [owner for owner in (*objects.values(), *OWNERS) if hasattr(owner, first)]
     if not rest and not owners:
         raise AttributeError(f"No public object has {first}().")
     return None if rest else getattr(owners[0], first)
