@@ -1,4 +1,4 @@
-"""The client's methods: every documented filter, bad arguments before sending, friends to the end."""
+"""Client methods: documented filters, argument checks, friends, and the account of the cache."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def client_of(service) -> Client:
     return Client("token", base_url=service.base_url, cache_dir=False)
 
 
-def test_each_filter_goes_out_in_the_documented_form(scripted) -> None:
-    """Several values by comma, instants in UTC, and the largest page; an empty answer is asked for twice."""
+def test_filters_are_sent_in_the_documented_form(scripted) -> None:
+    """Values separated by commas, instants in UTC, and the largest page; an empty page is confirmed."""
     service = scripted(lambda _path, _parameters: EMPTY)
     client_of(service).payments(
         action="charge", actor=["8", "9"], status=["pending", "failed"],
@@ -51,16 +51,16 @@ def test_each_filter_goes_out_in_the_documented_form(scripted) -> None:
         ({"before": "2024-13-01"}, "before: "),
     ],
 )
-def test_a_filter_outside_the_document_is_refused_before_sending(scripted, arguments: dict, sentence: str) -> None:
-    """A wrong word would be ignored or refused by the service; the sentence says what can be asked."""
+def test_an_undocumented_filter_is_refused_before_sending(scripted, arguments: dict, sentence: str) -> None:
+    """The service would ignore or refuse the value; the message says which values are allowed."""
     service = scripted(lambda _path, _parameters: EMPTY)
     with pytest.raises(ConfigurationError, match=sentence):
         client_of(service).payments(**arguments)
     assert service.asked == []
 
 
-def test_bad_settings_are_refused_when_the_client_is_made() -> None:
-    """Each with its own class, and before anything is sent."""
+def test_bad_settings_are_refused_by_the_constructor() -> None:
+    """Each raises its own error class, before any request."""
     with pytest.raises(ConfigurationError, match="base_url"):
         Client("token")
     with pytest.raises(TokenError, match="P2P_ACCESS_TOKEN"):
@@ -77,8 +77,8 @@ def test_bad_settings_are_refused_when_the_client_is_made() -> None:
         Client("token", base_url="https://pay.example").payment_pages(page_size=51)
 
 
-def test_ids_are_text_and_are_quoted_into_the_path(scripted) -> None:
-    """An id never passes through a number, and never becomes a path of its own."""
+def test_ids_are_quoted_in_the_path(scripted) -> None:
+    """An id is never converted to a number, and adds no segment to the path."""
     service = scripted(lambda _path, _parameters: {"data": {"id": "x"}})
     client_of(service).payment("../me?x=1")
     assert service.asked[0][0] == "/v1/payments/..%2Fme%3Fx%3D1"
@@ -87,8 +87,8 @@ def test_ids_are_text_and_are_quoted_into_the_path(scripted) -> None:
             client_of(service).user(wrong)  # type: ignore[arg-type]
 
 
-def test_friends_are_followed_by_their_next_links(scripted) -> None:
-    """The link's own parameters are sent, its token is not, and each friend comes once; the end is asked for again."""
+def test_friends_follow_the_next_links(scripted) -> None:
+    """The client sends the parameters of the link without its token, returns each friend once, and confirms the end."""
     pages = {
         None: {"data": [{"id": "1"}, {"id": "2"}], "pagination": {"next": "?after=2&limit=2&access_token=old"}},
         "2": {"data": [{"id": "2"}, {"id": "3"}], "pagination": {"next": None}},
@@ -104,8 +104,8 @@ def test_friends_are_followed_by_their_next_links(scripted) -> None:
 
 
 @pytest.mark.parametrize("link", [lambda n: "?after=1", lambda n: f"?after={n}"])
-def test_friends_without_an_end_raise(scripted, link) -> None:
-    """A circle of links, and links that bring nothing new, end in an error after a few requests."""
+def test_an_endless_list_of_friends_raises(scripted, link) -> None:
+    """A cycle of links, and links without new friends, raise after a few requests."""
     service = scripted(lambda _path, _sent: {"data": [{"id": "1"}], "pagination": {"next": link(len(service.asked))}})
     with pytest.raises(PaginationError):
         client_of(service).friends("7")
@@ -113,15 +113,15 @@ def test_friends_without_an_end_raise(scripted, link) -> None:
 
 
 def test_a_foreign_next_link_of_the_payments_raises(scripted) -> None:
-    """Only the link's presence counts, but a service that points elsewhere is not trusted to the end."""
+    """The link is not followed, but a service that points elsewhere is not trusted."""
     item = {"id": "1", "date_created": "2024-05-01T12:00:00"}
     foreign = {"data": [item], "pagination": {"next": "https://evil.example/v1/payments?before=x"}}
     with pytest.raises(PaginationError, match="another host"):
         client_of(scripted(lambda _path, _parameters: foreign)).payments()
 
 
-def test_an_unreadable_record_stops_the_flat_list_but_not_the_pages(scripted) -> None:
-    """payments() raises; payment_pages() tells it as a problem of its page."""
+def test_an_unreadable_record_fails_the_list_but_not_the_pages(scripted) -> None:
+    """payments() raises; payment_pages() lists a problem of the page."""
     service = scripted(lambda _path, _parameters: {"data": [{"id": "1", "amount": 0.123}], "pagination": None})
     with pytest.raises(RecordError, match="'amount' of payment 1"):
         client_of(service).payments()
@@ -129,8 +129,8 @@ def test_an_unreadable_record_stops_the_flat_list_but_not_the_pages(scripted) ->
     assert [problem.field for problem in page.problems if problem.unreadable] == ["amount"]
 
 
-def test_a_token_that_may_not_ask_me_reads_without_a_cache(scripted, tmp_path) -> None:
-    """Without access_profile the account is unknown, so nothing is kept; friends can still be read."""
+def test_a_token_without_access_to_me_uses_no_cache(scripted, tmp_path) -> None:
+    """Without access_profile the account is unknown, so nothing is cached; friends can still be read."""
     refused = (403, {}, {"error": {"message": "scope", "code": "260"}})
     service = scripted(lambda path, _sent: refused if path == "/v1/me" else EMPTY)
     client = Client("token", base_url=service.base_url, cache_dir=tmp_path)
@@ -140,8 +140,8 @@ def test_a_token_that_may_not_ask_me_reads_without_a_cache(scripted, tmp_path) -
         client.me()
 
 
-def test_many_threads_ask_once_whose_token_it_is(scripted, tmp_path) -> None:
-    """Sixteen that begin together share one answer to /me."""
+def test_threads_share_one_request_to_me(scripted, tmp_path) -> None:
+    """Sixteen simultaneous calls need one request."""
     service = scripted(lambda path, _sent: ME if path == "/v1/me" else EMPTY)
     client = Client("token", base_url=service.base_url, cache_dir=tmp_path)
     with ThreadPoolExecutor(16) as threads:
@@ -150,15 +150,15 @@ def test_many_threads_ask_once_whose_token_it_is(scripted, tmp_path) -> None:
     assert sum(path == "/v1/me" for path, _ in service.asked) == 1
 
 
-def test_the_client_shows_no_token() -> None:
-    """Its repr names the service alone."""
+def test_the_repr_of_a_client_holds_no_token() -> None:
+    """It only names the service."""
     client = Client("CANARY", base_url="https://pay.example", cache_dir=False)
     assert repr(client) == "<Client of https://pay.example/v1>"
     assert "CANARY" not in repr(vars(client))
 
 
-def test_pages_tell_when_they_were_given(scripted) -> None:
-    """An answer from the service is as of now, aware UTC."""
+def test_pages_have_the_time_of_their_response(scripted) -> None:
+    """An aware UTC time."""
     before = datetime.now(UTC)
     (page,) = client_of(scripted(lambda _path, _parameters: EMPTY)).payment_pages()
     assert before <= page.fetched_at <= datetime.now(UTC)

@@ -1,7 +1,6 @@
-"""Forty thousand writes through the desk with answers lost at random: none twice, none reported wrongly.
+"""Simulation of forty thousand writes with random lost responses: none is repeated, none reported wrongly.
 
-The service is in memory, and so is time. The same service under two simpler policies shows that the
-count would find what it looks for.
+Service and clock are in memory. Two simpler policies on the same service show that the simulation detects errors.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ LATEST_COMMIT = 40.0
 
 
 class Account:
-    """One user's payments at a service that loses requests and answers; plays the client of a desk."""
+    """Payments of one user at a service that loses requests and responses; replaces the client of a desk."""
 
     base_url = "https://pay.example/v1"
 
@@ -49,7 +48,7 @@ class Account:
         self.writes = 0
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass, and let what is due be carried out."""
+        """Advance the clock, and carry out late payments."""
         self.now += seconds
         due = [payment for when, payment in self.late if when <= self.now]
         self.late = [(when, payment) for when, payment in self.late if when > self.now]
@@ -58,7 +57,7 @@ class Account:
     def write(
         self, _method: str, _path: str, fields: Mapping[str, str], decode: Callable[[bytes], Any] = bytes
     ) -> ServiceResponse[Any]:
-        """Carry a payment out at most once: now, late or not at all, and answer or not."""
+        """Carry a payment out at most once: at once, late or never, with or without a response."""
         self.sleep(1.0)
         self.writes += 1
         draw = self._chance.random()
@@ -68,7 +67,7 @@ class Account:
                 fate = name
             draw -= odds
         if fate != "lost request":
-            payment = self._made(fields)
+            payment = self._make_payment(fields)
             if fate == "late commit":
                 self.late.append((self.now + self._chance.uniform(0, LATEST_COMMIT), payment))
             else:
@@ -77,7 +76,7 @@ class Account:
                     return ServiceResponse(decode(_body(payment)), START)
         raise OutcomeUnknownError("Lost.")
 
-    def _made(self, fields: Mapping[str, str]) -> Payment:
+    def _make_payment(self, fields: Mapping[str, str]) -> Payment:
         self.carried_out[self.order] += 1
         payment = Payment(
             id=str(10**18 + self.writes), status="settled", action="pay", amount_cents=to_cents(fields["amount"]),
@@ -88,11 +87,11 @@ class Account:
         return payment
 
     def me(self) -> Me:
-        """Tell whose account it is."""
+        """Return the owner of the account."""
         return Me(user=ACTOR)
 
     def payment_pages(self, *, fresh: bool) -> Iterator[PaymentPage]:
-        """Give the list, fifty a page."""
+        """Yield the list, fifty payments per page."""
         assert fresh
         for start in range(0, len(self.newest_first) or 1, 50):
             items = Payments.of(self.newest_first[start : start + 50])
@@ -107,8 +106,8 @@ def _body(payment: Payment) -> bytes:
     ).encode()
 
 
-def through_the_desk(account: Account) -> Callable[[dict[str, str]], str]:
-    """Return the policy of the desk: once, then look for it."""
+def use_desk(account: Account) -> Callable[[dict[str, str]], str]:
+    """Return the policy of the desk: send once, then search for the outcome."""
     desk = PaymentDesk(account, sleep=account.sleep)  # type: ignore[arg-type]
 
     def policy(order: dict[str, str]) -> str:
@@ -121,8 +120,8 @@ def through_the_desk(account: Account) -> Callable[[dict[str, str]], str]:
     return policy
 
 
-def again_and_again(account: Account) -> Callable[[dict[str, str]], str]:
-    """Return the policy of a client that repeats what was not answered, three times at most."""
+def use_retries(account: Account) -> Callable[[dict[str, str]], str]:
+    """Return the policy of a client that retries up to three times without a response."""
 
     def policy(order: dict[str, str]) -> str:
         for _ in range(4):
@@ -136,8 +135,8 @@ def again_and_again(account: Account) -> Callable[[dict[str, str]], str]:
     return policy
 
 
-def once_and_never_mind(account: Account) -> Callable[[dict[str, str]], str]:
-    """Return the policy of a client that reports what was not answered as failed."""
+def use_no_check(account: Account) -> Callable[[dict[str, str]], str]:
+    """Return the policy of a client that reports a write without a response as failed."""
 
     def policy(order: dict[str, str]) -> str:
         try:
@@ -149,8 +148,8 @@ def once_and_never_mind(account: Account) -> Callable[[dict[str, str]], str]:
     return policy
 
 
-def simulated(make: Callable[[Account], Callable[[dict[str, str]], str]]) -> Counter[str]:
-    """Run all orders under one policy, and count what became of them."""
+def simulate(make: Callable[[Account], Callable[[dict[str, str]], str]]) -> Counter[str]:
+    """Run all payments under one policy, and count the outcomes."""
     chance = random.Random(20240501)  # noqa: S311 - a simulation that repeats itself
     count: Counter[str] = Counter()
     for _ in range(ACCOUNTS):
@@ -159,7 +158,7 @@ def simulated(make: Callable[[Account], Callable[[dict[str, str]], str]]) -> Cou
         order: dict[str, str] = {}
         for number in range(ORDERS):
             account.order = number
-            if not order or chance.random() >= 0.05:  # one in twenty is meant to be the same as the one before
+            if not order or chance.random() >= 0.05:  # one in twenty equals the previous one
                 order = {
                     "user_id": str(chance.randrange(8, 12)), "amount": f"{chance.randrange(1, 99)}.10", "note": "lunch",
                 }  # fmt: skip
@@ -174,10 +173,12 @@ def simulated(make: Callable[[Account], Callable[[dict[str, str]], str]]) -> Cou
     return count
 
 
-def test_the_desk_pays_nothing_twice_and_reports_nothing_wrongly(caplog: pytest.LogCaptureFixture) -> None:
-    """Each order is sent once; a receipt is its own payment's; "unknown" remains only where the request was lost."""
-    caplog.set_level(logging.ERROR, logger="p2p_analytics.client.desk")  # thousands of lost answers, each told
-    count = simulated(through_the_desk)
+def test_the_desk_repeats_nothing_and_reports_the_truth(caplog: pytest.LogCaptureFixture) -> None:
+    """Each payment is sent once and each receipt is its own; "unknown" only remains for lost requests."""
+    caplog.set_level(
+        logging.ERROR, logger="p2p_analytics.client.desk"
+    )  # one warning for each of thousands of lost responses
+    count = simulate(use_desk)
     assert count["orders"] == count["writes"] == 40_000
     assert count["carried out twice"] == 0
     assert count["unknown, money moved"] == count["done, no money moved"] == 0
@@ -188,8 +189,8 @@ def test_the_desk_pays_nothing_twice_and_reports_nothing_wrongly(caplog: pytest.
 
 @pytest.mark.parametrize(
     ("policy", "wrong", "least"),
-    [(again_and_again, "carried out twice", 4_000), (once_and_never_mind, "failed, money moved", 4_000)],
+    [(use_retries, "carried out twice", 4_000), (use_no_check, "failed, money moved", 4_000)],
 )
-def test_simpler_policies_go_wrong_here(policy, wrong: str, least: int) -> None:
-    """Repeating pays twice, and reporting a failure hides money that moved: 13 in 100 answers are lost or late."""
-    assert simulated(policy)[wrong] > least
+def test_simpler_policies_fail(policy, wrong: str, least: int) -> None:
+    """Retries pay twice, and reported failures hide payments: 13 of 100 responses are lost or late."""
+    assert simulate(policy)[wrong] > least

@@ -1,4 +1,4 @@
-"""The server-side flow: codes and refresh tokens are redeemed once each, by the right application, and never shown."""
+"""Server-side flow: codes and refresh tokens are used once, by the right application, and never shown."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def application(server):
 
 
 def new_code(server, application) -> Secret:
-    """Let the viewer agree, and return the code."""
+    """Approve the application as the viewer, and return the code."""
     address = authorize_url(server.base_url, application.client_id, SCOPES, redirect_uri=REDIRECT, response_type="code")
     return code_from_redirect(server.sign_in(address, server.viewer))
 
 
 def exchange(server, application, code: Secret | str, **changed: str) -> SignIn:
-    """Redeem a code with the application's own settings, but for the changed ones."""
+    """Exchange a code with the settings of the application, some of them changed."""
     settings = {
         "client_id": application.client_id,
         "secret": application.client_secret,
@@ -53,8 +53,8 @@ def exchange(server, application, code: Secret | str, **changed: str) -> SignIn:
     return oauth.exchange(code, base_url=server.base_url, scopes=SCOPES, **settings)
 
 
-def works(sign_in: SignIn) -> bool:
-    """Tell whether the service accepts the token."""
+def is_accepted(sign_in: SignIn) -> bool:
+    """Return whether the service accepts the token."""
     with p2p.Client(sign_in.token, base_url=sign_in.base_url, cache_dir=False) as client:
         try:
             client.me()
@@ -63,8 +63,8 @@ def works(sign_in: SignIn) -> bool:
     return True
 
 
-def test_a_code_becomes_a_token_of_60_days(server, application, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The token works, lasts 60 days and remembers its scopes; settings may come from the environment."""
+def test_a_code_is_exchanged_for_a_token_of_60_days(server, application, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service accepts the token, which has expiry and scopes; settings may come from the environment."""
     monkeypatch.setenv("P2P_BASE_URL", server.base_url)
     monkeypatch.setenv("P2P_CLIENT_ID", application.client_id)
     monkeypatch.setenv("P2P_CLIENT_SECRET", application.client_secret)
@@ -74,25 +74,25 @@ def test_a_code_becomes_a_token_of_60_days(server, application, monkeypatch: pyt
     assert before <= sign_in.token.expires_at - timedelta(days=60) <= datetime.now(UTC)
     assert sign_in.token.scopes == set(SCOPES)
     assert (sign_in.base_url, sign_in.client_id) == (server.base_url, application.client_id)
-    assert works(sign_in)
+    assert is_accepted(sign_in)
 
 
 def test_a_refresh_replaces_both_tokens(server, application) -> None:
-    """The new pair works, the old token is dead, the old refresh token is refused; the sign-in stays the same one."""
+    """The service accepts the new pair and refuses both old tokens; the identity of the sign-in does not change."""
     first = exchange(server, application, new_code(server, application))
     second = oauth.refresh(first, secret=application.client_secret)
-    assert works(second)
-    assert not works(first)
+    assert is_accepted(second)
+    assert not is_accepted(first)
     assert second.ident == first.ident
     assert second.token.scopes == set(SCOPES)
     with pytest.raises(errors.AuthenticationError, match=r"refresh token.*sign in again") as caught:
         oauth.refresh(first, secret=application.client_secret)
     assert caught.value.code == "275"
-    assert works(oauth.refresh(second, secret=application.client_secret))
+    assert is_accepted(oauth.refresh(second, secret=application.client_secret))
 
 
-def test_a_code_is_good_once(server, application) -> None:
-    """The second time the service refuses it."""
+def test_a_code_is_valid_once(server, application) -> None:
+    """The service refuses it the second time."""
     code = new_code(server, application)
     exchange(server, application, code)
     with pytest.raises(errors.AuthenticationError, match=r"The code was used before: sign in again\.") as caught:
@@ -108,22 +108,22 @@ def test_a_code_is_good_once(server, application) -> None:
         ({"redirect_uri": "http://127.0.0.1:6/callback"}, "240", "sign in again"),
     ],
 )
-def test_what_the_service_refuses(server, application, changed: dict[str, str], code: str, sentence: str) -> None:
-    """Each code of the exchange is a sentence that says what to do."""
+def test_each_refusal_says_what_to_do(server, application, changed: dict[str, str], code: str, sentence: str) -> None:
+    """Each error code of the exchange has its own message."""
     with pytest.raises(errors.AuthenticationError, match=sentence) as caught:
         exchange(server, application, new_code(server, application), **changed)
     assert caught.value.code == code
 
 
-def test_a_code_that_nobody_gave(server, application) -> None:
-    """A made-up code is refused."""
+def test_an_invented_code_is_refused(server, application) -> None:
+    """The service never issued it."""
     with pytest.raises(errors.AuthenticationError, match="sign in again"):
         exchange(server, application, "made-up")
 
 
 @pytest.mark.parametrize("code", ["256", 257, "275"])
-def test_codes_as_text_and_as_numbers(scripted, code: str | int) -> None:
-    """The observed dialect writes codes as numbers; the sentence is the same."""
+def test_error_codes_may_be_text_or_numbers(scripted, code: str | int) -> None:
+    """The observed dialect writes numbers; the message is the same."""
     service = scripted(lambda *_: (400, {}, {"error": {"message": CANARY, "code": code}}))
     with pytest.raises(errors.AuthenticationError, match="sign in again") as caught:
         oauth.exchange(CANARY, base_url=service.base_url, client_id="1", secret="s")
@@ -131,8 +131,8 @@ def test_codes_as_text_and_as_numbers(scripted, code: str | int) -> None:
     assert CANARY not in str(caught.value)
 
 
-def test_what_is_sent(scripted) -> None:
-    """One form with the parameters that public clients send, nothing in the address."""
+def test_the_form_of_the_request(scripted) -> None:
+    """One form with the parameters that public clients send; the URL holds none of them."""
     service = scripted(lambda *_: ANSWER)
     sign_in = oauth.exchange("c&d", base_url=service.base_url, client_id="1", secret="s=t", redirect_uri=REDIRECT)
     assert sign_in.refresh_token is None
@@ -149,8 +149,8 @@ def test_what_is_sent(scripted) -> None:
     ]
 
 
-def test_a_service_that_keeps_the_refresh_token(scripted) -> None:
-    """Where the answer brings no new refresh token, the one there is stays."""
+def test_a_response_without_a_refresh_token_keeps_the_old_one(scripted) -> None:
+    """Only the access token is replaced."""
     service = scripted(lambda *_: ANSWER)
     old = SignIn(service.base_url, AccessToken("old"), "1", Secret("r"))
     refreshed = oauth.refresh(old, secret="s")
@@ -158,15 +158,15 @@ def test_a_service_that_keeps_the_refresh_token(scripted) -> None:
     assert refreshed.refresh_token.reveal() == "r"
 
 
-def cut(connection: socket.socket) -> None:
-    """Break a connection off."""
+def truncate(connection: socket.socket) -> None:
+    """Close a connection in the middle of a response."""
     connection.shutdown(socket.SHUT_RDWR)
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        lambda *_: cut,
+        lambda *_: truncate,
         lambda *_: (503, {}, {"error": {"message": f"{CANARY} client_secret={CANARY}", "code": "503"}}),
         lambda *_: (302, {"Location": f"/x?code={CANARY}"}, b""),
         lambda *_: (200, {}, b"<html>" + CANARY.encode()),
@@ -176,8 +176,8 @@ def cut(connection: socket.socket) -> None:
         lambda *_: ANSWER | {"expires_in": "nan"},
     ],
 )
-def test_it_is_sent_once_and_tells_nothing(scripted, caplog, answer) -> None:
-    """Whatever goes wrong: one request, one error of this package, and no secret in it, its frames or the log."""
+def test_a_failure_is_not_retried_and_shows_no_secret(scripted, caplog, answer) -> None:
+    """One request, one error of this package, and no secret in the error, its frames or the log."""
     caplog.set_level(logging.DEBUG)
     service = scripted(answer)
     with pytest.raises(errors.ServiceError) as caught:
@@ -191,8 +191,8 @@ def test_it_is_sent_once_and_tells_nothing(scripted, caplog, answer) -> None:
     assert not caught.value.retryable
 
 
-def test_nobody_there() -> None:
-    """Where there is nobody to send it to, nothing is used up and it may be tried again."""
+def test_an_unreachable_service_uses_nothing_up() -> None:
+    """The error is retryable."""
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         base_url = f"http://127.0.0.1:{unused.getsockname()[1]}"
@@ -202,8 +202,8 @@ def test_nobody_there() -> None:
     assert "used up" not in str(caught.value)
 
 
-def test_what_is_missing() -> None:
-    """Without a secret or a refresh token nothing is sent."""
+def test_missing_secrets_are_refused_before_sending() -> None:
+    """Without a client secret or a refresh token, nothing is sent."""
     sign_in = SignIn("https://pay.example/v1", AccessToken("a"), "1", Secret("r"))
     with pytest.raises(errors.ConfigurationError, match="set P2P_CLIENT_SECRET"):
         oauth.refresh(sign_in)
@@ -220,7 +220,7 @@ def test_what_is_missing() -> None:
         ("https://app.example/cb?code=", "holds no code"),
     ],
 )
-def test_an_address_without_one_code_reads_as_a_sentence(address: str, sentence: str) -> None:
-    """A denial, and an address that was not copied whole, say so."""
+def test_a_redirect_without_a_code_is_explained(address: str, sentence: str) -> None:
+    """The user refused, or copied only a part of the address."""
     with pytest.raises(errors.TokenError, match=sentence):
         code_from_redirect(address)

@@ -1,4 +1,4 @@
-"""What may be asked for, how it is spelled on the wire, and what its outcome looks like in a list."""
+"""Payment requests: argument checks, form fields, and matching with listed payments."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from p2p_analytics.vocabulary import Action
 GOOD = {"user_id": "8", "email": None, "phone": None, "amount": "12.30", "note": "lunch", "audience": None}
 
 
-def made(action: Action = Action.PAY, **changed: object):
-    """Return an order for 12.30 to user 8, with some of it changed."""
+def build(action: Action = Action.PAY, **changed: object):
+    """Return a request for 12.30 to user 8, with changed arguments."""
     return build_payment_request(action, **(GOOD | changed))
 
 
@@ -30,10 +30,10 @@ def made(action: Action = Action.PAY, **changed: object):
         (".05", "0.05"),
     ],
 )
-def test_an_amount_goes_out_as_exact_decimal_text(amount: object, sent: str) -> None:
-    """Two places; a pay is positive, and a charge of the same amount negative (document: "POST /payments")."""
-    assert made(amount=amount).build_fields()["amount"] == sent
-    assert made(Action.CHARGE, amount=amount).build_fields()["amount"] == f"-{sent}"
+def test_an_amount_is_sent_as_exact_decimal_text(amount: object, sent: str) -> None:
+    """Two decimal places; a charge is negative (document: "POST /payments")."""
+    assert build(amount=amount).build_fields()["amount"] == sent
+    assert build(Action.CHARGE, amount=amount).build_fields()["amount"] == f"-{sent}"
 
 
 @pytest.mark.parametrize(
@@ -60,28 +60,28 @@ def test_an_amount_goes_out_as_exact_decimal_text(amount: object, sent: str) -> 
         ({"audience": ""}, "audience can be public, friends, private"),
     ],
 )
-def test_what_the_document_does_not_allow_is_refused(changed: dict, sentence: str) -> None:
-    """An amount that is not exact and positive, no or two recipients, no note, an unknown audience."""
+def test_undocumented_arguments_are_refused(changed: dict, sentence: str) -> None:
+    """An inexact or non-positive amount, no or two recipients, no note, an unknown audience."""
     with pytest.raises(ConfigurationError, match=sentence):
-        made(**changed)
+        build(**changed)
 
 
 @pytest.mark.parametrize(
     "email", ["", "ann", "ann@", "@example.com", "ann@host", "a b@example.com", "a@b@example.com", 7]
 )
-def test_what_is_no_email_address_is_refused(email: object) -> None:
-    """One @, something before it, and a host name with a dot."""
+def test_an_invalid_email_address_is_refused(email: object) -> None:
+    """An address has one @, a local part, and a host name with a dot."""
     with pytest.raises(ConfigurationError, match="no email address"):
-        made(user_id=None, email=email)
+        build(user_id=None, email=email)
 
 
 @pytest.mark.parametrize(
     "phone",
     ["15555555555", "5555555555", "+1 (555) 555-5555", "555.555.5555", " 1-555-555-5555 "],
 )
-def test_a_us_phone_number_goes_out_as_eleven_digits(phone: str) -> None:
-    """However it is punctuated, and with the country code or without it."""
-    assert made(user_id=None, phone=phone).build_fields()["phone"] == "15555555555"
+def test_a_us_phone_number_is_sent_as_eleven_digits(phone: str) -> None:
+    """With any punctuation, and with or without the country code."""
+    assert build(user_id=None, phone=phone).build_fields()["phone"] == "15555555555"
 
 
 @pytest.mark.parametrize(
@@ -91,23 +91,23 @@ def test_a_us_phone_number_goes_out_as_eleven_digits(phone: str) -> None:
         "9115555555", "555-555-555x", "555 555 5555 ext 1", "\uff15" * 10, "++15555555555", 5555555555,
     ],
 )  # fmt: skip
-def test_what_is_no_us_phone_number_is_refused(phone: object) -> None:
+def test_an_invalid_us_phone_number_is_refused(phone: object) -> None:
     """Ten digits, area code and exchange from 2 to 9, no service code such as 911 (document: "Limits")."""
     with pytest.raises(ConfigurationError, match="no US phone number"):
-        made(user_id=None, phone=phone)
+        build(user_id=None, phone=phone)
 
 
-def test_only_what_was_given_is_sent() -> None:
-    """A field that was not given is left out, never sent blank."""
-    assert made().build_fields() == {"user_id": "8", "note": "lunch", "amount": "12.30"}
-    asked = made(user_id=None, email=" ann@example.com ", audience="private", note=" two  spaces ")
+def test_missing_arguments_are_not_sent() -> None:
+    """The form holds no empty fields."""
+    assert build().build_fields() == {"user_id": "8", "note": "lunch", "amount": "12.30"}
+    asked = build(user_id=None, email=" ann@example.com ", audience="private", note=" two  spaces ")
     assert asked.build_fields() == {
         "email": "ann@example.com", "note": " two  spaces ", "amount": "12.30", "audience": "private",
     }  # fmt: skip
 
 
-def listed(**changed: object) -> Payment:
-    """Return user 7's payment of 12.30 to user 8, with some of it changed."""
+def list_payment(**changed: object) -> Payment:
+    """Return a payment of 12.30 from user 7 to user 8, with changed fields."""
     fields = {
         "id": "1", "action": "pay", "amount_cents": 1230, "note": "lunch", "actor": User(id="7"),
         "target": Target(type="user", user=User(id="8")),
@@ -115,17 +115,17 @@ def listed(**changed: object) -> Payment:
     return Payment(**(fields | changed))
 
 
-def test_the_outcome_of_an_order_is_recognised() -> None:
-    """The same actor, target, amount, note and action; a note may come back in another Unicode form or trimmed."""
-    assert made().is_fulfilled_by(listed(), "7")
-    assert made(note="  lunch\n").is_fulfilled_by(listed(), "7")
-    assert made(note="cafe\u0301 🍜").is_fulfilled_by(listed(note="caf\xe9 🍜"), "7")
+def test_the_outcome_of_a_request_is_recognised() -> None:
+    """Actor, target, amount, note and action are equal; a note may have another Unicode form or be trimmed."""
+    assert build().is_fulfilled_by(list_payment(), "7")
+    assert build(note="  lunch\n").is_fulfilled_by(list_payment(), "7")
+    assert build(note="cafe\u0301 🍜").is_fulfilled_by(list_payment(note="caf\xe9 🍜"), "7")
 
 
 @pytest.mark.parametrize("cents", [1230, -1230])
 def test_a_charge_is_recognised_with_either_sign(cents: int) -> None:
-    """The document's charges are negative, those of real services positive."""
-    assert made(Action.CHARGE).is_fulfilled_by(listed(action="charge", amount_cents=cents), "7")
+    """Charges are negative in the document, and positive in real services."""
+    assert build(Action.CHARGE).is_fulfilled_by(list_payment(action="charge", amount_cents=cents), "7")
 
 
 @pytest.mark.parametrize(
@@ -136,9 +136,9 @@ def test_a_charge_is_recognised_with_either_sign(cents: int) -> None:
         {"target": Target(type="user", user=User(id="9"))}, {"target": Target(type="email")},
     ],
 )  # fmt: skip
-def test_another_payment_is_not_taken_for_the_outcome(changed: dict) -> None:
-    """One field that differs, or that is not there to be compared, is enough."""
-    assert not made().is_fulfilled_by(listed(**changed), "7")
+def test_a_different_payment_is_not_the_outcome(changed: dict) -> None:
+    """One different or missing field is enough."""
+    assert not build().is_fulfilled_by(list_payment(**changed), "7")
 
 
 @pytest.mark.parametrize(
@@ -154,9 +154,9 @@ def test_another_payment_is_not_taken_for_the_outcome(changed: dict) -> None:
         (Target(type="merchant", name="Shop"), False),
     ],
 )
-def test_an_email_is_recognised_as_the_document_shows_it(target: Target, met: bool) -> None:  # noqa: FBT001 - expected
-    """With its address, without it, or as the user it belongs to (document: "Target")."""
-    assert made(user_id=None, email="ann@example.com").is_fulfilled_by(listed(target=target), "7") is met
+def test_an_email_is_recognised_in_every_documented_form(target: Target, met: bool) -> None:  # noqa: FBT001 - expected
+    """With the address, without it, or as the user behind it (document: "Target")."""
+    assert build(user_id=None, email="ann@example.com").is_fulfilled_by(list_payment(target=target), "7") is met
 
 
 @pytest.mark.parametrize(
@@ -171,6 +171,6 @@ def test_an_email_is_recognised_as_the_document_shows_it(target: Target, met: bo
         (Target(type="email"), False),
     ],
 )
-def test_a_phone_is_recognised_however_it_is_spelled(target: Target, met: bool) -> None:  # noqa: FBT001 - expected
-    """By its ten digits."""
-    assert made(user_id=None, phone="(555) 555-0123").is_fulfilled_by(listed(target=target), "7") is met
+def test_a_phone_is_recognised_in_every_format(target: Target, met: bool) -> None:  # noqa: FBT001 - expected
+    """Only its ten digits are compared."""
+    assert build(user_id=None, phone="(555) 555-0123").is_fulfilled_by(list_payment(target=target), "7") is met

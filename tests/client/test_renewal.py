@@ -1,4 +1,4 @@
-"""A client whose sign-in is kept renews it before its end: once, whoever else does it, and nothing is lost."""
+"""Renewal of a stored sign-in: once, by one thread or process, and without losing tokens."""
 
 from __future__ import annotations
 
@@ -32,117 +32,117 @@ def server() -> Iterator[p2p.sandbox.SandboxServer]:
 
 
 @pytest.fixture
-def signed_in(server, monkeypatch: pytest.MonkeyPatch) -> SignIn:
-    """Keep a sign-in of the server-side flow whose end is an hour away."""
+def sign_in(server, monkeypatch: pytest.MonkeyPatch) -> SignIn:
+    """Store a sign-in of the server-side flow that expires in an hour."""
     application = server.register_application(server.viewer, name="Ledger", redirect_url="http://127.0.0.1/callback")
     monkeypatch.setenv("P2P_CLIENT_SECRET", application.client_secret)
     address = authorize_url(server.base_url, application.client_id, response_type="code")
     code = code_from_redirect(server.sign_in(address, server.viewer))
     sign_in = oauth.exchange(code, base_url=server.base_url, client_id=application.client_id)
-    return keep(sign_in, timedelta(hours=1))
+    return store_sign_in(sign_in, timedelta(hours=1))
 
 
-def keep(sign_in: SignIn, left: timedelta) -> SignIn:
-    """Keep a sign-in of which so much time is left."""
+def store_sign_in(sign_in: SignIn, left: timedelta) -> SignIn:
+    """Store a sign-in that expires after some time."""
     token = AccessToken(sign_in.token.reveal(), scopes=sign_in.token.scopes, expires_at=datetime.now(UTC) + left)
     sign_in = replace(sign_in, token=token)
     FileStore().save(sign_in)
     return sign_in
 
 
-def kept() -> SignIn:
-    """Return the sign-in that is kept."""
+def load_sign_in() -> SignIn:
+    """Return the stored sign-in."""
     sign_in = FileStore().load()
     assert sign_in is not None
     return sign_in
 
 
-def value(sign_in: SignIn) -> str:
-    """Return the token's text."""
+def get_text(sign_in: SignIn) -> str:
+    """Return the text of the token."""
     return sign_in.token.reveal()
 
 
-def ask_me(base_url: str, times: int = 1) -> None:
-    """Make a client that finds its token itself, and ask."""
+def request_me(base_url: str, times: int = 1) -> None:
+    """Request /me with a client that finds the token itself."""
     with p2p.Client(base_url=base_url, cache_dir=False) as client:
         for _ in range(times):
             client.me(lenient=True)
 
 
-def scripted_sign_in(scripted, monkeypatch: pytest.MonkeyPatch, answer: object, left: timedelta):
-    """Keep a sign-in for a scripted service that answers a refresh so, and return the service."""
+def store_scripted_sign_in(scripted, monkeypatch: pytest.MonkeyPatch, answer: object, left: timedelta):
+    """Store a sign-in for a scripted service with one answer to refreshes, and return the service."""
     monkeypatch.setenv("P2P_CLIENT_SECRET", "s")
     service = scripted(lambda path, _parameters: answer if path.startswith("POST") else ME)
-    keep(SignIn(service.base_url, AccessToken("old"), "1", Secret("r1")), left)
+    store_sign_in(SignIn(service.base_url, AccessToken("old"), "1", Secret("r1")), left)
     return service
 
 
-def refreshes(service) -> int:
-    """Count the refreshes that reached a scripted service."""
+def count_refreshes(service) -> int:
+    """Return the number of refreshes that reached a scripted service."""
     return len([path for path, _ in service.asked if path.startswith("POST")])
 
 
-def test_it_is_renewed_before_its_end(signed_in: SignIn) -> None:
-    """With an hour left both tokens are replaced in the file, for 60 days, and the client goes on with the new one."""
-    ask_me(signed_in.base_url, times=3)
-    renewed = kept()
-    assert value(renewed) != value(signed_in)
-    assert renewed.refresh_token.reveal() != signed_in.refresh_token.reveal()  # type: ignore[union-attr]
+def test_a_sign_in_is_renewed_before_it_expires(sign_in: SignIn) -> None:
+    """An hour before expiry, both tokens are replaced for 60 days, and the client uses the new one."""
+    request_me(sign_in.base_url, times=3)
+    renewed = load_sign_in()
+    assert get_text(renewed) != get_text(sign_in)
+    assert renewed.refresh_token.reveal() != sign_in.refresh_token.reveal()  # type: ignore[union-attr]
     assert renewed.token.expires_at - datetime.now(UTC) > timedelta(days=59)  # type: ignore[operator]
-    assert renewed.ident == signed_in.ident
-    ask_me(signed_in.base_url)
-    assert value(kept()) == value(renewed)
+    assert renewed.ident == sign_in.ident
+    request_me(sign_in.base_url)
+    assert get_text(load_sign_in()) == get_text(renewed)
 
 
-def test_it_is_renewed_after_its_end(signed_in: SignIn) -> None:
-    """A refresh token outlives the access token: an expired sign-in that is kept is renewed, not refused."""
-    keep(signed_in, timedelta(days=-1))
-    ask_me(signed_in.base_url)
-    assert value(kept()) != value(signed_in)
+def test_an_expired_sign_in_is_renewed(sign_in: SignIn) -> None:
+    """A refresh token outlives the access token."""
+    store_sign_in(sign_in, timedelta(days=-1))
+    request_me(sign_in.base_url)
+    assert get_text(load_sign_in()) != get_text(sign_in)
 
 
-def test_with_time_left_it_is_left_alone(scripted, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With two days left nothing is refreshed."""
-    service = scripted_sign_in(scripted, monkeypatch, NEW, timedelta(days=2))
-    ask_me(service.base_url)
+def test_a_sign_in_is_not_renewed_early(scripted, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With two days left, nothing is refreshed."""
+    service = store_scripted_sign_in(scripted, monkeypatch, NEW, timedelta(days=2))
+    request_me(service.base_url)
     assert service.asked == [("/v1/me", {"access_token": "old"})]
 
 
-def test_it_is_kept_before_it_is_used(scripted, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the first request goes out with the new token, the new pair stands in the file already."""
+def test_new_tokens_are_stored_before_they_are_used(scripted, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file holds the new pair before the first request with it."""
     seen = []
     monkeypatch.setenv("P2P_CLIENT_SECRET", "s")
 
     def answer(path: str, _parameters: dict[str, str]) -> object:
-        seen.append((path, value(kept()), kept().refresh_token.reveal()))  # type: ignore[union-attr]
+        seen.append((path, get_text(load_sign_in()), load_sign_in().refresh_token.reveal()))  # type: ignore[union-attr]
         return NEW if path.startswith("POST") else ME
 
     service = scripted(answer)
-    keep(SignIn(service.base_url, AccessToken("old"), "1", Secret("r1")), timedelta(hours=1))
-    ask_me(service.base_url)
+    store_sign_in(SignIn(service.base_url, AccessToken("old"), "1", Secret("r1")), timedelta(hours=1))
+    request_me(service.base_url)
     assert seen == [("POST /v1/oauth/access_token", "old", "r1"), ("/v1/me", "new", "r2")]
 
 
 def test_threads_renew_once(scripted, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many threads of one client one refreshes, and all go on with its result."""
-    service = scripted_sign_in(scripted, monkeypatch, NEW, timedelta(hours=1))
+    """One thread of a client refreshes, and all use the new token."""
+    service = store_scripted_sign_in(scripted, monkeypatch, NEW, timedelta(hours=1))
     with p2p.Client(base_url=service.base_url, cache_dir=False) as client:
         threads = [threading.Thread(target=client.me, kwargs={"lenient": True}) for _ in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-    assert refreshes(service) == 1
+    assert count_refreshes(service) == 1
     assert [asked for path, asked in service.asked if path == "/v1/me"] == [{"access_token": "new"}] * 8
 
 
 def test_two_clients_renew_once(scripted, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While one client's refresh is on its way, the other waits for its result instead of sending another."""
+    """While one client refreshes, the other one waits for the result instead of refreshing too."""
     second = threading.Event()
 
     def answer(path: str, _parameters: dict[str, str]) -> object:
         if path.startswith("POST"):
-            if refreshes(service) > 1:
+            if count_refreshes(service) > 1:
                 second.set()
             second.wait(0.5)
             return NEW
@@ -150,7 +150,7 @@ def test_two_clients_renew_once(scripted, monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setenv("P2P_CLIENT_SECRET", "s")
     service = scripted(answer)
-    keep(SignIn(service.base_url, AccessToken("old"), "1", Secret("r1")), timedelta(hours=1))
+    store_sign_in(SignIn(service.base_url, AccessToken("old"), "1", Secret("r1")), timedelta(hours=1))
     clients = [p2p.Client(base_url=service.base_url, cache_dir=False) for _ in range(2)]
     threads = [threading.Thread(target=client.me, kwargs={"lenient": True}) for client in clients]
     for thread in threads:
@@ -159,7 +159,7 @@ def test_two_clients_renew_once(scripted, monkeypatch: pytest.MonkeyPatch) -> No
         thread.join()
     for client in clients:
         client.close()
-    assert refreshes(service) == 1
+    assert count_refreshes(service) == 1
     assert [asked for path, asked in service.asked if path == "/v1/me"] == [{"access_token": "new"}] * 2
 
 
@@ -174,11 +174,11 @@ def _in_a_process(base_url: str, ready, go, done) -> None:
         done.put(repr(error))
 
 
-def test_two_processes_renew_once(signed_in: SignIn, server) -> None:
-    """Both hold the old pair; one refreshes, the other takes its result, and nobody is signed out."""
+def test_two_processes_renew_once(sign_in: SignIn, server) -> None:
+    """Both have the old pair; one refreshes, the other one uses the result."""
     context = multiprocessing.get_context("spawn")
     ready, done, go = context.Queue(), context.Queue(), context.Event()
-    processes = [context.Process(target=_in_a_process, args=(signed_in.base_url, ready, go, done)) for _ in range(2)]
+    processes = [context.Process(target=_in_a_process, args=(sign_in.base_url, ready, go, done)) for _ in range(2)]
     for process in processes:
         process.start()
     try:
@@ -189,46 +189,46 @@ def test_two_processes_renew_once(signed_in: SignIn, server) -> None:
     finally:
         for process in processes:
             process.join(10)
-    ask_me(signed_in.base_url)
+    request_me(sign_in.base_url)
 
 
-def test_a_token_that_another_process_has_renewed(scripted) -> None:
-    """A read that was refused with the old token is asked again with the one that is kept by now."""
+def test_a_token_renewed_by_another_process_is_used(scripted) -> None:
+    """A read that is refused with the old token is retried with the stored one."""
     base = []
 
     def answer(_path: str, parameters: dict[str, str]) -> object:
         if parameters["access_token"] == "old":
-            keep(replace(base[0], token=AccessToken("new"), refresh_token=Secret("r2")), timedelta(days=60))
+            store_sign_in(replace(base[0], token=AccessToken("new"), refresh_token=Secret("r2")), timedelta(days=60))
             return 401, {}, {"error": {"message": "deleted", "code": "259"}}
         return ME
 
     service = scripted(answer)
-    base.append(keep(SignIn(service.base_url, AccessToken("old"), "1", Secret("r1")), timedelta(days=2)))
-    ask_me(service.base_url)
+    base.append(store_sign_in(SignIn(service.base_url, AccessToken("old"), "1", Secret("r1")), timedelta(days=2)))
+    request_me(service.base_url)
     assert [asked["access_token"] for _, asked in service.asked] == ["old", "new"]
 
 
-def test_a_refused_token_that_nobody_has_renewed(scripted) -> None:
-    """It is asked once, and the refusal is told."""
+def test_a_refused_token_without_a_renewal_raises(scripted) -> None:
+    """The request is sent once."""
     service = scripted(lambda *_: (401, {}, {"error": {"message": "deleted", "code": "259"}}))
-    keep(SignIn(service.base_url, AccessToken("old"), "1", Secret("r1")), timedelta(days=2))
+    store_sign_in(SignIn(service.base_url, AccessToken("old"), "1", Secret("r1")), timedelta(days=2))
     with pytest.raises(errors.AuthenticationError):
-        ask_me(service.base_url)
+        request_me(service.base_url)
     assert len(service.asked) == 1
 
 
-def test_another_sign_in_is_not_taken(scripted, monkeypatch: pytest.MonkeyPatch, caplog) -> None:
-    """Who signs in meanwhile may be somebody else: a running client neither takes nor renews that sign-in."""
-    service = scripted_sign_in(scripted, monkeypatch, NEW, timedelta(days=2))
+def test_another_sign_in_is_not_used(scripted, monkeypatch: pytest.MonkeyPatch, caplog) -> None:
+    """A later sign-in may belong to another user: a running client neither uses nor renews it."""
+    service = store_scripted_sign_in(scripted, monkeypatch, NEW, timedelta(days=2))
     with p2p.Client(base_url=service.base_url, cache_dir=False) as client:
-        other = keep(SignIn(service.base_url, AccessToken("other"), "1", Secret("r9")), timedelta(hours=1))
+        other = store_sign_in(SignIn(service.base_url, AccessToken("other"), "1", Secret("r9")), timedelta(hours=1))
         client._transport._token_source._sign_in = replace(  # type: ignore[union-attr]
             client._transport._token_source._sign_in,  # type: ignore[union-attr]
             token=AccessToken("old", expires_at=datetime.now(UTC) + timedelta(hours=1)),
         )
         client.me(lenient=True)
     assert service.asked == [("/v1/me", {"access_token": "old"})]
-    assert value(kept()) == value(other)
+    assert get_text(load_sign_in()) == get_text(other)
     assert "create a new Client" in caplog.text
 
 
@@ -240,37 +240,39 @@ def test_another_sign_in_is_not_taken(scripted, monkeypatch: pytest.MonkeyPatch,
         ((503, {}, {}), 1),
     ],
 )
-def test_a_renewal_that_fails(scripted, monkeypatch: pytest.MonkeyPatch, caplog, answer, sent: int) -> None:
-    """It is sent once and logged while the token lasts; when the token is over, it is the error."""
+def test_a_failed_renewal_is_logged_before_expiry(
+    scripted, monkeypatch: pytest.MonkeyPatch, caplog, answer, sent: int
+) -> None:
+    """It is sent once and logged; after expiry it raises."""
     caplog.set_level(logging.WARNING)
-    service = scripted_sign_in(scripted, monkeypatch, answer, timedelta(hours=1))
-    ask_me(service.base_url, times=3)
-    assert refreshes(service) == sent
+    service = store_scripted_sign_in(scripted, monkeypatch, answer, timedelta(hours=1))
+    request_me(service.base_url, times=3)
+    assert count_refreshes(service) == sent
     assert caplog.text.count("could not be renewed") == 1
-    keep(kept(), timedelta(seconds=-1))
+    store_sign_in(load_sign_in(), timedelta(seconds=-1))
     with pytest.raises(errors.ServiceError, match=r"sign in again|service failed"):
-        ask_me(service.base_url)
-    assert refreshes(service) == sent + 1
-    assert kept().refresh_token is not None
+        request_me(service.base_url)
+    assert count_refreshes(service) == sent + 1
+    assert load_sign_in().refresh_token is not None
 
 
-def test_without_the_applications_secret(scripted, monkeypatch: pytest.MonkeyPatch, caplog) -> None:
-    """The secret is not kept with the tokens: without P2P_CLIENT_SECRET nothing is sent, and the log says so."""
-    service = scripted_sign_in(scripted, monkeypatch, NEW, timedelta(hours=1))
+def test_without_a_client_secret_nothing_is_renewed(scripted, monkeypatch: pytest.MonkeyPatch, caplog) -> None:
+    """The secret is not stored with the tokens; without P2P_CLIENT_SECRET nothing is sent, and the log says so."""
+    service = store_scripted_sign_in(scripted, monkeypatch, NEW, timedelta(hours=1))
     monkeypatch.delenv("P2P_CLIENT_SECRET")
-    ask_me(service.base_url)
-    assert refreshes(service) == 0
+    request_me(service.base_url)
+    assert count_refreshes(service) == 0
     assert "set P2P_CLIENT_SECRET" in caplog.text
 
 
-def test_a_place_that_cannot_be_written_is_found_before(scripted, monkeypatch: pytest.MonkeyPatch, caplog) -> None:
-    """Where the new pair could not be kept, the old one is not given up for it."""
-    service = scripted_sign_in(scripted, monkeypatch, NEW, timedelta(hours=1))
+def test_an_unwritable_store_is_detected_before_the_refresh(scripted, monkeypatch: pytest.MonkeyPatch, caplog) -> None:
+    """The old pair is not given up if the new one could not be stored."""
+    service = store_scripted_sign_in(scripted, monkeypatch, NEW, timedelta(hours=1))
 
     def full(_number: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    ask_me(service.base_url)
+    request_me(service.base_url)
     assert service.asked == [("/v1/me", {"access_token": "old"})]
     assert "no space left on device" in caplog.text

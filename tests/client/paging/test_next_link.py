@@ -1,4 +1,4 @@
-"""Which next links may be followed: the same origin and path, never with a token."""
+"""Next links: the same origin and path, without a token."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ LIST = "https://pay.example/v1/payments"
         ("?limit=3&Access_Token=abc", {"limit": "3"}),
     ],
 )
-def test_a_link_that_continues_the_list_is_taken_without_a_token(link: str, parameters: dict[str, str]) -> None:
-    """The link omits the token; one that carries it is stripped, so it is never doubled."""
+def test_a_link_to_the_list_is_parsed_without_a_token(link: str, parameters: dict[str, str]) -> None:
+    """The document omits the token; if a link has one, it is removed."""
     assert parse_next_link(link, LIST) == parameters
 
 
@@ -49,7 +49,7 @@ def test_a_link_that_continues_the_list_is_taken_without_a_token(link: str, para
         "https://pay.example:port/v1/payments",
     ],
 )
-def test_a_link_that_leads_elsewhere_is_refused(link: str) -> None:
+def test_a_link_to_another_place_is_refused(link: str) -> None:
     """A next link is response data: another origin or path ends the list in an error."""
     with pytest.raises(PaginationError):
         parse_next_link(link, LIST)

@@ -1,4 +1,4 @@
-"""Ways in which a list of payments can be paged and can end: each history is exact, and without a problem."""
+"""Forms of pages and ends of lists: each history is exact and has no problem."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Page = dict[str, object]
 
 
 def payment(number: int, date: datetime, actor: str = "7", **fields: object) -> dict:
-    """Return a payment as sent, by its number; without a zone, as in the document's samples."""
+    """Return a payment in the wire form, without a zone as in the document."""
     return {
         "id": str(number), "status": "settled", "action": "pay", "amount": 5, "note": "n", "audience": "private",
         "date_created": f"{date:%Y-%m-%dT%H:%M:%S}", "date_completed": None,
@@ -28,8 +28,8 @@ def payment(number: int, date: datetime, actor: str = "7", **fields: object) -> 
     } | fields  # fmt: skip
 
 
-class Asked(NamedTuple):
-    """A request for a page: what is left of the list from there, and how many a page holds."""
+class Request(NamedTuple):
+    """Request for a page: the rest of the list, the page size, and links."""
 
     rows: list[dict]
     size: int
@@ -37,22 +37,22 @@ class Asked(NamedTuple):
     same: str  # to this page
 
 
-def page(asked: Asked, next_link: object) -> Page:
+def page(asked: Request, next_link: object) -> Page:
     """Return a page with a next link."""
     return {"data": asked.rows[: asked.size], "pagination": {"next": next_link}}
 
 
-def ending(end: Page) -> Callable[[Asked], Page]:
-    """Return a form whose last page has this in the place of its pagination."""
+def end_with(end: Page) -> Callable[[Request], Page]:
+    """Return a form with another pagination object on its last page."""
     return lambda asked: page(asked, asked.link) if len(asked.rows) > asked.size else {"data": asked.rows} | end
 
 
-FORMS: dict[str, Callable[[Asked], Page]] = {
-    "next is null": ending({"pagination": {"next": None}}),
-    "next is empty": ending({"pagination": {"next": ""}}),
-    "next is missing": ending({"pagination": {}}),
-    "pagination is null": ending({"pagination": None}),
-    "pagination is missing": ending({}),
+FORMS: dict[str, Callable[[Request], Page]] = {
+    "next is null": end_with({"pagination": {"next": None}}),
+    "next is empty": end_with({"pagination": {"next": ""}}),
+    "next is missing": end_with({"pagination": {}}),
+    "pagination is null": end_with({"pagination": None}),
+    "pagination is missing": end_with({}),
     "an empty page after a full one": lambda asked: page(asked, asked.link if len(asked.rows) >= asked.size else None),
     "an empty page after the last one": lambda asked: page(asked, asked.link if asked.rows else None),
     "next repeats itself": lambda asked: page(asked, asked.link if len(asked.rows) > asked.size else asked.same),
@@ -69,8 +69,8 @@ FORMS: dict[str, Callable[[Asked], Page]] = {
 SETTINGS = {"documented": (50, "Z"), "observed": (50, ""), "a smaller page": (20, "")}
 
 
-def service(rows: list[dict], form: Callable[[Asked], Page], cap: int, zone: str = "") -> Callable[..., object]:
-    """Return the answers of a service with these payments, newest first, which keeps to every filter."""
+def make_service(rows: list[dict], form: Callable[[Request], Page], cap: int, zone: str = "") -> Callable[..., object]:
+    """Return the answers of a service that honours every filter; its payments are newest first."""
 
     def answer(path: str, parameters: dict[str, str]) -> object:
         if path != "/v1/payments":
@@ -83,14 +83,14 @@ def service(rows: list[dict], form: Callable[[Asked], Page], cap: int, zone: str
         size = min(int(parameters["limit"]), cap)
         last = (left[:size] or [{"date_created": before}])[-1]["date_created"]
         same = f"/v1/payments?limit={size}&before={before}"
-        found = form(Asked(left, size, f"/v1/payments?limit={size}&before={last}", same))
+        found = form(Request(left, size, f"/v1/payments?limit={size}&before={last}", same))
         return found | {"data": [row | {"date_created": row["date_created"] + zone} for row in found["data"]]}
 
     return answer
 
 
 def client_of(scripted: Callable[..., object], answer: Callable[..., object], **options: object) -> Client:
-    """Return a client of a service that answers so."""
+    """Return a client of a scripted service."""
     return Client("token", base_url=scripted(answer).base_url, cache_dir=False, **options)
 
 
@@ -98,10 +98,10 @@ def client_of(scripted: Callable[..., object], answer: Callable[..., object], **
 @pytest.mark.parametrize("count", [230, 100, 3, 1, 0])
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_of_a_list_is_read_to_its_end(scripted, form: str, count: int, setting: str) -> None:
-    """Also where the last page has a next link: all payments, once, in order; a walk and a load alike."""
+    """All payments, once, in order, by pagination and by a load, even if the last page has a next link."""
     rows = [payment(number, START + timedelta(days=3 * number, seconds=number)) for number in reversed(range(count))]
     cap, zone = SETTINGS[setting]
-    client = client_of(scripted, service(rows, FORMS[form], cap, zone))
+    client = client_of(scripted, make_service(rows, FORMS[form], cap, zone))
     assert [found.id for found in client.payments()] == [row["id"] for row in rows]
     history = load_history(client)
     assert list(history.payments["payment_id"]) == [row["id"] for row in rows]
@@ -110,13 +110,13 @@ def test_every_form_of_a_list_is_read_to_its_end(scripted, form: str, count: int
 
 @pytest.mark.parametrize("form", ["next is null", "next is never null", "an empty page after a full one"])
 @pytest.mark.parametrize("tied", [2, 9])
-def test_payments_of_the_last_second_end_every_form(scripted, form: str, tied: int) -> None:
-    """The oldest second of a list may hold several, and so may the only one."""
+def test_every_form_may_end_with_ties(scripted, form: str, tied: int) -> None:
+    """The oldest second of a list may hold several payments, and so may the only second."""
     for more in (0, 60):
         rows = [payment(100 + n, START + timedelta(days=n + 1)) for n in reversed(range(more))]
         rows += [payment(n, START, actor=str(20 + n)) for n in reversed(range(tied))]
         rows += [payment(999, START - timedelta(days=1))] if more else []
-        client = client_of(scripted, service(rows, FORMS[form], 50))
+        client = client_of(scripted, make_service(rows, FORMS[form], 50))
         assert sorted(found.id for found in client.payments()) == sorted(row["id"] for row in rows)
 
 
@@ -124,10 +124,10 @@ def test_payments_of_the_last_second_end_every_form(scripted, form: str, tied: i
     ("cap", "crowd", "people", "total"), [(20, 60, 30, 400), (50, 200, 100, 500), (20, 57, 3, 400), (50, 51, 51, 120)]
 )
 @pytest.mark.parametrize("form", ["next is null", "never a next link"])
-def test_a_second_with_more_than_a_page_is_complete(  # noqa: PLR0913, PLR0917 - the columns of a table
+def test_a_crowded_second_is_complete(  # noqa: PLR0913, PLR0917 - the columns of a table
     scripted, form: str, cap: int, crowd: int, people: int, total: int
 ) -> None:
-    """People seen elsewhere in the list are asked for, several in a request, whatever part of them the page shows."""
+    """A filter by people from elsewhere in the list finds the payments that the page does not show."""
     second = START + timedelta(days=200)
     rows = [payment(n, second, actor=str(20 + n % people)) for n in reversed(range(crowd))]
     rows += [
@@ -136,17 +136,17 @@ def test_a_second_with_more_than_a_page_is_complete(  # noqa: PLR0913, PLR0917 -
         if n != people + 3
     ]
     rows.sort(key=lambda row: (row["date_created"], int(row["id"])), reverse=True)
-    client = client_of(scripted, service(rows, FORMS[form], cap))
+    client = client_of(scripted, make_service(rows, FORMS[form], cap))
     assert [found.id for found in client.payments()] == [row["id"] for row in rows]
     assert sorted(load_history(client).payments["payment_id"]) == sorted(row["id"] for row in rows)
 
 
-def test_a_second_that_cannot_be_shown_complete_stops_a_load(scripted) -> None:
-    """Sixty strangers in one second: whom the page hides cannot be asked for, which is an error, or reported."""
+def test_a_crowded_second_without_proof_is_an_error(scripted) -> None:
+    """Sixty unknown people in one second: the client cannot request hidden ones, and raises or reports a problem."""
     rows = [payment(n, START, actor=str(20 + n)) for n in reversed(range(60))] + [
         payment(99, START - timedelta(days=1))
     ]
-    client = client_of(scripted, service(rows, FORMS["next is null"], 20))
+    client = client_of(scripted, make_service(rows, FORMS["next is null"], 20))
     with pytest.raises(PaginationError, match=r"share one second.* seen nowhere else.*\(2019-05-01T00:00:00Z\)"):
         client.payments()
     with pytest.raises(PaginationError, match='on_bad_record="report"'):
@@ -159,12 +159,12 @@ def test_a_second_that_cannot_be_shown_complete_stops_a_load(scripted) -> None:
     assert len(history.payments) == 21
 
 
-def test_one_id_twice_comes_once(scripted) -> None:
-    """On one page or on two, and where the contents differ, that is a problem of the payment."""
+def test_a_repeated_id_is_returned_once(scripted) -> None:
+    """On one page or on two; different contents are a problem of the payment."""
     rows = [payment(n, START + timedelta(days=n)) for n in reversed(range(120))]
     rows[3:3] = [rows[3], rows[3] | {"note": "other"}]
     rows.insert(90, payment(100, START + timedelta(days=31, hours=1), amount=7))
-    client = client_of(scripted, service(rows, FORMS["next is null"], 50))
+    client = client_of(scripted, make_service(rows, FORMS["next is null"], 50))
     ids = [str(n) for n in reversed(range(120))]
     assert [found.id for found in client.payments()] == ids
     history = load_history(client)
@@ -173,31 +173,31 @@ def test_one_id_twice_comes_once(scripted) -> None:
     assert set(history.problems["problem"]) == {"listed twice with different contents; one is kept"}
 
 
-def test_a_payment_that_was_pending_may_change_between_two_pages(scripted) -> None:
-    """Settled since, it is no other content."""
+def test_a_pending_payment_may_settle_between_pages(scripted) -> None:
+    """Settling does not count as different contents."""
     rows = [payment(n, START + timedelta(days=n), status="pending") for n in reversed(range(60))]
-    answer = service(rows, FORMS["next is null"], 50)
+    answer = make_service(rows, FORMS["next is null"], 50)
 
-    def settling(path: str, parameters: dict[str, str]) -> object:
+    def answer_settled(path: str, parameters: dict[str, str]) -> object:
         found = answer(path, parameters)
         rows[:] = [row | {"status": "settled"} for row in rows] if path == "/v1/payments" else rows
         return found
 
-    history = load_history(client_of(scripted, settling))
+    history = load_history(client_of(scripted, answer_settled))
     assert len(history.payments) == 60
     assert history.problems.empty
 
 
-def test_a_payment_of_the_first_instant_of_the_calendar_is_kept(scripted) -> None:
-    """A date of the year 1 is odd, and still a payment."""
+def test_a_payment_of_the_year_1_is_returned(scripted) -> None:
+    """The bound of all time does not exclude it."""
     rows = [payment(2, START), payment(1, START, date_created="0001-01-01T00:00:00")]
-    client = client_of(scripted, service(rows, FORMS["next is null"], 50))
+    client = client_of(scripted, make_service(rows, FORMS["next is null"], 50))
     assert [found.id for found in client.payments()] == ["2", "1"]
     assert list(load_history(client).payments["payment_id"]) == ["2", "1"]
 
 
-def endless(_path: str, parameters: dict[str, str]) -> object:
-    """Answer with fifty payments before any bound, a second apart, for ever."""
+def answer_endlessly(_path: str, parameters: dict[str, str]) -> object:
+    """Return fifty payments before any bound, one per second."""
     if _path == "/v1/me":
         return ME
     if "friends" in _path:
@@ -210,27 +210,27 @@ def endless(_path: str, parameters: dict[str, str]) -> object:
 
 
 @pytest.mark.parametrize("work", [Client.payments, Client.friends, load_history], ids=lambda work: work.__name__)
-def test_a_list_without_end_stops_at_the_bound(scripted, work: Callable[[Client], object]) -> None:
-    """Plausible pages for ever end in one sentence that names the setting."""
-    client = client_of(scripted, endless, max_payments=1_000)
+def test_an_endless_list_stops_at_the_limit(scripted, work: Callable[[Client], object]) -> None:
+    """The error names the setting."""
+    client = client_of(scripted, answer_endlessly, max_payments=1_000)
     with pytest.raises(PaginationError, match=r"more than 1,000 .*max_payments="):
         work(client)
 
 
 @pytest.mark.parametrize("bound", [0, -1, 1.5, "10"])
-def test_a_bound_that_is_none_is_refused(bound: object) -> None:
-    """It is a whole number from 1."""
+def test_an_invalid_limit_is_refused(bound: object) -> None:
+    """It must be a whole number from 1."""
     with pytest.raises(ConfigurationError, match="max_payments must be a whole number from 1"):
         Client("token", base_url="https://pay.example", max_payments=bound)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("threads", [0, 1, 5])
-def test_a_process_that_can_start_no_thread_gets_a_sentence(scripted, monkeypatch, threads: int) -> None:
-    """Whichever thread is one too many, the error is of this package, and nothing hangs."""
+def test_a_process_without_more_threads_raises(scripted, monkeypatch, threads: int) -> None:
+    """Whichever thread cannot start, the client raises its own error, and nothing hangs."""
     import threading
 
     rows = [payment(n, START + timedelta(days=3 * n)) for n in reversed(range(900))]
-    answers = scripted(service(rows, FORMS["next is null"], 50))
+    answers = scripted(make_service(rows, FORMS["next is null"], 50))
     client = Client("token", base_url=answers.base_url, cache_dir=False)
     client._transport._sleep = lambda _seconds: None
     real, started = threading.Thread.start, []
@@ -251,22 +251,22 @@ def test_a_process_that_can_start_no_thread_gets_a_sentence(scripted, monkeypatc
 
 @pytest.mark.parametrize("form", ["next is null", "never a next link", "next is never null"])
 @pytest.mark.parametrize("cap", [20, 50])
-def test_the_oldest_second_may_hold_more_than_a_page(scripted, form: str, cap: int) -> None:
-    """A list that ends in a crowded second is complete, whether its pages have next links or not."""
+def test_the_oldest_second_may_be_crowded(scripted, form: str, cap: int) -> None:
+    """The list is complete, with or without next links."""
     rows = [payment(1000 + n, START + timedelta(hours=5 * n + 1), actor=str(20 + n % 30)) for n in reversed(range(120))]
     rows += [payment(n, START, actor=str(20 + n % 30)) for n in reversed(range(80))]
-    client = client_of(scripted, service(rows, FORMS[form], cap))
+    client = client_of(scripted, make_service(rows, FORMS[form], cap))
     expected = sorted(row["id"] for row in rows)
     assert sorted(found.id for found in client.payments()) == expected
     assert sorted(load_history(client).payments["payment_id"]) == expected
 
 
 def test_a_record_without_an_id_does_not_hide_a_crowded_second(scripted) -> None:
-    """It counts for the length of its page, so the page is still seen to be full."""
+    """The record counts towards the length of its page, so the page still counts as full."""
     rows = [payment(1000 + n, START + timedelta(hours=5 * n + 1), actor=str(20 + n % 30)) for n in reversed(range(60))]
     rows += [payment(n, START, actor=str(20 + n % 30)) for n in reversed(range(80))]
     rows[-3] = rows[-3] | {"id": None}
     rows[62] = rows[62] | {"id": None}
-    client = client_of(scripted, service(rows, FORMS["next is null"], 50))
+    client = client_of(scripted, make_service(rows, FORMS["next is null"], 50))
     history = load_history(client, on_bad_record="report")
     assert set(history.payments["payment_id"]) == {row["id"] for row in rows if row["id"]}

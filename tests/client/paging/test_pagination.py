@@ -1,4 +1,4 @@
-"""Paging loses nothing at ties, against a model service whose next link would lose some."""
+"""Pagination with ties: no loss, on a model service with a lossy next link."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WORDS = {"action": "pay", "status": "settled"}
 
 
 class Model:
-    """A list in memory with the documented rules: newest first, before is exclusive, at most 50 a page."""
+    """List in memory by the documented rules: newest first, exclusive bound, at most 50 per page."""
 
     def __init__(self, microseconds: list[int]) -> None:
         dates = [START + timedelta(microseconds=at) for at in microseconds]
@@ -41,8 +41,8 @@ class Model:
         return PaymentPage(Payments.of(rows[: min(query.limit, 50)]), "?more" if len(rows) > query.limit else None)
 
 
-def walked(model: Model, page_size: int, before: datetime = END) -> list[str]:
-    """Return the ids of a walk, in order."""
+def list_ids(model: Model, page_size: int, before: datetime = END) -> list[str]:
+    """Return the ids of all pages, in order."""
     return [row.id for page in paginate(model.fetch, Query(limit=page_size), before=before) for row in page.items]
 
 
@@ -53,27 +53,27 @@ def walked(model: Model, page_size: int, before: datetime = END) -> list[str]:
     ),
     st.sampled_from([1, 2, 7, 20, 50]),
 )
-def test_every_payment_comes_once_and_in_order(times: list[int], page_size: int) -> None:
-    """Whatever shares a second, and however small the page, nothing is lost or doubled."""
+def test_every_payment_is_returned_once_and_in_order(times: list[int], page_size: int) -> None:
+    """For any ties within a second and any page size."""
     model = Model(times)
-    assert walked(model, page_size) == [row.id for row in model.rows]
+    assert list_ids(model, page_size) == [row.id for row in model.rows]
 
 
 def test_the_overlap_costs_few_requests() -> None:
-    """10,000 payments without ties and pages of 50 take at most 5 % more than the fewest possible."""
+    """10,000 payments without ties and pages of 50 take at most 5 % more requests than the minimum."""
     model = Model([second * 1_000_000 for second in range(10_000)])
-    assert len(walked(model, 50)) == 10_000
+    assert len(list_ids(model, 50)) == 10_000
     assert model.requests <= 10_000 / 50 * 1.05
 
 
-def test_a_bound_within_a_second_is_kept() -> None:
-    """A window that ends at .5 of a second holds what came before it, once."""
+def test_a_bound_within_a_second_is_exact() -> None:
+    """A list before .5 of a second holds the earlier payments of that second, once."""
     model = Model([0, 400_000, 500_000, 900_000])
-    assert walked(model, 1, before=START + timedelta(microseconds=500_000)) == ["1", "0"]
+    assert list_ids(model, 1, before=START + timedelta(microseconds=500_000)) == ["1", "0"]
 
 
-def test_more_in_one_second_than_the_largest_page_holds_is_a_problem() -> None:
-    """Fifty-one payments within one second that no filter tells apart cannot all be asked for, and that is said."""
+def test_an_inseparable_crowded_second_is_a_problem() -> None:
+    """No filter separates fifty-one payments of one kind and person, and the list reports it."""
     pages = paginate(Model([7] * 51).fetch, Query(actor="7"))
     (problem,) = (problem for page in pages for problem in page.problems)
     assert problem.incomplete
@@ -81,24 +81,24 @@ def test_more_in_one_second_than_the_largest_page_holds_is_a_problem() -> None:
     assert problem.value == "2024-05-01T00:00:00Z"
 
 
-def test_the_last_second_of_all_has_no_next_one() -> None:
-    """Payments at either end of the calendar overflow nothing, and are in the list."""
+def test_the_ends_of_the_calendar_do_not_overflow() -> None:
+    """Payments at both ends are in the list."""
     dates = [datetime(9999, 12, 31, 23, 59, 59, 5, tzinfo=UTC), START, datetime(1, 1, 1, tzinfo=UTC)]
     model = Model([])
     model.rows = [Payment(id=str(number), date_created=date) for number, date in enumerate(dates)]
-    assert walked(model, 1) == walked(model, 50) == ["0", "1", "2"]
+    assert list_ids(model, 1) == list_ids(model, 50) == ["0", "1", "2"]
 
 
-def test_a_list_in_another_order_raises() -> None:
-    """The cursor is only right where the list is newest first."""
+def test_an_unsorted_list_raises() -> None:
+    """The cursor requires the newest first."""
     model = Model([1_000_000, 2_000_000])
     model.rows.reverse()
     with pytest.raises(PaginationError, match="newest first"):
-        walked(model, 50)
+        list_ids(model, 50)
 
 
 def test_a_page_without_dates_but_with_a_next_link_raises() -> None:
-    """Without one date the next page cannot be asked for."""
+    """Without a date, the next page cannot be requested."""
     with pytest.raises(PaginationError, match="no readable date"):
         list(paginate(lambda _query, **_: PaymentPage(Payments.of([Payment(id="1")]), "?more"), Query()))
 
@@ -106,7 +106,7 @@ def test_a_page_without_dates_but_with_a_next_link_raises() -> None:
 @pytest.mark.parametrize("status", ["pending", ""])
 @pytest.mark.parametrize("changed", [1, 3])
 def test_a_payment_may_leave_a_filtered_list_between_two_pages(status: str, changed: int) -> None:
-    """A pending one that settles is not missing from the list of the pending; from the whole list it would be."""
+    """A pending payment that settles leaves the list of pending ones; the unfiltered list may not lose it."""
     model = Model([second * 1_000_000 for second in range(120)])
     model.rows = [msgspec.structs.replace(row, status="pending") for row in model.rows]
     pages = paginate(model.fetch, Query(status=status))
@@ -121,8 +121,8 @@ def test_a_payment_may_leave_a_filtered_list_between_two_pages(status: str, chan
 
 
 @pytest.mark.parametrize("lost", ["empty", "head"])
-def test_a_filtered_list_that_loses_a_page_is_no_changed_list(lost: str) -> None:
-    """The page before still holds the payment that is missing, so nothing has settled."""
+def test_a_lost_page_of_a_filtered_list_raises(lost: str) -> None:
+    """The previous page still holds the missing payment, so it has not settled."""
     model = Model([second * 1_000_000 for second in range(120)])
     model.rows = [msgspec.structs.replace(row, status="pending") for row in model.rows]
 

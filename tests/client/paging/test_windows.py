@@ -1,4 +1,4 @@
-"""Windows cover what is asked for exactly, and begin where the calendar does."""
+"""Calendar windows: exact cover, and starts at calendar units."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ windows = st.tuples(moments, moments).filter(lambda pair: pair[0] != pair[1]).ma
 
 
 @given(windows, st.integers(1, 40))
-def test_the_parts_of_a_window_join_into_it(window: Window, parts: int) -> None:
-    """Newest first, without gap or overlap, each with an end of the day's first moment but for the window's own."""
+def test_the_parts_cover_the_window(window: Window, parts: int) -> None:
+    """Newest first, without gap or overlap; inner edges are starts of days."""
     found = split_window(window, parts)
     assert (found[-1].start, found[0].end) == window
     assert all(newer.start == older.end for newer, older in pairwise(found))
@@ -28,8 +28,8 @@ def test_the_parts_of_a_window_join_into_it(window: Window, parts: int) -> None:
     assert len(found) <= 2 * parts + 2
 
 
-def test_the_parts_are_calendar_units_of_about_the_right_length() -> None:
-    """Ten years in ten are years, a year in four is quarters, a quarter in three months, four weeks in four weeks."""
+def test_the_parts_are_calendar_units() -> None:
+    """Ten years split in ten are years, a year in four quarters, a quarter in three months, four weeks in weeks."""
     decade = Window(datetime(2010, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, tzinfo=UTC))
     assert [part.start.year for part in split_window(decade, 10)] == list(range(2019, 2009, -1))
     year = Window(datetime(2024, 1, 1, tzinfo=UTC), datetime(2025, 1, 1, tzinfo=UTC))
@@ -45,16 +45,16 @@ def test_the_parts_are_calendar_units_of_about_the_right_length() -> None:
     ]
 
 
-def test_units_of_several_months_begin_at_the_same_months_whatever_is_cut() -> None:
-    """Half years begin in January and July, so that windows asked for in another year meet them."""
+def test_multiples_of_units_start_at_fixed_months() -> None:
+    """Half years begin in January and July, so that later loads get the same windows."""
     for start, end in ((2011, 2016), (2012, 2017)):
         window = Window(datetime(start, 2, 3, tzinfo=UTC), datetime(end, 11, 5, tzinfo=UTC))
         assert {part.start.month for part in split_window(window, 11)[:-1]} == {1, 7}
 
 
 @given(windows, st.lists(windows, max_size=8))
-def test_known_windows_and_the_rest_cover_the_whole(whole: Window, known: list[Window]) -> None:
-    """Newest first, joined, only known ones reach out of it, and what is said to be known is."""
+def test_complete_windows_and_the_rest_cover_the_window(whole: Window, known: list[Window]) -> None:
+    """Newest first and adjacent; only complete windows extend beyond the bounds."""
     plan = cover_window(whole, known)
     found = [window for window, _ in plan]
     assert all(newer.start == older.end for newer, older in pairwise(found))
@@ -64,8 +64,8 @@ def test_known_windows_and_the_rest_cover_the_whole(whole: Window, known: list[W
     assert all(whole.start <= window.start and window.end <= whole.end for window, is_known in plan if not is_known)
 
 
-def test_of_windows_that_do_not_overlap_all_are_used() -> None:
-    """The rest is only what lies between, before and after them."""
+def test_all_windows_without_overlap_are_used() -> None:
+    """The other windows lie between, before and after them."""
     day = [EPOCH + timedelta(days=number) for number in range(8)]
     plan = cover_window(Window(day[0], day[7]), [Window(day[1], day[2]), Window(day[4], day[6])])
     assert plan == [
@@ -75,8 +75,8 @@ def test_of_windows_that_do_not_overlap_all_are_used() -> None:
 
 
 @given(moments, st.integers(0, 3000))
-def test_the_open_window_holds_what_is_not_settled(newest: datetime, days: int) -> None:
-    """It begins at a day's first moment, an hour or more before the newest payment, and where it can on the page."""
+def test_the_open_window_starts_before_the_newest_payment(newest: datetime, days: int) -> None:
+    """It starts at the start of a day, an hour or more before the newest payment, and on the page if possible."""
     oldest = newest - timedelta(days=days)
     start = find_open_window_start(newest, oldest, NOW)
     assert start <= newest - GRACE
@@ -84,8 +84,8 @@ def test_the_open_window_holds_what_is_not_settled(newest: datetime, days: int) 
     assert start > oldest or start == (newest - GRACE).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def test_the_open_window_begins_at_the_coarsest_calendar_start_on_the_page() -> None:
-    """A year's for who pays once a month, a day's for who pays all the time."""
+def test_the_open_window_starts_at_the_longest_unit_on_the_page() -> None:
+    """A year for monthly payments, a day for frequent ones."""
     newest = datetime(2025, 6, 20, 12, tzinfo=UTC)  # a Friday
     starts = {
         days: find_open_window_start(newest, newest - timedelta(days=days), NOW) for days in (400, 150, 30, 10, 3, 0)
@@ -100,8 +100,8 @@ def test_the_open_window_begins_at_the_coarsest_calendar_start_on_the_page() -> 
     ]
 
 
-def test_a_payment_dated_in_the_future_does_not_close_the_present() -> None:
-    """The machine's own clock bounds what is taken for settled."""
+def test_a_payment_in_the_future_does_not_close_the_present() -> None:
+    """The clock of this machine bounds the closed windows."""
     far = datetime(2090, 1, 1, tzinfo=UTC)
     assert find_open_window_start(far, far, NOW) == datetime(2029, 12, 31, tzinfo=UTC)
     assert find_open_window_start(BEGINNING, BEGINNING, NOW) == BEGINNING
