@@ -1,4 +1,4 @@
-"""A running sandbox and somebody who asks it things over HTTP."""
+"""A running sandbox, and clients that send requests to it over HTTP."""
 
 from __future__ import annotations
 

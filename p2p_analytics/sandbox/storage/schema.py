@@ -1,4 +1,4 @@
-"""The schema of the database: its tables, a check that nobody altered them, and their removal."""
+"""The schema of the database: its tables, a check against alteration, and their removal."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Store(Database):
             raise SettingError(f"{self.path} is not a sandbox database; choose another file.") from None
 
     def check(self) -> None:
-        """Check that the tables are those that `create` makes.
+        """Compare the tables with the statements of `create`.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""A state machine does anything in any order, and a model in plain Python says after each step who holds what."""
+"""Random sequences of writes, compared after each step with a model of the balances in plain Python."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ cents = st.sampled_from((1, 99, 400, 1_000, 1_001, 2_500))
 
 
 def person(number: int) -> Person:
-    """Return the row of one of the four."""
+    """Return the row of one of the four users."""
     name = f"p{number}"
     return Person(number, name, name, "", name, "", "", 0, f"{name}@example.com", f"1415555010{number}", OPENING)
 
 
 class Books(RuleBasedStateMachine):
-    """The model: balances, trusts, banks, and each payment as [kind, actor, target, cents, status]."""
+    """Model: balances, trusts, banks, and each payment as [kind, actor, target, cents, status]."""
 
     steps: ClassVar[Counter[str]] = Counter()
 
@@ -86,7 +86,7 @@ class Books(RuleBasedStateMachine):
             self.store.close()
             self.folder.cleanup()
 
-    # -- the model's own rules, as the interface document and the sandbox's README have them --------
+    # -- the model's rules, from the interface document and the sandbox's README ---------------------
 
     def _tick(self, microseconds: int = 1_000_001) -> None:
         self.clock += microseconds
@@ -96,7 +96,7 @@ class Books(RuleBasedStateMachine):
                 self.held[actor] += size
                 self.steps["expired"] += 1
 
-    def _take(self, payer: int, size: int) -> bool:
+    def _withdraw(self, payer: int, size: int) -> bool:
         if self.held[payer] >= size:
             self.held[payer] -= size
             return True
@@ -110,35 +110,35 @@ class Books(RuleBasedStateMachine):
         assert done.balance_cents == self.store.people_by_id([actor])[actor].balance_cents
         return done.payment.status
 
-    def _keep(self, kind: str, actor: int, target: int | None, size: int, status: str) -> None:
+    def _record(self, kind: str, actor: int, target: int | None, size: int, status: str) -> None:
         assert self.last not in self.made
         self.made[self.last] = [kind, actor, target, abs(size), status]
         self.born[self.last] = self.clock
         self.steps[f"{kind} {status}"] += 1
 
-    # -- what may happen ----------------------------------------------------------------------------
+    # -- steps -------------------------------------------------------------------------------------
 
     @rule(actor=somebody, other=somebody, size=cents)
     def pay(self, actor: int, other: int, size: int) -> None:
-        """Pay a user, by id or by email: settled with the money, failed without; not oneself."""
+        """Pay a user by id or email: settled where funded, failed otherwise, refused to oneself."""
         if actor == other:
             with pytest.raises(SelfPaymentError):
                 self._order(actor, other, size)
             return
         self._tick()
-        status = "settled" if self._take(actor, size) else "failed"
+        status = "settled" if self._withdraw(actor, size) else "failed"
         if status == "settled":
             self.held[other] += size
         assert self._order(actor, f"p{other}@example.com" if size == 400 else other, size) == status
-        self._keep("pay", actor, other, size, status)
+        self._record("pay", actor, other, size, status)
 
     @rule(actor=somebody, size=cents)
     def pay_a_stranger(self, actor: int, size: int) -> None:
-        """Pay an address without an account: pending with the money, failed without."""
+        """Pay an address without an account: pending where funded, failed otherwise."""
         self._tick()
-        status = "pending" if self._take(actor, size) else "failed"
+        status = "pending" if self._withdraw(actor, size) else "failed"
         assert self._order(actor, "stranger@example.net", size) == status
-        self._keep("pay", actor, None, size, status)
+        self._record("pay", actor, None, size, status)
 
     @rule(actor=somebody, other=somebody, size=cents)
     def charge(self, actor: int, other: int, size: int) -> None:
@@ -148,15 +148,15 @@ class Books(RuleBasedStateMachine):
                 self._order(actor, other, -size)
             return
         self._tick()
-        status = "settled" if (other, actor) in self.trusts and self._take(other, size) else "pending"
+        status = "settled" if (other, actor) in self.trusts and self._withdraw(other, size) else "pending"
         if status == "settled":
             self.held[actor] += size
         assert self._order(actor, other, -size) == status
-        self._keep("charge", actor, other, size, status)
+        self._record("charge", actor, other, size, status)
 
     @rule(actor=somebody, other=somebody, size=cents)
     def charge_and_approve(self, actor: int, other: int, size: int) -> None:
-        """Charge a user who approves at once, with or without the money: left to chance, few requests are answered."""
+        """Charge a user who approves at once, funded or not: chance alone would resolve few requests."""
         self.charge(actor, other, size)
         if actor != other and self.made[self.last][4] == "pending":
             self._resolve(self.last, other, Resolution.APPROVE)
@@ -166,45 +166,45 @@ class Books(RuleBasedStateMachine):
         """Charge an address without an account: pending."""
         self._tick()
         assert self._order(actor, "stranger@example.net", -size) == "pending"
-        self._keep("charge", actor, None, size, "pending")
+        self._record("charge", actor, None, size, "pending")
 
     @rule(actor=somebody, size=st.sampled_from((10, 20, 30, -10, -20)))
     def test_user(self, actor: int, size: int) -> None:
-        """Pay or charge the fixed test user: only its three amounts, each with its own outcome."""
+        """Pay or charge the fixed test user: three amounts, each with its own outcome; others are refused."""
         if size in (30, -20):
             with pytest.raises(OutcomeAmountError):
                 self._order(actor, TEST, size)
             return
         self._tick()
         status = "settled"
-        if size == 20 or (size == 10 and not self._take(actor, 10)):
+        if size == 20 or (size == 10 and not self._withdraw(actor, 10)):
             status = "failed"
         elif size == 10:
             self.held[TEST] += 10
         else:
-            self._take(TEST, 10)
+            self._withdraw(TEST, 10)
             self.held[actor] += 10
         assert self._order(actor, TEST, size) == status
-        self._keep("pay" if size > 0 else "charge", actor, TEST, size, status)
+        self._record("pay" if size > 0 else "charge", actor, TEST, size, status)
 
     @precondition(lambda self: self._pending("charge"))
     @rule(data=st.data(), resolution=st.sampled_from((Resolution.APPROVE, Resolution.APPROVE, Resolution.DENY)))
     def answer(self, data: st.DataObject, resolution: Resolution) -> None:
-        """Approve or deny a pending request as who was asked."""
+        """Approve or deny a pending request as its target."""
         key = data.draw(st.sampled_from(self._pending("charge")))
         self._resolve(key, self.made[key][2] or 1, resolution)
 
     @precondition(lambda self: self._pending("pay") + self._pending("charge"))
     @rule(data=st.data())
-    def take_back(self, data: st.DataObject) -> None:
-        """Cancel a pending request, or a payment that nobody collected, as who made it."""
+    def cancel(self, data: st.DataObject) -> None:
+        """Cancel a pending request or an unclaimed payment as its actor."""
         key = data.draw(st.sampled_from(self._pending("pay") + self._pending("charge")))
         self._resolve(key, self.made[key][1], Resolution.CANCEL)
 
     @precondition(lambda self: self.made)
     @rule(data=st.data(), caller=somebody, resolution=st.sampled_from(Resolution))
     def meddle(self, data: st.DataObject, caller: int, resolution: Resolution) -> None:
-        """Approve, deny or cancel any payment as anybody: mostly it is refused."""
+        """Approve, deny or cancel any payment as any user; most attempts are refused."""
         self._resolve(data.draw(st.sampled_from(sorted(self.made))), caller, resolution)
 
     def _pending(self, kind: str) -> list[int]:
@@ -224,7 +224,7 @@ class Books(RuleBasedStateMachine):
             refused = RoleError
         elif status != "pending":
             refused = StateError
-        elif resolution is Resolution.APPROVE and not self._take(caller, size):
+        elif resolution is Resolution.APPROVE and not self._withdraw(caller, size):
             refused = InsufficientFundsError
         if refused is not None:
             self.steps[refused.__name__] += 1
@@ -242,13 +242,13 @@ class Books(RuleBasedStateMachine):
 
     @rule(days=st.sampled_from((0, 1, 29, 30, 400)))
     def wait(self, days: int) -> None:
-        """Let time pass: after 30 days what a stranger did not collect comes back."""
+        """Advance the clock: after 30 days an unclaimed payment returns."""
         self._tick(days * DAY)
         self.does.advance(days * DAY)
 
     @rule(who=somebody, size=st.sampled_from((-1_000, -1, 1, 5_000)))
     def deposit(self, who: int, size: int) -> None:
-        """Move money between balance and bank, never more than there is."""
+        """Move money between balance and bank, within the balance."""
         if self.held[who] + size < 0:
             with pytest.raises(SettingError):
                 self.does.deposit(who, size)
@@ -264,7 +264,7 @@ class Books(RuleBasedStateMachine):
 
     @rule(who=somebody, friend=somebody, trusted=st.booleans())
     def trust(self, who: int, friend: int, *, trusted: bool) -> None:
-        """Trust a friend or stop; nobody else can be trusted."""
+        """Start or stop to trust a friend; other users cannot be trusted."""
         if frozenset((who, friend)) not in FRIENDS:
             with pytest.raises(SettingError):
                 self.does.trust(who, friend, trusted=trusted)
@@ -272,11 +272,11 @@ class Books(RuleBasedStateMachine):
         (self.trusts.add if trusted else self.trusts.discard)((who, friend))
         self.does.trust(who, friend, trusted=trusted)
 
-    # -- what is always so --------------------------------------------------------------------------
+    # -- invariants --------------------------------------------------------------------------------
 
     @invariant()
-    def the_books_are_right(self) -> None:
-        """Balances, statuses and the clock are the model's; all entries sum to zero; the audit finds nothing."""
+    def the_ledger_agrees_with_the_model(self) -> None:
+        """Balances, statuses and the clock equal the model's; all entries sum to zero; the audit finds nothing."""
         if not hasattr(self, "store"):
             return
         self.steps["all"] += 1
@@ -294,7 +294,7 @@ class Books(RuleBasedStateMachine):
 
 @pytest.mark.parametrize(("runs", "least"), [(120, 2_000), pytest.param(300, 5_000, marks=pytest.mark.soak)])
 def test_anything_in_any_order(runs: int, least: int) -> None:
-    """After every step of every run the books agree with the model to the cent."""
+    """After every step of every run the ledger agrees with the model to the cent."""
     Books.steps.clear()
     run_state_machine_as_test(
         Books,
@@ -313,4 +313,4 @@ def test_anything_in_any_order(runs: int, least: int) -> None:
         "expired", "RoleError", "StateError", "InsufficientFundsError", "NotFoundError",
     )  # fmt: skip
     assert [one for one in reached if not Books.steps[one]] == []
-    print(dict(Books.steps))  # noqa: T201 - what was reached
+    print(dict(Books.steps))  # noqa: T201 - shows the coverage of the steps

@@ -1,4 +1,4 @@
-"""Who sees which payment."""
+"""Visibility of payments by party, friendship and audience."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def party() -> Iterator[tuple[SandboxServer, dict[str, str], dict[str, str]]]:
 
 
 def _refund_of(payment: Payment, payment_id: int) -> Payment:
-    """Return the refund that a person who is no party must not see."""
+    """Return a refund, which only the parties may see."""
     return payment._replace(
         payment_id=payment_id, status="settled", audience="private", target_type="user", target_email=None,
         target_user_id=payment.actor_id, refund_of=payment.payment_id,
@@ -65,7 +65,7 @@ def _refund_of(payment: Payment, payment_id: int) -> Payment:
     ],
 )  # fmt: skip
 def test_single_payment(ask: Asking, party: tuple[Any, ...], who: str, audience: str, sees: bool) -> None:  # noqa: FBT001
-    """Parties see their payment; others by its audience: public all, friends those of either party, private nobody."""
+    """Parties see their payment; a friend of either sees audience friends, every user sees public."""
     own, people, ids = party
     asker = ask(people[who], on=own)
     if sees:
@@ -80,7 +80,7 @@ def test_single_payment(ask: Asking, party: tuple[Any, ...], who: str, audience:
     ("who", "is_party"), [("actor", True), ("target", False), ("friend", False), ("stranger", False)]
 )
 def test_what_others_see_of_a_refunded_payment(ask: Asking, party: tuple[Any, ...], who: str, is_party: bool) -> None:  # noqa: FBT001
-    """Of a public payment to an address, only who sent it sees the address and the refund; the fields stay."""
+    """Only the sender of a public payment to an address sees the address and the refund; the fields stay."""
     own, people, ids = party
     asker = ask(people[who], on=own)
     by_email, by_phone = (asker.ok(f"/payments/{ids[one]}")["data"] for one in ("email", "phone"))
@@ -94,7 +94,7 @@ def test_what_others_see_of_a_refunded_payment(ask: Asking, party: tuple[Any, ..
 
 
 def test_lists_hold_only_ones_own(ask: Asking, party: tuple[Any, ...]) -> None:
-    """GET /payments lists what the token's owner takes part in, whatever the audience of the rest."""
+    """GET /payments lists only payments of the token's owner, for any audience of other payments."""
     own, people, ids = party
     for who, listed in (("actor", 5), ("target", 3), ("friend", 0), ("stranger", 0)):
         found = {item["id"] for item in ask(people[who], on=own).all_payments()}

@@ -1,4 +1,4 @@
-"""Connections: who never ends a request is cut off, who keeps asking is not, and broken bodies make no noise."""
+"""Connections: unfinished requests are cut off, complete ones are not, and broken bodies log nothing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def connect(server: SandboxServer) -> socket.socket:
     "begun", [b"", b"GET /v1/me", HEAD[:-2], HEAD + b'{"note"'], ids=["none", "line", "head", "body"]
 )
 def test_an_unfinished_request_ends(own: SandboxServer, begun: bytes) -> None:
-    """A connection with no request, half a head or half a body is closed, with nothing said."""
+    """A connection with no request, half a head or half a body is closed without a response."""
     with connect(own) as connection:
         connection.sendall(begun)
         with contextlib.suppress(ConnectionResetError):
@@ -48,7 +48,7 @@ def test_an_unfinished_request_ends(own: SandboxServer, begun: bytes) -> None:
 
 
 def test_an_unfinished_request_behind_another_ends(own: SandboxServer) -> None:
-    """Half a request that came together with a whole one buys no time either: one answer, and then the end."""
+    """Half a request behind a complete one does not extend the limit: one response, then the end."""
     with connect(own) as connection:
         connection.sendall(b"GET /v1/me HTTP/1.1\r\nHost: localhost\r\n\r\n" + HEAD + b'{"note"')
         received = b""
@@ -59,7 +59,7 @@ def test_an_unfinished_request_behind_another_ends(own: SandboxServer) -> None:
 
 
 def test_drops_do_not_keep_a_connection(own: SandboxServer) -> None:
-    """Each further byte buys no time: a head that trickles is cut off all the same, and so are fifty at once."""
+    """Further bytes do not extend the limit: a slow head is cut off, and so are fifty connections at once."""
     connections = [connect(own) for _ in range(50)]
     try:
         with pytest.raises(OSError, match=r"reset|[Bb]roken"):  # noqa: PT012 - any of the bytes may be the last
@@ -76,7 +76,7 @@ def test_drops_do_not_keep_a_connection(own: SandboxServer) -> None:
 
 
 def test_whole_requests_keep_their_connection(own: SandboxServer) -> None:
-    """A connection whose requests are whole outlives the limit, between requests and while an answer is waited for."""
+    """A connection with complete requests outlives the limit, between requests and during a slow response."""
     own.latency = 0.3
     connection = http.client.HTTPConnection(urlsplit(own.base_url).netloc, timeout=5)
     connection.connect()
@@ -90,7 +90,7 @@ def test_whole_requests_keep_their_connection(own: SandboxServer) -> None:
 
 
 def test_an_idle_connection_waits_for_no_reset(own: SandboxServer) -> None:
-    """Half a request does not hold up who needs to be alone: a reset goes through while its body is waited for."""
+    """An unfinished request does not block a reset, which needs exclusive access."""
     with connect(own) as connection:
         connection.sendall(HEAD)
         done = threading.Thread(target=own.reset)
@@ -101,7 +101,7 @@ def test_an_idle_connection_waits_for_no_reset(own: SandboxServer) -> None:
 
 @pytest.mark.parametrize("path", ["/payments", "/oauth/access_token", "/oauth/sign-in", "/account/sign-in"])
 def test_broken_bodies_are_silent(server: SandboxServer, caplog: pytest.LogCaptureFixture, path: str) -> None:
-    """Whatever is wrong with a multipart body or a form, it is 400, and nothing is logged."""
+    """Every invalid multipart body or form is refused with 400, and nothing is logged."""
     token = server.token(server.viewer, "make_payments")
     for kind, body in (
         ("multipart/form-data; boundary=x", b"--y\r\n\r\n"),

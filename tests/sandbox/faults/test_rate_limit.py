@@ -1,4 +1,4 @@
-"""Rate limits: off until they are asked for, then for each user and application, and true about the wait."""
+"""Rate limits: off by default, counted per user and application, with an exact Retry-After."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REFUSED = (429, "277")
 
 
 class Clock:
-    """A clock that a test moves."""
+    """Clock that a test moves."""
 
     def __init__(self) -> None:
         self.now = 1_000.0
@@ -38,7 +38,7 @@ class Clock:
 
 @pytest.fixture
 def clock() -> Clock:
-    """Return a clock at rest."""
+    """Return a clock that stands still."""
     return Clock()
 
 
@@ -55,7 +55,7 @@ def own(clock: Clock) -> Iterator[SandboxServer]:
     ids=["at once", "rounded up", "exact", "at least 1"],
 )
 def test_the_wait_is_true(ask: Asking, own: SandboxServer, clock: Clock, after: float, wait: int) -> None:
-    """The third request in ten seconds is refused with a whole number of seconds, and after these it is served."""
+    """The third request in ten seconds is refused with whole seconds, and served after these seconds."""
     me = ask(on=own)
     assert [me.get("/me").status_code for _ in range(2)] == [200, 200]
     clock.now += after
@@ -70,7 +70,7 @@ def test_the_wait_is_true(ask: Asking, own: SandboxServer, clock: Clock, after: 
 
 
 def test_whose_requests_are_counted_together(ask: Asking, own: SandboxServer) -> None:
-    """Another token of a user and application is no way around; another user or application has a count of its own."""
+    """Tokens of one user and application share a count; another user or application has its own."""
     first, second = own.token(own.viewer), own.token(own.viewer)
     assert [ask(on=own, token=token).get("/me").status_code for token in (first, second, first)] == [200, 200, 429]
     assert ask(on=own, token=own.token(own.people[1].username)).get("/me").status_code == 200
@@ -93,7 +93,7 @@ def test_every_endpoint_counts_and_nothing_else(ask: Asking, own: SandboxServer,
 
 
 def test_without_a_token_the_address_counts(ask: Asking, own: SandboxServer, refusal: Callable[..., Any]) -> None:
-    """Token exchanges and requests without a good token share the count of their address, and leave users alone."""
+    """Token exchanges and requests without a valid token share the count of their address, not that of a user."""
     exchange = f"{own.base_url}/oauth/access_token"
     assert refusal(requests.post(exchange, data={"client_id": "1"}, timeout=5)) == (400, "241")
     assert ask(on=own, token="guess").refused("/me") == (401, "261")
@@ -103,13 +103,13 @@ def test_without_a_token_the_address_counts(ask: Asking, own: SandboxServer, ref
 
 
 def test_an_address_is_the_connections(own: SandboxServer) -> None:
-    """Whoever says in a header that they forward a request of another address is counted by their own."""
+    """A forwarding header does not change the address that is counted."""
     said = [{"X-Forwarded-For": f"192.0.2.{number}"} for number in range(3)]
     assert [requests.get(f"{own.base_url}/me", headers=one, timeout=5).status_code for one in said] == [401, 401, 429]
 
 
 def test_the_names_of_this_machine_share_one_count(own: SandboxServer) -> None:
-    """Another loopback address to ask from is no way around, and neither is any other address of this machine."""
+    """All loopback addresses, and all other addresses of this machine, share one count."""
     port = urlsplit(own.base_url).port
     statuses = []
     for source in ("127.0.0.1", "127.0.0.2", "127.255.255.254", "127.0.0.1"):
@@ -134,7 +134,7 @@ LOCAL = ["127.0.0.1", "127.0.0.2", "::1", "::ffff:127.0.0.1", "::1%lo", "0:0:0:0
     ids=["names of loopback", "reached over loopback", "other machines", "no address"],
 )
 def test_which_peers_share_a_count(clock: Clock, peers: list[dict[str, Any]], counts: int) -> None:
-    """What reaches a loopback address is this machine, by whatever name; other machines are told apart."""
+    """Every name of a loopback peer is this machine; other machines have counts of their own."""
     request_settings = RequestSettings(rate_limit=(1, 10), monotonic=clock)
     entrance = Authenticator(None, request_settings)  # type: ignore[arg-type] # no token is looked at
     served = 0
@@ -147,7 +147,7 @@ def test_which_peers_share_a_count(clock: Clock, peers: list[dict[str, Any]], co
 
 @pytest.mark.parametrize("kind", ["application/json", "multipart/form-data; boundary=x"])
 def test_a_body_that_cannot_be_read_counts(own: SandboxServer, refusal: Callable[..., Any], kind: str) -> None:
-    """A write whose parameters, the token among them, cannot be read is counted for its address."""
+    """A write with unreadable parameters, and so without a token, is counted for its address."""
     query, headers = {"access_token": own.token(own.viewer, "make_payments")}, {"Content-Type": kind}
     address = f"{own.base_url}/payments"
     answers = [requests.post(address, params=query, headers=headers, data=b"{", timeout=5) for _ in range(3)]
@@ -172,7 +172,7 @@ def test_the_observed_dialect_has_a_number(ask: Asking) -> None:
 
 
 def test_a_limit_changes_while_it_runs(ask: Asking, own: SandboxServer) -> None:
-    """A new limit holds from the next request on and counts anew; None takes it away."""
+    """A new limit applies from the next request on, with all counts at zero; None removes it."""
     me = ask(on=own)
     own.rate_limit = (1, 5)
     assert [me.get("/me").status_code for _ in range(2)] == [200, 429]
@@ -182,7 +182,7 @@ def test_a_limit_changes_while_it_runs(ask: Asking, own: SandboxServer) -> None:
 
 
 def test_memory_is_bounded(clock: Clock) -> None:
-    """However many different people ask, only so many counts are kept, and those that are over are forgotten."""
+    """The number of counts is bounded, and the oldest are dropped first."""
     limit = RateLimit((1, 10), clock)
     for key in range(3 * MOST_KEYS):
         limit.count_request(key)
@@ -206,13 +206,13 @@ def test_rates_as_text(text: str, expected: tuple[int, float]) -> None:
     "text", ["", "10", "10/", "/5", "0/5", "5/0", "-1/5", "1.5/5", "5/1e3", "1000001/5", "1/86401"]
 )
 def test_texts_that_are_no_rate(text: str) -> None:
-    """Everything else is refused with one sentence."""
+    """Every other text is refused with one sentence."""
     with pytest.raises(SettingError, match=r"^A rate limit is [^.]+(\.\d[^.]*)?\.$"):
         read_rate(text)
 
 
 @pytest.mark.parametrize("rate", [(0, 5), (1.5, 5), (1, 0), (1, float("nan")), (1, float("inf")), (1,), "10/60", 3])
 def test_values_that_are_no_rate(rate: Any) -> None:
-    """What is no pair of a whole number and seconds is refused before anything starts."""
+    """A value that is not a pair of a whole number and seconds is refused before the server starts."""
     with pytest.raises(SettingError, match="A rate limit is"):
         SandboxServer(rate_limit=rate)

@@ -1,4 +1,4 @@
-"""The books: append-only, every posting sums to zero, and the audit sees each kind of damage."""
+"""The ledger: append-only, every posting sums to zero, and the audit finds each kind of damage."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
     made.close()
 
 
-def test_the_town_opens_with_right_books(store: Store) -> None:
-    """Every balance is the sum of its owner's entries, and what waits for somebody without an account is in escrow."""
+def test_the_town_opens_with_a_consistent_ledger(store: Store) -> None:
+    """Every balance is the sum of the user's entries, and pending payments to strangers are in escrow."""
     assert ledger.audit(store.connection) == []
     rows = store.connection.execute("SELECT account, sum(cents) FROM entries GROUP BY account").fetchall()
     totals = dict(rows)
@@ -61,7 +61,7 @@ def test_the_town_opens_with_right_books(store: Store) -> None:
     ],
 )
 def test_the_database_itself_refuses(store: Store, statement: str) -> None:
-    """No entry is changed, removed, replaced, empty or of nothing, and no balance is below zero, whoever asks."""
+    """No statement changes, removes or replaces an entry, enters zero, or makes a balance negative."""
     before = store.connection.execute("SELECT * FROM entries").fetchall()
     with pytest.raises(sqlite3.IntegrityError), store.writing() as connection:
         connection.execute(statement)
@@ -70,14 +70,14 @@ def test_the_database_itself_refuses(store: Store, statement: str) -> None:
 
 
 @pytest.mark.parametrize("changes", [{1: 5}, {1: 5, -1: -4}, {1: -5, 2: -5, -1: 10}])
-def test_a_posting_that_is_none(store: Store, changes: dict[int, int]) -> None:
-    """A posting that does not sum to zero, or takes from two users at once, is a mistake in the program."""
+def test_an_invalid_posting(store: Store, changes: dict[int, int]) -> None:
+    """A posting that does not sum to zero, or takes from two users, raises ValueError."""
     with pytest.raises(ValueError, match="sums to zero"), store.writing() as connection:
         ledger.post(connection, None, "x", changes)
 
 
 def test_a_posting_without_the_money_changes_nothing(store: Store) -> None:
-    """Where a user has less than a posting takes, it says so and nothing is written, on no account."""
+    """A posting that the balance does not cover returns False and writes nothing."""
     one, other = store.people()[:2]
     before = list(store.connection.iterdump())
     with store.writing() as connection:
@@ -87,7 +87,7 @@ def test_a_posting_without_the_money_changes_nothing(store: Store) -> None:
     assert list(store.connection.iterdump()) == before
 
 
-def _unlisted(connection: sqlite3.Connection) -> None:
+def _change_status(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE party SET status = 'failed' WHERE status = 'pending' AND action = 'pay'")
 
 
@@ -101,19 +101,19 @@ def _gift(connection: sqlite3.Connection) -> None:
     )
 
 
-def _released(connection: sqlite3.Connection) -> None:
+def _release_escrow(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE payments SET status = 'settled' WHERE status = 'pending' AND action = 'pay'")
     connection.execute("UPDATE party SET status = 'settled' WHERE status = 'pending' AND action = 'pay'")
 
 
-def _unheld(connection: sqlite3.Connection) -> None:
+def _mark_pending(connection: sqlite3.Connection) -> None:
     query = "SELECT payment_id FROM payments WHERE status = 'settled' AND action = 'pay' AND refund_of IS NULL LIMIT 1"
     (payment_id,) = connection.execute(query).fetchone()
     for table in ("payments", "party"):
         connection.execute(f"UPDATE {table} SET status = 'pending' WHERE payment_id = ?", (payment_id,))  # noqa: S608
 
 
-def _nobody(connection: sqlite3.Connection) -> None:
+def _enter_unknown_account(connection: sqlite3.Connection) -> None:
     for account, cents in ((77, 5), (-1, -5)):
         connection.execute("INSERT INTO entries VALUES (NULL, NULL, 'x', ?, ?)", (account, cents))
 
@@ -123,14 +123,14 @@ def _nobody(connection: sqlite3.Connection) -> None:
     [
         (_half, "sum to 5 cents"),
         (_gift, "but their entries sum to"),
-        (_nobody, "Account 77 belongs to no user"),
-        (_released, "of it are in escrow"),
-        (_unheld, "it has nothing in escrow"),
-        (_unlisted, "is listed as failed"),
+        (_enter_unknown_account, "Account 77 belongs to no user"),
+        (_release_escrow, "of it are in escrow"),
+        (_mark_pending, "it has nothing in escrow"),
+        (_change_status, "is listed as failed"),
     ],
 )
 def test_the_audit_sees_damage(store: Store, damage: Callable[[sqlite3.Connection], None], sentence: str) -> None:
-    """Each kind of damage gives its own sentence."""
+    """Each kind of damage has a sentence of its own."""
     with store.writing() as connection:
         damage(connection)
     found = ledger.audit(store.connection)
@@ -139,7 +139,7 @@ def test_the_audit_sees_damage(store: Store, damage: Callable[[sqlite3.Connectio
 
 
 def test_a_failure_in_the_middle_undoes_it_all(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A write that breaks after the money has moved leaves no trace: no payment, no entry, no tick of the clock."""
+    """A write that fails after the money has moved is rolled back: no payment, no entry, no tick of the clock."""
     from p2p_analytics.sandbox.domain.orders import Order, Recipient
     from p2p_analytics.vocabulary import Audience, TargetType
 
@@ -154,7 +154,7 @@ def test_a_failure_in_the_middle_undoes_it_all(store: Store, monkeypatch: pytest
 
 
 def test_writes_wait_for_the_disk(store: Store) -> None:
-    """What writes does so with synchronous = FULL (2) in WAL mode; inside a write the thread reads what it wrote."""
+    """Writes use synchronous = FULL (2) in WAL mode, and a thread reads its own uncommitted writes."""
     with store.writing() as connection:
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
@@ -164,7 +164,7 @@ def test_writes_wait_for_the_disk(store: Store) -> None:
 
 
 def test_money_in_and_out(store: Store) -> None:
-    """A deposit comes from the bank and goes back there, never below zero, and within reason."""
+    """A deposit comes from the bank and returns there, within the balance and the limit."""
     from p2p_analytics.sandbox import SettingError
 
     person = store.people()[0]
@@ -178,8 +178,8 @@ def test_money_in_and_out(store: Store) -> None:
     assert ledger.audit(store.connection) == []
 
 
-def test_a_file_keeps_clock_and_books(tmp_path: Path) -> None:
-    """A database that is used again goes on where it was: the town's now, the balances, the trusts."""
+def test_a_file_keeps_clock_and_ledger(tmp_path: Path) -> None:
+    """A reopened database has the same clock, balances and trusts."""
     with SandboxServer(people=3, years=1, db=tmp_path / "town") as first:
         first.advance(days=2)
         first.deposit(first.viewer, 12)
@@ -189,8 +189,8 @@ def test_a_file_keeps_clock_and_books(tmp_path: Path) -> None:
         assert (second.now, second.store.people(), second.audit()) == (moment, people, [])
 
 
-def test_two_that_write_one_file(store: Store) -> None:
-    """A second process on the same file waits its turn: nothing is refused as busy, and nothing is spent twice."""
+def test_two_processes_write_one_file(store: Store) -> None:
+    """Two writers of one file take turns: no write fails as busy, and no money is spent twice."""
     from p2p_analytics.sandbox.domain.orders import Order, Recipient
     from p2p_analytics.vocabulary import Audience, TargetType
 
@@ -216,7 +216,7 @@ def test_two_that_write_one_file(store: Store) -> None:
 
 
 def test_a_write_costs_the_same_however_many_came_before(store: Store) -> None:
-    """The steps of SQLite's virtual machine for a payment do not grow with the entries that are in the books."""
+    """The steps of SQLite's virtual machine for a payment do not grow with the number of entries."""
     from p2p_analytics.sandbox.domain.orders import Order, Recipient
     from p2p_analytics.vocabulary import Audience, TargetType
 

@@ -1,4 +1,4 @@
-"""A page costs the same however long the history is, counted in steps of SQLite's virtual machine."""
+"""The cost of a page, in steps of SQLite's virtual machine, does not depend on the length of the history."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ STATUS_FILTERS = (
 )
 ACTORS = ("", str(ME), str(ME + 1), str(ME + 2), f"{ME},{ME + 1},{ME + 2},{ME + 3}")
 TIMES = ({}, {"before": "2020-09-20T00:00:00"}, {"after": "2020-09-14", "before": "2020-09-16T12:00:00Z"})
-CROWDS = {1: 60, 2: 32, 5: 12, 8: 8}  # actors at most, where so many actions and statuses are filtered
+CROWDS = {1: 60, 2: 32, 5: 12, 8: 8}  # most actors by the number of combinations of action and status
 CROWDED = [
     {"action": action, "status": status, "actor": ",".join(str(ME + n) for n in range(CROWDS[kinds])), **times}
     for times in TIMES
@@ -57,7 +57,7 @@ FILTERS = [
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, Store]]:
-    """Two databases that differ only in how many payments they hold."""
+    """Create two databases that differ only in their number of payments."""
     made = {size: _store(tmp_path_factory.mktemp("cost") / f"{size}.sqlite", size) for size in SIZES}
     yield made
     for store in made.values():
@@ -72,8 +72,8 @@ def test_every_filter_combination_stays_below_the_bound(stores: dict[int, Store]
     assert max(worst.values()) <= 5_000, worst
 
 
-def test_the_history_does_not_show(stores: dict[int, Store]) -> None:
-    """A full page takes the same steps at 10,000 and at 200,000 payments, give or take the pages of a deeper tree."""
+def test_the_cost_does_not_grow_with_the_history(stores: dict[int, Store]) -> None:
+    """A full page takes about the same steps at 10,000 and at 200,000 payments; the index is one level deeper."""
     small, large = (stores[size] for size in SIZES)
     compared = 0
     for given in FILTERS:
@@ -84,8 +84,8 @@ def test_the_history_does_not_show(stores: dict[int, Store]) -> None:
     assert compared > len(FILTERS) // 3
 
 
-def test_the_counter_counts(stores: dict[int, Store]) -> None:
-    """The same counter shows that reading by OR instead of by party grows with the history."""
+def test_the_counter_sees_growth(stores: dict[int, Store]) -> None:
+    """By the same counter, a query with OR instead of the party table does grow with the history."""
     query = "SELECT payment_id FROM payments WHERE actor_id = ? OR target_user_id = ? ORDER BY created_us DESC LIMIT 51"
     few, many = (_steps(stores[size], partial(_read, stores[size], query)) for size in SIZES)
     assert few > 5_000
@@ -131,7 +131,7 @@ def _store(path: Path, size: int) -> Store:
 
 
 def _payment(rng: random.Random, number: int) -> Payment:
-    """Half of all payments are mine; 2 % are pending, 0.05 % expired; a third share their second with another."""
+    """Return a payment: half are the user's, 2 % pending, 0.05 % expired, a third share their second."""
     others = rng.sample(range(1, PEOPLE), 2)
     parties = [0, others[0]] if number % 2 else others
     rng.shuffle(parties)

@@ -1,4 +1,4 @@
-"""Payments that a test adds to the town."""
+"""Drafts of payments that a test adds to the town."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
         ({"actor": "maya-lindqvist", "target": "maya-lindqvist"}, "the same person"),
         ({"payment_id": "007"}, "leading zeros"),
         ({"payment_id": "9" * 19}, "digits"),
-        ({"date_created": datetime(2024, 1, 1)}, "zone"),  # noqa: DTZ001 - what is refused
+        ({"date_created": datetime(2024, 1, 1)}, "zone"),  # noqa: DTZ001 - naive, so it is refused
     ],
 )
-def test_crafted_payments_that_cannot_be(server: SandboxServer, draft: dict[str, object], reason: str) -> None:
-    """A crafted payment that the store could not give back as it is, is refused with one sentence."""
+def test_invalid_drafts(server: SandboxServer, draft: dict[str, object], reason: str) -> None:
+    """A draft that the store could not return unchanged is refused with one sentence."""
     with pytest.raises(SettingError, match=reason):
         server.add_payments(server.viewer, [{"date_created": server.now, **draft}])
 
 
-def test_crafted_payments_are_all_or_nothing(ask: Asking) -> None:
-    """Where one of several crafted payments has an id that is taken, none of them is stored."""
+def test_drafts_are_all_or_nothing(ask: Asking) -> None:
+    """If one of several drafts has an id in use, none of them is stored."""
     with SandboxServer(people=3, years=1) as own:
         me = ask(on=own)
         drafts = [{"date_created": own.now, "payment_id": one} for one in ("11", "12", "11")]

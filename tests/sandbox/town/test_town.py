@@ -1,4 +1,4 @@
-"""The demo town: the same for the same seed, and with everything in it that real histories hold."""
+"""The demo town: the same for the same seed, with all the cases of real histories."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ DIGEST = (
 
 
 def instant(text: str) -> datetime:
-    """Return any of the three spellings as an instant."""
+    """Parse any of the three spellings of an instant."""
     return datetime.fromisoformat(text.removesuffix("Z")).replace(tzinfo=UTC)
 
 
 def pages(ask: Asking, seed: int) -> bytes:
-    """Return all of a town's answers to its viewer, without the server's port."""
+    """Return all responses to the town's viewer, without the server's port."""
     with SandboxServer(seed, years=1) as own:
         me = ask(on=own)
         answers = [me.get("/me"), me.get(f"/users/{own.people[0].user_id}/friends")]
@@ -51,7 +51,7 @@ def pages(ask: Asking, seed: int) -> bytes:
 
 
 def test_a_seed_gives_the_same_bytes(ask: Asking) -> None:
-    """Two servers of one seed answer with the same bytes; another seed's answers differ."""
+    """Two servers with one seed respond with the same bytes; another seed's responses differ."""
     first = pages(ask, 3)
     assert len(first) > 50_000
     assert first == pages(ask, 3)
@@ -59,7 +59,7 @@ def test_a_seed_gives_the_same_bytes(ask: Asking) -> None:
 
 
 def test_a_seed_gives_the_same_town_in_every_process() -> None:
-    """The order of sets and hashes, which differs from process to process, does not reach the town."""
+    """The order of sets, which differs between processes, does not affect the town."""
     digests = {
         subprocess.run(  # noqa: S603 - our own code
             [sys.executable, "-c", DIGEST], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
@@ -71,7 +71,7 @@ def test_a_seed_gives_the_same_town_in_every_process() -> None:
 
 @pytest.fixture(scope="module", params=[7, 1, 20_260])
 def history(request: pytest.FixtureRequest) -> Iterator[tuple[SandboxServer, list[Any]]]:
-    """Return a default town of some seed and its viewer's history as the service lists it."""
+    """Return a default town of one seed and its viewer's history as the service lists it."""
     import requests
 
     with SandboxServer(request.param) as own, requests.Session() as session:
@@ -133,7 +133,7 @@ def test_ties_and_ids(history: tuple[SandboxServer, list[Any]]) -> None:
 
 
 def test_notes_and_names_that_break_software(history: tuple[SandboxServer, list[Any]]) -> None:
-    """Notes and names hold what spreadsheets, parsers, plots and pages stumble over."""
+    """Notes and names contain text that breaks spreadsheets, parsers, plots and pages."""
     own, items = history
     notes = {item["note"] for item in items}
     assert notes >= {"NA", "null", "=SUM(1)", "$20 of $x^2$ homework", "<b>bold</b> & <script>alert(1)</script>"}
@@ -149,7 +149,7 @@ def test_notes_and_names_that_break_software(history: tuple[SandboxServer, list[
 
 
 def test_the_balance_follows_from_the_history(history: tuple[SandboxServer, list[Any]], ask: Asking) -> None:
-    """The balance of /me is what the history makes of the opening balance, by the rules that the README states."""
+    """The balance of /me follows from the opening balance and the history, by the rules of the README."""
     own, items = history
     me = ask(on=own)
     held = Decimal(build.build(own.seed).opening_cents[int(own.people[0].user_id)]) / 100
@@ -171,14 +171,14 @@ def test_the_balance_follows_from_the_history(history: tuple[SandboxServer, list
     assert me.ok("/me")["data"]["balance"] == held
 
 
-def test_nobody_is_below_zero() -> None:
+def test_no_balance_is_below_zero() -> None:
     """Every balance is zero or more in towns of several seeds."""
     for seed in range(5):
         assert min(one.balance_cents for one in build.build(seed, people=9, years=2).people) >= 0
 
 
 def test_size_follows_the_settings() -> None:
-    """More people and more years make more payments; everybody's username, email, phone and id is their own."""
+    """More people and more years make more payments; usernames, emails, phones and ids are unique."""
     default, large = build.build(), build.build(people=60, years=6)
     assert 1_200 <= len(default.payments) <= 2_600
     assert len(large.payments) > 5 * len(default.payments)
@@ -191,7 +191,7 @@ def test_size_follows_the_settings() -> None:
     [{"people": 2}, {"people": 2_001}, {"years": 0}, {"years": 21}, {"now": datetime(2025, 1, 1)}],  # noqa: DTZ001
 )
 def test_settings_that_make_no_town(settings: dict[str, Any]) -> None:
-    """Numbers out of range, and a now without a zone, are refused with one sentence."""
+    """Numbers out of range, and a now without a time zone, are refused with one sentence."""
     with pytest.raises(SettingError, match=r"^[^.]+\.$"):
         build.build(**settings)
 
@@ -216,7 +216,7 @@ def test_open_requests_are_no_mirror_images(seed: int, people: int) -> None:
 
 
 def test_the_cafe_is_a_merchant() -> None:
-    """The business has no home and no friends, asks nobody for anything, and is paid for coffee alone."""
+    """The business has no home and no friends, sends no requests, and is paid for coffee only."""
     built = build.build()
     cafe = built.people[8].user_id
     rows = [row for row in built.payments if cafe in (row.actor_id, row.target_user_id)]
@@ -227,7 +227,7 @@ def test_the_cafe_is_a_merchant() -> None:
 
 
 def test_strangers_are_each_persons_own() -> None:
-    """No address gets money or requests from two people; expired payments become more as the town grows."""
+    """No address gets money or requests from two people; a larger town has more expired payments."""
     small, large = build.build(people=12), build.build(people=60)
     for built in (small, large):
         sent = [row for row in built.payments if row.target_user_id is None]
@@ -242,7 +242,7 @@ def test_strangers_are_each_persons_own() -> None:
 
 @pytest.mark.parametrize("seed", [7, 1, 20_260])
 def test_the_viewers_spending_reads_well(seed: int) -> None:
-    """The rent rises each year and is about half of what the viewer sends; eight others have bars that can be seen."""
+    """The rent rises each year and is about half of the viewer's spending; eight others have visible bars."""
     built = build.build(seed)
     me = built.people[0].user_id
     sent: dict[int, int] = {}
