@@ -23,6 +23,7 @@ import nbformat
 import pytest
 import requests
 
+from support.browser_tabs import DESK, PHONE, open_tab
 from support.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -256,3 +257,17 @@ def voila(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             return page
 
         yield show
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """Open a tab of desk size."""
+    with open_tab(browser, viewport=DESK) as page:
+        yield page
+
+
+@pytest.fixture
+def phone(browser: Browser) -> Iterator[Page]:
+    """Open a tab of phone size."""
+    with open_tab(browser, viewport=PHONE) as page:
+        yield page

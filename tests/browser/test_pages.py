@@ -2,84 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import requests
 
-from p2p_analytics.auth import AccessToken, Listener
-from p2p_analytics.cli._browser import in_browser
-from p2p_analytics.errors import TokenError
+from support.browser_tabs import DESK, PHONE, check_page, fill_sign_in, open_tab, press_button
 from support.servers import sandbox_fixture
-from support.waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from pathlib import Path
 
     from playwright.sync_api import Browser, Page
 
     from p2p_analytics.sandbox import SandboxServer
 
-PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 NASTY = "<img src=x onerror=document.title='broken'><script>document.title='broken'</script>\"'& {{ 7*7 }}"
-# The contrast of each text with what is painted behind it (WCAG 2.2, 1.4.3), and the size of what one presses (2.5.8).
-WEAK_SPOTS = """() => {
-  const rgb = text => text.match(/[\\d.]+/g).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
-    .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const behind = node => {
-    for (; node; node = node.parentElement) {
-      const color = rgb(getComputedStyle(node).backgroundColor);
-      if (color.length < 4 || color[3] === 1) return color;
-    }
-    return [255, 255, 255];
-  };
-  const weak = [];
-  for (const node of document.querySelectorAll("main *")) {
-    const box = node.getBoundingClientRect();
-    if (!box.width || node.closest("datalist")) continue;
-    if ([...node.childNodes].some(child => child.nodeType === 3 && child.data.trim())) {
-      const pair = [light(rgb(getComputedStyle(node).color)), light(behind(node))].sort((a, b) => b - a);
-      const ratio = (pair[0] + 0.05) / (pair[1] + 0.05);
-      if (ratio < 4.5) weak.push(`${node.tagName} ${node.textContent.trim().slice(0, 30)} ${ratio}`);
-    }
-    if (node.matches("button, input:not([type=hidden]), summary, a") && box.height < 24) weak.push(`${node.tagName} ${box.height}`);
-  }
-  return weak;
-}"""  # noqa: E501 - a program in another language
 
 
 server = sandbox_fixture(people=8, years=1)
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """Open a tab of desk size."""
-    with opened(browser, viewport=DESK) as page:
-        yield page
-
-
-@pytest.fixture
-def phone(browser: Browser) -> Iterator[Page]:
-    """Open a tab of phone size."""
-    with opened(browser, viewport=PHONE) as page:
-        yield page
-
-
-@contextlib.contextmanager
-def opened(browser: Browser, **device: Any) -> Iterator[Page]:
-    """Open a tab in a profile of its own, and close it; a page that opens a dialog fails the test."""
-    context = browser.new_context(**device)
-    page = context.new_page()
-    dialogs: list[str] = []
-    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
-    yield page
-    context.close()
-    assert dialogs == []
 
 
 @pytest.fixture
@@ -102,67 +45,42 @@ def arrivals(application: Any) -> list[dict[str, str]]:
     return [parameters for path, parameters in application.asked if path == "/callback"]
 
 
-def sign_in(page: Page, username: str) -> None:
-    """Fill in the sign-in form that the page shows."""
-    page.get_by_label("Username").fill(username)
-    press(page, "Sign in")
-
-
-def press(page: Page, button: str) -> None:
-    """Press a button, and wait for the whole page that follows: parts of the old one could pass for it."""
-    with page.expect_navigation():
-        page.get_by_role("button", name=button).click()
-
-
-def look(page: Page, tmp_path: Path, name: str) -> None:
-    """Take a picture, and hold the page to what every page keeps: width, one heading, labels, contrast, size."""
-    picture = tmp_path / f"{name}.png"
-    page.screenshot(path=picture, full_page=True)
-    assert picture.stat().st_size > 5_000
-    wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-    assert wide[0] <= wide[1]
-    assert page.locator("h1").count() == 1
-    assert page.locator("html").get_attribute("lang") == "en"
-    assert page.evaluate("[...document.querySelectorAll('input:not([type=hidden])')].every(one => one.labels.length)")
-    assert page.evaluate(WEAK_SPOTS) == []
-
-
 @pytest.mark.parametrize("device", [{"viewport": DESK}, {"viewport": PHONE, "color_scheme": "dark"}])
 def test_from_registration_to_revocation(
     browser: Browser, server: SandboxServer, application: Any, tmp_path: Path, device: Any
 ) -> None:
     """A developer registers, a person agrees, the code becomes tokens, and the person takes it back; all by pages."""
-    with opened(browser, **device) as page:
+    with open_tab(browser, **device) as page:
         whole_journey(page, server, application, tmp_path)
 
 
 def whole_journey(page: Page, server: SandboxServer, application: Any, tmp_path: Path) -> None:
     """Go from the registration of an application to its end."""
     page.goto(f"{server.base_url}/account/developer")
-    look(page, tmp_path, "sign-in")
-    sign_in(page, "tom-ohara")
-    look(page, tmp_path, "empty")
+    check_page(page, tmp_path, "sign-in")
+    fill_sign_in(page, "tom-ohara")
+    check_page(page, tmp_path, "empty")
     page.get_by_label("App name").fill("Ledger")
     page.get_by_label("App description").fill("Adds up what the flat spends")
     page.get_by_label("Web redirect URL").fill("https://nowhere")
     page.get_by_label("Site URL").fill("localhost:8000")
-    press(page, "Register")
+    press_button(page, "Register")
     assert "http(s)://host/path" in page.get_by_role("alert").inner_text()
     assert page.get_by_label("App name").input_value() == "Ledger"
-    look(page, tmp_path, "wrong")
+    check_page(page, tmp_path, "wrong")
     page.get_by_label("Web redirect URL").fill(callback(application))
-    press(page, "Register")
+    press_button(page, "Register")
     form = {
         "client_id": page.locator("#client-id").inner_text(),
         "client_secret": page.locator("#client-secret").inner_text(),
     }
     page.get_by_text("Delete the application").click()
     page.get_by_text("New secret").click()
-    look(page, tmp_path, "made")
+    check_page(page, tmp_path, "made")
 
     page.goto(server.authorize_url("access_profile", client_id=form["client_id"], response_type="code", state="s 1"))
     assert page.get_by_text("Tom O'Hara").is_visible()
-    look(page, tmp_path, "consent")
+    check_page(page, tmp_path, "consent")
     page.get_by_role("button", name="Allow").click()
     page.get_by_role("heading", name="Back at /callback").wait_for()
     (back,) = arrivals(application)
@@ -172,7 +90,7 @@ def whole_journey(page: Page, server: SandboxServer, application: Any, tmp_path:
     assert requests.get(f"{server.base_url}/me", params=me, timeout=10).status_code == 200
 
     page.goto(f"{server.base_url}/account/applications")
-    look(page, tmp_path, "allowed")
+    check_page(page, tmp_path, "allowed")
     page.get_by_role("button", name="Revoke access").click()
     page.get_by_text("No application can access your account.").wait_for()
     assert requests.get(f"{server.base_url}/me", params=me, timeout=10).json()["error"]["code"] == "262"
@@ -215,7 +133,7 @@ def test_the_address_of_a_refusal(page: Page, server: SandboxServer, application
     """A denied consent shows `error=user+denied+access` in the address bar."""
     app = server.register_application(server.viewer, name="Denied", redirect_url=callback(application))
     page.goto(server.authorize_url(client_id=app.client_id, response_type="code"))
-    sign_in(page, "noor-haddad")
+    fill_sign_in(page, "noor-haddad")
     page.get_by_role("button", name="Deny").click()
     page.get_by_role("heading", name="Back at /callback").wait_for()
     assert page.url == f"{callback(application)}?error=user+denied+access"
@@ -228,7 +146,7 @@ def test_a_wrong_redirect_goes_nowhere(phone: Page, server: SandboxServer, appli
     assert answer is not None
     assert answer.status == 400
     assert "redirect_uri must have the scheme, host and port" in phone.get_by_role("alert").inner_text()
-    look(phone, tmp_path, "wrong-redirect")
+    check_page(phone, tmp_path, "wrong-redirect")
     assert phone.locator("form").count() == 0
     assert phone.url.startswith(server.base_url)
     assert arrivals(application) == []
@@ -249,9 +167,9 @@ def test_names_with_markup_are_text(page: Page, server: SandboxServer, applicati
             page.goto(f"{server.base_url}/account/{path}")
         assert page.get_by_text(NASTY[:80]).first.is_visible()
         assert page.locator("main img, main script").count() == 0
-        look(page, tmp_path, f"nasty-{number}")
+        check_page(page, tmp_path, f"nasty-{number}")
         if number == 0:
-            sign_in(page, "sam-rivera")
+            fill_sign_in(page, "sam-rivera")
         if number == 1:
             assert page.get_by_text(NASTY, exact=True).count() == 2
             page.get_by_role("button", name="Allow").click()
@@ -291,7 +209,7 @@ def test_another_site_presses_no_button(page: Page, server: SandboxServer, scrip
     site = scripted(lure).base_url.replace("127.0.0.1", "localhost")
     held["link"] = server.authorize_url("access_profile").replace("&", "&amp;")
     page.goto(held["link"].replace("&amp;", "&"))
-    sign_in(page, "noor-haddad")
+    fill_sign_in(page, "noor-haddad")
     held["ticket"] = page.locator("input[name=ticket]").first.input_value()
     page.goto(site)
     with page.expect_navigation() as pressed:
@@ -315,88 +233,20 @@ def test_no_other_page_frames_ours(page: Page, server: SandboxServer, scripted: 
 def test_an_unverified_person_reads_why(phone: Page, server: SandboxServer, tmp_path: Path) -> None:
     """Who is not verified finds the reason where the form would be."""
     phone.goto(f"{server.base_url}/account/developer")
-    sign_in(phone, "kai_")
+    fill_sign_in(phone, "kai_")
     assert "Your identity is not verified" in phone.get_by_role("alert").inner_text()
     assert phone.get_by_label("App name").count() == 0
-    look(phone, tmp_path, "unverified")
+    check_page(phone, tmp_path, "unverified")
 
 
 def test_back_after_allowing_gives_no_second_token(page: Page, server: SandboxServer, application: Any) -> None:
     """After Allow, the browser's back button shows the question anew; the answer given stays the only one."""
     app = server.register_application(server.viewer, name="Back", redirect_url=callback(application))
     page.goto(server.authorize_url(client_id=app.client_id))
-    sign_in(page, "noor-haddad")
+    fill_sign_in(page, "noor-haddad")
     page.get_by_role("button", name="Allow").click()
     page.get_by_role("heading", name="Back at /callback").wait_for()
     page.go_back()
     assert page.get_by_role("button", name="Allow").is_visible()
     assert len(arrivals(application)) == 1
     assert parse_qs(urlsplit(page.url).query)["client_id"] == [app.client_id]
-
-
-@pytest.mark.parametrize("allow", [True, False])
-def test_the_listener_takes_what_a_browser_brings(
-    browser: Browser, server: SandboxServer, tmp_path: Path, *, allow: bool
-) -> None:
-    """A real redirect reaches the listener, which ends on a styled page whose address holds no token."""
-    device: Any = {"viewport": DESK} if allow else {"viewport": PHONE, "color_scheme": "dark"}
-    button, heading = ("Allow", "You are signed in") if allow else ("Deny", "You are not signed in")
-    outcomes: list[Any] = []
-    with Listener(outcomes.append, linger=15) as listener, opened(browser, **device) as page:
-        complaints: list[str] = []
-        page.on("console", lambda message: complaints.append(message.text))
-        page.goto(server.authorize_url(redirect_uri=listener.redirect_uri))
-        sign_in(page, "tom-ohara")
-        page.get_by_role("button", name=button).click()
-        page.get_by_role("heading", name=heading).wait_for()
-        listener.wait()
-        look(page, tmp_path, heading)
-        assert page.url == f"{listener.redirect_uri.partition('/callback')[0]}/done"
-        assert page.evaluate("getComputedStyle(document.querySelector('main')).padding") == "32px 40px"
-        assert complaints == []
-    (outcome,) = outcomes
-    assert isinstance(outcome, AccessToken if allow else TokenError)
-
-
-def test_a_private_page_leads_to_the_consent_page(page: Page, server: SandboxServer, monkeypatch) -> None:
-    """A real browser follows the redirect of the file that it is given, and tells the service no referrer."""
-    given: list[str] = []
-    monkeypatch.setenv("DISPLAY", ":0")
-    monkeypatch.setattr("webbrowser.open", lambda address: not given.append(address))
-    with Listener(lambda _: None) as listener:
-        address = server.authorize_url(redirect_uri=listener.redirect_uri, state='a&b<c"d')
-        with in_browser(address) as opened:
-            assert opened
-            with page.expect_request(lambda request: request.url.startswith(server.base_url)) as asked:
-                page.goto(given[0])
-            assert "referer" not in asked.value.all_headers()
-            sign_in(page, "tom-ohara")
-            page.get_by_role("button", name="Allow").wait_for()
-        assert not Path(urlsplit(given[0]).path).exists()
-
-
-def test_another_page_cannot_plant_a_token(page: Page, scripted: Callable[..., Any]) -> None:
-    """Even with the nonce, no fetch, image or frame of another page hands a token over or reads an answer."""
-    outcomes: list[Any] = []
-    with Listener(outcomes.append) as listener:
-        planted = f"{listener.redirect_uri}?access_token=planted"
-        site = scripted(lambda *_: (200, {"Content-Type": "text/html"}, b"<h1>Here</h1>"))
-        page.goto(site.base_url)
-        read = """async url => {
-          const told = [];
-          for (const mode of ["cors", "no-cors"])
-            told.push(await fetch(url, {mode}).then(answer => answer.type + answer.status, () => "refused"));
-          for (const name of ["img", "iframe"]) {
-            const node = document.createElement(name);
-            const done = new Promise(resolve => { node.onload = node.onerror = resolve; });
-            node.src = url;
-            document.body.append(node);
-            await done;
-          }
-          return told;
-        }"""
-        assert page.evaluate(read, planted) == ["refused", "refused"]
-        assert outcomes == []
-        page.goto(planted)
-        wait_until(lambda: outcomes)  # The browser has its answer before the token is handed on.
-        assert isinstance(outcomes[0], AccessToken)

@@ -21,10 +21,11 @@ TESTS = Path(__file__).parents[1]
 PACKAGE = TESTS.parent / "p2p_analytics"
 
 LAB, FORM, SAVED = "browser/test_lab.py", "widgets/test_form.py", "token_leaks/test_saved_widgets.py"
-WIRE, CACHE, TOKEN = "client/test_transport.py", "client/test_cache.py", "auth/test_token.py"
+WIRE, CACHE, TOKEN = "client/http/test_transport.py", "client/http/test_cache.py", "auth/test_token.py"
 LISTENER, CANARIES, OWN = "auth/test_listener.py", "token_leaks/test_outputs.py", "token_leaks/test_routes.py"
 STOPS, ANYWHERE = "token_leaks/test_interrupts.py", "token_leaks/test_interrupts_anywhere.py"
 PRINTERS = "token_leaks/test_traceback_printers.py"
+KERNEL = "widgets/test_form_in_kernel.py"
 
 WIDGETS: Final = {
     "repeated by the kernel to all its clients": (
@@ -100,7 +101,7 @@ ELSEWHERE: Final = {
         CANARIES, "test_no_error_tells_the_token",
     ),
     "%xmode Verbose in a notebook": (SAVED, "test_no_route_saves_a_token"),
-    "the same, when a prompt is interrupted": (FORM, "test_an_interrupted_prompt_does_not_show_what_was_pasted"),
+    "the same, when a prompt is interrupted": (KERNEL, "test_an_interrupted_prompt_does_not_show_pasted_text"),
     "the same, of a malformed variable": ("auth/test_sources.py", "test_a_malformed_one_is_in_no_traceback"),
     "defaults in --help": (OWN, "test_help_shows_no_variable"),
     "an argument in process lists and shell histories": (OWN, "test_no_command_takes_a_token"),

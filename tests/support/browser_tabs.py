@@ -1,0 +1,78 @@
+"""Tabs of a real browser, and what a user does in them."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+
+# The contrast of each text with what is painted behind it (WCAG 2.2, 1.4.3), and the size of what one presses (2.5.8).
+LOW_CONTRAST = """() => {
+  const rgb = text => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
+    .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = node => {
+    for (; node; node = node.parentElement) {
+      const color = rgb(getComputedStyle(node).backgroundColor);
+      if (color.length < 4 || color[3] === 1) return color;
+    }
+    return [255, 255, 255];
+  };
+  const weak = [];
+  for (const node of document.querySelectorAll("main *")) {
+    const box = node.getBoundingClientRect();
+    if (!box.width || node.closest("datalist")) continue;
+    if ([...node.childNodes].some(child => child.nodeType === 3 && child.data.trim())) {
+      const pair = [light(rgb(getComputedStyle(node).color)), light(behind(node))].sort((a, b) => b - a);
+      const ratio = (pair[0] + 0.05) / (pair[1] + 0.05);
+      if (ratio < 4.5) weak.push(`${node.tagName} ${node.textContent.trim().slice(0, 30)} ${ratio}`);
+    }
+    if (node.matches("button, input:not([type=hidden]), summary, a") && box.height < 24) weak.push(`${node.tagName} ${box.height}`);
+  }
+  return weak;
+}"""  # noqa: E501 - a program in another language
+
+
+@contextlib.contextmanager
+def open_tab(browser: Browser, **device: Any) -> Iterator[Page]:
+    """Open a tab in a profile of its own, and close it; a page that opens a dialog fails the test."""
+    context = browser.new_context(**device)
+    page = context.new_page()
+    dialogs: list[str] = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    yield page
+    context.close()
+    assert dialogs == []
+
+
+def fill_sign_in(page: Page, username: str) -> None:
+    """Fill in the sign-in form that the page shows."""
+    page.get_by_label("Username").fill(username)
+    press_button(page, "Sign in")
+
+
+def press_button(page: Page, button: str) -> None:
+    """Press a button, and wait for the whole page that follows: parts of the old one could pass for it."""
+    with page.expect_navigation():
+        page.get_by_role("button", name=button).click()
+
+
+def check_page(page: Page, tmp_path: Path, name: str) -> None:
+    """Take a picture, and hold the page to what every page keeps: width, one heading, labels, contrast, size."""
+    picture = tmp_path / f"{name}.png"
+    page.screenshot(path=picture, full_page=True)
+    assert picture.stat().st_size > 5_000
+    wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert wide[0] <= wide[1]
+    assert page.locator("h1").count() == 1
+    assert page.locator("html").get_attribute("lang") == "en"
+    assert page.evaluate("[...document.querySelectorAll('input:not([type=hidden])')].every(one => one.labels.length)")
+    assert page.evaluate(LOW_CONTRAST) == []
