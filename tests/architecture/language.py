@@ -29,7 +29,7 @@ AVOIDED: Final = {
     "so many": r"\bso (?:many|few)\b",
     "beforehand": r"\bbeforehand\b",
     "as it came": r"\bas (?:it|they) came\b",
-    "those who": r"\b[Tt]hose (?:who|that|of|which)\b",
+    "those who": r"\b[Tt]hose (?:who|that|which)\b",
 }
 """Expressions to avoid, each with the pattern that finds it; a standard term says the same."""
 
@@ -41,6 +41,27 @@ _IRREGULAR: Final = {
     "met", "paid", "said", "seen", "sent", "shown", "sold", "spent", "spoken", "stood", "sworn", "taken", "thrown",
     "told", "understood", "won", "worn", "written",
 }  # fmt: skip
+
+
+# A participle before a noun, as in `allowed_methods`, is an adjective; before one of these it is the name's verb.
+_PARTICLES: Final = {
+    "as",
+    "at",
+    "back",
+    "by",
+    "down",
+    "for",
+    "from",
+    "in",
+    "into",
+    "of",
+    "off",
+    "on",
+    "out",
+    "to",
+    "up",
+    "with",
+}
 
 
 class Finding(NamedTuple):
@@ -105,9 +126,9 @@ def _participles(path: Path, source: str) -> Iterator[Finding]:
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or _is_property(node):
             continue
-        first = node.name.strip("_").split("_")[0]
-        ends = first.endswith("ed") and first not in _ENDS_IN_ED
-        if ends or first in _IRREGULAR:
+        first, *others = node.name.strip("_").split("_")
+        is_participle = first in _IRREGULAR or (first.endswith("ed") and first not in _ENDS_IN_ED)
+        if is_participle and (not others or others[0] in _PARTICLES):
             yield Finding(str(path), node.lineno, "participle", node.name)
 
 
