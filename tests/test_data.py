@@ -1,4 +1,4 @@
-"""The sample data is what its command makes, and an analysis reads it without a server."""
+"""The sample data: reproducible, and enough for each analysis."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DATA = Path(__file__).parents[1] / "data"
 
 
 def test_the_command_makes_the_same_bytes_again(tmp_path: Path) -> None:
-    """The town is deterministic, so the committed files are exactly what make_town.py writes."""
+    """The town is deterministic, so make_town.py writes exactly the committed files."""
     runpy.run_path(str(DATA / "make_town.py"))["make"](tmp_path)
     for name in ("payments.csv", "friends.csv"):
         assert (tmp_path / name).read_bytes() == (DATA / name).read_bytes()

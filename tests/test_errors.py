@@ -1,4 +1,4 @@
-"""The error tree that the documentation draws is the tree that code raises."""
+"""The error classes, and the tree of them in the documentation."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ CLASSES = {
 }
 
 
-def drawn() -> dict[str, tuple[str, ...]]:
-    """Return each class of the drawing with the names of its parents."""
+def tree_in_documentation() -> dict[str, tuple[str, ...]]:
+    """Return each class of the documented tree with the names of its parents."""
     tree: dict[str, tuple[str, ...]] = {}
     above: list[str] = []
     for line in (errors.__doc__ or "").splitlines():
@@ -30,10 +30,12 @@ def drawn() -> dict[str, tuple[str, ...]]:
     return tree
 
 
-def test_the_drawing_is_the_tree() -> None:
-    """Every class is in the drawing under its parent, with its second base in brackets, and the other way round."""
-    assert drawn() == {name: tuple(base.__name__ for base in kind.__bases__) for name, kind in CLASSES.items()}
-    assert {"P2PAnalyticsError", "ServiceError", "RecordError"} <= drawn().keys()
+def test_the_documented_tree_is_complete() -> None:
+    """The documented tree has exactly the classes, each under its parent, with a second base in brackets."""
+    assert tree_in_documentation() == {
+        name: tuple(base.__name__ for base in kind.__bases__) for name, kind in CLASSES.items()
+    }
+    assert {"P2PAnalyticsError", "ServiceError", "RecordError"} <= tree_in_documentation().keys()
 
 
 def test_one_root_catches_all() -> None:
@@ -43,18 +45,18 @@ def test_one_root_catches_all() -> None:
 
 @pytest.mark.parametrize("kind", [errors.ConfigurationError, errors.MoneyError, errors.SchemaError])
 def test_bad_arguments_are_value_errors(kind: type[Exception]) -> None:
-    """What a caller gave wrongly is also a ValueError, as Python users expect."""
+    """An error about an argument is also a ValueError, as Python users expect."""
     assert issubclass(kind, ValueError)
 
 
-def test_which_errors_may_pass() -> None:
-    """Asking again is worth it only where no whole answer came, the service was busy, or it failed."""
+def test_which_errors_are_retryable() -> None:
+    """A retry can help only if no complete answer arrived, the service was busy, or it failed."""
     retryable = {name for name, kind in CLASSES.items() if getattr(kind, "retryable", False)}
     assert retryable == {"TransportError", "RateLimitedError", "ServerError"}
 
 
-def test_a_service_error_tells_what_came() -> None:
-    """Status, code and the seconds to wait are attributes; where nothing came they are None."""
+def test_a_service_error_holds_the_answer() -> None:
+    """Status, code and the seconds to wait are attributes; without an answer they are None."""
     error = errors.RateLimitedError("Too many requests.", status_code=429, code="277", retry_after=7.0)
     assert (str(error), error.status_code, error.code, error.retry_after) == ("Too many requests.", 429, "277", 7.0)
     bare = errors.TransportError("No answer.")
@@ -62,7 +64,7 @@ def test_a_service_error_tells_what_came() -> None:
 
 
 def test_an_unknown_outcome_holds_what_was_found() -> None:
-    """Its candidates are payments, and cross processes with it; without any the list is empty."""
+    """Its candidates are payments and survive pickling; without any the list is empty."""
     error = errors.OutcomeUnknownError("Lost.", status_code=503, candidates=(Payment(id="1"),))
     copy = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
     assert (str(copy), copy.status_code, copy.candidates) == ("Lost.", 503, [Payment(id="1")])
@@ -71,7 +73,7 @@ def test_an_unknown_outcome_holds_what_was_found() -> None:
 
 @pytest.mark.parametrize("name", sorted(CLASSES))
 def test_errors_cross_processes(name: str) -> None:
-    """An error raised in a worker process arrives whole."""
+    """An error from a worker process arrives complete."""
     error = CLASSES[name]("One sentence.")
     copy = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
     assert type(copy) is type(error)

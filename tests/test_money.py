@@ -1,4 +1,4 @@
-"""Amounts become whole cents exactly, or not at all."""
+"""Exact conversion of amounts to whole cents."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CENTS = st.integers(-(2**63) + 1, 2**63 - 1)
     ],
 )
 def test_every_spelling_of_an_amount(amount: Decimal | int | str, cents: int) -> None:
-    """Decimal text in each form that clients and the service use gives its cents."""
+    """Decimal text in each form that clients and the service use is converted."""
     assert to_cents(amount) == cents
 
 
@@ -46,14 +46,14 @@ def test_every_spelling_of_an_amount(amount: Decimal | int | str, cents: int) ->
     ["0.001", "12.345", "1e-3", Decimal("0.005"), "0.1000000000000000000000000000000000000001"],
 )
 def test_a_fraction_of_a_cent_is_refused(amount: Decimal | str) -> None:
-    """Nothing is rounded in silence."""
+    """Fractions of a cent are refused, never rounded."""
     with pytest.raises(MoneyError, match="fraction of a cent"):
         to_cents(amount)
 
 
 @pytest.mark.parametrize("amount", ["92233720368547758.08", "1e17", Decimal("1e999999"), "NaN", Decimal("Infinity")])
 def test_no_amount_of_money(amount: Decimal | str) -> None:
-    """What is not finite, or needs more than 64 bits, is refused."""
+    """Amounts that are not finite or need more than 64 bits are refused."""
     with pytest.raises(MoneyError):
         to_cents(amount)
 
@@ -62,7 +62,7 @@ def test_no_amount_of_money(amount: Decimal | str) -> None:
     "amount", ["", "abc", "1,000.00", "$5", "1_000", "0x10", "\uff11\uff12", "1e", "--1", "5 0", "\0", "9" * 41]
 )
 def test_text_that_is_no_amount(amount: str) -> None:
-    """Only plain ASCII decimal digits are an amount; the sentence shows at most forty characters of what is not."""
+    """An amount is plain ASCII decimal digits; the message quotes at most forty characters of other text."""
     with pytest.raises(MoneyError) as caught:
         to_cents(amount)
     assert len(str(caught.value)) < 120
@@ -70,28 +70,28 @@ def test_text_that_is_no_amount(amount: str) -> None:
 
 @pytest.mark.parametrize("amount", [0.1, True, float("nan")])
 def test_binary_floats_are_refused(amount: float) -> None:
-    """A float has lost its cents already."""
+    """Floats are refused: they cannot hold cents exactly."""
     with pytest.raises(MoneyError, match="not exact"):
         to_cents(amount)  # type: ignore[arg-type]
 
 
 @given(CENTS)
 def test_cents_go_out_and_come_back(cents: int) -> None:
-    """Text and Decimal of any 64-bit number of cents give it back."""
+    """Any 64-bit number of cents survives the round trip through text and Decimal."""
     assert to_cents(format_cents(cents)) == cents
     assert to_cents(to_units(cents)) == cents
 
 
 @pytest.mark.parametrize(("cents", "text"), [(0, "0.00"), (5, "0.05"), (-5, "-0.05"), (-1230, "-12.30"), (100, "1.00")])
 def test_cents_as_text(cents: int, text: str) -> None:
-    """Two places always, and the sign in front even below one unit."""
+    """Amounts always show two decimal places, and the sign even below one unit."""
     assert format_cents(cents) == text
     assert to_units(cents) == Decimal(text)
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**15), max_value=10**15, places=3))
 def test_the_fraction_decides(amount: Decimal) -> None:
-    """Of amounts with three places, exactly those that end in 0 are taken."""
+    """Amounts with three decimal places are accepted only if they end in 0."""
     thousandths = int(amount.scaleb(3))
     if thousandths % 10:
         with pytest.raises(MoneyError):

@@ -1,4 +1,4 @@
-"""A bar where somebody is looking, and nothing where nobody is."""
+"""The progress bar: in terminals and notebooks only."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from p2p_analytics.progress import is_watched, loading_bar
 
 
 class Terminal(io.StringIO):
-    """Text that says it is a terminal."""
+    """Text stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
-        """Say so."""
+        """Return true."""
         return True
 
 
-def test_a_terminal_is_shown_payments_and_an_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So many of about so many, on one line that is gone afterwards."""
+def test_a_terminal_shows_payments_and_an_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bar is one line with the count and the estimated total, cleared at the end."""
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     assert is_watched()
@@ -31,8 +31,8 @@ def test_a_terminal_is_shown_payments_and_an_estimate(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("stream", [io.StringIO(), None], ids=["a file", "none"])
-def test_what_is_no_terminal_is_shown_nothing(monkeypatch: pytest.MonkeyPatch, stream) -> None:
-    """A log holds no bar."""
+def test_other_streams_show_nothing(monkeypatch: pytest.MonkeyPatch, stream) -> None:
+    """A log file holds no bar."""
     monkeypatch.setattr(sys, "stderr", stream)
     with loading_bar(delay=0) as show:
         show(300, 380)
@@ -40,7 +40,7 @@ def test_what_is_no_terminal_is_shown_nothing(monkeypatch: pytest.MonkeyPatch, s
 
 
 def test_a_short_load_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bar that would be gone before it is read is not drawn."""
+    """No bar appears if the load ends before the delay."""
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     with loading_bar(delay=60) as show:
@@ -49,7 +49,7 @@ def test_a_short_load_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_notebook_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its errors go to no terminal, and yet somebody looks."""
+    """A notebook has no terminal and still shows the bar."""
     IPython = pytest.importorskip("IPython")  # noqa: N806 - a module
     monkeypatch.setitem(sys.modules, "ipykernel", IPython)
     monkeypatch.setattr(IPython, "get_ipython", lambda: IPython)

@@ -1,4 +1,4 @@
-"""Where the service is: the rules of the base address and the cache folder."""
+"""Settings: the base address, certificates, the cache and state folders, privacy mode."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_version_path_is_added_where_it_is_missing(given: str, used: str) ->
     ],
 )
 def test_an_address_that_cannot_be_used_is_refused(given: str) -> None:
-    """Https is demanded except on loopback, and the address is scheme, host and path alone."""
+    """Https is required except on loopback, and the address has only scheme, host and path."""
     with pytest.raises(ConfigurationError) as caught:
         settings.base_url(given)
     assert "secret" not in str(caught.value)
@@ -57,14 +57,14 @@ def test_an_address_that_cannot_be_used_is_refused(given: str) -> None:
     "given", ["CANARY", "app.example/cb?access_token=CANARY", "ftp://u:CANARY@h/", "https://u:CANARY@h:port/"]
 )
 def test_a_secret_in_the_place_of_the_address_is_not_quoted(given: str) -> None:
-    """A token passed as the base URL by mistake stays out of the error."""
+    """The error does not quote a token that was passed as the base URL by mistake."""
     with pytest.raises(ConfigurationError) as caught:
         settings.base_url(given)
     assert "CANARY" not in str(caught.value)
 
 
 def test_a_missing_certificate_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
-    """REQUESTS_CA_BUNDLE counts before CURL_CA_BUNDLE, and a file that is not there is said at once."""
+    """REQUESTS_CA_BUNDLE precedes CURL_CA_BUNDLE, and a missing file is an error at once."""
     monkeypatch.setenv("CURL_CA_BUNDLE", str(tmp_path))
     monkeypatch.delenv("REQUESTS_CA_BUNDLE", raising=False)
     assert settings.ca_bundle() == str(tmp_path)
@@ -83,7 +83,7 @@ def test_the_environment_variable_counts_where_no_address_is_given(monkeypatch: 
 
 
 def test_the_cache_folder_is_private(tmp_path) -> None:
-    """A folder made for caches, and those above it, can be entered by its owner alone, whatever the umask."""
+    """A new cache folder and its new parents are 0700 under any umask."""
     before = os.umask(0)
     try:
         made = settings.cache_dir(tmp_path / "a" / "b")
@@ -94,20 +94,20 @@ def test_the_cache_folder_is_private(tmp_path) -> None:
 
 @pytest.mark.parametrize("wrong", [True, 5])
 def test_a_cache_folder_is_a_path(wrong: object) -> None:
-    """False keeps no cache, so True is tried too: the sentence says what there is."""
+    """Only False turns the cache off, so True and numbers are refused with the valid values."""
     with pytest.raises(ConfigurationError, match="False for none"):
         settings.cache_dir(wrong)  # type: ignore[arg-type]
 
 
 def test_a_cache_folder_that_cannot_be_made_is_refused(tmp_path) -> None:
-    """A path below a file is no folder; the sentence names it."""
+    """A path below a file cannot be a folder; the message names it."""
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigurationError, match="cache folder"):
         settings.cache_dir(tmp_path / "file" / "below")
 
 
 def test_the_state_folder_is_private_and_the_users_own(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """P2P_STATE_DIR names it, else it is the user's own; once something is kept there, its owner alone can enter."""
+    """P2P_STATE_DIR names it, the default is the user's own; its mode is 0700 once something is saved there."""
     monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path / "a" / "b"))
     assert settings.state_dir() == tmp_path / "a" / "b"
     assert not (tmp_path / "a").exists()
@@ -122,14 +122,14 @@ def test_the_state_folder_is_private_and_the_users_own(tmp_path, monkeypatch: py
 def test_the_environment_says_whether_it_is_private(
     said: str, monkeypatch: pytest.MonkeyPatch, *, private: bool
 ) -> None:
-    """P2P_PRIVACY counts where no argument is given."""
+    """P2P_PRIVACY is the default of the argument."""
     monkeypatch.setenv("P2P_PRIVACY", said)
     assert settings.privacy() is private
     assert settings.privacy(not private) is not private
 
 
 def test_strict_privacy_is_a_mode_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By P2P_PRIVACY=strict or the argument, which decides; other words are refused."""
+    """P2P_PRIVACY=strict or the argument turns it on, and the argument wins; other words are refused."""
     monkeypatch.setenv("P2P_PRIVACY", "strict")
     assert settings.privacy() == "strict"
     assert settings.privacy(value=True) is True

@@ -1,4 +1,4 @@
-"""Every spelling of a datetime is one aware UTC instant."""
+"""Parsing and formatting of datetimes as aware UTC instants."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ INSTANTS = st.datetimes(timezones=st.just(UTC))
     ],
 )
 def test_spellings(text: str, instant: datetime) -> None:
-    """With and without Z, with fractions, with an offset: all are read, all are UTC."""
+    """Datetimes with and without Z, fraction and offset are parsed, and all are UTC."""
     parsed = parse_instant(text)
     assert parsed == instant
     assert parsed.utcoffset() == timedelta(0)
@@ -56,7 +56,7 @@ def test_spellings(text: str, instant: datetime) -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_instant(text: str) -> None:
-    """Other shapes, days that do not exist and instants beyond the calendar are refused with the text named."""
+    """Other forms, invalid days and instants outside the calendar are refused, and the message quotes the text."""
     with pytest.raises(ValueError, match=r"\."):
         parse_instant(text)
 
@@ -73,14 +73,14 @@ def test_what_is_no_instant(text: str) -> None:
     ],
 )
 def test_what_users_may_give(value: datetime | date | str, instant: datetime) -> None:
-    """A datetime, a date or text; without a zone it is UTC, and a date is its first moment."""
+    """Datetimes, dates and text are accepted; without a zone they are UTC, and a date is its first instant."""
     assert as_instant(value) == instant
     assert as_instant(value).utcoffset() == timedelta(0)
 
 
 @pytest.mark.parametrize("value", ["yesterday", "2024-13-01", "31.05.2024"])
 def test_what_users_may_not_give(value: str) -> None:
-    """Text that is no date is refused, never guessed."""
+    """Text that is not a date is refused."""
     with pytest.raises(ValueError, match=value):
         as_instant(value)
 
@@ -95,19 +95,19 @@ def test_what_users_may_not_give(value: str) -> None:
     ],
 )
 def test_the_documents_form(instant: datetime, text: str) -> None:
-    """Instants are written in UTC with a Z, with microseconds only where there are some."""
+    """Instants are formatted in UTC with a Z, with microseconds only if they are not zero."""
     assert format_instant(instant) == text
 
 
 @given(INSTANTS)
 def test_text_goes_out_and_comes_back(instant: datetime) -> None:
-    """Any instant survives its text, to the microsecond."""
+    """Any instant survives the round trip through text, to the microsecond."""
     assert parse_instant(format_instant(instant)) == instant
 
 
 @given(INSTANTS)
 def test_microseconds_go_out_and_come_back(instant: datetime) -> None:
-    """Any instant survives its whole number of microseconds."""
+    """Any instant survives the round trip through microseconds."""
     assert from_microseconds(to_microseconds(instant)) == instant
 
 

@@ -1,4 +1,4 @@
-"""What the import contracts of pyproject.toml cannot say: what loads when, and who imports the root."""
+"""Import rules that the contracts of pyproject.toml cannot express: lazy loading, cycles and the package root."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEAVY = {
 }  # fmt: skip
 
 
-def loaded_by(*arguments: str) -> set[str]:
+def modules_loaded_by(*arguments: str) -> set[str]:
     """Return the top-level modules that a fresh interpreter loads for these arguments."""
     done = subprocess.run(  # noqa: S603 - our own interpreter and words
         [sys.executable, "-X", "importtime", *arguments], capture_output=True, text=True, timeout=60, check=True
@@ -29,7 +29,7 @@ def loaded_by(*arguments: str) -> set[str]:
 
 @pytest.fixture(scope="module")
 def graph() -> grimp.ImportGraph:
-    """Return who imports whom in the package, imports for type checking too."""
+    """Return the import graph of the package, with the imports for type checking."""
     return grimp.build_graph(PACKAGE, include_external_packages=True, cache_dir=None)
 
 
@@ -45,29 +45,29 @@ def graph() -> grimp.ImportGraph:
     ],
 )
 def test_nothing_heavy_loads(arguments: tuple[str, ...]) -> None:
-    """Importing the package and asking for help load no heavy library: those come with their first use."""
-    loaded = loaded_by(*arguments)
+    """Importing the package and printing help load no heavy library; each is loaded on first use."""
+    loaded = modules_loaded_by(*arguments)
     assert PACKAGE in loaded
     assert loaded & HEAVY == set()
 
 
 def test_the_package_itself_loads_nothing() -> None:
-    """Importing the package adds itself to bare Python, and no module of the standard library either."""
-    assert loaded_by("-c", "import p2p_analytics") - loaded_by("-c", "pass") == {PACKAGE, "__future__"}
+    """Importing the package loads no other module, not even one of the standard library."""
+    assert modules_loaded_by("-c", "import p2p_analytics") - modules_loaded_by("-c", "pass") == {PACKAGE, "__future__"}
 
 
 def test_the_probe_sees_heavy_modules() -> None:
-    """The probe of the test above does see a library that is loaded."""
-    assert "pandas" in loaded_by("-c", "import pandas")
+    """The probe of the tests above finds a library that is loaded."""
+    assert "pandas" in modules_loaded_by("-c", "import pandas")
 
 
 def test_no_module_imports_the_root(graph: grimp.ImportGraph) -> None:
-    """The root is for users; a module that imports it would tie a knot."""
+    """The root is for users; a module that imports it would create a cycle."""
     assert graph.find_modules_that_directly_import(PACKAGE) - {PACKAGE} == set()
 
 
 def test_the_sandbox_is_a_second_implementation(graph: grimp.ImportGraph) -> None:
-    """The sandbox takes words, amounts and errors from the toolkit and nothing else."""
+    """The sandbox imports only vocabulary, money and errors from the toolkit."""
     shared = {f"{PACKAGE}.{name}" for name in ("vocabulary", "money", "errors")}
     inside = {name for name in graph.modules if name.startswith(f"{PACKAGE}.sandbox")}
     taken = {
@@ -80,7 +80,7 @@ def test_the_sandbox_is_a_second_implementation(graph: grimp.ImportGraph) -> Non
 
 
 def test_no_cycles_between_modules(graph: grimp.ImportGraph) -> None:
-    """No two modules need each other, even through others."""
+    """No two modules import each other, directly or indirectly."""
     knots = {
         (one, other)
         for one in graph.modules
@@ -101,7 +101,7 @@ def test_each_module_is_a_room() -> None:
 
 
 def test_no_host_is_built_in() -> None:
-    """The package names no address but this machine's and ones that can never exist."""
+    """The package names no host but loopback and reserved example names."""
     root = Path(__file__).parents[2] / PACKAGE
     harmless = re.compile(
         r"https?://(127\.0\.0\.1|localhost|\[::1\]|host\b|[\w.]*example\.(invalid|com|org)|www\.w3\.org|\{|<|[)`'\"\s]|$)"

@@ -30,8 +30,7 @@ PACKAGE = str(Path(p2p.__file__).parent)
 GOOD = {"data": {"id": "7", "user": {"id": "7"}}, "pagination": None}
 _TESTS = str(Path(__file__).parents[1])
 _NOT_SEARCHED = (ModuleType, type, FunctionType, MethodType, FrameType, CodeType, TracebackType)
-# An injected exception may leave a socket behind, or be raised where Python can only print it.
-# An injected exception may leave a socket behind, or be raised where Python can only print it.
+# An injected exception may leave a socket open, or be raised where Python can only print it.
 INTERRUPT_MARKS = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
@@ -40,42 +39,42 @@ INTERRUPT_MARKS = [
 
 
 class Stop(BaseException):
-    """Something that a program raises to end what it does."""
+    """Exception that a program raises to stop its own work."""
 
 
-class Timeout(Exception):  # noqa: N818 - named as such exceptions are
-    """What a signal handler raises."""
+class Timeout(Exception):  # noqa: N818 - the usual name of such exceptions
+    """Exception that a signal handler raises."""
 
 
-def request_of_the_wire() -> requests.PreparedRequest:
-    """Return a request as it is sent."""
+def prepare_request() -> requests.PreparedRequest:
+    """Return a request in the form in which it is sent."""
     return requests.Request("GET", f"http://127.0.0.1/v1/me?access_token={CANARY}").prepare()
 
 
-def noted() -> Timeout:
-    """Return an exception with notes, texts and objects."""
-    error = Timeout(f"while asking /me?access_token={CANARY}", [request_of_the_wire()])
+def make_noted() -> Timeout:
+    """Return an exception with notes, and with texts and objects that hold the token."""
+    error = Timeout(f"while asking /me?access_token={CANARY}", [prepare_request()])
     error.add_note(f"asked with {CANARY[::-1]}")
-    error.where = request_of_the_wire()  # type: ignore[attr-defined]
+    error.where = prepare_request()  # type: ignore[attr-defined]
     return error
 
 
-def group() -> BaseExceptionGroup[Any]:
-    """Return a group whose members were raised by frames that held a token."""
+def make_group() -> BaseExceptionGroup[Any]:
+    """Return an exception group with a member from a frame that held the token."""
     try:
         json.loads(f'["{CANARY}')
     except ValueError as error:
         return BaseExceptionGroup("several", [error, Stop()])
 
 
-def chained() -> Timeout:
+def make_chained() -> Timeout:
     """Return an exception with a cause."""
     error = Timeout("late")
     error.__cause__ = ConnectionError(f"/me?access_token={CANARY}")
     return error
 
 
-KINDS_OF_OTHERS: dict[str, Callable[[], BaseException]] = {
+PLAIN_KINDS: dict[str, Callable[[], BaseException]] = {
     "Ctrl-C": KeyboardInterrupt,
     "exit": lambda: SystemExit(3),
     "no memory": MemoryError,
@@ -86,19 +85,19 @@ KINDS_OF_OTHERS: dict[str, Callable[[], BaseException]] = {
     "failure of a test": lambda: pytest.fail.Exception("Timeout >1.0s"),
     "handler of a signal": Timeout,
 }
-# These know the token themselves, from where they were raised.
+# The exceptions below this line hold the token themselves.
 KINDS = {
-    **KINDS_OF_OTHERS,
-    "with notes, texts and objects": noted,
-    "group": group,
-    "with a cause": chained,
+    **PLAIN_KINDS,
+    "with notes, texts and objects": make_noted,
+    "group": make_group,
+    "with a cause": make_chained,
     "text that cannot be decoded": lambda: UnicodeDecodeError("utf-8", CANARY.encode(), 0, 1, "invalid start byte"),
-    "missing attribute": lambda: AttributeError("no such attribute", name="x", obj=request_of_the_wire()),
+    "missing attribute": lambda: AttributeError("no such attribute", name="x", obj=prepare_request()),
 }
 
 
-def inside(value: Any, depth: int) -> Iterator[str]:
-    """Yield the texts of a value and of what it holds."""
+def texts_in(value: Any, depth: int) -> Iterator[str]:
+    """Yield the texts of a value and of the objects that it holds, down to a depth."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, bytes | bytearray):
@@ -116,7 +115,7 @@ def inside(value: Any, depth: int) -> Iterator[str]:
     if isinstance(value, io.BytesIO) and not value.closed:
         held.append(value.getvalue())
     for each in held:
-        yield from inside(each, depth - 1)
+        yield from texts_in(each, depth - 1)
 
 
 def is_test_frame(frame: FrameType) -> bool:
@@ -124,8 +123,8 @@ def is_test_frame(frame: FrameType) -> bool:
     return frame.f_code.co_filename.startswith(_TESTS)
 
 
-def found_from(error: BaseException) -> list[str]:
-    """Return where a secret is found from an exception, apart from the frames of the tests."""
+def find_secrets(error: BaseException) -> list[str]:
+    """Return the places that an exception leads to and that hold a secret, without the frames of the tests."""
     found, todo, seen = [], [error], set()
     while todo:
         each = todo.pop()
@@ -134,26 +133,26 @@ def found_from(error: BaseException) -> list[str]:
         seen.add(id(each))
         attributes = {name: getattr(each, name, None) for name in dir(each) if not name.startswith("__")}
         texts = {"text": [str(each), *traceback.format_exception_only(each), *getattr(each, "__notes__", [])]}
-        texts["attributes"] = [text for value in attributes.values() for text in inside(value, 2)]
+        texts["attributes"] = [text for value in attributes.values() for text in texts_in(value, 2)]
         held = [*each.args, *attributes.values(), *getattr(each, "exceptions", ())]
         todo += [one for one in [*held, each.__cause__, each.__context__] if isinstance(one, BaseException)]
         for frame, line in traceback.walk_tb(each.__traceback__):
             if is_test_frame(frame) or "_pytest" in frame.f_code.co_filename:
                 continue
             for name, value in frame.f_locals.items():
-                texts[f"{frame.f_code.co_filename}:{line} {name}"] = list(inside(value, 3))
+                texts[f"{frame.f_code.co_filename}:{line} {name}"] = list(texts_in(value, 3))
         marks = (CANARY, CANARY[::-1])
         found += [where for where, said in texts.items() if any(mark in text for text in said for mark in marks)]
     return found
 
 
 def without_tests(trace: TracebackType | None) -> TracebackType | None:
-    """Return a traceback from the first frame on that is not of this file."""
+    """Return a traceback without its first frames, those of the tests."""
     while trace is not None and is_test_frame(trace.tb_frame):
         trace = trace.tb_next
     return trace
 
 
 def transport_to(base_url: str, **options: Any) -> Transport:
-    """Return a transport that does not wait."""
+    """Return a transport that does not sleep between retries."""
     return Transport(base_url, p2p.AccessToken(CANARY), timeout=(5.0, 5.0), **{"sleep": lambda _: None} | options)

@@ -30,12 +30,12 @@ from support.interrupts import (
     GOOD,
     INTERRUPT_MARKS,
     KINDS,
-    KINDS_OF_OTHERS,
+    PLAIN_KINDS,
     Timeout,
-    chained,
-    found_from,
-    group,
-    noted,
+    find_secrets,
+    make_chained,
+    make_group,
+    make_noted,
     transport_to,
 )
 
@@ -43,14 +43,20 @@ pytestmark = INTERRUPT_MARKS
 
 
 def test_the_search_would_find_a_token() -> None:
-    """Frames, what their variables hold, texts, notes, attributes, causes and groups are all searched."""
-    for make in (noted, group, chained, KINDS["text that cannot be decoded"], KINDS["missing attribute"]):
-        assert found_from(make()), make
+    """The search covers frames and their variables, texts, notes, attributes, causes and groups."""
+    for make in (
+        make_noted,
+        make_group,
+        make_chained,
+        KINDS["text that cannot be decoded"],
+        KINDS["missing attribute"],
+    ):
+        assert find_secrets(make()), make
     adapter = requests.adapters.HTTPAdapter(max_retries=0)
     with pytest.raises(requests.ConnectionError) as caught:
         adapter.send(requests.Request("GET", f"http://127.0.0.1:1/?access_token={CANARY}").prepare())
     caught.value.args = ()
-    assert any(where.endswith(" request") for where in found_from(caught.value))
+    assert any(where.endswith(" request") for where in find_secrets(caught.value))
 
 
 DEPTHS: dict[str, tuple[Any, str]] = {
@@ -70,7 +76,7 @@ DEPTHS: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_in_the_middle_of_a_request(scripted, monkeypatch, tmp_path, depth: str, kind: str) -> None:
-    """Each kind at each depth of a GET through the cache: the same exception comes out, and holds no token."""
+    """Each kind at each depth of a cached GET: the caller gets the same exception, without the token."""
     raised = []
 
     def interrupt(*_arguments: object, **_options: object) -> None:
@@ -91,13 +97,13 @@ def test_in_the_middle_of_a_request(scripted, monkeypatch, tmp_path, depth: str,
         assert error is None, "the library below takes it for an entry that is not there"
         return
     assert error is raised[-1]
-    assert found_from(error) == []
+    assert find_secrets(error) == []
 
 
-@pytest.mark.parametrize("kind", KINDS_OF_OTHERS)
+@pytest.mark.parametrize("kind", PLAIN_KINDS)
 def test_in_the_wait_before_a_retry(scripted, kind: str) -> None:
-    """The failure that is waited after quotes the token."""
-    error = KINDS_OF_OTHERS[kind]()
+    """The failure before the wait quotes the token; the exception in the wait does not lead to it."""
+    error = PLAIN_KINDS[kind]()
     answer = 500, {}, {"error": {"message": f"access_token={CANARY}", "code": 1}}
 
     def interrupt(_seconds: float) -> None:
@@ -105,14 +111,14 @@ def test_in_the_wait_before_a_retry(scripted, kind: str) -> None:
 
     with pytest.raises(type(error)) as caught:
         transport_to(scripted(lambda *_: answer).base_url, sleep=interrupt).get("/me", {})
-    assert found_from(caught.value) == []
+    assert find_secrets(caught.value) == []
 
 
 def test_an_error_without_frames_says_where_it_was_raised(scripted, monkeypatch) -> None:
-    """One note with file, line and function, for unexpected errors alone; attributes without a token are kept."""
+    """Unexpected errors alone get a note with file, line and function; attributes without a token are kept."""
 
     class Odd(Exception):  # noqa: N818 - not an error of ours
-        """An exception with a property that must not be asked."""
+        """An exception with a property that must not be read."""
 
         def __init__(self) -> None:
             super().__init__("odd")
@@ -158,7 +164,7 @@ def test_by_a_signal(scripted) -> None:
             transport_to(scripted(lambda *_: hang).base_url).get("/me", {})
     finally:
         signal.signal(signal.SIGUSR1, before)
-    assert found_from(caught.value) == []
+    assert find_secrets(caught.value) == []
 
 
 def test_by_another_thread(scripted) -> None:
@@ -171,7 +177,7 @@ def test_by_another_thread(scripted) -> None:
 
     with pytest.raises(Timeout) as caught:
         transport_to(scripted(answer).base_url).get("/me", {})
-    assert found_from(caught.value) == []
+    assert find_secrets(caught.value) == []
 
 
 @pytest.mark.parametrize(
@@ -184,24 +190,24 @@ def test_by_another_thread(scripted) -> None:
     ],
 )
 def test_by_a_second_one_while_the_first_is_sealed(scripted, monkeypatch, step: tuple[Any, str]) -> None:
-    """Ctrl-C again, just as the frames of the first exception are taken away."""
+    """A second Ctrl-C while the frames of the first exception are removed."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     def fail(*_: object, **_options: object) -> None:
-        raise noted()
+        raise make_noted()
 
     monkeypatch.setattr(http.client.HTTPConnection, "getresponse", fail)
     monkeypatch.setattr(*step, interrupt)
     with pytest.raises(KeyboardInterrupt) as caught:
         transport_to(scripted(lambda *_: GOOD).base_url).get("/me", {})
-    assert found_from(caught.value) == []
+    assert find_secrets(caught.value) == []
 
 
 @pytest.mark.parametrize("kind", ["no memory", "own base exception", "handler of a signal"])
 def test_in_a_thread_of_a_load(monkeypatch, kind: str) -> None:
-    """What ends a worker's request comes out of the load, without the worker's frames."""
+    """The load raises the exception of a worker's request, without the worker's frames."""
     with p2p.sandbox.SandboxServer(people=5, years=1) as server:
         plain, count = urllib3.HTTPResponse.read1, itertools.count()
 
@@ -218,4 +224,4 @@ def test_in_a_thread_of_a_load(monkeypatch, kind: str) -> None:
             error = KINDS[kind]()
             with pytest.raises(type(error)) as caught:
                 list(client.history_pages())
-    assert found_from(caught.value) == []
+    assert find_secrets(caught.value) == []

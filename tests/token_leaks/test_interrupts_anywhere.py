@@ -20,7 +20,7 @@ from p2p_analytics.cli import _sign_in_prompt
 from p2p_analytics.client import oauth
 from p2p_analytics.client.http.transport import CachePolicy
 from support.canary import CANARY
-from support.interrupts import GOOD, INTERRUPT_MARKS, KINDS_OF_OTHERS, PACKAGE, found_from, is_test_frame, transport_to
+from support.interrupts import GOOD, INTERRUPT_MARKS, PACKAGE, PLAIN_KINDS, find_secrets, is_test_frame, transport_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ _OTHERS = re.compile(r"^<|/(_pytest|traitlets|ipywidgets|IPython|comm)/|/context
 
 
 class Interrupter:
-    """Raises at one place: a line of this package, or the beginning of a function that it calls."""
+    """Trace function that raises at one place: a line of this package, or the start of a function that it calls."""
 
     def __init__(self) -> None:
         self.places: dict[tuple[str, int], None] = {}
@@ -42,7 +42,7 @@ class Interrupter:
         self.error: BaseException | None = None
 
     def reach(self, place: tuple[str, int]) -> None:
-        """Note a place, or raise there."""
+        """Record a place, or raise there."""
         if self.at is None:
             self.places[place] = None
         elif place == self.at and self.error is not None:
@@ -50,7 +50,7 @@ class Interrupter:
             raise error
 
     def __call__(self, frame: FrameType, _event: str, _value: object) -> Any:
-        """Follow the calls of functions."""
+        """Trace calls: this package line by line, the functions that it calls at their start."""
         name = frame.f_code.co_filename
         if is_test_frame(frame) or _OTHERS.search(name):
             return None
@@ -60,19 +60,19 @@ class Interrupter:
         return None
 
     def line(self, frame: FrameType, event: str, _value: object) -> Any:
-        """Follow the lines of a frame."""
-        # Between those of the seal itself no interrupt is delivered.
+        """Trace the lines of a frame."""
+        # Python delivers no interrupt between the lines of the decorator itself.
         if event == "line" and not frame.f_code.co_filename.endswith("_tracebacks.py"):
             self.reach((frame.f_code.co_filename, frame.f_lineno))
         return self.line
 
     def run(self, flow: Callable[[], object]) -> BaseException | None:
-        """Run a flow, and return what it raised."""
+        """Run a flow, and return the exception that it raised."""
         before = sys.gettrace()
         sys.settrace(self)
         try:
             flow()
-        except BaseException as error:  # noqa: BLE001 - what the test is about
+        except BaseException as error:  # noqa: BLE001 - the test injects any kind
             return error
         finally:
             sys.settrace(before)
@@ -80,7 +80,7 @@ class Interrupter:
 
 
 def sign_in() -> auth.SignIn:
-    """Return a sign-in that can be renewed."""
+    """Return a sign-in with a refresh token."""
     return auth.SignIn("http://127.0.0.1/v1", p2p.AccessToken(CANARY), "1", auth.Secret(f"{CANARY}-1"))
 
 
@@ -97,7 +97,7 @@ def flow_get(service: Any, _folder: Path) -> Callable[[], object]:
 
 
 def flow_refused(service: Any, _folder: Path) -> Callable[[], object]:
-    """Read what is refused with the token in the message, once with a retry."""
+    """Read, with an error after a retry that quotes the token."""
     answers = itertools.cycle(
         [(500, {}, b""), (401, {}, {"error": {"message": f"No such token: {CANARY}", "code": 261}})]
     )
@@ -106,7 +106,7 @@ def flow_refused(service: Any, _folder: Path) -> Callable[[], object]:
 
 
 def flow_unreachable(_service: Any, _folder: Path) -> Callable[[], object]:
-    """Read from nobody."""
+    """Read from a port that refuses connections."""
     return lambda: transport_to("http://127.0.0.1:1/v1").get("/me", {})
 
 
@@ -116,21 +116,21 @@ def flow_write(service: Any, _folder: Path) -> Callable[[], object]:
 
 
 def flow_exchange(service: Any, _folder: Path) -> Callable[[], object]:
-    """Redeem a code."""
+    """Exchange an authorization code for tokens."""
     service.answer = lambda *_: TOKENS
     own = {"base_url": service.base_url, "client_id": "1"}
     return lambda: oauth.exchange(auth.Secret(f"{CANARY}-4"), secret=auth.Secret(f"{CANARY}-5"), **own)
 
 
 def flow_refresh(service: Any, _folder: Path) -> Callable[[], object]:
-    """Renew a sign-in."""
+    """Refresh a sign-in."""
     service.answer = lambda *_: TOKENS
     kept = auth.SignIn(service.base_url, p2p.AccessToken(CANARY), "1", auth.Secret(f"{CANARY}-1"))
     return lambda: oauth.refresh(kept, secret=auth.Secret(f"{CANARY}-5"))
 
 
 def flow_file(_service: Any, _folder: Path) -> Callable[[], object]:
-    """Keep a sign-in in the state file, find it, and delete it."""
+    """Save a sign-in in the state file, find it, and delete it."""
 
     def flow() -> None:
         auth.FileStore().save(sign_in())
@@ -146,20 +146,20 @@ class Keyring:
     kept: str | None = None
 
     def get_password(self, *_: str) -> str | None:
-        """Return what is kept."""
+        """Return the saved text."""
         return self.kept
 
     def set_password(self, *words: str) -> None:
-        """Keep a text."""
+        """Save a text."""
         self.kept = words[-1]
 
     def delete_password(self, *_: str) -> None:
-        """Forget it."""
+        """Delete the text."""
         self.kept = None
 
 
 def flow_keyring(_service: Any, _folder: Path) -> Callable[[], object]:
-    """Keep a sign-in in the keyring, read it, and delete it."""
+    """Save a sign-in in the keyring, read it, and delete it."""
     ring: Any = Keyring()
 
     def flow() -> None:
@@ -173,7 +173,7 @@ def flow_keyring(_service: Any, _folder: Path) -> Callable[[], object]:
 
 
 def flow_environment(_service: Any, _folder: Path) -> Callable[[], object]:
-    """Take token and secret from the environment."""
+    """Read token and secret from the environment."""
 
     def flow() -> None:
         with pytest.MonkeyPatch.context() as patch:
@@ -186,7 +186,7 @@ def flow_environment(_service: Any, _folder: Path) -> Callable[[], object]:
 
 
 def flow_texts(_service: Any, _folder: Path) -> Callable[[], object]:
-    """Take tokens and codes from what was pasted."""
+    """Parse tokens and codes from pasted text."""
 
     def flow() -> None:
         auth.find_token(CANARY)
@@ -200,10 +200,10 @@ def flow_texts(_service: Any, _folder: Path) -> Callable[[], object]:
 
 
 def flow_listener(_service: Any, _folder: Path) -> Callable[[], object]:
-    """Take the redirect."""
+    """Receive the redirect."""
 
     def flow() -> None:
-        # One that is interrupted before it can be closed ends by itself.
+        # A listener that is interrupted before it is closed ends at its timeout.
         listener = auth.Listener(lambda _: None, timeout=2.0, linger=0.5)
         host = listener.redirect_uri.split("/")[2]
         here, there = socket.socketpair()
@@ -219,7 +219,7 @@ def flow_listener(_service: Any, _folder: Path) -> Callable[[], object]:
 
 
 def flow_prompt(_service: Any, _folder: Path) -> Callable[[], object]:
-    """Ask in the terminal, and read from a pipe."""
+    """Prompt in the terminal, and read from a pipe."""
 
     def flow() -> None:
         with pytest.MonkeyPatch.context() as patch:
@@ -234,7 +234,7 @@ def flow_prompt(_service: Any, _folder: Path) -> Callable[[], object]:
 
 
 def flow_form(service: Any, _folder: Path) -> Callable[[], object]:
-    """Give a form of a notebook a token, by its prompt and by its box."""
+    """Enter a token into a notebook form, by its prompt and by its box."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(getpass, "getpass", lambda _: "")
         form = p2p.TokenForm(service.base_url, "1", how="prompt")
@@ -255,21 +255,21 @@ FLOWS = [flow for name, flow in list(globals().items()) if name.startswith("flow
 
 @pytest.mark.parametrize("flow", FLOWS, ids=lambda flow: flow.__name__.removeprefix("flow_"))
 def test_at_any_place(scripted, tmp_path, flow: Any) -> None:
-    """An exception at each line of this package, and in 50 of the functions that it calls, with the kinds in turn."""
+    """Raise at each line of this package and in 50 of the functions that it calls, with each kind in turn."""
     interrupter = Interrupter()
     run = flow(scripted(lambda *_: GOOD), tmp_path)
     interrupter.run(run)
     places = [place for place in interrupter.places if PACKAGE in place[0]]
     below = [place for place in interrupter.places if PACKAGE not in place[0]]
     assert len(places) > 10
-    kinds = itertools.cycle(KINDS_OF_OTHERS.values())
+    kinds = itertools.cycle(PLAIN_KINDS.values())
     came = 0
     for place in places + below[:: 1 + len(below) // 50]:
         interrupter.at, interrupter.error = place, next(kinds)()
         raised, error = interrupter.error, interrupter.run(run)
         came += error is raised
-        assert error is None or found_from(error) == [], (place, type(raised))
+        assert error is None or find_secrets(error) == [], (place, type(raised))
     assert came > 10
     while FORMS:
         FORMS.pop().close()
-    gc.collect()  # what an exception left behind is warned about here, and not in the next test
+    gc.collect()  # Warnings about unclosed resources appear here and not in the next test.

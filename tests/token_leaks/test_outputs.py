@@ -1,8 +1,7 @@
-"""The token is searched for in every byte we produce: logs, errors, reprs, caches, files, notebooks, process lists.
+"""No output holds the token: logs, errors, reprs, caches, files, notebooks and process lists.
 
-The sandbox's tokens are random; here every process makes them begin with a canary, so that one
-search finds any of them, wherever it came from. Tokens have 32 random bytes; the nonce of a sign-in's way back has
-fewer, and is no secret to a notebook.
+The sandbox's tokens are random. Here every process issues tokens that begin with a canary, so that one search finds any
+of them. Tokens have 32 random bytes; the nonce of a redirect URI has fewer and is no secret to a notebook.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ secrets.token_urlsafe = lambda nbytes=None: ("{CANARY}" if nbytes == 32 else "")
 import logging
 logging.basicConfig(level=logging.DEBUG)
 """
-SPEAK_UP = """
+LOG_TO_OUTPUT = """
 import logging, secrets, sys
 logging.basicConfig(level=logging.DEBUG, stream=sys.stdout, force=True)
 secrets.token_urlsafe(32)[:6]
@@ -43,7 +42,7 @@ secrets.token_urlsafe(32)[:6]
 
 
 @pytest.fixture
-def patched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def canary_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make every Python process started from here issue canary tokens and log at DEBUG."""
     (tmp_path / "patch").mkdir()
     (tmp_path / "patch" / "sitecustomize.py").write_text(PATCH)
@@ -60,7 +59,7 @@ def server(monkeypatch: pytest.MonkeyPatch):
 
 
 def process_lists() -> str:
-    """Return the command lines and environments of all processes, as ``ps`` would show them."""
+    """Return the command lines and environments of all processes."""
     shown = []
     for process in Path("/proc").glob("[0-9]*"):
         for name in ("cmdline", "environ"):
@@ -72,7 +71,7 @@ def process_lists() -> str:
 
 
 def test_the_search_would_find_a_token(server, tmp_path: Path) -> None:
-    """A canary that never sings proves nothing: the tokens carry it, and the search sees it in a file."""
+    """The tokens begin with the canary, and the search finds it in a file."""
     token = server.token(server.viewer)
     assert token.startswith(CANARY)
     (tmp_path / "leak").write_text(token)
@@ -108,8 +107,8 @@ def test_a_load_leaves_no_token_behind(server, tmp_path, caplog, capfd, recwarn)
 
 
 @pytest.mark.parametrize("trouble", ["expired", "scope", "unknown id", "refused", "bad filter"])
-def test_no_error_tells_the_token(server, trouble: str, caplog) -> None:
-    """Message, arguments, cause, context and the traceback with its local variables of each kind of failure."""
+def test_no_error_quotes_the_token(server, trouble: str, caplog) -> None:
+    """Message, arguments, cause, context and traceback with local variables, for each kind of failure."""
     caplog.set_level(logging.DEBUG)
     token = p2p.AccessToken(server.token(server.viewer, "access_profile", seconds=0 if trouble == "expired" else 60))
     base_url = "http://127.0.0.1:1/v1" if trouble == "refused" else server.base_url
@@ -146,8 +145,8 @@ TROUBLES = {
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
-def test_no_broken_answer_tells_the_token(scripted, trouble: str, caplog, capfd) -> None:
-    """Whatever goes wrong on the wire, with its retries: error, log at DEBUG, output, and what could be pickled."""
+def test_no_broken_answer_quotes_the_token(scripted, trouble: str, caplog, capfd) -> None:
+    """Error, log at DEBUG, output and pickle of each failure on the wire, with its retries."""
     caplog.set_level(logging.DEBUG)
     service = scripted(TROUBLES[trouble])
     client = p2p.Client(f"{CANARY}-1", base_url=service.base_url, cache_dir=False, timeout=(0.2, 0.2))
@@ -162,13 +161,13 @@ def test_no_broken_answer_tells_the_token(scripted, trouble: str, caplog, capfd)
     assert CANARY not in "".join(texts)
 
 
-def test_the_demo_leaves_no_token_behind(patched: Path) -> None:
-    """A whole ``demo`` as its own process: output, log at DEBUG, files, and the process list while it runs."""
-    out = patched / "out"
+def test_the_demo_leaves_no_token_behind(canary_processes: Path) -> None:
+    """Output, log at DEBUG, files and the process list of a whole ``demo`` in its own process."""
+    out = canary_processes / "out"
     command = [sys.executable, "-m", "p2p_analytics", "demo", "--out", str(out), "--people", "4", "--years", "1"]
     seen = []
     with subprocess.Popen(  # noqa: S603 - our own interpreter and words
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=patched
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=canary_processes
     ) as process:
         output = io.BytesIO()
         while process.poll() is None:
@@ -185,7 +184,7 @@ def test_the_demo_leaves_no_token_behind(patched: Path) -> None:
 
 
 def output_while_watching(command: list[str], folder: Path, typed: bytes) -> bytes:
-    """Run a command that is given secrets on its standard input; return its output, after watching the process list."""
+    """Run a command with secrets on its standard input, sample the process list meanwhile, and return the output."""
     seen = []
     environment = {name: text for name, text in os.environ.items() if CANARY not in text}
     with subprocess.Popen(  # noqa: S603 - our own interpreter and words
@@ -204,25 +203,25 @@ def output_while_watching(command: list[str], folder: Path, typed: bytes) -> byt
     return output
 
 
-def test_signing_in_leaves_the_token_in_the_state_file_alone(server, patched: Path, monkeypatch) -> None:
-    """Login, whoami and logout at DEBUG: output, process list, and every file but the one that is to hold the token."""
-    home = patched / "home"
+def test_signing_in_leaves_the_token_in_the_state_file_alone(server, canary_processes: Path, monkeypatch) -> None:
+    """Output, process list and all files but the state file, for login, whoami and logout at DEBUG."""
+    home = canary_processes / "home"
     for name in ("HOME", "P2P_STATE_DIR", "P2P_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(home / name.lower()))
     monkeypatch.setenv("P2P_BASE_URL", server.base_url)
     address = server.sign_in(p2p.authorize_url(server.base_url, server.client_id), server.viewer)
-    output = output_while_watching(["login", "--token-stdin"], patched, address.encode())
+    output = output_while_watching(["login", "--token-stdin"], canary_processes, address.encode())
     assert b"DEBUG:urllib3" in output
     assert b"Signed in as " in output
     assert find_canary_files(home) == [str(home / "p2p_state_dir" / "sign-in.json")]
-    assert b"comes from the state file" in output_while_watching(["whoami"], patched, b"")
-    assert b"Signed out" in output_while_watching(["logout"], patched, b"")
+    assert b"comes from the state file" in output_while_watching(["whoami"], canary_processes, b"")
+    assert b"Signed out" in output_while_watching(["logout"], canary_processes, b"")
     assert find_canary_files(home) == []
 
 
-def test_a_caught_redirect_leaves_no_token_in_the_output(server, patched: Path, monkeypatch) -> None:
-    """Login with its listener at DEBUG: the address that it prints, its log, and the process list."""
-    monkeypatch.setenv("P2P_STATE_DIR", str(patched / "state"))
+def test_a_caught_redirect_leaves_no_token_in_the_output(server, canary_processes: Path, monkeypatch) -> None:
+    """The printed address, the log and the process list of a login with its listener at DEBUG."""
+    monkeypatch.setenv("P2P_STATE_DIR", str(canary_processes / "state"))
     monkeypatch.setenv("P2P_BASE_URL", server.base_url)
     monkeypatch.setenv("P2P_CLIENT_ID", server.client_id)
     command = [sys.executable, "-um", "p2p_analytics", "login", "--no-browser"]
@@ -242,11 +241,11 @@ def test_a_caught_redirect_leaves_no_token_in_the_output(server, patched: Path, 
     assert "Signed in as " in output
     assert "You are signed in" in shown
     assert CANARY not in output + shown + listed
-    assert find_canary_files(patched / "state") == [str(patched / "state" / "sign-in.json")]
+    assert find_canary_files(canary_processes / "state") == [str(canary_processes / "state" / "sign-in.json")]
 
 
 def test_the_server_flow_leaves_no_secret_behind(server, tmp_path, monkeypatch, caplog, capfd) -> None:
-    """Code, client secret and both pairs of tokens, through exchange, refresh and the failures of both, at DEBUG."""
+    """Code, client secret and both token pairs, through exchange, refresh and their failures, at DEBUG."""
     from p2p_analytics import auth
     from p2p_analytics.client import oauth
 
@@ -274,10 +273,10 @@ def test_the_server_flow_leaves_no_secret_behind(server, tmp_path, monkeypatch, 
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_run_anew_holds_no_token(patched: Path, path: Path) -> None:
-    """Executed with canary tokens and a log at DEBUG, widget state stored as nbclient does by default."""
+def test_an_executed_notebook_holds_no_token(canary_processes: Path, path: Path) -> None:
+    """The notebook runs with canary tokens and a log at DEBUG; nbclient stores the widget state by default."""
     notebook = nbformat.read(path, as_version=4)
-    notebook.cells.insert(0, nbformat.v4.new_code_cell(SPEAK_UP))
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(LOG_TO_OUTPUT))
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(path.parent)}}).execute()
     assert notebook.cells[0].outputs.pop(0).data["text/plain"] == repr(CANARY[:6])
     text = nbformat.writes(notebook)

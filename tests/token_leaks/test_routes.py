@@ -1,4 +1,4 @@
-"""Every route by which a token was ever seen to leak from a program like this one, each with the test that searches it.
+"""Every route by which a token is known to leak from programs of this kind, each with the test that searches it.
 
 A row is: the route, and the file (below ``tests/``) and name of its test. A route that no code of ours can open or
 close, such as other people's tools, has no row.
@@ -37,26 +37,26 @@ WIDGETS: Final = {
     "signed in, expired and signed in again, then saved": (LAB, "test_from_the_link_to_a_saved_plot"),
     "pasted while the kernel is busy": (LAB, "test_a_busy_kernel_closes_the_box"),
     "asked for by getpass": (LAB, "test_a_prompt_survives_run_all"),
-    "asked for by input()": (OWN, "test_what_shows_secrets_is_never_used"),
+    "asked for by input()": (OWN, "test_functions_that_show_secrets_are_never_used"),
     "repr of a widget as the text of an output": (SAVED, "test_no_route_saves_a_token"),
     "nbconvert --execute, the form shown": (SAVED, "test_no_route_saves_a_token"),
     "nbconvert --execute, the form never shown": (SAVED, "test_no_route_saves_a_token"),
     "nbconvert to HTML": (SAVED, "test_no_route_saves_a_token"),
-    "our own notebooks, run with the state of widgets": (CANARIES, "test_a_notebook_run_anew_holds_no_token"),
+    "our own notebooks, run with the state of widgets": (CANARIES, "test_an_executed_notebook_holds_no_token"),
     "our own notebooks, as they are kept": ("notebooks/test_guard.py", "test_nothing_private_is_saved"),
 }
 REQUESTS: Final = {
-    "text of 401, 403 and 404": (CANARIES, "test_no_error_tells_the_token"),
-    "text of 429 and 500": (CANARIES, "test_no_broken_answer_tells_the_token"),
-    "connection refused": (CANARIES, "test_no_error_tells_the_token"),
-    "no answer in time, with its retries": (CANARIES, "test_no_broken_answer_tells_the_token"),
-    "a redirect, a reset, no JSON": (CANARIES, "test_no_broken_answer_tells_the_token"),
+    "text of 401, 403 and 404": (CANARIES, "test_no_error_quotes_the_token"),
+    "text of 429 and 500": (CANARIES, "test_no_broken_answer_quotes_the_token"),
+    "connection refused": (CANARIES, "test_no_error_quotes_the_token"),
+    "no answer in time, with its retries": (CANARIES, "test_no_broken_answer_quotes_the_token"),
+    "a redirect, a reset, no JSON": (CANARIES, "test_no_broken_answer_quotes_the_token"),
     "the text of every other error below: DNS, TLS, retries, schema": (
         WIRE,
         "test_every_error_of_the_library_below_is_mapped",
     ),
-    "the request that hangs on an error": (CANARIES, "test_no_broken_answer_tells_the_token"),
-    "urllib3's warnings of retries, and its log at DEBUG": (CANARIES, "test_no_broken_answer_tells_the_token"),
+    "the request that hangs on an error": (CANARIES, "test_no_broken_answer_quotes_the_token"),
+    "urllib3's warnings of retries, and its log at DEBUG": (CANARIES, "test_no_broken_answer_quotes_the_token"),
     "exceptions and frames of a log record of urllib3": (WIRE, "test_a_log_record_leads_to_no_frame_with_the_token"),
     "debuglevel of http.client": (WIRE, "test_the_debug_level_of_the_library_below_prints_nothing"),
     "address, history and Location of a response": (WIRE, "test_the_token_is_on_the_wire_and_nowhere_above"),
@@ -98,7 +98,7 @@ ELSEWHERE: Final = {
     "the address bar, and what the browser restores": (LAB, "test_from_the_link_to_a_saved_plot"),
     "the listener's pages in the browser's cache, and as a referrer": (LISTENER, "test_headers"),
     "a traceback with variables, as %xmode Verbose, rich and pytest -l show it": (
-        CANARIES, "test_no_error_tells_the_token",
+        CANARIES, "test_no_error_quotes_the_token",
     ),
     "%xmode Verbose in a notebook": (SAVED, "test_no_route_saves_a_token"),
     "the same, when a prompt is interrupted": (KERNEL, "test_an_interrupted_prompt_does_not_show_pasted_text"),
@@ -138,7 +138,7 @@ ROWS: Final = {**INTERRUPTS, **WIDGETS, **REQUESTS, **OBJECTS, **ELSEWHERE}
 
 @pytest.mark.parametrize("route", ROWS)
 def test_each_route_has_its_test(route: str) -> None:
-    """The test of the row is there by that name, and looks for a secret or for what would let one out."""
+    """The test of the row exists under that name and asserts something."""
     path, name = ROWS[route]
     tree = ast.parse((TESTS / path).read_text(encoding="utf-8"))
     found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
@@ -146,8 +146,8 @@ def test_each_route_has_its_test(route: str) -> None:
     assert any(isinstance(node, ast.Assert | ast.With) for node in ast.walk(found[0]))
 
 
-def test_what_shows_secrets_is_never_used() -> None:
-    """Nothing that echoes what is typed, prints what goes over the wire, or shows variables and defaults."""
+def test_functions_that_show_secrets_are_never_used() -> None:
+    """No code echoes typed input, prints traffic, or shows variables and defaults."""
     shows = re.compile(
         r"(?<![\w.])input\(|set_debuglevel(?!\(0\))|debuglevel = (?!0)|show_locals|capture_locals"
         r"|ArgumentDefaultsHelpFormatter"
@@ -164,7 +164,7 @@ def commands() -> list[str]:
 
 
 def test_help_shows_no_variable(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Help is the same with all variables set."""
+    """With all variables set, help shows no value of them."""
     for name in ("ACCESS_TOKEN", "CLIENT_SECRET", "CLIENT_ID", "BASE_URL"):
         monkeypatch.setenv(f"P2P_{name}", CANARY)
     assert {"login", "whoami", "demo"} <= set(commands())
@@ -180,7 +180,7 @@ def test_help_shows_no_variable(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 def test_no_command_takes_a_token(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     """No command has an option for a secret."""
     for command in commands():
-        for words in ([], ["archive"], ["archive", "out.csv"]):  # as many as the command asks for
+        for words in ([], ["archive"], ["archive", "out.csv"]):  # The number of arguments differs by command.
             with pytest.raises(SystemExit) as caught:
                 cli.main([command, *words, f"{option}=x"])
             assert caught.value.code == 2

@@ -1,4 +1,4 @@
-"""However a form is left, no token is in a notebook that was run and saved with the state of its widgets.
+"""No notebook that was executed and saved with its widget state holds a token, in whichever state a form is left.
 
 ``nbconvert --execute`` saves so: it keeps every widget that lives, shown or not. Each route below has tokens of its
 own, which begin with its number, so that a leak names its route.
@@ -26,7 +26,7 @@ import ipywidgets, p2p_analytics as p2p
 from datetime import timedelta
 server = p2p.sandbox.SandboxServer(people=4, years=1).start()
 plain, route = secrets.token_urlsafe, 0
-# The nonce of the way back is shorter than a token, and stands in the link.
+# The nonce of the redirect URI is shorter than a token and part of the link.
 secrets.token_urlsafe = lambda size=None: (f"{CANARY}-{{route}}-" if size == 32 else "") + plain(size)
 def new(**options):
     return p2p.TokenForm(server.base_url, server.client_id, **options)
@@ -47,7 +47,7 @@ def client_of(form):
     return p2p.Client(form.token, base_url=server.base_url, cache_dir=False)
 """
 CONTROL = "box = ipywidgets.Password(value=server.token(server.viewer)); box"
-# What a cell does and shows, by the state in which it leaves the form.
+# The code of a cell, by the state in which it leaves the form.
 ROUTES = {
     "not signed in": "form = new(); address(form); form",
     "address pasted": "form = new(); form._box.value = address(form); form.token; form",
@@ -70,7 +70,7 @@ ROUTES = {
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Run all routes in one notebook, and return what nbconvert keeps of it, as a notebook and as a page."""
+    """Run all routes in one notebook, and return the notebook and the page that nbconvert writes."""
     folder = tmp_path_factory.mktemp("executed")
     cells = [f"route = {number}\n{code}" for number, code in enumerate([CONTROL, *ROUTES.values()])]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in [START, *cells]])
@@ -89,7 +89,7 @@ def convert(folder: Path, *arguments: str) -> None:
 
 
 def test_the_search_would_find_a_token(saved: dict[str, str]) -> None:
-    """A box that keeps its value leaks into both files, and every route did what it is named after."""
+    """A box that keeps its value leaks into both files, and each route reached the state of its name."""
     assert set(saved) == {".ipynb", ".html"}
     assert all(f"{CANARY}-0-" in text for text in saved.values())
     notebook = json.loads(saved[".ipynb"])
@@ -104,6 +104,6 @@ def test_the_search_would_find_a_token(saved: dict[str, str]) -> None:
 @pytest.mark.parametrize("route", ROUTES)
 @pytest.mark.parametrize("kind", [".ipynb", ".html"])
 def test_no_route_saves_a_token(saved: dict[str, str], route: str, kind: str) -> None:
-    """Outputs, tracebacks and the state of every widget."""
+    """Search outputs, tracebacks and the state of every widget."""
     number = list(ROUTES).index(route) + 1
     assert f"{CANARY}-{number}-" not in saved[kind]

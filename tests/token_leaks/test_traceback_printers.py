@@ -24,27 +24,27 @@ from support.interrupts import GOOD, INTERRUPT_MARKS, Timeout, transport_to, wit
 pytestmark = INTERRUPT_MARKS
 
 
-def unsealed(base_url: str) -> None:
-    """Send a request as programs do that take no care."""
+def send_unprotected(base_url: str) -> None:
+    """Send a request without protection of the token."""
     requests.get(f"{base_url}/me?access_token={CANARY}", timeout=5)
 
 
-def printed_by_logging(error: BaseException) -> str:
-    """Return what a log says of an error, with its stack."""
+def print_with_logging(error: BaseException) -> str:
+    """Return the log entry of an error, with its stack."""
     stream = io.StringIO()
-    log = logging.Logger("test")  # noqa: LOG001 - one that no other test knows
+    log = logging.Logger("test")  # noqa: LOG001 - not shared with other tests
     log.addHandler(logging.StreamHandler(stream))
     log.error("It failed: %r", error, exc_info=error, stack_info=True)
     return stream.getvalue()
 
 
-def printed_by_ipython(error: BaseException) -> str:
-    """Return what ``%xmode Verbose`` shows."""
+def print_with_ipython(error: BaseException) -> str:
+    """Return the output of ``%xmode Verbose``."""
     return "\n".join(VerboseTB(include_vars=True).structured_traceback(type(error), error, error.__traceback__))
 
 
-def printed_by_rich(error: BaseException) -> str:
-    """Return what rich shows of an error, with variables."""
+def print_with_rich(error: BaseException) -> str:
+    """Return rich's traceback of an error, with variables."""
     console = Console(file=io.StringIO(), width=4000)
     shown = Traceback.from_exception(
         type(error), error, error.__traceback__, show_locals=True, locals_max_length=None, locals_max_string=None
@@ -53,13 +53,13 @@ def printed_by_rich(error: BaseException) -> str:
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 
-def printed_by_pytest(error: BaseException) -> str:
-    """Return what ``pytest --showlocals`` shows."""
+def print_with_pytest(error: BaseException) -> str:
+    """Return the output of ``pytest --showlocals``."""
     return str(pytest.ExceptionInfo.from_exception(error).getrepr(showlocals=True, style="long", truncate_locals=False))
 
 
-def printed_by_asyncio(error: BaseException) -> str:
-    """Return what an event loop in debug mode says of an error that nobody took."""
+def print_with_asyncio(error: BaseException) -> str:
+    """Return the log of an event loop in debug mode about an unhandled error."""
     stream, log = io.StringIO(), logging.getLogger("asyncio")
     handler = logging.StreamHandler(stream)
     log.addHandler(handler)
@@ -73,8 +73,8 @@ def printed_by_asyncio(error: BaseException) -> str:
     return stream.getvalue()
 
 
-def printed_by_python(error: BaseException) -> str:
-    """Return what Python prints of an error with variables, and at its end, in a thread, and of a destructor."""
+def print_with_python(error: BaseException) -> str:
+    """Return Python's own traceback with variables, and those at its end and in a thread."""
     kind, trace = type(error), error.__traceback__
     with contextlib.redirect_stderr(io.StringIO()) as stream:
         sys.__excepthook__(kind, error, trace)
@@ -83,13 +83,13 @@ def printed_by_python(error: BaseException) -> str:
     return stream.getvalue() + "".join(told.format())
 
 
-PRINTERS = [printer for name, printer in list(globals().items()) if name.startswith("printed_by_")]
-SHOWS_VARIABLES = {"printed_by_ipython", "printed_by_rich", "printed_by_pytest", "printed_by_python"}
+PRINTERS = [printer for name, printer in list(globals().items()) if name.startswith("print_with_")]
+SHOWS_VARIABLES = {"print_with_ipython", "print_with_rich", "print_with_pytest", "print_with_python"}
 
 
-@pytest.mark.parametrize("printer", PRINTERS, ids=lambda printer: printer.__name__.removeprefix("printed_by_"))
+@pytest.mark.parametrize("printer", PRINTERS, ids=lambda printer: printer.__name__.removeprefix("print_with_"))
 def test_no_tool_prints_it(scripted, monkeypatch, printer: Any) -> None:
-    """What prints errors, most of it with variables: of a request of ours, nothing; of another's, the token."""
+    """For a request of this package no tool prints the token; for an unprotected one those with variables do."""
     base_url = scripted(lambda *_: GOOD).base_url
     transport, said = transport_to(base_url), {}
 
@@ -97,7 +97,7 @@ def test_no_tool_prints_it(scripted, monkeypatch, printer: Any) -> None:
         raise Timeout
 
     monkeypatch.setattr(http.client.HTTPConnection, "getresponse", interrupt)
-    for name, ask in {"ours": lambda: transport.get("/me", {}), "others": lambda: unsealed(base_url)}.items():
+    for name, ask in {"ours": lambda: transport.get("/me", {}), "others": lambda: send_unprotected(base_url)}.items():
         with pytest.raises(Timeout) as caught:
             ask()
         said[name] = printer(caught.value.with_traceback(without_tests(caught.tb)))

@@ -1,4 +1,4 @@
-"""Every client of a kernel sees all messages that it sends: none holds what was entered into the form."""
+"""Messages of a kernel, which all its clients receive: none holds the text entered into the form."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def kernel() -> Iterator[BlockingKernelClient]:
 
 
 def messages(client: BlockingKernelClient, request: str) -> list[dict[str, Any]]:
-    """Return what the kernel sends to all its clients until it has done what was asked for."""
+    """Return the messages that the kernel sends to all its clients until it has finished a request."""
     sent = []
     while True:
         message = client.get_iopub_msg(timeout=SECONDS)
@@ -47,7 +47,7 @@ def messages(client: BlockingKernelClient, request: str) -> list[dict[str, Any]]
 
 
 def enter(client: BlockingKernelClient, box: str, text: str) -> list[dict[str, Any]]:
-    """Enter a text into a box, as a browser does, and return what the kernel sends."""
+    """Enter a text into a box, as a browser does, and return the kernel's messages."""
     (answer,) = client.execute_interactive(
         "", user_expressions={"id": f"{box}.comm.comm_id"}, timeout=SECONDS, output_hook=lambda _: None
     )["content"]["user_expressions"].values()
@@ -60,7 +60,7 @@ def enter(client: BlockingKernelClient, box: str, text: str) -> list[dict[str, A
 
 @pytest.mark.parametrize("text", [CANARY, f"http://127.0.0.1/cb?access_token={CANARY}", f"no token: {CANARY}"])
 def test_no_message_holds_what_was_pasted(kernel: BlockingKernelClient, text: str) -> None:
-    """The box is emptied in the browser, and what was in it comes back to no client; a plain box repeats it."""
+    """The browser is asked to empty the box, and no client receives its text; a plain box repeats it."""
     assert "echo_update" in repr(enter(kernel, "plain", text))
     assert CANARY in repr(enter(kernel, "plain", f"{text} "))
     sent = enter(kernel, "box", text)

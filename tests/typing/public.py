@@ -1,4 +1,4 @@
-"""What type checkers see of the public API: checked by mypy, never run."""
+"""The public API as type checkers see it: checked by mypy, never run."""
 
 from __future__ import annotations
 

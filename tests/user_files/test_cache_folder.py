@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def cache_of(folder: Path, account: str = "7") -> AccountCache:
-    """Return an account's cache that has kept something."""
+    """Return an account's cache with one entry."""
     cache = AccountCache(folder, "https://pay.invalid/v1", account)
     cache.storage["key"] = _Response()
     return cache
@@ -26,7 +26,7 @@ class _Response:
 
 
 def test_only_files_with_our_name_and_our_mark_are_removed(tmp_path) -> None:
-    """A month later: ours is removed with its journals; the same file under another name, or unmarked, stays."""
+    """An expired database of this package is removed with its journals; under another name or unmarked it stays."""
     cache = cache_of(tmp_path)
     cache.storage.close()
     whole = cache.storage.path.read_bytes()
@@ -50,7 +50,7 @@ def test_only_files_with_our_name_and_our_mark_are_removed(tmp_path) -> None:
 
 
 def test_another_program_s_database_under_our_name_is_not_used(tmp_path, caplog) -> None:
-    """Neither overwritten nor renamed: the load goes on without a cache and says so."""
+    """It is neither overwritten nor renamed; the load goes on without a cache, with a warning."""
     path = AccountCache(tmp_path, "https://pay.invalid/v1", "7").storage.path
     for mark in (0, 5):
         path.unlink(missing_ok=True)
@@ -69,7 +69,7 @@ def test_another_program_s_database_under_our_name_is_not_used(tmp_path, caplog)
 
 
 def test_a_cache_of_the_version_before_is_emptied_and_marked(tmp_path) -> None:
-    """Its windows came whole by rules that have been found too weak."""
+    """The completeness rules of the earlier version were too weak to trust its windows."""
     path = AccountCache(tmp_path, "https://pay.invalid/v1", "7").storage.path
     with sqlite3.connect(path) as database:
         database.executescript("""
@@ -92,7 +92,7 @@ INSERT INTO answers VALUES ('brief x', 1, 9e9, x'00');
 
 
 def test_damaged_files_are_set_aside_under_names_of_their_own(tmp_path) -> None:
-    """The second one does not replace the first, nor a file of the user's."""
+    """The second one replaces neither the first nor a file of the user."""
     path = AccountCache(tmp_path, "https://pay.invalid/v1", "7").storage.path
     mine = path.with_suffix(".corrupt")
     mine.write_text("mine")

@@ -20,7 +20,7 @@ from support.folders import HEX, LONG_AGO, state_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Names that are nearly ours, or are ours but for what the file is.
+# Names similar to those of this package's files, and such names on files of other kinds.
 NEARLY = (
     "taxes.sqlite", f"{HEX}.sqlite", f"{HEX[1:]}.sqlite", f"{HEX.upper()}.sqlite", f"{HEX}.sqlite-journal",
     f"x{HEX}.sqlite", "holiday.parquet", "payments.parquet", "payments-2024.parquet", "payments-first.parquet",
@@ -33,7 +33,7 @@ NEARLY = (
     "notes.txt", ".hidden", "-rf", "a\nb.sqlite", "caf\N{LATIN SMALL LETTER E WITH ACUTE}.parquet",
     "\N{SLICE OF PIZZA}.sqlite", "x" * 247 + ".parquet", "  .sqlite", "*.parquet", "%s.sqlite",
 )  # fmt: skip
-# Names that are ours, where something is that is no file.
+# Names of this package's files on things that are not regular files.
 OURS = (
     f"payments-first-{HEX[:12]}.parquet", f"payments-2024-05-01-{HEX}.parquet", f"{HEX[::-1]}.sqlite",
     ".p2p-archive-abc_0123.part",
@@ -41,13 +41,13 @@ OURS = (
 
 
 def furnish(folder: Path) -> None:
-    """Fill a folder with the user's own files, links, pipes, sockets and folders, all long untouched."""
+    """Fill a folder with the user's own files, links, pipes, sockets and folders, all with old dates."""
     folder.mkdir(exist_ok=True, parents=True)
     for number, name in enumerate(NEARLY):
         path = folder / name
         if ".sqlite" in name:
             database = sqlite3.connect(path)
-            # One of another program, and one that says nothing of its origin.
+            # Every second database has the mark of another program, the others none.
             database.execute(f"PRAGMA application_id = {number % 2 * 1234}")
             database.execute("CREATE TABLE answers (key TEXT PRIMARY KEY, expires REAL)")
             database.execute("INSERT INTO answers VALUES ('mine', 0)")
@@ -69,7 +69,7 @@ def furnish(folder: Path) -> None:
     os.mkfifo(folder / "pipe.sqlite", 0o644)
     with socket.socket(socket.AF_UNIX) as listening:
         here = Path.cwd()
-        os.chdir(folder)  # an address of a socket is short
+        os.chdir(folder)  # The address of a socket has a short limit.
         try:
             listening.bind("socket.parquet")
         finally:
@@ -80,15 +80,15 @@ def furnish(folder: Path) -> None:
         os.utime(path, (LONG_AGO, LONG_AGO), follow_symlinks=False)
 
 
-def kept_of(before: dict[str, tuple[object, ...]], folder: Path) -> dict[str, tuple[object, ...]]:
-    """Return what is there now of what was there before."""
+def current_state(before: dict[str, tuple[object, ...]], folder: Path) -> dict[str, tuple[object, ...]]:
+    """Return the current state of the things of an earlier snapshot."""
     now = state_of(folder)
     return {name: now.get(name, ("gone",)) for name in before}
 
 
 @pytest.fixture
 def home(tmp_path, monkeypatch) -> Path:
-    """Return a folder with the folders of cache, archive, state and output, and the user's files in and beside them."""
+    """Return a folder with the cache, archive, state and output folders of this test."""
     for name in ("cache", "archive", "state", "out"):
         monkeypatch.setenv(f"P2P_{name.upper()}_DIR", str(tmp_path / name))
     monkeypatch.chdir(tmp_path)
@@ -97,7 +97,7 @@ def home(tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def town(monkeypatch) -> Iterator[p2p.sandbox.SandboxServer]:
-    """Serve a town, and let the commands find it."""
+    """Run a sandbox, and name it in the environment of the commands."""
     with p2p.sandbox.SandboxServer(seed=7, people=5, years=1) as server:
         monkeypatch.setenv("P2P_BASE_URL", server.base_url)
         monkeypatch.setenv("P2P_CLIENT_ID", server.client_id)
@@ -105,7 +105,7 @@ def town(monkeypatch) -> Iterator[p2p.sandbox.SandboxServer]:
 
 
 def run(*words: str) -> int:
-    """Run a command, and return its exit code; wrong use counts as failed."""
+    """Run a command, and return its exit code."""
     try:
         return cli.main(words)
     except SystemExit as ended:
@@ -114,11 +114,11 @@ def run(*words: str) -> int:
 
 @pytest.mark.filterwarnings("default::ResourceWarning")  # a command that failed
 def test_the_user_s_own_files_stay_as_they_are(home, town, monkeypatch, capsys) -> None:
-    """Content, mode, time and targets of links, in and beside every folder, after all commands, failed ones too."""
+    """Content, mode, time and link targets, in and next to each folder, after successful and failed commands."""
     archive = home / "archive"
     token = town.token(town.viewer)
     monkeypatch.setattr("sys.stdin", io.StringIO(token))
-    assert run("sync", str(archive)) == 1, "nobody is signed in, and the archive's folder must be empty at first"
+    assert run("sync", str(archive)) == 1, "without a sign-in the command fails before it makes the archive"
     assert run("login", "--token-stdin") == 0
     assert run("sync", str(archive)) == 0
     ours = state_of(home)
@@ -166,7 +166,7 @@ def test_the_user_s_own_files_stay_as_they_are(home, town, monkeypatch, capsys) 
     ]
     for words in fails:
         assert run(*words) in {1, 2}, words
-    # What is broken is set aside and loaded again, and the user's files are still nobody else's.
+    # Broken files are set aside and loaded again, still without a change to the user's files.
     next(archive.glob("friends-*.parquet")).write_bytes(b"")
     assert run("sync", str(archive)) == 0
     (archive / "manifest.json").write_bytes(b"{")
@@ -176,11 +176,11 @@ def test_the_user_s_own_files_stay_as_they_are(home, town, monkeypatch, capsys) 
     assert run("whoami") == 1
     assert run("logout") == 0
     capsys.readouterr()
-    assert kept_of(before, home) == before
+    assert current_state(before, home) == before
 
 
 def test_a_folder_that_is_named_like_the_sandbox_s_own_stays(tmp_path, monkeypatch) -> None:
-    """Only what a killed sandbox left is removed from the system's folder of temporary files."""
+    """Only the leftovers of a killed sandbox are removed from the system's temporary folder."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for name in ("p2p-sandbox-mine", "p2p-sandbox-abcdefg", "p2p-sandbox-abcdefgh", "p2p-sandbox-pipe_pip"):
         (tmp_path / name).mkdir()
@@ -199,7 +199,7 @@ def test_a_folder_that_is_named_like_the_sandbox_s_own_stays(tmp_path, monkeypat
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o277])
 def test_the_demo_s_folder_is_private(tmp_path, umask, monkeypatch) -> None:
-    """One that it makes, and those above, are 0700 under any umask; one that is there keeps its mode. Files: 0600."""
+    """New folders are 0700 under any umask, an existing one keeps its mode, and files are 0600."""
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o755)
     for out in (tmp_path / "above" / "new", tmp_path / "open"):
@@ -215,7 +215,7 @@ def test_the_demo_s_folder_is_private(tmp_path, umask, monkeypatch) -> None:
 
 
 def test_the_demo_changes_no_file_where_one_cannot_be_written(tmp_path, capsys) -> None:
-    """What stands in the place of its last file is found before the first one is replaced."""
+    """A folder in the place of the last file is found before the first file is replaced."""
     out = tmp_path / "out"
     (out / "friends.csv").mkdir(parents=True)
     (out / "report.html").write_text("of the run before")

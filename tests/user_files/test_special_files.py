@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def kinds(folder: Path) -> dict[str, Path]:
-    """Make one of each thing that is no file."""
+def make_special_files(folder: Path) -> dict[str, Path]:
+    """Make one of each kind of thing that is not a regular file."""
     made = {name: folder / name for name in ("pipe", "folder", "socket", "link to nothing", "link to a pipe", "loop")}
     os.mkfifo(made["pipe"])
     made["folder"].mkdir()
@@ -61,8 +61,8 @@ READERS: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_what_is_no_file_is_not_replaced(tmp_path, name) -> None:
-    """One sentence that says what it is; it is as it was, and nothing is left beside it."""
-    things = kinds(tmp_path)
+    """The message says which kind it is; it stays unchanged, and nothing is left next to it."""
+    things = make_special_files(tmp_path)
     before = state_of(tmp_path)
     for path in things.values():
         with pytest.raises(ConfigurationError, match=r"is not replaced: give the name of a file\.$"):
@@ -72,7 +72,7 @@ def test_what_is_no_file_is_not_replaced(tmp_path, name) -> None:
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_link_into_proc_is_not_replaced(tmp_path, name) -> None:
-    """As /dev/stdout is one, also where the output goes into a file."""
+    """/dev/stdout is such a link, even if the output goes into a file."""
     with (tmp_path / "output").open("wb") as output:
         link = tmp_path / "stdout"
         link.symlink_to(f"/proc/self/fd/{output.fileno()}")
@@ -83,15 +83,15 @@ def test_a_link_into_proc_is_not_replaced(tmp_path, name) -> None:
 
 @pytest.mark.parametrize("name", READERS)
 def test_what_is_no_file_is_not_read(tmp_path, name) -> None:
-    """A typed error at once: opening a pipe in the usual way would wait for ever."""
-    for path in kinds(tmp_path).values():
+    """A typed error at once: opening a pipe in the usual way would block."""
+    for path in make_special_files(tmp_path).values():
         with pytest.raises((ConfigurationError, ArchiveError)) as caught:
             READERS[name](path)
         assert "\n" not in str(caught.value)
 
 
 def test_a_link_to_a_file_is_read(tmp_path) -> None:
-    """Only what is written under a link's name replaces it."""
+    """Reading follows a link; only writing replaces it."""
     p2p.to_csv(pd.DataFrame({"note": ["x"]}), tmp_path / "f.csv")
     (tmp_path / "link.csv").symlink_to(tmp_path / "f.csv")
     assert p2p.read_csv(tmp_path / "link.csv")["note"].tolist() == ["x"]
@@ -99,8 +99,8 @@ def test_a_link_to_a_file_is_read(tmp_path) -> None:
 
 @pytest.mark.parametrize("kind", ["pipe", "socket", "folder", "link to a pipe", "link to nothing", "loop"])
 def test_what_is_no_file_under_a_name_of_our_own(tmp_path, monkeypatch, kind) -> None:
-    """Key, sign-in, lock, cache and certificates: a typed error or none, no wait, and the thing stays as it was."""
-    thing = kinds(tmp_path)[kind]
+    """Key, sign-in, lock, cache and certificates: at most a typed error, no blocking, and the thing stays unchanged."""
+    thing = make_special_files(tmp_path)[kind]
 
     def at(path: Path) -> Path:
         path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -131,7 +131,7 @@ def test_what_is_no_file_under_a_name_of_our_own(tmp_path, monkeypatch, kind) ->
 
 
 def cli_lock() -> None:
-    """Take the lock of the kept sign-in."""
+    """Take the lock of the saved sign-in."""
     from p2p_analytics.auth import lock_sign_in
 
     with lock_sign_in():
@@ -158,7 +158,7 @@ def archive(synced: Path, tmp_path: Path) -> Path:
 @pytest.mark.parametrize("kind", ["pipe", "socket", "folder", "link to a pipe", "link to nothing", "a link to itself"])
 @pytest.mark.parametrize("which", ["manifest", "payments", "friends", "lock"])
 def test_what_is_no_file_in_an_archive(archive, tmp_path, which, kind) -> None:
-    """It is neither read, followed, renamed nor replaced: an error names it and says to move it away."""
+    """It is neither read, followed, renamed nor replaced; the error names it and says to move it."""
     history = p2p.open_archive(archive).history()
     path = next(archive.glob(f"{which}*"))
     if kind == "a link to itself":
@@ -166,7 +166,7 @@ def test_what_is_no_file_in_an_archive(archive, tmp_path, which, kind) -> None:
         path.symlink_to(tmp_path / "moved")
     else:
         (tmp_path / "kinds").mkdir()
-        thing = kinds(tmp_path / "kinds")[kind]
+        thing = make_special_files(tmp_path / "kinds")[kind]
         path.unlink()
         thing.rename(path)
     before = path.lstat()
