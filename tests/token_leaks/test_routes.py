@@ -23,6 +23,7 @@ PACKAGE = TESTS.parent / "p2p_analytics"
 LAB, FORM, SAVED = "browser/test_lab.py", "widgets/test_form.py", "token_leaks/test_saved_widgets.py"
 WIRE, CACHE, TOKEN = "client/http/test_transport.py", "client/http/test_cache.py", "auth/test_token.py"
 LISTENER, CANARIES, OWN = "auth/test_listener.py", "token_leaks/test_outputs.py", "token_leaks/test_routes.py"
+MASKING = "client/http/test_token_masking.py"
 STOPS, ANYWHERE = "token_leaks/test_interrupts.py", "token_leaks/test_interrupts_anywhere.py"
 PRINTERS = "token_leaks/test_traceback_printers.py"
 KERNEL = "widgets/test_form_in_kernel.py"
@@ -53,31 +54,34 @@ REQUESTS: Final = {
     "a redirect, a reset, no JSON": (CANARIES, "test_no_broken_answer_quotes_the_token"),
     "the text of every other error below: DNS, TLS, retries, schema": (
         WIRE,
-        "test_every_error_of_the_library_below_is_mapped",
+        "test_every_error_of_requests_and_urllib3_is_mapped",
     ),
     "the request that hangs on an error": (CANARIES, "test_no_broken_answer_quotes_the_token"),
     "urllib3's warnings of retries, and its log at DEBUG": (CANARIES, "test_no_broken_answer_quotes_the_token"),
-    "exceptions and frames of a log record of urllib3": (WIRE, "test_a_log_record_leads_to_no_frame_with_the_token"),
-    "debuglevel of http.client": (WIRE, "test_the_debug_level_of_the_library_below_prints_nothing"),
-    "address, history and Location of a response": (WIRE, "test_the_token_is_on_the_wire_and_nowhere_above"),
-    "a pickled session or response": (WIRE, "test_the_token_is_on_the_wire_and_nowhere_above"),
+    "exceptions and frames of a log record of urllib3": (MASKING, "test_a_log_record_leads_to_no_frame_with_the_token"),
+    "debuglevel of http.client": (MASKING, "test_debuglevel_prints_no_request_of_ours"),
+    "address, history and Location of a response": (MASKING, "test_only_the_wire_holds_the_token"),
+    "a pickled session or response": (MASKING, "test_only_the_wire_holds_the_token"),
     "parameters of the session": (CANARIES, "test_a_load_leaves_no_token_behind"),
-    "a token that the service repeats": (WIRE, "test_a_token_in_the_answer_goes_no_further"),
+    "a token that the service repeats": (MASKING, "test_a_token_in_a_next_link_is_masked"),
     "the same, in a next link with escaped characters": (
-        WIRE,
-        "test_a_token_in_the_answer_is_found_behind_an_escaped_equals_sign",
+        MASKING,
+        "test_a_token_after_an_escaped_equals_sign_is_masked",
     ),
-    "the same, among the data": (WIRE, "test_a_token_among_the_data_goes_no_further"),
-    "a form that is sent": ("client/test_desk.py", "test_a_reset_before_the_form_was_read_is_an_unknown_outcome"),
+    "the same, among the data": (MASKING, "test_a_token_in_a_record_is_masked"),
+    "a form that is sent": (
+        "client/test_desk_connections.py",
+        "test_a_reset_before_the_form_was_read_is_an_unknown_outcome",
+    ),
     "the cache: request, key, answer": (CACHE, "test_the_files_are_private_and_hold_no_token_or_cookie"),
     "the cache: another user's answers": (CACHE, "test_two_users_share_a_folder_and_nothing_else"),
     "the cache: the mode of its files": (CACHE, "test_the_files_are_private_and_hold_no_token_or_cookie"),
-    "an address that begins like the service's": (WIRE, "test_nothing_but_the_service_can_be_reached"),
+    "an address that begins like the service's": (WIRE, "test_a_session_reaches_only_the_service"),
     "a header out of netrc": (WIRE, "test_netrc_adds_nothing"),
-    "a proxy for plain http": (WIRE, "test_no_proxy_stands_between_this_machine_and_itself"),
+    "a proxy for plain http": (WIRE, "test_loopback_bypasses_proxies"),
     "a token that the service repeats in another spelling": (
-        WIRE,
-        "test_a_token_that_the_service_respells_is_not_quoted",
+        MASKING,
+        "test_a_token_that_the_service_reencodes_is_not_quoted",
     ),
     "the same, in the usual spellings": ("auth/test_redaction.py", "test_the_whole_of_it"),
     "the same, a piece of it": ("auth/test_redaction.py", "test_a_piece_of_eight"),
