@@ -80,8 +80,8 @@ class Client:
     Notes
     -----
     Creating a client sends nothing. The first cached request is preceded by ``/me``, because each account has its own
-    cache. Responses are cached for five minutes, those of windows in which no new payment can appear for thirty days;
-    ``/me`` and other users' profiles are never cached.
+    cache. Responses are cached for five minutes, and for thirty days if they belong to a window in which no new payment
+    can appear; ``/me`` and other users' profiles are never cached.
     """
 
     @hide_frames

@@ -1,4 +1,4 @@
-"""The desk against the sandbox itself, in both dialects: what was asked happens once, and the books are right."""
+"""Desk against the sandbox, in both dialects: each write happens once, and the ledger is correct."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EVERY = ("access_profile", "access_balance", "make_payments")
 
 
 class Relay:
-    """Hands requests on to a sandbox; ``lose`` says of which the next write is robbed: "request" or "answer"."""
+    """Relay to a sandbox; ``lose`` drops the "request" or the "answer" of the next write."""
 
     def __init__(self, server: p2p.sandbox.SandboxServer) -> None:
         self.server = server
@@ -31,7 +31,7 @@ class Relay:
         self.writes: list[str] = []
 
     def __call__(self, path: str, fields: dict[str, str]) -> Any:
-        """Answer one request as the sandbox does, or break the connection off."""
+        """Return the response of the sandbox, or close the connection."""
         method, _, where = path.rpartition(" ")
         lost, place = None, "params"
         if method:
@@ -49,25 +49,25 @@ class Relay:
 
 
 class Person:
-    """Somebody with a desk of their own, which stands behind a relay."""
+    """Person with a desk behind a relay."""
 
     def __init__(self, server: p2p.sandbox.SandboxServer, relay: Relay, base_url: str, name: str) -> None:
         self.relay, self.waits = relay, []
         self._token = server.token(name, *EVERY)
-        self.id = self._told("/me")["user"]["id"]
-        server.deposit(name, 2_000 - self.holds())
+        self.id = self._get("/me")["user"]["id"]
+        server.deposit(name, 2_000 - self.get_balance())
         self.client = p2p.Client(self._token, base_url=base_url)
         self.desk = PaymentDesk(self.client, sleep=self.waits.append)
 
-    def holds(self) -> int:
-        """Return the balance as the sandbox tells it, past the client and its cache."""
-        return int(Decimal(str(self._told("/me")["balance"])) * 100)
+    def get_balance(self) -> int:
+        """Return the balance of the sandbox, without client and cache."""
+        return int(Decimal(str(self._get("/me")["balance"])) * 100)
 
-    def newest(self) -> list[str]:
-        """Return the ids of the newest page of the sandbox's own list."""
-        return [item["id"] for item in self._told("/payments", limit="50")]
+    def list_newest(self) -> list[str]:
+        """Return the ids of the newest page of the sandbox."""
+        return [item["id"] for item in self._get("/payments", limit="50")]
 
-    def _told(self, path: str, **more: str) -> Any:
+    def _get(self, path: str, **more: str) -> Any:
         asked = {"access_token": self._token, **more}
         answer = requests.get(self.relay.server.base_url + path, params=asked, timeout=10)
         return json.loads(answer.content, parse_float=Decimal)["data"]
@@ -79,7 +79,7 @@ def _hang_up(connection: socket.socket) -> None:
 
 @pytest.fixture(scope="module", params=["documented", "observed"])
 def town(request: pytest.FixtureRequest) -> Iterator[p2p.sandbox.SandboxServer]:
-    """Run a town in each dialect; whatever was written, its books are right at the end."""
+    """Run a town in each dialect; check its ledger at the end."""
     with p2p.sandbox.SandboxServer(people=6, years=1, dialect=request.param) as server:
         yield server
         assert server.audit() == []
@@ -87,7 +87,7 @@ def town(request: pytest.FixtureRequest) -> Iterator[p2p.sandbox.SandboxServer]:
 
 @pytest.fixture
 def two(town, scripted: Callable[..., Any]) -> Iterator[tuple[Person, Person]]:
-    """Give two people 20.00 each and a desk; after each test the books are right."""
+    """Give two people 20.00 each and a desk; check the ledger after each test."""
     relay = Relay(town)
     address = scripted(relay).base_url
     relay.shown_as = address.removesuffix("/v1")
@@ -99,7 +99,7 @@ def two(town, scripted: Callable[..., Any]) -> Iterator[tuple[Person, Person]]:
 
 
 def test_pay(two) -> None:
-    """12.30 to a user is settled at once, both balances follow to the cent, and no cached answer hides it."""
+    """A payment of 12.30 to a user is settled at once, both balances are exact, and the cache is up to date."""
     maya, sam = two
     before, known = maya.client.me().balance_cents, {payment.id for payment in maya.client.payments()}
     receipt = maya.desk.pay(user_id=sam.id, amount="12.30", note="bikes 🚲", audience="friends")
@@ -109,50 +109,50 @@ def test_pay(two) -> None:
     assert (receipt.balance_cents, receipt.reconciled) == (770, False)
     assert (before, maya.client.me().balance_cents) == (2_000, 770)
     assert {one.id for one in maya.client.payments()} - known == {payment.id}
-    assert (maya.holds(), sam.holds()) == (770, 3_230)
+    assert (maya.get_balance(), sam.get_balance()) == (770, 3_230)
 
 
-def test_a_payment_that_fails_is_no_error(two) -> None:
-    """A cent more than there is: a failed payment, and nothing moved."""
+def test_a_failed_payment_does_not_raise(two) -> None:
+    """A cent more than the balance: a failed payment, and no money moved."""
     maya, sam = two
     receipt = maya.desk.pay(user_id=sam.id, amount="20.01", note="too much")
     assert (receipt.payment.status, receipt.balance_cents) == ("failed", 2_000)
-    assert (maya.holds(), sam.holds()) == (2_000, 2_000)
+    assert (maya.get_balance(), sam.get_balance()) == (2_000, 2_000)
 
 
 @pytest.mark.parametrize("address", [{"email": "new@example.net"}, {"phone": "+1 (415) 555-0123"}])
-def test_a_payment_to_nobody_waits_and_is_taken_back(two, address: dict[str, str]) -> None:
-    """To an address without an account: pending and the balance reduced; cancel brings the money back."""
+def test_a_payment_to_an_address_without_an_account_can_be_cancelled(two, address: dict[str, str]) -> None:
+    """The payment is pending and reduces the balance; cancel returns the money."""
     maya, _ = two
     receipt = maya.desk.pay(amount="4", note="for later", **address)
-    assert (receipt.payment.status, receipt.balance_cents, maya.holds()) == ("pending", 1_600, 1_600)
+    assert (receipt.payment.status, receipt.balance_cents, maya.get_balance()) == ("pending", 1_600, 1_600)
     assert maya.desk.cancel(receipt.payment.id).status == "cancelled"
-    assert maya.holds() == 2_000
+    assert maya.get_balance() == 2_000
 
 
 @pytest.mark.parametrize(
     ("by", "verb", "status", "moved"),
     [("sam", "approve", "settled", 450), ("sam", "deny", "cancelled", 0), ("maya", "cancel", "cancelled", 0)],
 )
-def test_a_charge_and_its_answer(two, by: str, verb: str, status: str, moved: int) -> None:
-    """A charge waits without moving money; approve moves it, deny and cancel do not; a second answer is not sent."""
+def test_a_charge_is_resolved_once(two, by: str, verb: str, status: str, moved: int) -> None:
+    """A pending charge moves no money; approve moves it, deny and cancel do not; a second resolution is refused."""
     maya, sam = two
     receipt = maya.desk.charge(user_id=sam.id, amount="4.50", note="half the pizza")
     asked = receipt.payment
     assert (asked.status, asked.action, abs(asked.amount_cents)) == ("pending", "charge", 450)
-    assert (receipt.balance_cents, sam.holds()) == (2_000, 2_000)
+    assert (receipt.balance_cents, sam.get_balance()) == (2_000, 2_000)
     desk = {"sam": sam, "maya": maya}[by].desk
     answered = getattr(desk, verb)(asked.id)
     assert (answered.id, answered.status) == (asked.id, status)
-    assert (maya.holds(), sam.holds()) == (2_000 + moved, 2_000 - moved)
+    assert (maya.get_balance(), sam.get_balance()) == (2_000 + moved, 2_000 - moved)
     sent = len(maya.relay.writes)
     with pytest.raises(errors.ConfigurationError, match=f"is {status} and no longer pending"):
         getattr(desk, verb)(asked.id)
     assert len(maya.relay.writes) == sent
 
 
-def test_the_wrong_party_and_the_empty_purse_are_told(two) -> None:
-    """Approving one's own charge, and one that the balance does not cover: the service's refusal, still pending."""
+def test_an_impossible_approval_is_refused(two) -> None:
+    """Approving an own charge, or one above the balance: the service refuses, and the charge stays pending."""
     maya, sam = two
     charge = maya.desk.charge(user_id=sam.id, amount="20.01", note="rent").payment
     with pytest.raises(errors.InvalidRequestError, match=r"with status 403 \(Only .*\)\.$") as wrong:
@@ -163,32 +163,32 @@ def test_the_wrong_party_and_the_empty_purse_are_told(two) -> None:
         sam.desk.approve(charge.id)
     assert empty.value.code == "1319"
     assert maya.client.payment(charge.id, fresh=True).status == "pending"
-    assert (maya.holds(), sam.holds()) == (2_000, 2_000)
+    assert (maya.get_balance(), sam.get_balance()) == (2_000, 2_000)
 
 
 @pytest.mark.parametrize(
     ("verb", "target", "left"),
     [("pay", "user", 1_750), ("pay", "email", 1_750), ("pay", "phone", 1_750), ("charge", "user", 2_000)],
 )
-def test_a_lost_answer_is_found_by_reading(two, verb: str, target: str, left: int) -> None:
-    """Carried out, the answer lost: sent once, found at the first reading, its older twin not taken for it."""
+def test_the_outcome_of_a_lost_response_is_found(two, verb: str, target: str, left: int) -> None:
+    """Sent once, found by the first search, and not mistaken for an older equal payment."""
     maya, sam = two
     to = {"user": {"user_id": sam.id}, "email": {"email": "lost@example.net"}, "phone": {"phone": "4155550177"}}[target]
     getattr(maya.desk, verb)(amount="1.25", note="tea", **to)
-    before = maya.newest()
+    before = maya.list_newest()
     maya.relay.lose = "answer"
     receipt = getattr(maya.desk, verb)(amount="1.25", note="tea", **to)
     assert (receipt.reconciled, receipt.balance_cents, maya.waits) == (True, None, [5.0])
-    assert maya.newest() == [receipt.payment.id, *before][:50]
+    assert maya.list_newest() == [receipt.payment.id, *before][:50]
     assert len(maya.relay.writes) == 2
-    assert maya.holds() == left
+    assert maya.get_balance() == left
 
 
 @pytest.mark.parametrize(("by", "verb", "status", "moved"), [
     ("sam", "approve", "settled", 300), ("sam", "deny", "cancelled", 0), ("maya", "cancel", "cancelled", 0),
 ])  # fmt: skip
-def test_a_lost_answer_to_a_resolution_is_found_by_reading(two, by: str, verb: str, status: str, moved: int) -> None:
-    """Approve, deny and cancel whose answer is lost: the payment itself tells, at the first reading."""
+def test_the_outcome_of_a_lost_resolution_is_found(two, by: str, verb: str, status: str, moved: int) -> None:
+    """The first search reads it from the payment."""
     maya, sam = two
     charge = maya.desk.charge(user_id=sam.id, amount="3", note="film").payment
     who = {"sam": sam, "maya": maya}[by]
@@ -196,18 +196,18 @@ def test_a_lost_answer_to_a_resolution_is_found_by_reading(two, by: str, verb: s
     assert getattr(who.desk, verb)(charge.id).status == status
     assert who.waits == [5.0]
     assert len(maya.relay.writes) == 2
-    assert (maya.holds(), sam.holds()) == (2_000 + moved, 2_000 - moved)
+    assert (maya.get_balance(), sam.get_balance()) == (2_000 + moved, 2_000 - moved)
 
 
-def test_a_lost_request_is_not_sent_again(two) -> None:
-    """It never reached the sandbox: after 5, 15 and 45 seconds the outcome is unknown, and nothing was sent twice."""
+def test_a_lost_request_is_not_retried(two) -> None:
+    """It never reached the sandbox: after 5, 15 and 45 seconds the outcome is unknown."""
     maya, sam = two
-    before = maya.newest()
+    before = maya.list_newest()
     maya.relay.lose = "request"
     with pytest.raises(errors.OutcomeUnknownError) as unknown:
         maya.desk.pay(user_id=sam.id, amount="7", note="never arrived")
     assert list(unknown.value.candidates) == []
     assert maya.waits == [5.0, 15.0, 45.0]
     assert len(maya.relay.writes) == 1
-    assert (maya.holds(), sam.holds()) == (2_000, 2_000)
-    assert maya.newest() == before
+    assert (maya.get_balance(), sam.get_balance()) == (2_000, 2_000)
+    assert maya.list_newest() == before

@@ -33,9 +33,9 @@ def _quick_drops(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def load(town: p2p.sandbox.SandboxServer) -> Iterator[Callable[[str | None], History]]:
-    """Return a loader under faults; it waits without sleeping and gives up a single answer after half a second."""
+    """Return a loader under faults; it does not sleep, and its timeout is half a second."""
 
-    def loaded(spec: str | None) -> History:
+    def run_load(spec: str | None) -> History:
         token = town.token(MAYA)
         with p2p.Client(token, base_url=town.base_url, cache_dir=False, timeout=(3.0, 0.5)) as client:
             client._transport._sleep = lambda _seconds: None
@@ -44,19 +44,19 @@ def load(town: p2p.sandbox.SandboxServer) -> Iterator[Callable[[str | None], His
             town.requests.clear()
             return p2p.load_history(client)
 
-    yield loaded
+    yield run_load
     town.faults = ""
 
 
 @pytest.fixture(scope="module")
 def whole(town: p2p.sandbox.SandboxServer) -> History:
-    """Return the history as it is without faults."""
+    """Return the history without faults."""
     with p2p.Client(town.token(MAYA), base_url=town.base_url, cache_dir=False) as client:
         return p2p.load_history(client)
 
 
 def same(one: History, other: History) -> None:
-    """Compare what two loads brought, to the last cell."""
+    """Compare two histories, to the last cell."""
     pd.testing.assert_frame_equal(one.payments, other.payments)
     pd.testing.assert_frame_equal(one.friends, other.friends)
     assert one.me.balance_cents == other.me.balance_cents
@@ -67,9 +67,9 @@ def same(one: History, other: History) -> None:
 def test_a_fault_that_passes_leaves_no_trace(
     town: p2p.sandbox.SandboxServer, load: Callable[[str | None], History], whole: History, kind: str
 ) -> None:
-    """Met by the first request, by one in the middle, and twice in a row, it costs repeats and no payment."""
+    """The first request, one in the middle, or two in a row meet the fault: it costs retries and no payment."""
     same(load(f"{kind} ok {kind} ok {kind}*2"), whole)
-    assert len(town.requests) > len(set(town.requests))  # some were asked again
+    assert len(town.requests) > len(set(town.requests))  # some were retried
 
 
 # Where a fifth fails, one request of some 3,500 does so five times in a row, and that ends a load as it should.
@@ -82,7 +82,7 @@ def test_many_faults_at_once(  # noqa: PLR0913, PLR0917 - fixtures
     tries: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With up to a fifth of all requests failing in every way there is, ten loads in a row are exact."""
+    """With up to a fifth of all requests failing in every documented way, ten loads in a row are exact."""
     monkeypatch.setattr(transport, "MAX_ATTEMPTS", tries)
     town.faults = spec = ",".join(f"{kind}:{share}" for kind in PASSING)
     for _ in range(10):
@@ -116,7 +116,7 @@ def test_many_faults_at_once(  # noqa: PLR0913, PLR0917 - fixtures
 def test_a_fault_that_stays_is_one_typed_error(
     town: p2p.sandbox.SandboxServer, load: Callable[[str | None], History], spec: str, error: type[Exception]
 ) -> None:
-    """It ends in the error of its kind, after at most five tries of a request, and the error holds no token."""
+    """The load raises the error of the fault after five attempts of a request at most, and the error holds no token."""
     with pytest.raises(error) as caught:
         load(spec)
     assert "access_token" not in str(caught.value)
@@ -125,27 +125,27 @@ def test_a_fault_that_stays_is_one_typed_error(
 
 @pytest.fixture
 def desk(town: p2p.sandbox.SandboxServer) -> Iterator[Any]:
-    """Return Maya's desk, with 20.00 on her balance; what it would wait is in `waits`."""
+    """Return Maya's desk, with 20.00 on her balance; its waits are recorded in `waits`."""
     token = town.token(MAYA, "access_profile", "access_balance", "make_payments")
     with p2p.Client(token, base_url=town.base_url, cache_dir=False) as client:
         client._transport._sleep = lambda _seconds: None
         town.deposit(MAYA, 2_000 - client.me().balance_cents)
         waits: list[float] = []
         made = PaymentDesk(client, sleep=waits.append)
-        made.charge(email="warm@example.net", amount="1", note="so that the desk knows whose it is")
+        made.charge(email="warm@example.net", amount="1", note="so that the desk knows the account")
         made.waits, made.balance = waits, lambda: client.me().balance_cents
         yield made
         town.faults = ""
 
 
 def writes(town: p2p.sandbox.SandboxServer) -> int:
-    """Return how many payments were asked for."""
+    """Return the number of writes."""
     return town.requests.count(("POST", "/v1/payments"))
 
 
 @pytest.mark.parametrize("kind", ["lost", "cut", "cut-reset", "garbage", "empty"])
 def test_a_payment_whose_answer_is_lost_is_found(town: p2p.sandbox.SandboxServer, desk: Any, kind: str) -> None:
-    """Carried out and the answer lost in any way: asked for once, found at the first reading, paid once."""
+    """The payment is carried out and its response is lost: sent once, found by the first search, paid once."""
     before = writes(town)
     town.faults = f"ok {kind}"  # the reading before the write, and the write
     receipt = desk.pay(email="lost@example.net", amount="2.50", note=f"tea {kind}")
@@ -155,7 +155,7 @@ def test_a_payment_whose_answer_is_lost_is_found(town: p2p.sandbox.SandboxServer
 
 @pytest.mark.parametrize("kind", ["reset", "500", "502", "503", "504", "html"])
 def test_a_payment_that_never_happened_is_not_sent_again(town: p2p.sandbox.SandboxServer, desk: Any, kind: str) -> None:
-    """Not carried out, but nobody can know: asked for once, looked for three times, and the outcome is unknown."""
+    """The payment is not carried out: sent once, searched three times, and the outcome is unknown."""
     before = writes(town)
     town.faults = f"ok {kind}"
     with pytest.raises(errors.OutcomeUnknownError) as caught:
@@ -165,7 +165,7 @@ def test_a_payment_that_never_happened_is_not_sent_again(town: p2p.sandbox.Sandb
 
 
 def test_a_payment_above_the_limit_is_refused(town: p2p.sandbox.SandboxServer, desk: Any) -> None:
-    """A 429 with the envelope says that nothing was done: one typed error, nothing looked for, nothing paid."""
+    """A 429 with the envelope means that nothing was done: one typed error, no search, no payment."""
     town.faults = "ok 429"
     with pytest.raises(errors.RateLimitedError) as caught:
         desk.pay(email="busy@example.net", amount="2.50", note="tea")

@@ -28,12 +28,12 @@ def ask(base_url: str, path: str, **parameters: str) -> dict:
 
 
 def instant(text: str) -> datetime:
-    """Read the three documented spellings."""
+    """Parse the three documented formats."""
     return datetime.fromisoformat(text.removesuffix("Z") + "+00:00")
 
 
 def everything(base_url: str, token: str) -> list[dict]:
-    """Collect all payments, asking again for the last second of each page."""
+    """Return all payments; each request includes the last second of the previous page."""
     found: dict[str, dict] = {}
     bound: dict[str, str] = {}
     while True:
@@ -45,7 +45,7 @@ def everything(base_url: str, token: str) -> list[dict]:
         bound = {"before": last.strftime("%Y-%m-%dT%H:%M:%S")}
 
 
-def seen_by(viewer: str, item: dict) -> tuple[str, int]:
+def get_perspective(viewer: str, item: dict) -> tuple[str, int]:
     """Return the counterparty and the signed cents, by the words of the interface document."""
     cents = int(abs(item["amount"]) * 100)
     mine = item["actor"]["id"] == viewer
@@ -85,7 +85,7 @@ def test_net_per_friend(both) -> None:
     expected: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     for item in raw:
         if item["status"] == "settled":
-            other, flow = seen_by(viewer, item)
+            other, flow = get_perspective(viewer, item)
             expected[other][0 if flow < 0 else 1] += abs(flow)
             expected[other][2] += 1
     table = p2p.spend_by_friend(history.payments, history.friends)
@@ -115,7 +115,7 @@ def test_pending_ages(both) -> None:
     expected = {(way, band): [0, 0, None] for way in ("in", "out") for band in range(len(EDGES) + 1)}
     for item in raw:
         if item["status"] == "pending":
-            _other, flow = seen_by(viewer, item)
+            _other, flow = get_perspective(viewer, item)
             age = now - instant(item["date_created"])
             cell = expected["in" if flow > 0 else "out", sum(age >= timedelta(days=edge) for edge in EDGES)]
             cell[0] += 1
@@ -140,7 +140,7 @@ def test_monthly_flow(both) -> None:
             moved = instant(item["date_completed"] or item["date_created"]).astimezone(ZoneInfo(zone))
             month = f"{moved:%Y-%m}"
             months.add(month)
-            _other, flow = seen_by(viewer, item)
+            _other, flow = get_perspective(viewer, item)
             (sent if flow < 0 else received)[month] += abs(flow)
     table = p2p.monthly_flow(history.payments, tz=zone)
     first, last = min(months), max(months)

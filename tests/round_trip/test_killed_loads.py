@@ -1,4 +1,4 @@
-"""A load is killed in the middle, again and again: what is loaded in the end is whole, and it did go on."""
+"""Loads that are killed repeatedly: the final history is complete, and each load resumes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import p2p_analytics as p2p
 
 PAYMENTS = 2_000
 NOW = datetime(2025, 6, 30, 18, tzinfo=UTC)
-# One process loads the libraries once and forks a load whenever it is asked, which is killed after so many seconds.
+# One process loads the libraries once and forks a load for each line; a timer kills the load.
 NURSERY = """
 import os, signal, sys, threading
 from p2p_analytics.client import Client
@@ -32,8 +32,8 @@ MOST_IN_A_CHAIN = 8
 
 
 @pytest.fixture(scope="module")
-def crowded():
-    """Start a sandbox whose viewer has two thousand payments, a few of them pending, and answers a little slowly."""
+def slow_sandbox():
+    """Start a slow sandbox; its viewer has two thousand payments, a few of them pending."""
     chance = random.Random(3)  # noqa: S311 - the same data each time
     with p2p.sandbox.SandboxServer(seed=3, people=4, years=1, now=NOW, latency=0.002) as server:
         made = [
@@ -48,9 +48,9 @@ def crowded():
 
 
 @pytest.mark.parametrize("kills", [20, pytest.param(200, marks=pytest.mark.soak)])
-def test_no_payment_is_lost_or_doubled_by_kills(crowded, tmp_path, kills: int) -> None:
-    """After each chain of kills the whole load is right, and the chain asked for little more than one load does."""
-    server = crowded
+def test_no_payment_is_lost_or_doubled_by_kills(slow_sandbox, tmp_path, kills: int) -> None:
+    """After each chain of kills the load is exact, and the chain sends few more requests than one load."""
+    server = slow_sandbox
     token = server.token(server.viewer, seconds=86_400)
     with p2p.Client(token, base_url=server.base_url, cache_dir=False) as client:
         truth = [payment.id for payment in client.payments()]
@@ -71,14 +71,14 @@ def test_no_payment_is_lost_or_doubled_by_kills(crowded, tmp_path, kills: int) -
                 length += end == "killed"
             with p2p.Client(token, base_url=server.base_url, cache_dir=folder) as client:
                 assert [payment.id for page in client.history_pages() for payment in page.items] == truth
-            # A load begins with the newest page and asks what is pending, and four connections lose what is under way.
-            assert len(pages_asked(server)) <= 1.25 * len(truth) / 50 + (length + 2) * 8
+            # A load begins with the newest page and the pending list, a kill loses the requests of four connections.
+            assert len(list_page_requests(server)) <= 1.25 * len(truth) / 50 + (length + 2) * 8
             killed, chains = killed + length, chains + 1
         nursery.stdin.close()
         nursery.wait(20)
     print(f"{killed} kills in {chains} loads of {len(truth)} payments: none lost, none twice")  # noqa: T201
 
 
-def pages_asked(server) -> list[str]:
-    """Return what was asked in lists of payments."""
+def list_page_requests(server) -> list[str]:
+    """Return the requests for lists of payments."""
     return [path for _, path in server.requests if path.startswith("/v1/payments")]

@@ -1,4 +1,4 @@
-"""Load after load against the sandbox: little is asked twice, nothing is stale, and what stopped goes on."""
+"""Repeated loads from the sandbox: few requests, no stale data, and resumption."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOW = datetime(2025, 6, 30, 18, tzinfo=UTC)
 
 @pytest.fixture
 def server():
-    """Start a sandbox whose viewer has three thousand uneven payments over five years, some of them pending."""
+    """Start a sandbox; its viewer has three thousand uneven payments in five years, some of them pending."""
     chance = random.Random(11)  # noqa: S311 - the same data each time
     with p2p.sandbox.SandboxServer(seed=3, people=4, years=1, now=NOW) as running:
         other = running.people[1].username
@@ -46,7 +46,7 @@ def client_of(server, folder, **options: object) -> p2p.Client:
 
 
 def load(server, folder, **options: object) -> p2p.History:
-    """Load the viewer's history, and leave in ``server.requests`` what that asked for in lists of payments."""
+    """Load the history of the viewer; ``server.requests`` then holds its requests for lists of payments."""
     with client_of(server, folder) as client:
         server.requests.clear()
         history = p2p.load_history(client, **options)
@@ -54,8 +54,8 @@ def load(server, folder, **options: object) -> p2p.History:
     return history
 
 
-def truth(server) -> dict[str, str]:
-    """Return the status of each payment by its id, as the plain walk of the service tells them."""
+def list_statuses(server) -> dict[str, str]:
+    """Return the status of each payment by its id, as the service lists it."""
     counted = server.requests.copy()
     with client_of(server, False) as client:  # noqa: FBT003 - no cache
         found = {payment.id: payment.status for payment in client.payments()}
@@ -63,32 +63,32 @@ def truth(server) -> dict[str, str]:
     return found
 
 
-def told(history: p2p.History) -> dict[str, str]:
-    """Return the status of each payment by its id, as a history tells them."""
+def get_statuses(history: p2p.History) -> dict[str, str]:
+    """Return the status of each payment of a history by its id."""
     return dict(zip(history.payments["payment_id"], history.payments["status"], strict=True))
 
 
-def pages_of(count: int) -> int:
-    """Return the fewest requests for so many."""
+def count_pages(count: int) -> int:
+    """Return the minimum number of requests for a number of payments."""
     return math.ceil(count / 50)
 
 
-def test_a_new_payment_costs_a_page_and_the_pending_ones(server, tmp_path) -> None:
-    """After a whole load, one more is seen with at most two requests and those that list what is pending."""
+def test_a_new_payment_costs_few_requests(server, tmp_path) -> None:
+    """At most two requests, and the list of pending payments."""
     first = load(server, tmp_path)
-    assert told(first) == truth(server)
-    assert len(server.requests) <= 1.2 * pages_of(len(first.payments)) + 1
+    assert get_statuses(first) == list_statuses(server)
+    assert len(server.requests) <= 1.2 * count_pages(len(first.payments)) + 1
     server.add_payments(server.viewer, [{"date_created": server.now, "amount_cents": 1, "note": "new"}])
     second = load(server, tmp_path)
-    assert len(server.requests) <= 2 + pages_of(sum(status == "pending" for status in told(first).values()))
+    assert len(server.requests) <= 2 + count_pages(sum(status == "pending" for status in get_statuses(first).values()))
     assert second.payments["note"].iloc[0] == "new"
-    assert told(second) == truth(server)
+    assert get_statuses(second) == list_statuses(server)
     assert second.fetched_at > first.fetched_at
 
 
 @pytest.mark.parametrize("changed", [0, 1, 7])
-def test_old_pending_payments_that_changed_are_seen(server, tmp_path, changed: int) -> None:
-    """Approved and denied ones of years ago: a request for each, and none is stale, then or later."""
+def test_changed_pending_payments_are_refetched(server, tmp_path, changed: int) -> None:
+    """Old payments that were approved or denied cost a request each, and none is stale, then or later."""
     history = load(server, tmp_path)
     mine = history.payments.query("status == 'pending' and actor_id == @history.me.user.id")["payment_id"]
     other = server.token(server.people[1].username, "make_payments", "access_profile")
@@ -97,42 +97,42 @@ def test_old_pending_payments_that_changed_are_seen(server, tmp_path, changed: i
             answer = PaymentDesk(client).deny if number % 2 else PaymentDesk(client).approve
             answer(payment_id)
     for _ in range(2):
-        pending = sum(status == "pending" for status in told(history).values())
+        pending = sum(status == "pending" for status in get_statuses(history).values())
         history = load(server, tmp_path)
-        assert len(server.requests) <= pages_of(pending) + changed + 1
-        assert told(history) == truth(server)
+        assert len(server.requests) <= count_pages(pending) + changed + 1
+        assert get_statuses(history) == list_statuses(server)
 
 
-def test_expired_and_refunded_ones_are_seen(server, tmp_path) -> None:
-    """What nobody collected for thirty days has expired, and its money came back."""
+def test_expired_and_refunded_payments_are_refetched(server, tmp_path) -> None:
+    """A payment that is not collected in thirty days expires, and the money returns."""
     waiting = {"date_created": server.now - timedelta(days=20), "status": "pending", "email": "new@example.net"}
     server.add_payments(server.viewer, [waiting] * 3)
     assert load(server, tmp_path).payments.query("target_email == 'new@example.net' or target_type == 'email'").shape[0]
     server.advance(days=31)
     history = load(server, tmp_path)
-    assert told(history) == truth(server)
+    assert get_statuses(history) == list_statuses(server)
     assert (history.payments["status"] == "expired").sum() >= 3
 
 
-def test_refresh_asks_for_all_of_it(server, tmp_path) -> None:
-    """What nothing looks for, such as a payment that appears years back, is seen then."""
+def test_refresh_fetches_everything(server, tmp_path) -> None:
+    """Only a refresh finds a payment that appears years back."""
     first = load(server, tmp_path)
     server.add_payments(server.viewer, [{"date_created": NOW - timedelta(days=700), "amount_cents": 1}])
     assert len(load(server, tmp_path).payments) == len(first.payments)
     assert len(load(server, tmp_path, refresh=True).payments) == len(first.payments) + 1
-    assert len(server.requests) >= pages_of(len(first.payments))
-    assert told(load(server, tmp_path)) == truth(server)
-    assert len(server.requests) <= 2 + pages_of(PENDING + 50)
+    assert len(server.requests) >= count_pages(len(first.payments))
+    assert get_statuses(load(server, tmp_path)) == list_statuses(server)
+    assert len(server.requests) <= 2 + count_pages(PENDING + 50)
 
 
-def stopped_load(server, folder, pages: int, how: BaseException | None = None) -> BaseException:
-    """Load until so many pages came; then the token's time is over, or what is given is raised."""
+def stop_load(server, folder, pages: int, how: BaseException | None = None) -> BaseException:
+    """Load until some pages are fetched; then the token expires, or an exception is raised."""
     token = server.token(server.viewer)
-    told: list[int] = []
+    progress_calls: list[int] = []
 
     def progress(payments: int) -> None:
-        told.append(payments)
-        if len(told) == pages:
+        progress_calls.append(payments)
+        if len(progress_calls) == pages:
             if how is not None:
                 raise how
             server.expire(token)
@@ -145,27 +145,27 @@ def stopped_load(server, folder, pages: int, how: BaseException | None = None) -
 
 
 @pytest.mark.parametrize("how", [None, KeyboardInterrupt()], ids=["token's time", "Ctrl-C"])
-def test_a_load_that_stopped_goes_on(server, tmp_path, how) -> None:
-    """It says how much is in, and the next one, with a new token, asks only for the rest."""
-    whole = pages_of(len(truth(server)))
-    error = stopped_load(server, tmp_path, whole // 2, how)
+def test_a_stopped_load_is_resumed(server, tmp_path, how) -> None:
+    """The error says how much is kept, and the next load, with a new token, only fetches the rest."""
+    whole = count_pages(len(list_statuses(server)))
+    error = stop_load(server, tmp_path, whole // 2, how)
     said = str(error) + "".join(getattr(error, "__notes__", []))
     assert " payments are kept, and the next load goes on from there." in said
     assert int(said.split(" payments are kept")[0].rpartition(" ")[2].replace(",", "")) > 1_000
     history = load(server, tmp_path)
-    assert told(history) == truth(server)
-    assert len(server.requests) <= 0.85 * whole + pages_of(PENDING + 50)
+    assert get_statuses(history) == list_statuses(server)
+    assert len(server.requests) <= 0.85 * whole + count_pages(PENDING + 50)
 
 
-def test_without_a_cache_it_says_that_it_cannot_go_on(server) -> None:
-    """cache_dir=False keeps nothing, and the error says so."""
-    said = str(stopped_load(server, False, 20))  # noqa: FBT003 - no cache
+def test_without_a_cache_a_load_cannot_be_resumed(server) -> None:
+    """The error says so."""
+    said = str(stop_load(server, False, 20))  # noqa: FBT003 - no cache
     assert said.endswith("No cache keeps the payments fetched so far, so the next load starts from the beginning.")
 
 
-def test_nobody_goes_on_with_somebody_elses_load(server, tmp_path) -> None:
-    """Another account has another cache: its load holds its own payments alone."""
-    stopped_load(server, tmp_path, 30)
+def test_accounts_do_not_share_loads(server, tmp_path) -> None:
+    """Another account has another cache, so its load holds only its own payments."""
+    stop_load(server, tmp_path, 30)
     other = server.people[1]
     with p2p.Client(server.token(other.username), base_url=server.base_url, cache_dir=tmp_path) as client:
         theirs = p2p.load_history(client)
@@ -173,8 +173,8 @@ def test_nobody_goes_on_with_somebody_elses_load(server, tmp_path) -> None:
     assert (theirs.payments[["actor_id", "target_user_id"]] == other.user_id).any(axis=1).all()
 
 
-def test_a_write_of_ones_own_keeps_the_closed_windows(server, tmp_path) -> None:
-    """A payment through the desk is on the open window's page, and nothing old is asked for again."""
+def test_a_write_keeps_the_closed_windows(server, tmp_path) -> None:
+    """A payment by the desk is in the open window; no closed window is refetched."""
     load(server, tmp_path)
     token = server.token(server.viewer, "make_payments", "access_profile", "access_friends")
     server.link_bank(server.viewer)
@@ -182,4 +182,4 @@ def test_a_write_of_ones_own_keeps_the_closed_windows(server, tmp_path) -> None:
         paid = PaymentDesk(client).pay(user_id=server.people[1].user_id, amount="1.00", note="lunch").payment
     history = load(server, tmp_path)
     assert history.payments["payment_id"].iloc[0] == paid.id
-    assert len(server.requests) <= 2 + pages_of(PENDING + 50)
+    assert len(server.requests) <= 2 + count_pages(PENDING + 50)

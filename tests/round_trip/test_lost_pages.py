@@ -1,4 +1,4 @@
-"""Pages that are wrong and look right: the exact history or a typed error, never a part of it.
+"""Wrong pages that look right: the exact history or a typed error, never an incomplete history.
 
 The cells of the fault matrix for answers with status 200 that hide payments: a page that is empty, one without its
 next link, and a service that reads ``before`` in another zone or as a date. Each befalls the first, a middle and
@@ -55,7 +55,7 @@ class Town(NamedTuple):
 
 @pytest.fixture(scope="module")
 def dense() -> Iterator[Town]:
-    """Start a town whose viewer has payments in bursts, so that five hours hold several."""
+    """Start a town; its viewer has payments in bursts, several of them within five hours."""
     chance = random.Random(7)  # noqa: S311 - the same data each time
     with p2p.sandbox.SandboxServer(seed=3, people=4, years=1, now=NOW) as server:
         bursts = [NOW - timedelta(days=3 + 700 * chance.random()) for _ in range(PAYMENTS // 12)]
@@ -159,13 +159,13 @@ def test_friends(kind: str, often: str, at: int) -> None:
 @pytest.mark.parametrize("often", ["once", "for ever"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_sync_of_what_is_new(town: Town, tmp_path: Path, kind: str, often: str) -> None:
-    """A list that no longer shows the newest known payment is no answer to what is new."""
+    """A list without the newest known payment cannot show the new ones."""
     archive = p2p.open_archive(tmp_path)
     with town.client() as client:
         archive.sync(client)
         made = town.server.add_payments(town.server.viewer, [{"date_created": town.server.now, "amount_cents": 7}])
         town.ids.update(made)
-        town.server.faults = f"ok {kind}" + ("*9000" if often == "for ever" else "")  # the first asks whose token it is
+        town.server.faults = f"ok {kind}" + ("*9000" if often == "for ever" else "")  # the first request is /me
         exact = exact_or_refused(
             lambda: archive.sync(client) and set(archive.history().payments["payment_id"]), town.ids
         )

@@ -1,4 +1,4 @@
-"""Ten thousand payments, a tenth of which share a second, over real HTTP: none lost, none twice."""
+"""Ten thousand payments, a tenth of them with ties, over HTTP: none lost, none repeated."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ TIED = PAYMENTS // 10
 
 
 @pytest.fixture(scope="module")
-def crowded():
-    """Start a sandbox whose one newcomer has the ten thousand, and return it with their ids."""
+def sandbox_with_ties():
+    """Start a sandbox with one user who has all payments, and return it with their ids."""
     chance = random.Random(5)  # noqa: S311 - the same data each time
     start = datetime(2022, 1, 1, tzinfo=UTC)
     seconds = chance.sample(range(40_000_000), PAYMENTS - TIED)
@@ -41,18 +41,18 @@ def crowded():
 
 
 @pytest.mark.parametrize("page_size", [1, 7, 20, 50])
-def test_none_lost_and_none_twice(crowded, page_size: int) -> None:
-    """The sandbox's own next link would lose ties; the walk does not, whatever the page size."""
-    server, token, ids = crowded
+def test_no_payment_is_lost_or_repeated(sandbox_with_ties, page_size: int) -> None:
+    """The next link of the sandbox would lose ties; pagination does not, with any page size."""
+    server, token, ids = sandbox_with_ties
     with p2p.Client(token, base_url=server.base_url, cache_dir=False) as client:
         found = [payment.id for page in client.payment_pages(page_size=page_size) for payment in page.items]
     assert len(found) > PAYMENTS
     assert sorted(found) == ids
 
 
-def test_following_the_next_link_alone_loses_some(crowded) -> None:
-    """The same list by the links of the document's sample: the loss that the walk is there for."""
-    server, token, ids = crowded
+def test_following_next_links_loses_payments(sandbox_with_ties) -> None:
+    """The links of the document lose ties, which pagination has to prevent."""
+    server, token, ids = sandbox_with_ties
     with p2p.Client(token, base_url=server.base_url, cache_dir=False) as client:
         transport = client._transport
         parameters, found = {"limit": "50"}, set()
@@ -67,8 +67,8 @@ def test_following_the_next_link_alone_loses_some(crowded) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(20))
-def test_new_payments_while_paging_take_none_of_the_old_ones(seed: int) -> None:
-    """A payment made between two pages shifts every page; what was there before still comes once."""
+def test_new_payments_during_pagination_lose_nothing(seed: int) -> None:
+    """A new payment shifts every page; each earlier payment is still returned once."""
     chance = random.Random(seed)  # noqa: S311 - the same data each time
     with p2p.sandbox.SandboxServer(seed=seed, people=4, years=1) as server:
         token = server.token(server.viewer)

@@ -1,14 +1,14 @@
-"""Two people, two tokens, one cache folder, over the whole way from sign-in to frames."""
+"""Two people, two tokens and one cache folder, from sign-in to frames."""
 
 from __future__ import annotations
 
 import p2p_analytics as p2p
 
 
-def test_each_sees_their_own_and_little_is_asked_twice(tmp_path) -> None:
-    """The histories differ and stay apart; a second load asks only for what may have changed.
+def test_accounts_share_a_folder_and_no_data(tmp_path) -> None:
+    """The histories differ, and a second load only fetches the pages that may have changed.
 
-    For each: the newest page, what is still pending, and the end of the list where no other page shows it.
+    Per account: the newest page, the list of pending payments, and the end of the list if no other page shows it.
     """
     with p2p.sandbox.SandboxServer(seed=7) as server:
         people = [server.people[0].username, server.people[2].username]

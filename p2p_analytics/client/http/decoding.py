@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SUCCESSES = range(200, 300)
 
 
-def decoding_hook(decode: Callable[[bytes], object]) -> Callable[..., None]:
+def make_decoding_hook(decode: Callable[[bytes], object]) -> Callable[..., None]:
     """Return a response hook that decodes a success; requests-cache calls hooks twice, the second call does nothing."""
 
     def hook(response: Response, **_: Any) -> None:  # noqa: ANN401 - options of the request
@@ -32,7 +32,7 @@ def decoding_hook(decode: Callable[[bytes], object]) -> Callable[..., None]:
     return hook
 
 
-def decoded_value(response: Response) -> Any:  # noqa: ANN401 - whatever the decoder returns
+def get_decoded(response: Response) -> Any:  # noqa: ANN401 - whatever the decoder returns
     """Return the decoded body, or the ServiceError that its decoder raised."""
     return response.decoded  # type: ignore[attr-defined]
 

@@ -27,7 +27,7 @@ from p2p_analytics.client.http._throttle import Throttle
 from p2p_analytics.client.http.adapter import NotSentError, prepare_session
 from p2p_analytics.client.http.cache import UNREADABLE_ENTRY, AccountCache
 from p2p_analytics.client.http.deadline import is_cancelled, sleep_unless_cancelled
-from p2p_analytics.client.http.decoding import SUCCESSES, decoded_value, decoding_hook
+from p2p_analytics.client.http.decoding import SUCCESSES, get_decoded, make_decoding_hook
 from p2p_analytics.client.http.error_mapping import (
     is_refused,
     map_error_response,
@@ -304,11 +304,11 @@ class Transport:
             data=None if is_read else fields,
             timeout=limits,
             allow_redirects=False,
-            hooks={"response": decoding_hook(decode)},
+            hooks={"response": make_decoding_hook(decode)},
         )
         try:
             response = request()
-            if getattr(response, "from_cache", False) and isinstance(decoded_value(response), errors.ServiceError):
+            if getattr(response, "from_cache", False) and isinstance(get_decoded(response), errors.ServiceError):
                 if self.cache is not None:
                     log.warning(UNREADABLE_ENTRY, self.cache.storage.path.name)
                 response = request(headers={"Cache-Control": "no-cache"})
@@ -326,7 +326,7 @@ class Transport:
     def _classify(self, response: requests.Response) -> ServiceResponse[T] | errors.ServiceError:
         if response.status_code not in SUCCESSES:
             return map_error_response(response, self._token)
-        value = decoded_value(response)
+        value = get_decoded(response)
         if isinstance(value, errors.ServiceError):
             if is_envelope(response.content):
                 raise value  # the next response would hold the same unreadable record

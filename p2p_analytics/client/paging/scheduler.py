@@ -33,7 +33,7 @@ _NEW_PER_PAGE: Final = PAGE_SIZE_MAXIMUM - 1  # a full page repeats one payment 
 _QUEUED: Final = 1  # request beyond the connections, so that none waits for this thread
 # Event loops that replace signal handlers, and Windows, do not deliver Ctrl-C during a wait without a timeout.
 _INTERRUPT_POLL_SECONDS: Final = 0.2
-_SHORT_HISTORY_PAGES: Final = 2  # a history of so few pages after the newest one is read without a plan
+_SHORT_HISTORY_PAGES: Final = 2  # after the newest one; a history with no more pages is read without a plan
 _PROBES: Final = 3  # pages after the newest one that are read before planning
 
 
@@ -150,7 +150,7 @@ def _fetch_windows(
     concurrency: int,
     on_progress: Callable[[int, int], object],
 ) -> Iterator[PaymentPage]:
-    """Fetch the missing pages, and yield those of each window once it and all newer windows are known complete."""
+    """Fetch the missing pages, and yield the pages of a window once it and all newer windows are known complete."""
     tasks = check.tasks
     fetched = {payment_id for task in tasks for page in task.pages for payment_id in page.items.ids}
     ready = [task for task in tasks if not task.complete]

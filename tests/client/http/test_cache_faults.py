@@ -114,7 +114,7 @@ DAMAGES = {
 
 
 @pytest.fixture
-def loaded_cache(scripted, tmp_path) -> Iterator[tuple[object, Path]]:
+def cache_of_a_load(scripted, tmp_path) -> Iterator[tuple[object, Path]]:
     """Return a service and the cache file of a complete load."""
     service = scripted(answer)
     assert load(service, tmp_path) == [row["id"] for row in ROWS]
@@ -134,18 +134,18 @@ def check(service, file: Path, caplog) -> None:
 
 @pytest.mark.fault("cache")
 @pytest.mark.parametrize("name", DAMAGES)
-def test_a_damaged_file_costs_requests_and_no_payment(loaded_cache, caplog, name: str) -> None:
+def test_a_damaged_file_costs_requests_and_no_payment(cache_of_a_load, caplog, name: str) -> None:
     """At worst, the file is renamed or not used, and its pages are refetched."""
-    service, file = loaded_cache
+    service, file = cache_of_a_load
     DAMAGES[name](file)
     check(service, file, caplog)
 
 
 @pytest.mark.fault("cache")
 @pytest.mark.parametrize("lock", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
-def test_a_locked_file_is_not_used(loaded_cache, caplog, lock: str) -> None:
+def test_a_locked_file_is_not_used(cache_of_a_load, caplog, lock: str) -> None:
     """Another process holds the lock during the whole load."""
-    service, file = loaded_cache
+    service, file = cache_of_a_load
     holder = sqlite3.connect(file, isolation_level=None)
     holder.execute("PRAGMA locking_mode = EXCLUSIVE")
     holder.execute(lock)
