@@ -1,7 +1,7 @@
-"""Exact money: decimal text or numbers to whole cents, and back.
+"""Exact money: conversion between decimal text or numbers and whole cents.
 
 Cents are Python integers that fit 64 bits, so sums in a frame stay exact. Binary floats are
-refused at the door: ``int(x * 100)`` is wrong for 7 % of all amounts.
+refused: ``int(x * 100)`` is wrong for 7 % of all amounts. Formatting for people is in `display`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from p2p_analytics.errors import MoneyError
 
 LARGEST_CENTS: Final = 2**63 - 1
 _LARGEST_EXPONENT: Final = 16  # 10**17 units are beyond 64 bits of cents
-_EXACT: Final = Context(prec=60, traps=[Inexact])  # a digit that would be lost raises
+_EXACT: Final = Context(prec=60, traps=[Inexact])  # raises instead of rounding
 _PLACES: Final = 2
-_SHORT: Final = 15  # so many digits are exact cents that fit, whatever they are
+_SHORT: Final = 15  # digits; any number of this length fits 64 bits of cents
 _AMOUNT: Final = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?", re.ASCII)
 
 
@@ -41,7 +41,7 @@ def to_cents(amount: Decimal | int | str) -> int:
     """
     if isinstance(amount, str):
         whole, _, part = amount.partition(".")
-        digits = whole.removeprefix("-") + part  # the usual spellings need no Decimal
+        digits = whole.removeprefix("-") + part  # common spellings are parsed without Decimal
         if len(part) <= _PLACES and len(digits) <= _SHORT and digits.isdecimal() and digits.isascii():
             return int(whole + part.ljust(_PLACES, "0"))
     if isinstance(amount, (bool, float)):
@@ -50,13 +50,13 @@ def to_cents(amount: Decimal | int | str) -> int:
         raise MoneyError(f"{amount[:40]!r} is not an amount: write it as digits, like 12.30.")
     value = Decimal(amount.strip() if isinstance(amount, str) else amount)
     if not value.is_finite() or value.adjusted() > _LARGEST_EXPONENT:
-        raise MoneyError(f"{value} is no amount of money, or too large a one.")
+        raise MoneyError(f"{value} is not an amount of money, or is too large.")
     try:
         cents = value.scaleb(2, _EXACT).quantize(Decimal(1), context=_EXACT)
     except Inexact:
         raise MoneyError(f"{value} has a fraction of a cent; amounts are whole cents.") from None
     if abs(cents) > LARGEST_CENTS:
-        raise MoneyError(f"{value} is no amount of money, or too large a one.")
+        raise MoneyError(f"{value} is not an amount of money, or is too large.")
     return int(cents)
 
 

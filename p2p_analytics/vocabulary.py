@@ -1,7 +1,7 @@
-"""The closed words and numbers of the service's interface document, shared by client and sandbox.
+"""Enumerated values and limits of the service's interface document, shared by client and sandbox.
 
-Standard library only. Both sides import these words, so both could be wrong together:
-``tests/contract`` holds the document's own words as literals and checks both sides against them.
+Standard library only. Because both sides import this module, both could be wrong in the same way:
+``tests/contract`` holds the document's own values as literals and checks both sides against them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 
 class Status(StrEnum):
-    """What became of a payment (document: "States and transitions")."""
+    """The status of a payment (document: "States and transitions")."""
 
     SETTLED = "settled"
     PENDING = "pending"
@@ -22,14 +22,14 @@ class Status(StrEnum):
 
 
 class Action(StrEnum):
-    """What its actor asked for: to pay the target, or to charge it."""
+    """The action of a payment: the actor pays the target, or charges the target."""
 
     PAY = "pay"
     CHARGE = "charge"
 
 
 class Audience(StrEnum):
-    """Who may see a payment."""
+    """The people who may see a payment."""
 
     PUBLIC = "public"
     FRIENDS = "friends"
@@ -37,7 +37,7 @@ class Audience(StrEnum):
 
 
 class Medium(StrEnum):
-    """The channel a payment was created through."""
+    """The channel through which a payment was created."""
 
     IOS = "ios"
     ANDROID = "android"
@@ -46,7 +46,7 @@ class Medium(StrEnum):
 
 
 class TargetType(StrEnum):
-    """The kind of address a payment was sent to."""
+    """The kind of address to which a payment was sent."""
 
     EMAIL = "email"
     PHONE = "phone"
@@ -54,7 +54,7 @@ class TargetType(StrEnum):
 
 
 class Scope(StrEnum):
-    """What a token permits (document: "Scopes named")."""
+    """A permission of a token (document: "Scopes named")."""
 
     PROFILE = "access_profile"
     EMAIL = "access_email"
@@ -65,7 +65,7 @@ class Scope(StrEnum):
 
 
 class Resolution(StrEnum):
-    """What PUT /payments/:payment may do to a pending payment."""
+    """An action of PUT /payments/:payment on a pending payment."""
 
     APPROVE = "approve"
     DENY = "deny"
@@ -74,7 +74,7 @@ class Resolution(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One documented endpoint: its method, its path below the base address, its scopes and parameters."""
+    """A documented endpoint: its method, its path below the base URL, its scopes and parameters."""
 
     method: str
     path: str
@@ -83,7 +83,7 @@ class Endpoint:
     optional_scopes: tuple[Scope, ...] = ()
 
     def at(self, identifier: str) -> str:
-        """Return the path with its one ``{...}`` placeholder filled in."""
+        """Return the path with an identifier in place of its ``{...}`` placeholder."""
         start, end = self.path.index("{"), self.path.index("}")
         return self.path[:start] + identifier + self.path[end + 1 :]
 

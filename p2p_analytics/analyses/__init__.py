@@ -1,7 +1,7 @@
-"""Analyses: a PAYMENTS frame in, a small table of the same kind of frame out.
+"""Analyses of payments: each takes a PAYMENTS frame and returns a small table of the same kind of frame.
 
-They are pure functions: no input is changed, no clock is read, nothing is drawn. They work on
-pandas and Polars frames alike, lazy ones too.
+They are pure functions: they change no input, read no clock and draw nothing. They accept pandas and
+Polars frames, including lazy ones.
 """
 
 from __future__ import annotations

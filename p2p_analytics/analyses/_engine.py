@@ -1,11 +1,11 @@
-"""The door every analysis goes in and out by: any supported frame in, a table of the same kind out.
+"""Conversion of input frames to narwhals, and of results back to the caller's kind of frame.
 
-Between the two, an analysis is one chain of narwhals expressions on a lazy frame. It keeps to the
-spellings that give one answer on every engine: inside ``.agg`` only ``nw.len()`` and plain
-``sum``, ``min``, ``max``, ``count``, ``mean`` of a column (a condition there is silently ignored
-on pandas); keys without nulls before ``group_by``; counts and sums back to 64 bits after it; time
-as integer microseconds that are compared with numbers worked out in Python; sorting last, down to
-a unique key.
+Between the two, an analysis is one chain of narwhals expressions on a lazy frame. It uses only
+expressions that give the same result on every engine: inside ``.agg`` only ``nw.len()`` and plain
+``sum``, ``min``, ``max``, ``count``, ``mean`` of a column (pandas silently ignores a condition
+there); keys without nulls before ``group_by``; counts and sums cast to 64 bits after it; time as
+integer microseconds, compared with numbers that are computed in Python; sorting last, by a unique
+key.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Kind(NamedTuple):
-    """What a result column holds, for every engine and by its pandas dtype."""
+    """The type of a result column: its narwhals dtype and its pandas dtype."""
 
     dtype: DType
     pandas: str
@@ -46,36 +46,36 @@ _DTYPES: Final[Mapping[str, DType]] = {
     frames.INSTANT: nw.Datetime("us", "UTC"),
 }
 
-# Null keys are grouped under a word that no data holds: this code point is never a character.
+# Null keys are grouped under a text that no data holds: this code point is never a character.
 _NO_KEY: Final = "\ufdd0"
 
 
-def opened(native: IntoFrame, needed: Sequence[str], *, what: str) -> nw.LazyFrame[Any]:
-    """Return the needed columns of a frame: categoricals as text, untyped nulls with the dtype of their column.
+def open_frame(native: IntoFrame, needed: Sequence[str], *, what: str) -> nw.LazyFrame[Any]:
+    """Return the needed columns of a frame, with categoricals as text and untyped nulls cast to the schema's dtype.
 
     Raises
     ------
     SchemaError
-        It is no pandas or Polars frame, lacks a needed column, or has two columns of one name.
+        The input is not a pandas or Polars frame, lacks a needed column, or has two columns with one name.
     """
     try:
         frame = nw.from_native(native).lazy()
     except TypeError:
         raise SchemaError(f"{what} needs a pandas or Polars frame, not {type(native).__name__}.") from None
     except DuplicateError:
-        raise SchemaError(f"{what} needs a frame whose columns have different names; rename or drop one.") from None
+        raise SchemaError(f"{what} needs a frame with distinct column names; rename or drop one.") from None
     if not (frame.implementation.is_pandas() or frame.implementation.is_polars()):
         raise SchemaError(f"{what} needs a pandas or Polars frame, not one of {frame.implementation.value}.")
     schema = frame.collect_schema()
     frames.require(schema.names(), needed, what=what)
-    plain = {name: nw.String() for name in needed if isinstance(schema[name], (nw.Categorical, nw.Enum))}
-    # A column of nothing but nulls may have no dtype of its own, and then fits no comparison.
-    bare = {name: _DTYPES[frames.PAYMENTS.get(name, frames.TEXT)] for name in needed if schema[name] == nw.Unknown}
-    return frame.select(*needed).with_columns(nw.col(name).cast(to) for name, to in {**plain, **bare}.items())
+    texts = {name: nw.String() for name in needed if isinstance(schema[name], (nw.Categorical, nw.Enum))}
+    # A column with only nulls may lack a dtype, and then cannot be compared with anything.
+    untyped = {name: _DTYPES[frames.PAYMENTS.get(name, frames.TEXT)] for name in needed if schema[name] == nw.Unknown}
+    return frame.select(*needed).with_columns(nw.col(name).cast(to) for name, to in {**texts, **untyped}.items())
 
 
-def finished(frame: nw.LazyFrame[Any], like: IntoFrameT, schema: Mapping[str, Kind]) -> IntoFrameT:
-    """Return the result as the caller's kind of frame, with exactly the schema's columns and dtypes."""
+def to_result(frame: nw.LazyFrame[Any], like: IntoFrameT, schema: Mapping[str, Kind]) -> IntoFrameT:
+    """Return a result as the caller's kind of frame, with exactly the schema's columns and dtypes."""
     table = frame.select(*schema)
     if table.implementation.is_pandas():
         # Some results come back from narwhals as objects or nullable floats.
@@ -86,49 +86,49 @@ def finished(frame: nw.LazyFrame[Any], like: IntoFrameT, schema: Mapping[str, Ki
     return result.to_native()  # type: ignore[no-any-return]
 
 
-def text_column(native: IntoFrame, name: str) -> bool:
-    """Return whether a frame has such a column, and it may hold text."""
+def is_text_column(native: IntoFrame, name: str) -> bool:
+    """Return whether a frame has this column and the column may hold text."""
     dtype = nw.from_native(native).lazy().collect_schema().get(name)
     return not (dtype is None or dtype.is_numeric() or dtype.is_temporal() or isinstance(dtype, nw.Boolean))
 
 
-def rows_like(
+def build_rows(
     frame: nw.LazyFrame[Any], rows: Mapping[str, Sequence[object]], schema: Mapping[str, Kind]
 ) -> nw.LazyFrame[Any]:
-    """Return a few literal rows as a frame that can be joined with ``frame``."""
+    """Return literal rows as a frame of the same engine as ``frame``, for a join."""
     dtypes = {name: kind.dtype for name, kind in schema.items()}
     return nw.from_dict(dict(rows), schema=dtypes, backend=frame.implementation).lazy()
 
 
-def keyed(*names: str) -> nw.Expr:
-    """Return key columns with their nulls replaced, ready for ``group_by``."""
+def replace_null_keys(*names: str) -> nw.Expr:
+    """Return key columns for ``group_by``, with nulls replaced by a placeholder."""
     return nw.col(*names).fill_null(_NO_KEY)
 
 
-def unkeyed(*names: str) -> list[nw.Expr]:
-    """Return the key columns with their nulls back."""
+def restore_null_keys(*names: str) -> list[nw.Expr]:
+    """Return key columns with the placeholder replaced by nulls."""
     return [nw.when(nw.col(name) != _NO_KEY).then(nw.col(name)).alias(name) for name in names]
 
 
 def cents(name: str) -> nw.Expr:
-    """Return a column of cents as plain 64-bit integers, an amount that is not known as 0."""
+    """Return a column of cents as 64-bit integers without nulls; an unknown amount is 0."""
     return nw.col(name).fill_null(0).cast(nw.Int64())
 
 
 def integers(names: Iterable[str]) -> nw.Expr:
-    """Return counts and sums as 64-bit integers; engines widen them or, after a join, turn them to floats."""
+    """Return counts and sums as 64-bit integers; engines widen them, or convert them to floats in a join."""
     return nw.col(*names).fill_null(0).cast(nw.Int64())
 
 
 def units(name: str) -> nw.Expr:
-    """Return a column of cents as currency units, which is the last step of every amount."""
-    # Polars multiplies by the inverse of a scalar divisor, which is off in the last digit; a column divides exactly.
+    """Return a column of cents in currency units; always the last step of an amount."""
+    # Polars multiplies by the inverse of a scalar divisor, which is inexact; division by a column is exact.
     return nw.col(name) / (nw.col(name) * 0 + 100)
 
 
 def share(part: str, whole: nw.Expr) -> nw.Expr:
-    """Return a column as a part of a whole, 0 where the whole is 0."""
-    column = nw.col(part) * 0 + whole  # for the reason given in units
+    """Return a column as a fraction of a whole, 0 where the whole is 0."""
+    column = nw.col(part) * 0 + whole  # a column, for exact division as in `units`
     return nw.when(column != 0).then(nw.col(part) / column).otherwise(0.0)
 
 

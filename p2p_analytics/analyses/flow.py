@@ -1,4 +1,4 @@
-"""Money in and out, month by month."""
+"""Money sent and received per calendar month."""
 
 from __future__ import annotations
 
@@ -27,35 +27,35 @@ _UNDATED: Final = -1
 
 
 def monthly_flow(payments: IntoFrameT, *, tz: str = "UTC") -> IntoFrameT:
-    """Return what was sent and received in each calendar month, in settled payments.
+    """Return the money sent and received in each calendar month, in settled payments.
 
-    One row per month of the zone from the first to the last with a payment, those without one as
-    zeros. Money moves when a payment completes, so the month is that of date_completed, and of
-    date_created where there is no date_completed. Settled payments without either date, or with
-    one before 1970 or after 2199 (UTC), are one last row, whose month is null.
+    One row per month of the zone, from the first to the last month with a payment; months between
+    them without payments hold zeros. Money moves when a payment completes, so the month is that of
+    date_completed, or of date_created where date_completed is null. Settled payments without either
+    date, or with a date before 1970 or after 2199 (UTC), form one last row with a null month.
 
     Columns
     -------
     month : text
         Like ``2024-05``.
     sent, received, net : currency units
-        ``net`` is received less sent. An amount that is not known counts as 0.
+        ``net`` is received less sent. An unknown amount counts as 0.
     payments : count
     running_net : currency units
-        The net of this month and all before it.
+        The net of this month and all earlier months.
 
     Parameters
     ----------
     payments : frame
         PAYMENTS. Rows that are not settled, or have no direction, move no money between people
-        and are left out. A lazy frame is asked once, at the call, for its first and last instant.
+        and are excluded. A lazy frame is queried once, at the call, for its first and last instant.
     tz : str
-        Name of the zone whose months are meant, such as ``America/New_York``.
+        Name of the time zone of the months, such as ``America/New_York``.
 
     Returns
     -------
     frame
-        In order of time. No settled payments give no rows.
+        In order of time; without rows if there are no settled payments.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def monthly_flow(payments: IntoFrameT, *, tz: str = "UTC") -> IntoFrameT:
     """
     zone = find_zone(tz)
     col = nw.col
-    frame = _engine.opened(
+    frame = _engine.open_frame(
         payments, ["status", "direction", "flow_cents", "created_us", "completed_us"], what="monthly_flow"
     )
     moved = (
@@ -78,10 +78,10 @@ def monthly_flow(payments: IntoFrameT, *, tz: str = "UTC") -> IntoFrameT:
             received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
         )
     )
-    numbered, months = _numbered(moved, zone)
-    found = numbered.group_by("number").agg(col("sent_cents").sum(), col("received_cents").sum(), payments=nw.len())
+    with_months, months = _assign_months(moved, zone)
+    sums = with_months.group_by("number").agg(col("sent_cents").sum(), col("received_cents").sum(), payments=nw.len())
     table = (
-        months.join(found, on="number", how="left")
+        months.join(sums, on="number", how="left")
         .with_columns(_engine.integers(["sent_cents", "received_cents", "payments"]))
         .with_columns(net_cents=col("received_cents") - col("sent_cents"))
         .with_columns(running_cents=col("net_cents").cum_sum().over(order_by="number"))
@@ -93,16 +93,16 @@ def monthly_flow(payments: IntoFrameT, *, tz: str = "UTC") -> IntoFrameT:
             running_net=_engine.units("running_cents"),
         )
     )
-    return _engine.finished(table, payments, _COLUMNS)
+    return _engine.to_result(table, payments, _COLUMNS)
 
 
 def _within(instant: nw.Expr) -> nw.Expr:
-    """Return the instants that the calendar counts, the others as nulls."""
+    """Return instants with those outside the supported calendar as nulls."""
     return nw.when(instant >= FIRST_US, instant < END_US).then(instant)
 
 
-def _numbered(moved: nw.LazyFrame[Any], zone: ZoneInfo) -> tuple[nw.LazyFrame[Any], nw.LazyFrame[Any]]:
-    """Return the rows with the number of their month, and the months by number."""
+def _assign_months(moved: nw.LazyFrame[Any], zone: ZoneInfo) -> tuple[nw.LazyFrame[Any], nw.LazyFrame[Any]]:
+    """Return the rows with the number of their month, and a frame of the months with these numbers."""
     col = nw.col
     first, last, dated, rows = (
         moved.select(
@@ -113,12 +113,12 @@ def _numbered(moved: nw.LazyFrame[Any], zone: ZoneInfo) -> tuple[nw.LazyFrame[An
     )
     known = _calendar.stretches(int(first), int(last), zone) if dated else _calendar.Stretches(0, (), (), ())
     labels = [*known.months, None] if rows > dated else [*known.months]
-    months = _engine.rows_like(
+    months = _engine.build_rows(
         moved,
         {"number": list(range(len(labels))), "month": labels},
         {"number": _engine.COUNT, "month": _engine.TEXT},
     )
-    stretches = _engine.rows_like(
+    stretches = _engine.build_rows(
         moved,
         {
             "stretch": [_UNDATED, *range(len(known.before))],
@@ -127,10 +127,10 @@ def _numbered(moved: nw.LazyFrame[Any], zone: ZoneInfo) -> tuple[nw.LazyFrame[An
         },
         {"stretch": _engine.COUNT, "before": _engine.COUNT, "turn_us": _engine.COUNT},
     )
-    numbered = (
+    with_months = (
         moved.with_columns(
             stretch=((col("moved_us") - known.first_us) // _calendar.STRETCH_US).fill_null(_UNDATED).cast(nw.Int64()),
-            # Rows without a date are compared too, before the turn of their stretch.
+            # Rows without a date take part in the comparison below, as before the turn of their stretch.
             moved_us=col("moved_us").fill_null(known.first_us).cast(nw.Int64()),
         )
         .join(stretches, on="stretch", how="left")
@@ -139,4 +139,4 @@ def _numbered(moved: nw.LazyFrame[Any], zone: ZoneInfo) -> tuple[nw.LazyFrame[An
         )
         .with_columns(col("number").cast(nw.Int64()))
     )
-    return numbered, months
+    return with_months, months

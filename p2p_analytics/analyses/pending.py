@@ -1,4 +1,4 @@
-"""Who still owes whom: pending payments by age, and one by one."""
+"""Pending payments: money that people still owe each other, by age and one by one."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def pending_ageing(
 ) -> IntoFrameT:
     """Return the pending payments by direction and age.
 
-    One row per direction and age band, with the bands that hold nothing: ``in`` is money that
-    others owe the viewer, ``out`` is money that the viewer owes or has on its way. A payment whose
-    age is exactly an edge is in the older band, and one created after ``as_of`` is new. Where a
-    payment has no date_created, its direction has one more row, with the band "no date".
+    One row per direction and age band, including empty bands: ``in`` is money that others owe the
+    viewer, ``out`` is money that the viewer owes or has sent to a recipient who has not joined yet.
+    An age exactly on an edge belongs to the older band, and a payment created after ``as_of`` has
+    age 0. A direction with payments without date_created has one more row, with the band "no date".
 
     Columns
     -------
@@ -61,35 +61,35 @@ def pending_ageing(
         Bands read "under 1 day", "1 to 7 days", ..., "90 days or more".
     payments : count
     amount : currency units
-        Without sign; an amount that is not known counts as 0.
+        Without sign; an unknown amount counts as 0.
     oldest_days : whole days
-        Age of the oldest, rounded down; null where there is none.
+        Age of the oldest payment, rounded down; null for an empty band.
 
     Parameters
     ----------
     payments : frame
-        PAYMENTS. Rows that are not pending, or have no direction, are left out.
+        PAYMENTS. Rows that are not pending, or have no direction, are excluded.
     as_of : datetime, date or str
-        The moment ages are counted to; a date is its first moment, without a zone it is UTC.
+        The instant at which ages end; a date means its first instant, a missing zone means UTC.
     edges : iterable of int
-        Days at which a new band begins, rising, from 1.
+        Ages in days at which a new band begins, ascending, from 1.
 
     Returns
     -------
     frame
-        First ``in``, then ``out``; youngest band first. Nothing pending gives zeros.
+        First ``in``, then ``out``; youngest band first. Without pending payments all values are zeros.
 
     Raises
     ------
     ConfigurationError
-        ``as_of`` is no instant, or ``edges`` are no rising days.
+        ``as_of`` is not an instant, or ``edges`` are not ascending days.
     SchemaError
         The frame lacks a column.
     """
-    moment = _moment(as_of)
-    days = _checked(edges)
+    moment = _parse_as_of(as_of)
+    days = _check_edges(edges)
     col = nw.col
-    pending = _pending(payments, ["amount_cents"], what="pending_ageing")
+    pending = _filter_pending(payments, ["amount_cents"], what="pending_ageing")
     band = nw.lit(0)
     for number, edge in enumerate(days, start=1):
         band = nw.when(col("age_us") >= edge * _DAY).then(nw.lit(number)).otherwise(band)
@@ -97,7 +97,7 @@ def pending_ageing(
     found = (
         pending.with_columns(amount_cents=_engine.cents("amount_cents").abs(), age_us=_age(moment))
         .with_columns(
-            # An age that is not known is compared as 0: a null in a condition means different things to engines.
+            # An unknown age is compared as 0, because engines disagree on nulls in a condition.
             age_us=col("age_us").fill_null(0).cast(nw.Int64()),
             dated=~col("age_us").is_null(),
         )
@@ -106,7 +106,7 @@ def pending_ageing(
         .agg(col("amount_cents").sum(), col("age_us").max(), payments=nw.len())
     )
     table = (
-        _every_band(pending, _labels(days))
+        _build_bands(pending, _label_bands(days))
         .join(found, on=["direction", "number"], how="left")
         .with_columns(_engine.integers(["payments", "amount_cents", "age_us"]))
         .filter((col("number") < undated) | (col("payments") > 0))
@@ -116,7 +116,7 @@ def pending_ageing(
         )
         .sort("direction", "number")
     )
-    return _engine.finished(table, payments, _AGES)
+    return _engine.to_result(table, payments, _AGES)
 
 
 def pending_requests(payments: IntoFrameT, *, as_of: datetime | date | str) -> IntoFrameT:
@@ -127,84 +127,86 @@ def pending_requests(payments: IntoFrameT, *, as_of: datetime | date | str) -> I
     Columns
     -------
     payment_id, direction, counterparty_id, counterparty_name, note : text
-        ``in``: the counterparty owes the viewer; ``out``: the viewer owes, or has paid someone
+        ``in``: the counterparty owes the viewer; ``out``: the viewer owes, or has paid a recipient
         who has not joined yet.
     amount : currency units
-        Without sign; null where it is not known.
+        Without sign; null where it is unknown.
     date_created : instant
     age_days : whole days
-        Rounded down; 0 where created after ``as_of``; null without date_created.
+        Rounded down; 0 for a payment created after ``as_of``; null without date_created.
 
     Parameters
     ----------
     payments : frame
-        PAYMENTS. Rows that are not pending, or have no direction, are left out.
+        PAYMENTS. Rows that are not pending, or have no direction, are excluded.
     as_of : datetime, date or str
-        The moment ages are counted to; a date is its first moment, without a zone it is UTC.
+        The instant at which ages end; a date means its first instant, a missing zone means UTC.
 
     Returns
     -------
     frame
-        Oldest first, then by id; those without a date last. Nothing pending gives no rows.
+        Oldest first, then by id; rows without a date last. Without pending payments there are no rows.
 
     Raises
     ------
     ConfigurationError
-        ``as_of`` is no instant.
+        ``as_of`` is not an instant.
     SchemaError
         The frame lacks a column.
     """
-    moment = _moment(as_of)
+    moment = _parse_as_of(as_of)
     columns = ["payment_id", "counterparty_id", "counterparty_name", "note", "amount_cents", "date_created"]
     table = (
-        _pending(payments, columns, what="pending_requests")
+        _filter_pending(payments, columns, what="pending_requests")
         .sort("created_us", "payment_id", nulls_last=True)
         .with_columns(amount_cents=nw.col("amount_cents").abs(), age_us=_age(moment))
         .with_columns(amount=_engine.units("amount_cents"), age_days=nw.col("age_us") // _DAY)
     )
-    return _engine.finished(table, payments, _REQUESTS)
+    return _engine.to_result(table, payments, _REQUESTS)
 
 
-def _pending(payments: IntoFrame, columns: list[str], *, what: str) -> nw.LazyFrame[Any]:
-    frame = _engine.opened(payments, ["status", "direction", "created_us", *columns], what=what)
+def _filter_pending(payments: IntoFrame, columns: list[str], *, what: str) -> nw.LazyFrame[Any]:
+    frame = _engine.open_frame(payments, ["status", "direction", "created_us", *columns], what=what)
     return frame.filter(nw.col("status") == Status.PENDING.value, nw.col("direction").is_in(_DIRECTIONS))
 
 
 def _age(moment: int) -> nw.Expr:
-    """Return the age in microseconds, never below 0 and null without a creation."""
+    """Return the age in microseconds, at least 0; null without a creation date."""
     return (moment - nw.col("created_us")).clip(0)
 
 
-def _every_band(frame: nw.LazyFrame[Any], labels: list[str]) -> nw.LazyFrame[Any]:
+def _build_bands(frame: nw.LazyFrame[Any], labels: list[str]) -> nw.LazyFrame[Any]:
     rows = [(direction, number, label) for direction in _DIRECTIONS for number, label in enumerate(labels)]
     names = {"direction": _engine.TEXT, "number": _engine.COUNT, "band": _engine.TEXT}
-    return _engine.rows_like(frame, dict(zip(names, zip(*rows, strict=True), strict=True)), names)
+    return _engine.build_rows(frame, dict(zip(names, zip(*rows, strict=True), strict=True)), names)
 
 
-def _labels(edges: tuple[int, ...]) -> list[str]:
+def _label_bands(edges: tuple[int, ...]) -> list[str]:
     first, last = edges[0], edges[-1]
     between = [f"{low} to {high} days" for low, high in pairwise(edges)]
-    return [f"under {_days(first)}", *between, f"{_days(last)} or more", NO_DATE]
+    return [f"under {_format_days(first)}", *between, f"{_format_days(last)} or more", NO_DATE]
 
 
-def _days(number: int) -> str:
+def _format_days(number: int) -> str:
     return "1 day" if number == 1 else f"{number} days"
 
 
-def _checked(edges: Iterable[SupportsIndex]) -> tuple[int, ...]:
+def _check_edges(edges: Iterable[SupportsIndex]) -> tuple[int, ...]:
     try:
         days = tuple(0 if isinstance(day, bool) else operator.index(day) for day in edges)
     except TypeError:
         days = ()
     if not days or days[0] < 1 or any(low >= high for low, high in pairwise(days)):
-        raise ConfigurationError(f"edges are whole days that rise from 1 or more, like (1, 7, 30), not {edges!r}.")
+        raise ConfigurationError(
+            f"edges={edges!r} is not valid: give whole days from 1 in ascending order, like (1, 7, 30)."
+        )
     return days
 
 
-def _moment(as_of: datetime | date | str) -> int:
+def _parse_as_of(as_of: datetime | date | str) -> int:
     try:
         return int(to_microseconds(as_instant(as_of)))
     except (TypeError, ValueError, OverflowError):
         raise ConfigurationError(
-            f"as_of is a datetime, a date or text like 2024-05-31T18:30:00Z, not {as_of!r}."
+            f"as_of={as_of!r} is not an instant: give a datetime, a date or text like 2024-05-31T18:30:00Z."
         ) from None

@@ -1,4 +1,4 @@
-"""Where the money went: one row per person."""
+"""Money sent and received per person."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _COLUMNS: Final = {
 def spend_by_friend(
     payments: IntoFrameT, friends: IntoFrame | None = None, *, top: SupportsIndex | None = None
 ) -> IntoFrameT:
-    """Return what went to and came from each person, in settled payments.
+    """Return the money sent to and received from each person, in settled payments.
 
-    One row per counterparty: two people of one name are two rows, one person under two names is
-    one row, under the later name of the alphabet. Where the id is null, the name tells them apart.
+    One row per counterparty: two people with one name are two rows, one person with two names is
+    one row, under the alphabetically later name. Counterparties without an id are grouped by name.
 
     Columns
     -------
@@ -45,10 +45,10 @@ def spend_by_friend(
     is_friend : boolean
         Whether the id is in ``friends``; null without ``friends`` and without an id.
     sent, received, net : currency units
-        ``net`` is received less sent. An amount that is not known counts as 0.
+        ``net`` is received less sent. An unknown amount counts as 0.
     payments : count
     share_of_sent : fraction
-        Of all that was sent, to whomever; 0 where nothing was.
+        Of the total sent to all counterparties; 0 if that total is 0.
     first_date, last_date : instants
         Of creation.
 
@@ -56,27 +56,27 @@ def spend_by_friend(
     ----------
     payments : frame
         PAYMENTS. Rows that are not settled, or have no direction, move no money between people
-        and are left out.
+        and are excluded.
     friends : frame, optional
         FRIENDS.
     top : int, optional
-        Give only so many rows. The shares stay those of the whole.
+        Maximum number of rows. The shares still refer to all counterparties.
 
     Returns
     -------
     frame
-        Largest ``sent`` first, then by id and name. No settled payments give no rows.
+        Largest ``sent`` first, then by id and name; without rows if there are no settled payments.
 
     Raises
     ------
     ConfigurationError
         ``top`` is not a whole number from 1.
     SchemaError
-        A frame lacks a column, or the ids of friends are no text.
+        A frame lacks a column, or the ids of friends are not text.
     """
-    rows = None if top is None else _checked(top)
+    rows = None if top is None else _check_top(top)
     col = nw.col
-    frame = _engine.opened(
+    frame = _engine.open_frame(
         payments,
         ["status", "direction", "counterparty_id", "counterparty_name", "flow_cents", "date_created"],
         what="spend_by_friend",
@@ -87,10 +87,10 @@ def spend_by_friend(
         .with_columns(
             sent_cents=nw.when(col("direction") == "out").then(-col("flow_cents")).otherwise(0),
             received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
-            # The name tells people apart only where there is no id.
+            # Only counterparties without an id are grouped by name.
             name_key=nw.when(col("counterparty_id").is_null()).then(col("counterparty_name")),
         )
-        .with_columns(_engine.keyed("counterparty_id", "name_key"))
+        .with_columns(_engine.replace_null_keys("counterparty_id", "name_key"))
         .group_by("counterparty_id", "name_key")
         .agg(
             col("counterparty_name").max(),
@@ -101,7 +101,9 @@ def spend_by_friend(
             last_date=col("date_created").max(),
         )
         .with_columns(_engine.integers(["sent_cents", "received_cents", "payments"]))
-        .with_columns(*_engine.unkeyed("counterparty_id"), net_cents=col("received_cents") - col("sent_cents"))
+        .with_columns(
+            *_engine.restore_null_keys("counterparty_id"), net_cents=col("received_cents") - col("sent_cents")
+        )
         .with_columns(share_of_sent=_engine.share("sent_cents", col("sent_cents").sum()), is_friend=_is_friend(friends))
         .sort(
             "sent_cents",
@@ -116,24 +118,24 @@ def spend_by_friend(
             net=_engine.units("net_cents"),
         )
     )
-    return _engine.finished(table if rows is None else table.head(rows), payments, _COLUMNS)
+    return _engine.to_result(table if rows is None else table.head(rows), payments, _COLUMNS)
 
 
-def _checked(top: SupportsIndex) -> int:
+def _check_top(top: SupportsIndex) -> int:
     try:
         rows = 0 if isinstance(top, bool) else operator.index(top)
     except TypeError:
         rows = 0
     if rows < 1:
-        raise ConfigurationError(f"top is the number of rows to give, from 1, not {top!r}.")
+        raise ConfigurationError(f"top={top!r} is not valid: give the number of rows, 1 or more.")
     return rows
 
 
 def _is_friend(friends: IntoFrame | None) -> nw.Expr:
     if friends is None:
-        return nw.lit(None)  # given a Boolean dtype, it would be false on pandas
-    # As a list of ids, the friends may come as another kind of frame than the payments.
-    ids = _engine.opened(friends, ["user_id"], what="friends").collect()["user_id"].drop_nulls().to_list()
-    if not all(isinstance(which, str) for which in ids):
-        raise SchemaError('The ids in friends["user_id"] are no text: pandas.read_csv guesses, p2p.read_csv does not.')
+        return nw.lit(None)  # with a Boolean dtype it would be false on pandas
+    # A list of ids, because friends and payments may be different kinds of frames.
+    ids = _engine.open_frame(friends, ["user_id"], what="friends").collect()["user_id"].drop_nulls().to_list()
+    if not all(isinstance(friend_id, str) for friend_id in ids):
+        raise SchemaError('The ids in friends["user_id"] are not text: pandas.read_csv guesses; use p2p.read_csv.')
     return nw.when(~nw.col("counterparty_id").is_null()).then(nw.col("counterparty_id").is_in(ids))

@@ -1,4 +1,4 @@
-"""What became of payments: settled, pending, failed, expired, cancelled."""
+"""Payments by status: settled, pending, failed, expired, cancelled."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _COLUMNS: Final = {
 
 
 def status_mix(payments: IntoFrameT, *, by: str = "action") -> IntoFrameT:
-    """Return how many payments, and how much money, ended in each status.
+    """Return the number of payments and the amount of money per status.
 
-    One row per value of ``by`` and status that occur together. Unknown words are kept, and a null
+    One row per value of ``by`` and status that occur together. Unknown statuses are kept, and null
     is a value of its own.
 
     Columns
@@ -32,9 +32,9 @@ def status_mix(payments: IntoFrameT, *, by: str = "action") -> IntoFrameT:
     the column ``by``, status : text
     payments : count
     share : fraction
-        Of the payments with this value of ``by``, so the shares of each value add up to 1.
+        Of the payments with this value of ``by``; the shares of each value add up to 1.
     amount : currency units
-        Without sign; an amount that is not known counts as 0.
+        Without sign; an unknown amount counts as 0.
     share_of_amount : fraction
         Of the amount with this value of ``by``; 0 where that is 0.
 
@@ -48,24 +48,24 @@ def status_mix(payments: IntoFrameT, *, by: str = "action") -> IntoFrameT:
     Returns
     -------
     frame
-        By ``by``, then most payments first, then by status; nulls last. No payments give no rows.
+        By ``by``, then most payments first, then by status; nulls last. Without payments there are no rows.
 
     Raises
     ------
     ConfigurationError
-        ``by`` is not a text column of the frame, or is the status itself.
+        ``by`` is not a text column of the frame, or is a column of the result.
     SchemaError
         The frame lacks a column.
     """
     if isinstance(by, str) and by in {*_COLUMNS, "amount_cents"}:
-        raise ConfigurationError(f"by={by!r} is what status_mix shows anyway; name another text column, like 'action'.")
-    _engine.opened(payments, ["status", "amount_cents"], what="status_mix")
-    if not isinstance(by, str) or not _engine.text_column(payments, by):
-        raise ConfigurationError(f"by={by!r} is no text column of the frame; name one, like 'action'.")
-    frame = _engine.opened(payments, [by, "status", "amount_cents"], what="status_mix")
+        raise ConfigurationError(f"by={by!r} is a column of the result: name another text column, like 'action'.")
+    _engine.open_frame(payments, ["status", "amount_cents"], what="status_mix")
+    if not isinstance(by, str) or not _engine.is_text_column(payments, by):
+        raise ConfigurationError(f"by={by!r} is not a text column of the frame: name one, like 'action'.")
+    frame = _engine.open_frame(payments, [by, "status", "amount_cents"], what="status_mix")
     col = nw.col
     table = (
-        frame.with_columns(_engine.keyed(by, "status"), amount_cents=_engine.cents("amount_cents").abs())
+        frame.with_columns(_engine.replace_null_keys(by, "status"), amount_cents=_engine.cents("amount_cents").abs())
         .group_by(by, "status")
         .agg(col("amount_cents").sum(), payments=nw.len())
         .with_columns(_engine.integers(["amount_cents", "payments"]))
@@ -74,11 +74,11 @@ def status_mix(payments: IntoFrameT, *, by: str = "action") -> IntoFrameT:
             all_cents=col("amount_cents").sum().over(by),
         )
         .with_columns(
-            *_engine.unkeyed(by, "status"),
+            *_engine.restore_null_keys(by, "status"),
             share=_engine.share("payments", col("all_payments")),
             share_of_amount=_engine.share("amount_cents", col("all_cents")),
             amount=_engine.units("amount_cents"),
         )
         .sort(by, "payments", "status", descending=[False, True, False], nulls_last=True)
     )
-    return _engine.finished(table, payments, {by: _engine.TEXT, **_COLUMNS})
+    return _engine.to_result(table, payments, {by: _engine.TEXT, **_COLUMNS})

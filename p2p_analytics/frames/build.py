@@ -112,7 +112,7 @@ def _is_descending(keyed: pa.Table) -> bool:
 
 
 def _build_frame(own: pa.Table, tables: InternTables, viewer_id: str) -> pd.DataFrame:
-    """Return the frame of each payment's own columns and of those that its codes refer to."""
+    """Return the PAYMENTS frame from the columns of the payments and the tables that their codes refer to."""
     import numpy as np
     import pandas as pd
     import pyarrow as pa

@@ -1,7 +1,7 @@
-"""Direction, counterparty and flow of a payment as one person, the viewer, sees it.
+"""Direction, counterparty and flow of a payment from the viewer's perspective.
 
-The one home of this table. The sign of ``amount`` is never used: real answers show charges with a
-positive amount, the document with a negative one.
+This module is the only implementation of the table below. The sign of ``amount`` is never used:
+real answers show charges with a positive amount, the document with a negative one.
 
 ====== ========= ========= ============
 action viewer is direction flow
@@ -29,17 +29,17 @@ UNREGISTERED: Final = {
 
 
 class Perspective(NamedTuple):
-    """What depends on who looks.
+    """The values of a payment that depend on the viewer.
 
     Attributes
     ----------
     direction : str or None
         "in", "out", or None where the action is unknown or the viewer is on neither side.
     counterparty_id, counterparty_name : str or None
-        The other user; else the email or phone the payment was sent to, or the merchant; else "unregistered email" or
-        "unregistered phone"; else None. An actor who shows no name is named by the id.
+        The other user; else the email or phone of the target, or the merchant; else "unregistered email" or
+        "unregistered phone"; else None. An actor without a name is named by the id.
     sign : int or None
-        Of the flow: 1 to the viewer, -1 from the viewer, None where there is no direction.
+        Sign of the flow: 1 to the viewer, -1 from the viewer, None without a direction.
     """
 
     direction: str | None
@@ -49,15 +49,15 @@ class Perspective(NamedTuple):
 
 
 def perspective(viewer_id: str, action: str | None, actor: User | None, target: Target | None) -> Perspective:
-    """Return how somebody sees a payment; a viewer who is not the actor is the target, unless that is another user."""
+    """Return the viewer's perspective; a viewer who is not the actor is the target, unless that is another user."""
     sender, receiver = actor or User(), (target and target.user) or User()
     is_actor = sender.id == viewer_id
     if is_actor:
         target = target or Target()
-        address = _first(target.email, target.phone, target.name, UNREGISTERED.get(target.type or ""))
-        other = receiver.id or address, _first(receiver.display_name, receiver.username, address)
+        address = _first_nonblank(target.email, target.phone, target.name, UNREGISTERED.get(target.type or ""))
+        other = receiver.id or address, _first_nonblank(receiver.display_name, receiver.username, address)
     else:
-        other = sender.id or None, _first(sender.display_name, sender.username, sender.id)
+        other = sender.id or None, _first_nonblank(sender.display_name, sender.username, sender.id)
     involved = is_actor or not receiver.id or receiver.id == viewer_id
     if action not in {Action.PAY, Action.CHARGE} or not sender.id or not involved:
         return Perspective(None, *other, None)
@@ -65,6 +65,6 @@ def perspective(viewer_id: str, action: str | None, actor: User | None, target: 
     return Perspective(OUT if pays else IN, *other, -1 if pays else 1)
 
 
-def _first(*texts: str | None) -> str | None:
-    """Return the first text that says something."""
+def _first_nonblank(*texts: str | None) -> str | None:
+    """Return the first text that is not blank."""
     return next((text for text in texts if text and text.strip()), None)

@@ -1,7 +1,7 @@
-"""The columns and dtypes of the PAYMENTS and FRIENDS frames, whatever the data.
+"""Fixed columns and dtypes of the PAYMENTS, FRIENDS and PROBLEMS frames.
 
-Text is pandas ``str``, words and people, which repeat, are categoricals of text, money is nullable
-``Int64`` in cents, datetimes are ``datetime64[us, UTC]``.
+Text is pandas ``str``; values that repeat, such as statuses and people, are categoricals of text;
+money is nullable ``Int64`` in cents; datetimes are ``datetime64[us, UTC]``.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ PROBLEMS: Final[Mapping[str, str]] = {
 def require(
     columns: Iterable[str], needed: Iterable[str], *, what: str, instead: str = "a frame as load_history gives it"
 ) -> None:
-    """Raise a SchemaError that names the needed columns which are missing, and what to pass instead."""
+    """Raise a SchemaError that names the missing columns and a frame to pass instead."""
     present = set(columns)
     missing = [name for name in needed if name not in present]
     if missing:

@@ -18,6 +18,7 @@ from p2p_analytics.records._wire_types import (
     WireUser,
     decode_envelope,
     is_container,
+    remove_bom,
     repair_json,
 )
 
@@ -41,7 +42,7 @@ def decode_me(body: bytes) -> Me:
     user = to_user(problems.decode(WireUser, bytes(wire.user)), problems, "user")
     balance = parse_amount(wire.balance, problems, "balance")
     if not user.id:
-        raise RecordError("The answer to /me holds no user id, so nobody's payments can be loaded.")
+        raise RecordError("The answer to /me holds no user id, so no payments can be loaded.")
     return Me(user=user, balance_cents=balance, problems=tuple(problems.found), raw=raw)
 
 
@@ -91,7 +92,7 @@ def decode_payments(body: bytes, tables: InternTables | None = None) -> PaymentP
         An item without an id is listed in ``problems`` and is not among the items. After the fast path, people and
         amounts are decoded when a record, an amount or ``problems`` is read.
     """
-    body = repair_json(body)
+    body = remove_bom(body)
     try:
         return decode_page_fast(body, tables or InternTables())
     except DECODE_ERRORS:

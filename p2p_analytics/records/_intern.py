@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-RECENT: Final = 8_192  # about so many distinct keys are compared in one call of Arrow
+RECENT: Final = 8_192  # approximate number of distinct keys that one call of Arrow looks up
 
 
 class InternTable(dict[Any, int], Generic[T]):

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """A deviation from the document in one record: the record, the field, its value, and what is wrong with it.
+    """A deviation from the document in one record: the record, the field, its value, and a description.
 
     ``unreadable`` means that a field is lost, ``incomplete`` that the list may lack records.
     """

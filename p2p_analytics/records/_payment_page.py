@@ -123,7 +123,7 @@ class Payments(Sequence[Payment]):
                 yield from self.undecoded.parties(position)
 
     def select(self, mask: Iterable[bool]) -> Payments:
-        """Return the payments with a true entry in the mask; ``problems`` remain those of the page."""
+        """Return the payments with a true entry in the mask; ``problems`` still cover the page."""
         kept = list(mask)
         if all(kept):
             return self

@@ -130,9 +130,14 @@ _ESCAPE: Final = re.compile(
 )
 
 
+def remove_bom(body: bytes) -> bytes:
+    """Return a body without its byte order mark."""
+    return body.removeprefix(_BOM)
+
+
 def repair_json(body: bytes) -> bytes:
     """Return a body without its byte order mark, and with each unpaired surrogate escape replaced by U+FFFD."""
-    body = body.removeprefix(_BOM)
+    body = remove_bom(body)
     if b"\\" not in body or (b"\\ud" not in body and b"\\uD" not in body):
         return body
     return _ESCAPE.sub(lambda match: REPLACEMENT_ESCAPE if match[3] else match[0], body)

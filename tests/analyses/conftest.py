@@ -1,4 +1,4 @@
-"""One small builder: literal payments in, the answer's rows out, on every kind of frame."""
+"""Builders of frames from literal rows, and a reader of results, for every kind of frame."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def payments_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
 
 
 def friends_frame(ids: list[str]) -> pd.DataFrame:
-    """Return a FRIENDS frame of so many ids."""
+    """Return a FRIENDS frame with these ids."""
     return frame_from_rows([{"user_id": identifier} for identifier in ids], FRIENDS)
 
 
@@ -58,7 +58,7 @@ KINDS: dict[str, Callable[[pd.DataFrame], Any]] = {
 }
 
 
-def plain(table: pd.DataFrame | pl.DataFrame | pl.LazyFrame) -> list[dict[str, Any]]:
+def read_rows(table: pd.DataFrame | pl.DataFrame | pl.LazyFrame) -> list[dict[str, Any]]:
     """Return a result table as plain rows with None for every null."""
     if isinstance(table, pl.LazyFrame):
         table = table.collect()
@@ -70,29 +70,29 @@ def plain(table: pd.DataFrame | pl.DataFrame | pl.LazyFrame) -> list[dict[str, A
 
 @pytest.fixture(params=list(KINDS))
 def convert(request: pytest.FixtureRequest) -> Callable[[pd.DataFrame], Any]:
-    """Turn the pandas frame into each kind of frame in turn."""
+    """Return a function that converts a pandas frame; parametrized over the kinds of frames."""
     return KINDS[request.param]
 
 
 @pytest.fixture
 def payments(convert: Callable[[pd.DataFrame], Any]) -> Callable[..., Any]:
-    """Build a payments frame of each kind from literal rows."""
+    """Return a function that builds a payments frame from literal rows."""
     return lambda *rows: convert(payments_frame(list(rows)))
 
 
 @pytest.fixture
 def friends(convert: Callable[[pd.DataFrame], Any]) -> Callable[..., Any]:
-    """Build a friends frame of each kind from ids."""
+    """Return a function that builds a friends frame from ids."""
     return lambda *ids: convert(friends_frame(list(ids)))
 
 
 @pytest.fixture
 def rows_of() -> Callable[[Any], list[dict[str, Any]]]:
-    """Read a result table as plain rows."""
-    return plain
+    """Return a function that reads a result table as plain rows."""
+    return read_rows
 
 
 @pytest.fixture
 def build() -> Callable[[list[dict[str, Any]]], pd.DataFrame]:
-    """Build a pandas payments frame from literal rows."""
+    """Return a function that builds a pandas payments frame from literal rows."""
     return payments_frame

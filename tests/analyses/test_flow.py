@@ -1,4 +1,4 @@
-"""Money in and out by calendar month of a zone."""
+"""Tests of money sent and received per calendar month."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_months_without_gaps(payments: Builder, rows_of: Reader) -> None:
 
 
 def test_the_month_is_that_of_completion(payments: Builder, rows_of: Reader) -> None:
-    """A charge that was approved much later moved its money then."""
+    """A charge that was approved much later counts in the month of its approval."""
     frame = payments(
         {"direction": "in", "flow_cents": 100, "created": "2022-01-05T00:00:00Z", "completed": "2024-07-01T00:00:00Z"}
     )
@@ -53,7 +53,7 @@ def test_the_month_is_that_of_completion(payments: Builder, rows_of: Reader) -> 
 
 
 def test_a_payment_without_dates_is_not_lost(payments: Builder, rows_of: Reader) -> None:
-    """Settled payments without any date are a last row without a month, within the running net."""
+    """Settled payments without any date form a last row without a month, included in the running net."""
     dated = {"direction": "in", "flow_cents": 100, "created": "2024-07-01T00:00:00Z"}
     undated = {"direction": "out", "flow_cents": -250}
     assert _values(rows_of(monthly_flow(payments(undated, dated, undated)))) == [
@@ -91,7 +91,7 @@ def test_a_payment_without_dates_is_not_lost(payments: Builder, rows_of: Reader)
     ],
 )
 def test_local_months_to_the_edge(payments: Builder, rows_of: Reader, zone: str, instant: str, month: str) -> None:
-    """The month is the zone's own, at its very edge, whatever its clocks do."""
+    """Months begin and end at local midnight, also around clock changes."""
     far = [
         {"direction": "in", "flow_cents": 100, "created": "2010-05-17T00:00:00Z"},
         {"direction": "in", "flow_cents": 100, "created": "2025-05-17T00:00:00Z"},
@@ -101,7 +101,7 @@ def test_local_months_to_the_edge(payments: Builder, rows_of: Reader, zone: str,
 
 
 def test_ten_years_of_month_edges(payments: Builder, rows_of: Reader) -> None:
-    """Of two payments a microsecond apart at each month's edge, one is in each month: two a month."""
+    """Two payments a microsecond apart around each month's edge fall into different months: two per month."""
     edges = [f"{year}-{month:02d}" for year in range(2010, 2020) for month in range(1, 13)]
     rows = []
     for edge in edges:
@@ -117,7 +117,7 @@ def test_ten_years_of_month_edges(payments: Builder, rows_of: Reader) -> None:
 
 @pytest.mark.parametrize("tz", ["Mars/Olympus", "", "America", "../etc/passwd", None, 5])
 def test_bad_zone(build: Builder, tz: object) -> None:
-    """What is no zone is refused in one sentence."""
+    """An unknown zone is refused in one sentence."""
     with pytest.raises(ConfigurationError, match="tz must be a zone name"):
         monthly_flow(build([]), tz=tz)
 
@@ -135,7 +135,7 @@ def test_missing_columns_are_named(build: Builder) -> None:
      "9999-12-31T23:59:59.999999Z"],
 )  # fmt: skip
 def test_an_odd_date_is_no_date(payments: Builder, rows_of: Reader, odd: str, tz: str) -> None:
-    """A date before 1970 or after 2199 neither fails nor stretches the months: its payment is in the last row."""
+    """A payment with a date before 1970 or after 2199 is in the last row and adds no months."""
     fair = {"direction": "in", "flow_cents": 100, "created": "2024-07-15T00:00:00Z"}
     slip = {"direction": "out", "flow_cents": -250, "created": odd}
     late = {"direction": "out", "flow_cents": -1, "created": "2024-07-15T00:00:00Z", "completed": odd}
@@ -147,7 +147,7 @@ def test_an_odd_date_is_no_date(payments: Builder, rows_of: Reader, odd: str, tz
 
 @pytest.mark.parametrize("tz", ["UTC", "America/New_York", "Pacific/Kiritimati"])
 def test_the_ends_of_the_calendar(payments: Builder, rows_of: Reader, tz: str) -> None:
-    """The first and the last instant that count are in the zone's own months."""
+    """The first and the last supported instants are in local months."""
     for edge, month in (
         # Kiritimati was behind UTC until it changed sides of the date line in 1995.
         ("1970-01-01T00:00:00Z", "1970-01" if tz == "UTC" else "1969-12"),

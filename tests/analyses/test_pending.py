@@ -1,4 +1,4 @@
-"""Who still owes whom, by age and one by one."""
+"""Tests of pending payments, by age and one by one."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_bands_in_order_with_empty_ones(payments: Builder, rows_of: Reader) -> N
     ],
 )
 def test_an_age_on_an_edge(payments: Builder, rows_of: Reader, created: str, band: str, age: int) -> None:
-    """To the microsecond, an age on an edge belongs to the older band; what is created later is new."""
+    """To the microsecond, an age on an edge belongs to the older band; a payment created after as_of has age 0."""
     frame = payments({**IN, "flow_cents": 100, "created": created})
     filled = [row for row in rows_of(pending_ageing(frame, as_of=AS_OF)) if row["payments"]]
     assert _values(filled) == [("in", band, 1, 1.0, age)]
@@ -79,7 +79,7 @@ def test_an_age_on_an_edge(payments: Builder, rows_of: Reader, created: str, ban
 
 
 def test_a_payment_without_a_date_is_not_lost(payments: Builder, rows_of: Reader) -> None:
-    """A pending payment without date_created has a band of its own, and is the last of the list."""
+    """A pending payment without date_created has a band of its own, and is last in the list."""
     frame = payments({**OUT, "flow_cents": -125}, {**OUT, "flow_cents": -300, "created": "2024-06-30T00:00:00Z"})
     table = rows_of(pending_ageing(frame, as_of=AS_OF, edges=[3]))
     assert _values(table) == [
@@ -125,22 +125,22 @@ def test_requests_oldest_first(payments: Builder, rows_of: Reader) -> None:
     ],
 )
 def test_spellings_of_as_of(build: Builder, rows_of: Reader, as_of: object) -> None:
-    """A date is its first moment, and what has no zone is UTC."""
+    """A date means its first instant, and a missing zone means UTC."""
     frame = build([{**IN, "flow_cents": 100, "created": "2024-06-23T00:00:00Z"}])
     assert [row["age_days"] for row in rows_of(pending_requests(frame, as_of=as_of))] == [7]
 
 
 @pytest.mark.parametrize("as_of", [None, "soon", "2024-02-30", 20240630, pd.NaT])
 def test_bad_as_of(build: Builder, as_of: object) -> None:
-    """What is no instant is refused in one sentence."""
+    """A value that is not an instant is refused in one sentence."""
     for analysis in (pending_ageing, pending_requests):
-        with pytest.raises(ConfigurationError, match="as_of is a datetime"):
+        with pytest.raises(ConfigurationError, match="is not an instant: give a datetime"):
             analysis(build([]), as_of=as_of)
 
 
 @pytest.mark.parametrize("edges", [np.array([3, 10]), [np.int64(3), 10], range(3, 11, 7)])
 def test_edges_of_numpy(build: Builder, edges: Any) -> None:
-    """Whole numbers of any kind are edges, in an array or another row of numbers."""
+    """Edges may be whole numbers of any type, in an array or another sequence."""
     bands = pending_ageing(build([]), as_of=AS_OF, edges=edges)["band"]
     assert list(bands)[:3] == ["under 3 days", "3 to 10 days", "10 days or more"]
 
@@ -149,8 +149,8 @@ def test_edges_of_numpy(build: Builder, edges: Any) -> None:
     "edges", [np.array([1.5]), np.array([True]), (), (0, 1), (-1,), (7, 1), (1, 1), (1.5,), (True,), "17", 7, None]
 )
 def test_bad_edges(build: Builder, edges: object) -> None:
-    """Edges are whole days that rise from 1, or the call is refused in one sentence."""
-    with pytest.raises(ConfigurationError, match="edges are whole days"):
+    """Edges that are not ascending whole days from 1 are refused in one sentence."""
+    with pytest.raises(ConfigurationError, match="give whole days from 1"):
         pending_ageing(build([]), as_of=AS_OF, edges=edges)
 
 

@@ -1,4 +1,4 @@
-"""What holds for every analysis: dtypes, kinds of frame, inputs, arithmetic, and the spellings in use."""
+"""Tests of every analysis: dtypes, kinds of frames, inputs, arithmetic, and permitted expressions."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ DTYPES = {
 @pytest.mark.parametrize("rows", [[], ONE_OF_EACH[:1], ONE_OF_EACH], ids=["empty", "one row", "two rows"])
 @pytest.mark.parametrize("name", list(ANALYSES))
 def test_columns_and_dtypes_never_change(build: Builder, name: str, rows: list[dict[str, Any]]) -> None:
-    """A table has its columns and dtypes whatever the data, and a plain index."""
+    """Every result has the same columns and dtypes, and a plain index."""
     table = ANALYSES[name](build(rows))
     assert {column: str(dtype) for column, dtype in table.dtypes.items()} == DTYPES[name]
     assert list(table.index) == list(range(len(table)))
@@ -75,7 +75,7 @@ def test_columns_and_dtypes_never_change(build: Builder, name: str, rows: list[d
 
 @pytest.mark.parametrize("name", list(ANALYSES))
 def test_each_kind_of_frame_gives_its_own_kind(build: Builder, name: str) -> None:
-    """Polars frames give Polars tables of the same types, empty or not, and lazy ones stay lazy."""
+    """Polars frames give Polars tables with the same types, empty or not, and lazy frames stay lazy."""
     filled, empty = (pl.from_pandas(build(rows)) for rows in (ONE_OF_EACH, []))
     table, lazy = ANALYSES[name](filled), ANALYSES[name](filled.lazy())
     assert isinstance(table, pl.DataFrame)
@@ -87,7 +87,7 @@ def test_each_kind_of_frame_gives_its_own_kind(build: Builder, name: str) -> Non
 
 @pytest.mark.parametrize("name", list(ANALYSES))
 def test_inputs_are_never_changed(build: Builder, name: str) -> None:
-    """An analysis leaves its frame as it was."""
+    """An analysis does not change its input."""
     frame = build(ONE_OF_EACH)
     before = frame.copy(deep=True)
     ANALYSES[name](frame)
@@ -96,7 +96,7 @@ def test_inputs_are_never_changed(build: Builder, name: str) -> None:
 
 @pytest.mark.parametrize("name", list(ANALYSES))
 def test_other_things_are_refused(name: str) -> None:
-    """What is no pandas or Polars frame is refused in one sentence, Arrow tables too."""
+    """Anything but a pandas or Polars frame is refused in one sentence, including Arrow tables."""
     for thing in ([{"status": "settled"}], None, pl.DataFrame({"status": ["settled"]}).to_arrow()):
         with pytest.raises(SchemaError, match="needs a pandas or Polars frame"):
             ANALYSES[name](thing)
@@ -155,7 +155,7 @@ COLUMNS = (
 @pytest.mark.parametrize("name", list(ANALYSES))
 @pytest.mark.parametrize("lazy", [False, True])
 def test_polars_columns_of_nothing_but_nulls(build: Builder, name: str, lazy: bool) -> None:  # noqa: FBT001 - a parameter
-    """Columns without a dtype of their own, one or all, give what typed columns of nulls give."""
+    """Untyped columns of nulls, one or all, give the same result as typed columns of nulls."""
     rows = [*ONE_OF_EACH, {"direction": "out", "flow_cents": -5, "status": "pending"}]
     for bare in (*([column] for column in COLUMNS), COLUMNS):
         typed = pl.from_pandas(build(rows))
@@ -168,9 +168,9 @@ def test_polars_columns_of_nothing_but_nulls(build: Builder, name: str, lazy: bo
 
 @pytest.mark.parametrize("name", list(ANALYSES))
 def test_two_columns_of_one_name(build: Builder, name: str) -> None:
-    """A frame with two columns of one name is refused in one sentence."""
+    """A frame with two columns of the same name is refused in one sentence."""
     frame = build(ONE_OF_EACH)
-    with pytest.raises(SchemaError, match=f"{name} needs a frame whose columns have different names"):
+    with pytest.raises(SchemaError, match=f"{name} needs a frame with distinct column names"):
         ANALYSES[name](pd.concat([frame, frame[["status"]]], axis="columns"))
 
 
@@ -178,7 +178,7 @@ def test_two_columns_of_one_name(build: Builder, name: str) -> None:
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=st.lists(PAYMENT, max_size=25), tz=st.sampled_from(["UTC", "America/New_York", "Australia/Lord_Howe"]))
 def test_against_plain_arithmetic(build: Builder, kind: str, drawn: list[dict[str, Any]], tz: str) -> None:
-    """To the cent, sums per person, month and age are those of a dictionary and integers."""
+    """Sums per person, month and age equal sums in plain Python, to the cent."""
     frame = build(
         [
             {
@@ -191,7 +191,7 @@ def test_against_plain_arithmetic(build: Builder, kind: str, drawn: list[dict[st
         ]
     ).assign(
         created_us=pd.array([row["created_us"] for row in drawn], dtype="Int64"),
-        completed_us=pd.array([_completed(row) for row in drawn], dtype="Int64"),
+        completed_us=pd.array([_completion_us(row) for row in drawn], dtype="Int64"),
     )
     frame = frame if kind == "pandas" else pl.from_pandas(frame)
     people, months, open_cents, counts = defaultdict(int), defaultdict(int), defaultdict(int), defaultdict(int)
@@ -201,7 +201,7 @@ def test_against_plain_arithmetic(build: Builder, kind: str, drawn: list[dict[st
         counts[row["status"]] += 1
         if row["status"] == "settled":
             people[row["who"]] += flow
-            moved = row["created_us"] if _completed(row) is None else _completed(row)
+            moved = row["created_us"] if _completion_us(row) is None else _completion_us(row)
             months[f"{from_microseconds(moved).astimezone(ZoneInfo(tz)):%Y-%m}"] += flow
         if row["status"] == "pending":
             young = as_of - from_microseconds(row["created_us"]) < timedelta(days=4000)
@@ -218,7 +218,7 @@ def test_against_plain_arithmetic(build: Builder, kind: str, drawn: list[dict[st
     assert dict(zip(mix["status"], mix["payments"], strict=True)) == counts
 
 
-def _completed(row: dict[str, Any]) -> int | None:
+def _completion_us(row: dict[str, Any]) -> int | None:
     return None if row["waits_us"] is None else row["created_us"] + row["waits_us"]
 
 
@@ -237,7 +237,7 @@ def _in_agg(source: str) -> Iterator[ast.expr]:
             yield from (keyword.value for keyword in node.keywords)
 
 
-def _allowed(node: ast.expr) -> bool:
+def _is_allowed(node: ast.expr) -> bool:
     return ast.unparse(node) == "nw.len()" or (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
@@ -249,18 +249,18 @@ def _allowed(node: ast.expr) -> bool:
 
 
 def test_only_plain_sums_inside_agg() -> None:
-    """Inside ``.agg`` stand only nw.len() and a plain sum, min, max, count or mean: a condition there is ignored."""
+    """``.agg`` holds only nw.len() and a plain sum, min, max, count or mean; pandas ignores a condition there."""
     folder = Path(p2p_analytics.analyses.__file__).parent
     found = [node for path in sorted(folder.glob("*.py")) for node in _in_agg(path.read_text("utf-8"))]
     assert len(found) >= 4
-    assert [ast.unparse(node) for node in found if not _allowed(node)] == []
+    assert [ast.unparse(node) for node in found if not _is_allowed(node)] == []
 
 
 @pytest.mark.parametrize(
     "spelling",
     ["nw.when(col('a') > 0).then(col('b')).otherwise(0).sum()", "col('a').abs().sum()", "col('a').sum() / 100"],
 )
-def test_the_lint_sees_bad_spellings(spelling: str) -> None:
-    """The check above refuses conditions and arithmetic."""
+def test_the_check_finds_forbidden_expressions(spelling: str) -> None:
+    """The check above finds conditions and arithmetic."""
     (node,) = _in_agg(f"frame.agg(x={spelling})")
-    assert not _allowed(node)
+    assert not _is_allowed(node)

@@ -1,4 +1,4 @@
-"""Where the money went: one row per person."""
+"""Tests of money sent and received per person."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OUT, IN = {"direction": "out"}, {"direction": "in"}
 
 
 def test_sent_received_net_and_shares(payments: Builder, friends: Builder, rows_of: Reader) -> None:
-    """Each person has one row: settled money out and in, their difference, the share of all that was sent."""
+    """Each person has one row: settled money out and in, the difference, and the share of the total sent."""
     frame = payments(
         {**ADA, **OUT, "flow_cents": -1010, "created": "2024-05-01T10:00:00Z"},
         {**ADA, **OUT, "flow_cents": -2020, "created": "2024-05-03T10:00:00Z"},
@@ -77,15 +77,15 @@ def test_two_people_of_one_name_and_ties(payments: Builder, rows_of: Reader) -> 
     assert [row["is_friend"] for row in rows] == [None, None, None]
 
 
-def test_friends_whose_ids_are_numbers_are_refused(payments: Builder) -> None:
-    """No text equals a number, so nobody would be a friend; pandas.read_csv makes such frames."""
+def test_numeric_friend_ids_are_refused(payments: Builder) -> None:
+    """No text equals a number, so no person would be a friend; pandas.read_csv makes such frames."""
     for friends in (pl.DataFrame({"user_id": [8]}), pl.DataFrame({"user_id": [8]}).to_pandas()):
-        with pytest.raises(SchemaError, match=r'friends\["user_id"\] are no text'):
+        with pytest.raises(SchemaError, match=r'friends\["user_id"\] are not text'):
             spend_by_friend(payments({**BEN, **OUT, "flow_cents": -500}), friends)
 
 
 def test_people_without_an_id(payments: Builder, friends: Builder, rows_of: Reader) -> None:
-    """Where ids are null, names tell people apart; is_friend is null there, and a null name is one row."""
+    """People without an id are grouped by name, with a null is_friend; all null names form one row."""
     nobody = {"counterparty_id": None}
     frame = payments(
         {**nobody, "counterparty_name": "Cleo Ray", **OUT, "flow_cents": -300},
@@ -132,13 +132,13 @@ def test_top_limits_rows_not_shares(payments: Builder, rows_of: Reader) -> None:
 
 
 def test_nothing_sent_has_no_shares(payments: Builder, rows_of: Reader) -> None:
-    """Where nothing was sent, every share is 0 and none is a division by zero."""
+    """If nothing was sent, every share is 0 and nothing is divided by zero."""
     frame = payments({**ADA, **IN, "flow_cents": 100}, {**BEN, **OUT, "flow_cents": 0})
     assert [row["share_of_sent"] for row in rows_of(spend_by_friend(frame))] == [0.0, 0.0]
 
 
 def test_amounts_and_directions_that_are_not_known(payments: Builder, rows_of: Reader) -> None:
-    """A settled payment without an amount is counted with 0; one without a direction is left out."""
+    """A settled payment without an amount counts as 0; one without a direction is excluded."""
     frame = payments(
         {**ADA, **OUT, "flow_cents": None},
         {**ADA, **OUT, "flow_cents": -100},
@@ -148,13 +148,13 @@ def test_amounts_and_directions_that_are_not_known(payments: Builder, rows_of: R
 
 
 def test_cents_stay_exact(payments: Builder, rows_of: Reader) -> None:
-    """A sum of a thousand tenths is exact, where one of binary fractions is not."""
+    """The sum of a thousand tenths is exact; with binary fractions it would not be."""
     frame = payments(*[{**ADA, **OUT, "flow_cents": -10} for _ in range(1000)], {**ADA, **OUT, "flow_cents": -7})
     assert rows_of(spend_by_friend(frame))[0]["sent"] == 100.07
 
 
 def test_friends_may_be_another_kind_of_frame(build: Builder, rows_of: Reader) -> None:
-    """The friends need not be the payments' kind of frame; a friend listed twice changes nothing."""
+    """Friends and payments may be different kinds of frames; a friend listed twice counts once."""
     frame = build([{**ADA, **OUT, "flow_cents": -10}])
     friends = pl.DataFrame({"user_id": [ADA["counterparty_id"], ADA["counterparty_id"], None]})
     assert [row["is_friend"] for row in rows_of(spend_by_friend(frame, friends))] == [True]
@@ -162,8 +162,8 @@ def test_friends_may_be_another_kind_of_frame(build: Builder, rows_of: Reader) -
 
 @pytest.mark.parametrize("top", [0, -1, True, 2.0, "5", np.int64(0), np.float64(2), np.True_])
 def test_bad_top(build: Builder, top: object) -> None:
-    """``top`` is a whole number from 1, or the call is refused in one sentence."""
-    with pytest.raises(ConfigurationError, match="top is the number of rows"):
+    """A ``top`` that is not a whole number from 1 is refused in one sentence."""
+    with pytest.raises(ConfigurationError, match="give the number of rows"):
         spend_by_friend(build([]), top=top)
 
 

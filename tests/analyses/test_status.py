@@ -1,4 +1,4 @@
-"""What became of payments."""
+"""Tests of payments by status."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _values(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
 
 
 def test_counts_and_amounts_by_action(payments: Builder, rows_of: Reader) -> None:
-    """Each action's statuses come most frequent first, with shares of that action."""
+    """The statuses of each action are sorted by frequency, with shares of that action."""
     frame = payments(
         {"action": "pay", "status": "failed", "amount_cents": 100},
         {"action": "pay", "status": "settled", "amount_cents": 250},
@@ -42,7 +42,7 @@ def test_counts_and_amounts_by_action(payments: Builder, rows_of: Reader) -> Non
 
 
 def test_unknown_words_and_nulls_are_kept(payments: Builder, rows_of: Reader) -> None:
-    """Words outside the document and nulls are rows of their own; an unknown amount counts as 0."""
+    """Unknown statuses and nulls have rows of their own; an unknown amount counts as 0."""
     frame = payments(
         {"medium": None, "status": None, "amount_cents": None},
         {"medium": None, "status": "on_hold", "amount_cents": 500},
@@ -59,7 +59,7 @@ def test_unknown_words_and_nulls_are_kept(payments: Builder, rows_of: Reader) ->
     "by", ["nonsense", "amount_cents", "created_us", "date_created", "status", "share", None, ["action"]]
 )
 def test_by_is_a_text_column(build: Builder, by: object) -> None:
-    """``by`` names another text column of the frame, or the call is refused in one sentence."""
+    """A ``by`` that does not name another text column of the frame is refused in one sentence."""
     with pytest.raises(ConfigurationError, match="'action'"):
         status_mix(build([{}]), by=by)
 

@@ -21,7 +21,7 @@ from urllib3 import HTTPResponse
 
 import p2p_analytics as p2p
 from p2p_analytics.frames.build import payments_frame
-from p2p_analytics.records import decode_payments
+from p2p_analytics.records import InternTables, decode_payments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -99,7 +99,8 @@ def _varied(number: int, page: bytes) -> bytes:
 def _cached(cache: Path) -> Iterator[Payments]:
     with requests_cache.CachedSession(str(cache.with_suffix(""))) as session:
         pages = (session.get(f"{ADDRESS}{number}").content for number in range(PAYMENTS // frames.PAGE))
-        yield from (decode_payments(page).items for page in pages)
+        tables = InternTables()
+        yield from (decode_payments(page, tables).items for page in pages)
 
 
 def _files(archive: p2p.Archive) -> dict[str, int]:

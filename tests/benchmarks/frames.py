@@ -19,7 +19,7 @@ import pandas as pd
 
 import p2p_analytics as p2p
 from p2p_analytics.frames.build import payments_frame
-from p2p_analytics.records import decode_payments
+from p2p_analytics.records import InternTables, decode_payments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -78,7 +78,8 @@ def pages_of(items: list[dict], viewer: str, number: int) -> Iterator[bytes]:
 
 def laid_out(pages: list[bytes], viewer: str) -> pd.DataFrame:
     """Turn pages of bytes into the PAYMENTS frame, as a load does."""
-    return payments_frame((decode_payments(page).items for page in pages), viewer)
+    tables = InternTables()
+    return payments_frame((decode_payments(page, tables).items for page in pages), viewer)
 
 
 def normalized(pages: list[bytes], _viewer: str) -> pd.DataFrame:

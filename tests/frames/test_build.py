@@ -1,4 +1,4 @@
-"""Records to frames: fixed columns and dtypes, exact values, order, nothing dropped."""
+"""Tests of records to frames: fixed columns and dtypes, exact values, order, completeness."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ COLUMNS = [
 
 
 def test_the_columns_are_those_of_the_design_in_order() -> None:
-    """Every column is always there, whatever the data, with one dtype each."""
+    """Every frame has all columns, with the same dtypes, also without rows."""
     for payments in ([], [Payment(id="1")], [Payment(id="1", actor=ME, target=Target(user=THEO), action="pay")]):
         frame = payments_frame([Payments.of(payments)], "7")
         assert list(frame.columns) == COLUMNS
@@ -68,7 +68,7 @@ def test_the_columns_are_those_of_the_design_in_order() -> None:
 
 
 def test_a_whole_record_fills_its_row() -> None:
-    """Each field stands in its column, money in cents, instants in UTC and as microseconds."""
+    """Each field is in its column, money in cents, instants in UTC and as microseconds."""
     record = Payment(
         id="1322585332520059421", status="settled", action="pay", amount_cents=-9007199254740993, note="NA",
         audience="private", medium="ios", date_created=NOON, date_completed=NOON.replace(microsecond=7),
@@ -90,7 +90,7 @@ def test_a_whole_record_fills_its_row() -> None:
 
 
 def test_newest_first_then_by_the_number_in_the_id_and_undated_last() -> None:
-    """Ids are numbers of any length in text form; a row without a date is kept, at the end."""
+    """Ids are numbers of any length as text; a row without a date is kept, at the end."""
     older = NOON.replace(hour=1)
     made = [("9", NOON), ("5", None), ("10", NOON), ("3", older)]
     frame = payments_frame([Payments.of(Payment(id=name, date_created=date) for name, date in made)], "7")
@@ -98,13 +98,13 @@ def test_newest_first_then_by_the_number_in_the_id_and_undated_last() -> None:
 
 
 def test_the_later_of_two_states_of_one_payment_wins() -> None:
-    """The same id twice is one payment in its later state."""
+    """Two records with one id become one row, the later record."""
     frame = payments_frame([Payments.of([Payment(id="1", status=status)]) for status in ("pending", "settled")], "7")
     assert list(frame["status"]) == ["settled"]
 
 
 def test_friends_keep_the_service_order() -> None:
-    """One row per friend with the documented subset, also when there is none."""
+    """One row per friend with the documented subset; the columns are the same without friends."""
     frame = friends_frame([THEO, ME])
     assert list(frame.columns) == [
         "user_id",
@@ -120,13 +120,13 @@ def test_friends_keep_the_service_order() -> None:
 
 
 def test_problems_are_a_frame_too() -> None:
-    """One row per finding with its payment, field, value and what is wrong."""
+    """One row per problem with its payment, field, value and description."""
     frame = problems_frame([Problem("1", "status", "held", "unknown")])
     assert frame.to_dict("records") == [{"payment_id": "1", "field": "status", "value": "held", "problem": "unknown"}]
     assert {name: str(dtype) for name, dtype in problems_frame([]).dtypes.items()} == dict(PROBLEMS)
 
 
 def test_missing_columns_are_named() -> None:
-    """A frame of another shape is refused by the names it lacks."""
+    """The error for an unsuitable frame names its missing columns."""
     with pytest.raises(SchemaError, match="spend needs the columns status, flow_cents"):
         require(["payment_id"], ["payment_id", "status", "flow_cents"], what="spend")

@@ -1,4 +1,4 @@
-"""Bytes to records to the frame: pages decoded at once are what they are record by record, and rows what was sent."""
+"""Tests of the payment reader: the fast path equals the fallback, and rows equal the JSON."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ TARGETS = st.one_of(
     fields(type=st.sampled_from(["email", "phone"]), email=MAYBE, phone=MAYBE, user=st.none()),
     fields(type=st.just("merchant"), merchant=fields(display_name=MAYBE)),
 )
-PLAIN = fields(
+DOCUMENTED = fields(
     id=st.integers(1, 10**19).map(str),
     status=st.sampled_from(["settled", "pending", "failed", "expired", "cancelled"]),
     action=st.sampled_from(["pay", "charge"]),
@@ -83,13 +83,13 @@ PLAIN = fields(
     refund=st.none() | fields(id=st.just("99"), amount=st.just(5)),
     extra=st.lists(st.integers()),
 )
-LISTED = PLAIN.map(lambda item: item | {"fee": None, "refund": None})  # as lists show them
-PLAIN_ITEM = {
+LISTED = DOCUMENTED.map(lambda item: item | {"fee": None, "refund": None})  # as lists show them
+ITEM = {
     "id": "1", "status": "settled", "action": "pay", "amount": 5, "note": "lunch", "audience": "private",
     "date_created": "2024-05-01T12:00:00Z", "date_completed": "2024-05-01T12:00:00", "actor": {"id": "7"},
     "target": {"type": "user", "user": {"id": "8"}},
 }  # fmt: skip
-STRANGE = st.one_of(
+DEVIATIONS = st.one_of(
     changes(["id", "status", "action", "note"], None, "", 5, "held", "a\ufffd", "\ud83c", "\udf55\ud83c", "\\ud83c"),
     changes(["amount"], None, "9.90", 0.001, "1e400", 1e20, {}, [], "\uff15", ".5", "-.5", "5.", "+5", "-0", " 5"),
     changes(
@@ -103,14 +103,14 @@ STRANGE = st.one_of(
     changes(["actor", "target"], {"date_joined": "2013-13-01T00:00:00"}, {"about": "\udf55", "id": "8"}, {"type": "x"}),
     changes(["fee", "refund"], {}, 5, {"amount": "x"}, {"id": 5}, {"id": "6", "amount": None}),
 )  # fmt: skip
-SELDOM = st.one_of(*[st.just({})] * 7, STRANGE)
-SOON = settings(max_examples=60, deadline=None, derandomize=True)
+RARE_DEVIATIONS = st.one_of(*[st.just({})] * 7, DEVIATIONS)
+QUICK = settings(max_examples=60, deadline=None, derandomize=True)
 
 
-@SOON
-@given(items=st.lists(st.tuples(PLAIN, st.just({}) | STRANGE), max_size=4), ascii_only=st.booleans())
-def test_a_page_is_the_same_at_once_and_record_by_record(items: list[tuple[dict, dict]], ascii_only: bool) -> None:  # noqa: FBT001 - drawn
-    """Records, their bytes and what is told of them do not depend on the way they were decoded."""
+@QUICK
+@given(items=st.lists(st.tuples(DOCUMENTED, st.just({}) | DEVIATIONS), max_size=4), ascii_only=st.booleans())
+def test_the_fast_path_equals_the_fallback(items: list[tuple[dict, dict]], ascii_only: bool) -> None:  # noqa: FBT001 - drawn
+    """Records, their bytes and their problems do not depend on the path that decoded them."""
     page = {"data": [item | odd for item, odd in items], "pagination": {"next": "?more"}}
     try:
         body = json.dumps(page, ensure_ascii=ascii_only).encode()
@@ -120,22 +120,22 @@ def test_a_page_is_the_same_at_once_and_record_by_record(items: list[tuple[dict,
     assert decode_payments(body).problems == decode_page_carefully(body).problems
 
 
-@SOON
+@QUICK
 @given(items=st.lists(LISTED, max_size=4))
-def test_what_is_not_strange_is_decoded_at_once(items: list[dict]) -> None:
-    """The quick way takes every page of documented records, as lists show them, and nothing is told of them."""
+def test_documented_records_take_the_fast_path(items: list[dict]) -> None:
+    """A page of documented records, as lists show them, takes the fast path and has no problems."""
     page = decode_payments(json.dumps({"data": items}, ensure_ascii=False).encode())
     assert page.items.undecoded is not None
     assert [json.loads(payment.raw) for payment in page.items] == items
     assert page.problems == ()
 
 
-@settings(SOON, max_examples=150)
-@given(pages=st.lists(st.lists(st.tuples(LISTED, SELDOM), max_size=3), max_size=4), first=st.integers(0, 1))
-def test_rows_and_findings_are_those_of_the_records(pages: list[list[tuple[dict, dict]]], first: int) -> None:
-    """Whether many pages are read together or each record alone: the same frame, and the same is told of them."""
+@settings(QUICK, max_examples=150)
+@given(pages=st.lists(st.lists(st.tuples(LISTED, RARE_DEVIATIONS), max_size=3), max_size=4), first=st.integers(0, 1))
+def test_columns_equal_those_of_the_records(pages: list[list[tuple[dict, dict]]], first: int) -> None:
+    """Reading many pages together gives the same frame and the same problems as reading records."""
     bodies = [json.dumps({"data": [item | odd for item, odd in page]}).encode() for page in pages]
-    told: tuple[list[Problem], list[Problem]] = [], []
+    reported: tuple[list[Problem], list[Problem]] = [], []
 
     def unread() -> Iterator[Payments]:
         for body in bodies:
@@ -143,9 +143,9 @@ def test_rows_and_findings_are_those_of_the_records(pages: list[list[tuple[dict,
             yield items.select(place >= first for place in range(len(items)))
 
     records = [Payments.of(items, items.problems) for items in unread()]
-    frame = payments_frame(unread(), VIEWER, told[0].extend)
-    pd.testing.assert_frame_equal(frame, payments_frame(records, VIEWER, told[1].extend))
-    assert Counter(told[0]) == Counter(told[1])
+    frame = payments_frame(unread(), VIEWER, reported[0].extend)
+    pd.testing.assert_frame_equal(frame, payments_frame(records, VIEWER, reported[1].extend))
+    assert Counter(reported[0]) == Counter(reported[1])
 
 
 @pytest.mark.parametrize(
@@ -157,46 +157,46 @@ def test_rows_and_findings_are_those_of_the_records(pages: list[list[tuple[dict,
         ("92233720368547758.07", 2**63 - 1), ("92233720368547758.08", None), ('"9.90"', 990), ("{}", None),
     ],
 )  # fmt: skip
-def test_an_amount_is_exact_or_told(spelling: str, cents: int | None) -> None:
-    """As a number or as text, of any length, beside plain ones: the cents it says, or null and a finding."""
+def test_an_amount_is_exact_or_a_problem(spelling: str, cents: int | None) -> None:
+    """A number or text of any length, beside plain amounts, gives its exact cents, or null and a problem."""
     body = b'{"data": [%b, %b]}' % (
-        json.dumps(PLAIN_ITEM | {"id": "2", "amount": 1.5}).encode(),
-        json.dumps(PLAIN_ITEM | {"amount": "AMOUNT"}).replace('"AMOUNT"', spelling).encode(),
+        json.dumps(ITEM | {"id": "2", "amount": 1.5}).encode(),
+        json.dumps(ITEM | {"amount": "AMOUNT"}).replace('"AMOUNT"', spelling).encode(),
     )
-    told: list[Problem] = []
-    frame = payments_frame([decode_payments(body).items], VIEWER, told.extend)
+    reported: list[Problem] = []
+    frame = payments_frame([decode_payments(body).items], VIEWER, reported.extend)
     assert frame["amount_cents"].fillna(-1).tolist() == [150, -1 if cents is None else cents]
-    assert [problem.field for problem in told] == ["amount"] * (cents is None)
+    assert [problem.field for problem in reported] == ["amount"] * (cents is None)
 
 
-def test_plain_pages_are_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not one record is made of them: neither for the frame, nor to go through a list."""
+def test_documented_pages_become_columns_without_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No record is made, neither for the frame nor for paging."""
     monkeypatch.setattr(_fast_decode, "decode_records", pytest.fail)
-    body = json.dumps({"data": [PLAIN_ITEM, PLAIN_ITEM | {"id": "2", "actor": {"id": "8"}}]}).encode()
+    body = json.dumps({"data": [ITEM, ITEM | {"id": "2", "actor": {"id": "8"}}]}).encode()
     items = decode_payments(body).items
     assert (items.ids, items.created) == (["1", "2"], [datetime(2024, 5, 1, 12, tzinfo=UTC)] * 2)
     assert payments_frame([items], VIEWER)["actor_id"].tolist() == ["8", "7"]
 
 
-def test_a_word_that_went_with_its_row_is_no_category() -> None:
-    """Of two states of one payment the later counts, and nothing of the other stays in the frame."""
-    pages = [json.dumps({"data": [PLAIN_ITEM | {"status": status}]}).encode() for status in ("pending", "settled")]
+def test_a_status_of_a_dropped_row_is_not_a_category() -> None:
+    """Of two states of one payment the later is kept, and no value of the other remains in the frame."""
+    pages = [json.dumps({"data": [ITEM | {"status": status}]}).encode() for status in ("pending", "settled")]
     frame = payments_frame([decode_payments(body).items for body in pages], VIEWER)
     assert frame["status"].value_counts().to_dict() == {"settled": 1}
 
 
 def test_each_cell_can_be_changed() -> None:
-    """A frame is its owner's: whatever stands in a column, a value of it can be set to null."""
-    frame = payments_frame([decode_payments(json.dumps({"data": [PLAIN_ITEM]}).encode()).items], VIEWER)
+    """Columns are writable: a value of each can be set to null."""
+    frame = payments_frame([decode_payments(json.dumps({"data": [ITEM]}).encode()).items], VIEWER)
     for name in frame.columns:
         frame.loc[0, name] = None
     assert frame.isna().all(axis=None)
 
 
-@settings(SOON, max_examples=30)
-@given(items=st.lists(LISTED | PLAIN, max_size=6, unique_by=lambda item: item["id"]))
-def test_each_row_is_what_was_sent(items: list[dict]) -> None:
-    """Every cell, worked out here from the JSON alone; few records are laid out at once, and few people at hand."""
+@settings(QUICK, max_examples=30)
+@given(items=st.lists(LISTED | DOCUMENTED, max_size=6, unique_by=lambda item: item["id"]))
+def test_each_row_equals_its_json(items: list[dict]) -> None:
+    """Every cell, computed here from the JSON alone, with small batches and few recent keys."""
     bodies = [json.dumps({"data": items[start : start + 2]}).encode() for start in range(0, len(items) or 1, 2)]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(_columns, "BATCH_ROWS", 3)
@@ -208,8 +208,8 @@ def test_each_row_is_what_was_sent(items: list[dict]) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["documented", "observed"])
-def test_a_town_is_decoded_at_once_in_either_dialect(dialect: str) -> None:
-    """Answers as the document has them, and as real ones were seen, are no strange ones."""
+def test_both_dialects_take_the_fast_path(dialect: str) -> None:
+    """Pages in the documented and in the observed form pass the checks of the fast path."""
     with p2p.sandbox.SandboxServer(seed=7, dialect=dialect) as server:
         client = p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=False)
         raw = [payment.raw for payment in next(client.payment_pages()).items]
@@ -220,19 +220,19 @@ def test_a_town_is_decoded_at_once_in_either_dialect(dialect: str) -> None:
     assert page == decode_page_carefully(body)
 
 
-def test_pages_are_let_go_while_they_are_laid_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of five hundred answers only the latest are in memory at a time, though all show the same two people."""
+def test_pages_are_released_while_the_frame_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of five hundred pages only the latest are in memory at a time, though all have the same two people."""
     user = {"id": "8", "username": "theo"}
     item = {"status": "settled", "action": "pay", "amount": 5, "date_created": "2014-08-18T17:15:15", "actor": user,
             "target": {"type": "user", "user": user}}  # fmt: skip
-    answers: list[weakref.ref[object]] = []
+    page_refs: list[weakref.ref[object]] = []
 
     def pages() -> Iterator[Payments]:
         for number in range(1, 501):
             page = decode_payments(json.dumps({"data": [item | {"id": str(number)}]}).encode())
-            answers.append(weakref.ref(page.items.undecoded))
+            page_refs.append(weakref.ref(page.items.undecoded))
             yield page.items
-            most.append(sum(answer() is not None for answer in answers))
+            most.append(sum(page_ref() is not None for page_ref in page_refs))
 
     monkeypatch.setattr(_columns, "BATCH_ROWS", 20)
     most: list[int] = []
@@ -240,32 +240,32 @@ def test_pages_are_let_go_while_they_are_laid_out(monkeypatch: pytest.MonkeyPatc
     assert max(most) <= 2 * 20
 
 
-def test_what_was_read_is_let_go() -> None:
-    """An answer whose records were made, or only looked through for problems, does not outlive them."""
-    page = decode_payments(json.dumps({"data": [PLAIN_ITEM]}).encode())
+def test_a_decoded_page_is_released() -> None:
+    """A page is freed with its records, after they were decoded or checked for problems."""
+    page = decode_payments(json.dumps({"data": [ITEM]}).encode())
     assert page.problems == ()
     assert page.items[0].raw
-    answer = weakref.ref(page.items.undecoded)
+    page_ref = weakref.ref(page.items.undecoded)
     del page
-    assert answer() is None
+    assert page_ref() is None
 
 
-@pytest.mark.parametrize("items", [[], [PLAIN_ITEM]], ids=["empty", "one"])
-def test_categories_are_the_words_that_are_there(items: list[dict]) -> None:
-    """Sorted, and none of what was left out: of an empty history no category at all."""
-    page = decode_payments(json.dumps({"data": [PLAIN_ITEM | {"id": "2", "audience": "friends"}, *items]}).encode())
+@pytest.mark.parametrize("items", [[], [ITEM]], ids=["empty", "one"])
+def test_categories_are_the_values_that_occur(items: list[dict]) -> None:
+    """Sorted, without values of excluded rows; an empty history has no categories."""
+    page = decode_payments(json.dumps({"data": [ITEM | {"id": "2", "audience": "friends"}, *items]}).encode())
     frame = payments_frame([page.items.select(which != "2" for which in page.items.ids)], VIEWER)
     for name, dtype in PAYMENTS.items():
         if dtype == "category":
             assert frame[name].cat.categories.tolist() == sorted(set(frame[name].dropna())), name
 
 
-def test_somebody_is_numbered_once_however_many_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where more spellings come than are at hand at a time."""
+def test_a_person_has_one_code_in_a_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if there are more distinct texts than recent keys."""
     monkeypatch.setattr(_intern, "RECENT", 1)
     monkeypatch.setattr(_columns, "BATCH_ROWS", 1)
     rounds = [
-        decode_payments(json.dumps({"data": [PLAIN_ITEM | {"id": f"{turn}{who}", "actor": {"id": f"{who}"}}]}).encode())
+        decode_payments(json.dumps({"data": [ITEM | {"id": f"{turn}{who}", "actor": {"id": f"{who}"}}]}).encode())
         for turn in range(1, 4)
         for who in range(1, 6)
     ]
@@ -277,7 +277,7 @@ def test_somebody_is_numbered_once_however_many_come(monkeypatch: pytest.MonkeyP
 
 
 def row_of(item: dict) -> dict[str, object]:
-    """Return the row that a payment as sent makes for the viewer, by the rules of the columns."""
+    """Return the row of a JSON payment for the viewer, by the rules of the columns."""
     actor, target = item["actor"], item["target"]
     size = abs(cents_of(item["amount"]))
     own = actor["id"] == VIEWER
@@ -302,7 +302,7 @@ def row_of(item: dict) -> dict[str, object]:
         "source": "api",
         "direction": ("out" if pays else "in") if party else None,
         "counterparty_id": first(other.get("id"), address) if own else actor["id"],
-        "counterparty_name": first(shown(other), address) if own else first(shown(actor), actor["id"]),
+        "counterparty_name": first(name_of(other), address) if own else first(name_of(actor), actor["id"]),
         "flow_cents": (-size if pays else size) if party else None,
         "created_us": created,
         "completed_us": completed,
@@ -320,23 +320,23 @@ def cents_of(amount: object) -> int:
     return int(Decimal(str(amount)) * 100)
 
 
-def shown(person: dict) -> str | None:
-    """Return the name that a person goes by."""
+def name_of(person: dict) -> str | None:
+    """Return the displayed name of a person."""
     name = person.get("display_name")
     return person.get("username") if name is None or not name.strip() else name
 
 
 def first(*texts: str | None) -> str | None:
-    """Return the first text that says something."""
+    """Return the first text that is not blank."""
     return next((text for text in texts if text and text.strip()), None)
 
 
 def instant(text: str | None) -> pd.Timestamp | None:
-    """Return a datetime as sent."""
+    """Return the instant of a JSON datetime."""
     return None if text is None else pd.Timestamp(datetime.fromisoformat(text.removesuffix("Z")).replace(tzinfo=UTC))
 
 
 def microseconds(text: str | None) -> int | None:
-    """Return a datetime as sent in microseconds since 1970."""
+    """Return a JSON datetime in microseconds since 1970."""
     moment = instant(text)
     return None if moment is None else (moment.to_pydatetime() - EPOCH) // timedelta(microseconds=1)

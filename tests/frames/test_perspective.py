@@ -1,4 +1,4 @@
-"""Direction, counterparty and flow: each row of the table in the design, and targets that are no user."""
+"""Tests of direction, counterparty and flow: each row of the table, and targets that are not users."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ ME, THEO = User(id="7", display_name="Me"), User(id="8", display_name="Theo")
 SEEN = ["direction", "counterparty_id", "counterparty_name", "flow_cents"]
 
 
-def seen(**fields: object) -> list[object]:
-    """Return the four columns of one payment as user 7 sees it."""
+def view(**fields: object) -> list[object]:
+    """Return the four columns of one payment from the perspective of user 7."""
     frame = payments_frame([Payments.of([Payment(id="1", **fields)])], "7")[SEEN]
     return frame.astype(object).where(frame.notna(), None).iloc[0].tolist()
 
@@ -31,7 +31,7 @@ def test_direction_comes_from_action_and_actor_never_from_the_sign(  # noqa: PLR
     amount: int, action: str, actor: User, target: User, direction: str, flow: int
 ) -> None:
     """Real answers show charges with a positive amount, the document with a negative one."""
-    found = seen(action=action, actor=actor, target=Target(type="user", user=target), amount_cents=amount)
+    found = view(action=action, actor=actor, target=Target(type="user", user=target), amount_cents=amount)
     assert found == [direction, "8", "Theo", flow]
 
 
@@ -46,29 +46,39 @@ def test_direction_comes_from_action_and_actor_never_from_the_sign(  # noqa: PLR
     ],
 )
 def test_a_target_that_is_no_user_is_a_counterparty_too(target: Target, name: str) -> None:
-    """It is named by its address, or by its kind where it shows nothing."""
-    assert seen(action="pay", actor=ME, target=target, amount_cents=30) == ["out", name, name, -30]
+    """It is named by its address, or by its kind if it has none."""
+    assert view(action="pay", actor=ME, target=target, amount_cents=30) == ["out", name, name, -30]
 
 
 def test_the_asker_is_the_counterparty_of_a_charge_sent_to_the_viewers_address() -> None:
-    """A viewer who is not the actor is the target, also where the target shows only an email."""
-    assert seen(action="charge", actor=THEO, target=Target(type="email"), amount_cents=-30) == ["out", "8", "Theo", -30]
+    """A viewer who is not the actor is the target, also if the target has only an email."""
+    assert view(action="charge", actor=THEO, target=Target(type="email"), amount_cents=-30) == [
+        "out",
+        "8",
+        "Theo",
+        -30,
+    ]
 
 
 def test_what_is_unknown_stays_empty() -> None:
-    """An unknown action, actor or amount gives no direction or flow: nothing is guessed."""
+    """An unknown action, actor or amount gives no direction or flow."""
     both = {"actor": ME, "target": Target(type="user", user=THEO)}
-    assert seen(action="gift", amount_cents=5, **both) == [None, "8", "Theo", None]
-    assert seen(action=None, amount_cents=5, **both) == [None, "8", "Theo", None]
-    assert seen(action="pay", amount_cents=None, **both) == ["out", "8", "Theo", None]
-    assert seen(action="pay", amount_cents=5, target=Target(type="user", user=THEO)) == [None, None, None, None]
+    assert view(action="gift", amount_cents=5, **both) == [None, "8", "Theo", None]
+    assert view(action=None, amount_cents=5, **both) == [None, "8", "Theo", None]
+    assert view(action="pay", amount_cents=None, **both) == ["out", "8", "Theo", None]
+    assert view(action="pay", amount_cents=5, target=Target(type="user", user=THEO)) == [
+        None,
+        None,
+        None,
+        None,
+    ]
 
 
 def test_a_payment_between_others_has_no_direction() -> None:
     """A viewer on neither side neither pays nor is paid."""
     other = Target(type="user", user=User(id="9"))
-    assert seen(action="pay", actor=THEO, target=other, amount_cents=5)[0] is None
-    assert seen(action="pay", actor=THEO, target=other, amount_cents=5)[3] is None
+    assert view(action="pay", actor=THEO, target=other, amount_cents=5)[0] is None
+    assert view(action="pay", actor=THEO, target=other, amount_cents=5)[3] is None
 
 
 @pytest.mark.parametrize(
@@ -82,19 +92,29 @@ def test_a_payment_between_others_has_no_direction() -> None:
 )
 def test_an_actor_without_a_display_name_is_named_by_the_next_best(user: User, name: str) -> None:
     """Username, then id."""
-    assert seen(action="pay", actor=user, target=Target(type="user", user=ME))[1:3] == ["8", name]
+    assert view(action="pay", actor=user, target=Target(type="user", user=ME))[1:3] == ["8", name]
 
 
 def test_an_empty_text_says_nothing() -> None:
-    """The next that says something names the target, and an empty id is none on either side."""
-    assert seen(action="pay", actor=ME, target=Target(type="phone", email=" ", phone="15550100199"))[2] == "15550100199"
-    assert seen(action="pay", actor=ME, target=Target(type="email", email=""))[1:3] == ["unregistered email"] * 2
+    """The next nonblank text names the target, and an empty id counts as no id on either side."""
+    assert view(action="pay", actor=ME, target=Target(type="phone", email=" ", phone="15550100199"))[2] == "15550100199"
+    assert view(action="pay", actor=ME, target=Target(type="email", email=""))[1:3] == ["unregistered email"] * 2
     nobody = User(id="", username=" ")
-    assert seen(action="pay", actor=ME, target=Target(type="email", user=nobody))[:2] == ["out", "unregistered email"]
-    assert seen(action="pay", actor=nobody, target=Target(type="user", user=ME))[:3] == [None, None, None]
+    assert view(action="pay", actor=ME, target=Target(type="email", user=nobody))[:2] == [
+        "out",
+        "unregistered email",
+    ]
+    assert view(action="pay", actor=nobody, target=Target(type="user", user=ME))[:3] == [
+        None,
+        None,
+        None,
+    ]
 
 
-def test_a_user_without_an_id_may_be_the_viewer_as_target_and_is_nobody_as_actor() -> None:
-    """Nothing tells that the target is somebody else; an actor who is not known gives no direction."""
-    assert seen(action="pay", actor=THEO, target=Target(type="user", user=User(username="x")))[:2] == ["in", "8"]
-    assert seen(action="pay", actor=User(display_name="Theo"), target=Target(type="user", user=ME))[0] is None
+def test_a_user_without_an_id_may_be_the_viewer_as_target_but_not_as_actor() -> None:
+    """Such a target may be the viewer; an unknown actor gives no direction."""
+    assert view(action="pay", actor=THEO, target=Target(type="user", user=User(username="x")))[:2] == [
+        "in",
+        "8",
+    ]
+    assert view(action="pay", actor=User(display_name="Theo"), target=Target(type="user", user=ME))[0] is None

@@ -296,5 +296,5 @@ def test_bad_settings() -> None:
         render_report(_history([]).payments, as_of=AS_OF)
     with pytest.raises(ConfigurationError, match="tz must be a zone name"):
         render_report(_history([]), as_of=AS_OF, tz="Mars/Olympus")
-    with pytest.raises(ConfigurationError, match="as_of is a datetime"):
+    with pytest.raises(ConfigurationError, match="is not an instant: give a datetime"):
         render_report(_history([]), as_of="someday")

@@ -1,4 +1,4 @@
-"""Answers to records: both dialects, exact amounts, and strange records told, never dropped."""
+"""Tests of response bodies to records: both dialects, exact amounts, and problems of deviating records."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_all_three_spellings_of_a_datetime_are_one_instant_in_utc(text: str, ins
 
 
 def test_unknown_words_and_keys_survive() -> None:
-    """A status, action, medium or type nobody knows is carried as it is, and raw keeps every key."""
+    """An unknown status, action, medium or type is kept, and raw holds every key."""
     odd = payment(status="held", action="gift", medium="BudgetApp", target={"type": "merchant"}, extra={"a": [1]})
     page = records.decode_payments(page_of(odd))
     found = page.items[0]
@@ -66,7 +66,7 @@ def test_unknown_words_and_keys_survive() -> None:
 
 
 def test_a_record_does_not_show_its_bytes() -> None:
-    """In a notebook a payment reads as its fields; the bytes it came in are kept, not printed."""
+    """The repr of a payment shows its fields without its bytes, which are kept."""
     found = records.decode_payments(page_of(payment())).items[0]
     assert repr(found).startswith(f"Payment(id='{ID}', status='settled'")
     assert "raw" not in repr(found)
@@ -74,7 +74,7 @@ def test_a_record_does_not_show_its_bytes() -> None:
 
 
 def test_a_field_that_cannot_be_read_leaves_the_others() -> None:
-    """One bad field is told with the record's id and its value; the rest of the record stays."""
+    """A bad field becomes a problem with the id of the record and the value; the other fields are kept."""
     page = records.decode_payments(page_of(payment(status=5, amount=0.123, date_created="2014-02-30T00:00:00")))
     assert (page.items[0].id, page.items[0].note, page.items[0].status) == (ID, "n", None)
     unreadable = {problem.field: problem for problem in page.problems if problem.unreadable}
@@ -84,22 +84,22 @@ def test_a_field_that_cannot_be_read_leaves_the_others() -> None:
 
 
 @pytest.mark.parametrize("item", [{}, {"id": None}, {"id": ""}, {"id": 7}, 3, None, [], "text"])
-def test_an_item_without_an_id_is_told_and_is_no_row(item: object) -> None:
-    """What cannot be identified cannot be a row, and does not vanish in silence either."""
+def test_an_item_without_an_id_is_a_problem_and_not_a_row(item: object) -> None:
+    """An item without an id cannot be a row, and is reported."""
     page = records.decode_payments(page_of(payment(), item))
     assert len(page.items) == 1
     assert any(problem.unreadable and problem.field == "id" for problem in page.problems)
 
 
 def test_a_null_amount_or_note_is_no_error() -> None:
-    """Transfers and refunds are seen with both null; the null amount is told."""
+    """Real transfers and refunds have null in both; the null amount is reported."""
     page = records.decode_payments(page_of(payment(amount=None, note=None)))
     assert page.items[0].amount_cents is None
     assert [(problem.field, problem.unreadable) for problem in page.problems] == [("amount", False)]
 
 
 def test_half_a_character_pair_becomes_one_replacement_character() -> None:
-    """A cut emoji does not cost the page; a whole one, and an escaped backslash, stay as they are."""
+    """An unpaired surrogate is replaced; a surrogate pair and an escaped backslash are kept."""
     body = page_of(payment(note="NOTE")).replace(b"NOTE", rb"a\ud83c b\ud83c\udf55 c\\ud83c d\udf55")
     page = records.decode_payments(body)
     assert page.items[0].note == "a\ufffd b\U0001f355 c\\ud83c d\ufffd"
@@ -108,7 +108,7 @@ def test_half_a_character_pair_becomes_one_replacement_character() -> None:
 
 @pytest.mark.parametrize("pagination", [None, {}, {"next": None}, {"next": ""}])
 def test_every_spelling_of_the_last_page_ends_the_list(pagination: object) -> None:
-    """The document does not state the last page's next; four spellings of nothing are known."""
+    """The document does not specify the next link of the last page; four forms without a link are known."""
     assert records.decode_payments(page_of(pagination=pagination)).next is None
 
 
@@ -120,7 +120,7 @@ def test_a_next_link_that_is_not_text_is_refused() -> None:
 
 @pytest.mark.parametrize("body", [b"", b"null", b"[]", b"<html>", b"{}", b'{"data": 1}', b"\xff", b"[" * 100_000])
 def test_a_body_outside_the_document_is_a_protocol_error(body: bytes) -> None:
-    """Whatever the bytes, the error is one of ours."""
+    """Any other bytes raise an error of this package."""
     with pytest.raises(ProtocolError):
         records.decode_payments(body)
 
@@ -131,7 +131,7 @@ def test_a_byte_order_mark_is_skipped() -> None:
 
 
 def test_me_reads_a_balance_as_number_or_text() -> None:
-    """The document gives a number, real answers text, and null without the scope."""
+    """The document shows a number; real answers hold text, and null without the scope."""
     for spelling, cents in (("9.9", 990), ('"9.90"', 990), ("null", None)):
         body = b'{"data": {"balance": %b, "user": {"id": "7", "friend_request": {}}}}' % spelling.encode()
         assert records.decode_me(body).balance_cents == cents
@@ -139,46 +139,46 @@ def test_me_reads_a_balance_as_number_or_text() -> None:
 
 @pytest.mark.parametrize(("sent", "read"), [(" ", ""), ("", ""), (" Sourdough ", " Sourdough "), (None, None)])
 def test_a_bio_of_a_space_is_none(sent: str | None, read: str | None) -> None:
-    """Who has no bio is shown with a space by real answers; any other text stays as it is."""
+    """Real answers hold a space for an empty bio; any other text is kept."""
     assert records.decode_friends(page_of({"id": "8", "about": sent})).items[0].about == read
 
 
-def test_me_keeps_what_can_be_read() -> None:
-    """A balance of half a cent, or a count that is text, is told and leaves the rest."""
+def test_me_keeps_its_readable_fields() -> None:
+    """A balance of half a cent, or a count that is text, is reported, and the other fields are kept."""
     me = records.decode_me(b'{"data": {"balance": 0.005, "user": {"id": "7", "friends_count": "5", "username": "u"}}}')
     assert (me.balance_cents, me.user.id, me.user.username, me.user.friends_count) == (None, "7", "u", None)
     assert {problem.field for problem in me.problems if problem.unreadable} == {"balance", "friends_count"}
 
 
-def test_friends_keep_what_can_be_read() -> None:
-    """A friend with a bad date stays; one without an id is told."""
+def test_friends_keep_their_readable_fields() -> None:
+    """A friend with a bad date is kept; one without an id is reported."""
     page = records.decode_friends(page_of({"id": "8", "date_joined": "2013-13-01T00:00:00"}, {"username": "x"}))
     assert [friend.id for friend in page.items] == ["8"]
     assert [problem.field for problem in page.problems if problem.unreadable] == ["friend.date_joined", "friend.id"]
 
 
 @pytest.mark.parametrize("spelling", ['"1_000"', '"\uff15"', "true", "{}", "[1]", '"NaN"', "1e400", '""', "0.001"])
-def test_an_amount_that_is_none_is_told(spelling: str) -> None:
-    """Only decimal digits are an amount, as number or as text; anything else is empty and listed."""
+def test_an_invalid_amount_is_a_problem(spelling: str) -> None:
+    """Only decimal digits are an amount, as number or as text; any other value becomes null and a problem."""
     page = records.decode_payments(page_of(payment(amount="AMOUNT")).replace(b'"AMOUNT"', spelling.encode()))
     assert page.items[0].amount_cents is None
     assert [problem.field for problem in page.problems if problem.unreadable] == ["amount"]
 
 
 def test_me_without_an_id_is_refused() -> None:
-    """Without an id the answers of two accounts could not be kept apart."""
+    """Without an id the responses of two accounts could not be separated."""
     with pytest.raises(RecordError, match="no user id"):
         records.decode_me(b'{"data": {"balance": null, "user": {}}}')
 
 
 def test_fee_and_refund_are_read() -> None:
-    """A fee carries its amount, a refund is a payment record."""
+    """A fee has an amount, a refund is a payment record."""
     body = json.dumps({"data": payment(fee={"amount": 0.25}, refund={"id": "99", "amount": 12.3})}).encode()
     found = records.decode_payment(body)
     assert (found.fee_cents, found.refund.id, found.refund.amount_cents) == (25, "99", 1230)
 
 
 def test_a_merchant_target_keeps_its_name() -> None:
-    """Targets of later kinds carry a display name of their own."""
+    """Targets of later kinds have a display name of their own."""
     target = {"type": "merchant", "email": None, "user": None, "merchant": {"display_name": "Corner Store"}}
     assert records.decode_payments(page_of(payment(target=target))).items[0].target.name == "Corner Store"
