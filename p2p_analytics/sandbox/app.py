@@ -140,7 +140,7 @@ async def _refuse_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - the handler is registered for this class
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         return error_response(
-            MethodError("This path does not support that method.", headers={"Allow": _allowed_methods(request)})
+            MethodError("This path does not support that method.", headers={"Allow": _list_methods(request)})
         )
     if error.status_code == HTTPStatus.NOT_FOUND:
         return error_response(NotFoundError())
@@ -153,7 +153,7 @@ async def _fail(_request: Request, _error: Exception) -> Response:
     )
 
 
-def _allowed_methods(request: Request) -> str:
+def _list_methods(request: Request) -> str:
     """Return the Allow header: the methods of all routes of the path, where Starlette names only one route's."""
     methods: set[str] = set()
     for route in request.app.router.routes:

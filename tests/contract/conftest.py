@@ -63,7 +63,7 @@ def summary(rows: list[Any], passed: set[str], broken: set[str]) -> list[str]:
 
 
 def _tests_that_ended(reporter: Any, *how: str) -> set[str]:
-    """Return the functions whose reports ended so, as the table names them; of each, all parameters together."""
+    """Return the tests with these outcomes, named as in the table, all parameters of a function together."""
     reports = [report for one in how for report in reporter.stats.get(one, ())]
     root = f"{_TESTS.name}/"
     return {report.nodeid.partition("[")[0].removeprefix(root) for report in reports if hasattr(report, "nodeid")}

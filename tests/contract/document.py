@@ -1,8 +1,8 @@
-"""Every sentence of the interface document that can be right or wrong, each with the test that shows it over HTTP.
+"""Every testable sentence of the interface document, with the test that shows it over HTTP.
 
 A row is: its kind, what it is about, what the document says in a few words, and the file (below ``tests/``) and name
 of its test. What the document leaves open ("not shown") has rows of the kind "open", which say what the sandbox does.
-The kind "statement" is for what is said of agreements and people, and leaves nothing on the wire to test.
+The kind "statement" is for sentences about agreements and people, which have no HTTP behaviour to test.
 """
 
 from __future__ import annotations

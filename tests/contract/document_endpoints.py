@@ -66,7 +66,7 @@ POST_PAYMENTS = [
     ("parameter", "user_id", "a user", WRITES, "test_a_payment_to_a_user_settles"),
     ("parameter", "email", "an email address", WRITES, "test_a_payment_to_an_unregistered_address_waits"),
     ("parameter", "phone", "a valid US phone number", WRITES, "test_a_payment_to_an_unregistered_address_waits"),
-    ("rule", "one of the three", "without any there is nobody to pay", BODIES, "test_targets_that_are_none"),
+    ("rule", "one of the three", "without any there is no recipient", BODIES, "test_targets_that_are_none"),
     ("parameter", "note", "required", BODIES, "test_notes_that_are_none"),
     ("parameter", "amount", "required; a decimal number", BODIES, "test_spellings_of_an_amount"),
     ("rule", "negative amount", "creates a charge", HERE, "test_a_field_of_a_payment"),
@@ -135,7 +135,7 @@ AUTHENTICATION = [
 
 
 REGISTRATION = [
-    ("rule", "1", "a user whose identity is verified, in the developer settings",
+    ("rule", "1", "a user with a verified identity, in the developer settings",
      ACCOUNT, "test_an_unverified_person_is_told_why"),
     ("field", "App Name", "the name shown to users", ALLOW, "test_names_are_escaped"),
     ("field", "App Description", "a short statement of the purpose", ACCOUNT, "test_fields_that_are_refused"),

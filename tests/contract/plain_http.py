@@ -19,7 +19,7 @@ MAYA, SAM = "maya-lindqvist", "sam-rivera"
 
 
 class Answer(NamedTuple):
-    """A status, headers, and a body whose numbers are exact."""
+    """An answer: status, headers, and a body with exact numbers."""
 
     status: int
     headers: Any

@@ -66,7 +66,7 @@ def test_it_is_openapi(description: Any) -> None:
 
 
 def test_what_is_no_openapi_is_told() -> None:
-    """The validator of these tests finds what is wrong: a document without paths, a parameter in no place."""
+    """The validator finds mistakes: a document without paths, a parameter with an invalid place."""
     assert not OPENAPI_31_VALIDATOR.is_valid({"openapi": "3.1.0", "info": {"title": "x", "version": "1"}})
     path = {"get": {"parameters": [{"name": "x", "in": "nowhere", "schema": {}}], "responses": {}}}
     document = {"openapi": "3.1.0", "info": {"title": "x", "version": "1"}, "paths": {"/x": path}}

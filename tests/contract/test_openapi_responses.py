@@ -116,7 +116,7 @@ def test_answers_to_exchanges(server: SandboxServer, description: Any) -> None:
 
 
 REFUSED = [
-    # path, method, what is sent, the scopes of the token, status and code
+    # path, method, request, scopes of the token, status and code
     ("/me", "get", {}, (), 401, 267),
     ("/me", "get", {"params": {"access_token": "none"}}, (), 401, 261),
     ("/me", "get", {"params": {"access_token": "none"}}, EVERY, 400, 400),
@@ -149,7 +149,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("row", REFUSED)
 def test_answers_to_what_is_refused(server: SandboxServer, description: Any, row: tuple[Any, ...]) -> None:
-    """Each refusal has its status and code, as described; as observed, what is not found is 400, and 502 is its own."""
+    """Each refusal has the described status and code; as observed, 400 for not found and 502 for new users."""
     path, method, sent, scopes, status, code = row
     observed = "'observed'" in description["info"]["description"]
     code = code[observed] if isinstance(code, tuple) else code
@@ -162,7 +162,7 @@ def test_answers_to_what_is_refused(server: SandboxServer, description: Any, row
 
 
 def test_own_and_closed_payments(server: SandboxServer, description: Any) -> None:
-    """Paying oneself, ending what has ended, what is another's to end, and approving without money: as described."""
+    """Paying oneself, resolving a closed payment or another's, and approving without money get described refusals."""
     me, other = server.people[:2]
     answer = send(server, "POST", "/payments", data={"user_id": me.user_id, "note": "x", "amount": "1"})
     assert str(check(description, "/payments", "post", answer)["error"]["code"]) == "1356"

@@ -39,7 +39,7 @@ def ids(town: SandboxServer) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def paid(town: SandboxServer, ids: dict[str, str]) -> Any:
-    """Return a payment of 12.30 that settled, as GET /payments/:payment tells it."""
+    """Return a payment of 12.30 that settled, as returned by GET /payments/:payment."""
     town.deposit(MAYA, 100_000)
     made = pay(town, user_id=ids[SAM], amount="12.30", audience="friends")["payment"]
     return get(town, f"/payments/{made['id']}")["data"]
@@ -100,7 +100,7 @@ def test_a_field_without_a_value_is_null(town: SandboxServer, paid: Any, charged
 
 
 def test_a_sandbox_touches_no_other_place(ids: dict[str, str]) -> None:
-    """The same paths on two services: what is paid on one changes no balance and no list of the other."""
+    """The same paths on two services: a payment on one changes no balance and no list of the other."""
     with SandboxServer(people=9, years=1) as test, SandboxServer(people=9, years=1) as real:
         before = [get(real, path) for path in ("/me", "/payments")]
         assert [get(test, path)["data"] for path in ("/me", "/payments")] == [body["data"] for body in before]
@@ -163,7 +163,7 @@ def test_a_business_shows_its_own_name(town: SandboxServer, ids: dict[str, str])
 
 
 def test_subsets_agree_with_the_user(town: SandboxServer, ids: dict[str, str], paid: Any) -> None:
-    """A friend's seven fields, and the eight of actor and target, have the values that /users/:user_id tells."""
+    """A friend's seven fields, and the eight of actor and target, have the values of /users/:user_id."""
     listed = next(item for item in get(town, "/payments")["data"] if item["id"] == paid["id"])
     found = [(item, FRIEND) for item in friends(town, ids[MAYA])]
     found += [(user, EMBEDDED) for one in (paid, listed) for user in (one["actor"], one["target"]["user"])]
@@ -182,7 +182,7 @@ CHARGED = PAID | {"status": "pending", "amount": Decimal("-4.50"), "action": "ch
 
 @pytest.mark.parametrize("field", list(PAID))
 def test_a_field_of_a_payment(paid: Any, charged: Any, field: str) -> None:
-    """What was asked for is what the payment tells: positive for a payment, negative for a charge."""
+    """The payment has the values of the request; amounts are positive for a payment, negative for a charge."""
     assert paid[field] == PAID[field]
     assert charged[field] == CHARGED[field]
 
@@ -244,11 +244,11 @@ def test_what_an_optional_scope_fills(town: SandboxServer, scope: str, filled: s
     assert {name for name in ("email", "phone") if user[name] is not None} == {filled} - {"balance"}
 
 
-# -- errors, and what is not there --------------------------------------------------------------------
+# -- errors, and missing resources --------------------------------------------------------------------
 
 
 def test_each_kind_of_error(town: SandboxServer, ids: dict[str, str]) -> None:
-    """The status stands in the status line; code tells the kinds apart; the message is a sentence for people."""
+    """The HTTP status is the error's status; codes distinguish errors; the message is a sentence for people."""
     reader, writer = town.token(MAYA, "access_profile"), town.token(MAYA, "make_payments")
     found = [
         send(town, "GET", "/me", None),

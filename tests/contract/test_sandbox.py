@@ -186,7 +186,7 @@ def test_next_links(server: SandboxServer) -> None:
 
 @pytest.mark.parametrize("path", ["/nothing", "/payments/1", "/users/1"])
 def test_errors_have_the_envelope(server: SandboxServer, path: str) -> None:
-    """What is not there is answered with {error: {message, code}}, both text."""
+    """A missing resource is answered with {error: {message, code}}, both text."""
     status, body = ask(server, path)
     assert 400 <= status < 500
     assert body.keys() == {"error"}

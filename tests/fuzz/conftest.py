@@ -1,4 +1,4 @@
-"""The lines at the end of a run that tell how many made-up requests were sent, and by which seed."""
+"""The lines at the end of a run: how many generated requests were sent, and the seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks that schemathesis runs beyond those of the description, and the cases that no schema can describe.
+"""Additional checks for schemathesis, and test cases that no schema can describe.
 
 The program `schemathesis` loads this module, not the tests.
 """

@@ -132,7 +132,7 @@ def test_made_up_requests(
 
 
 def test_without_the_scopes(fuzz: Callable[..., Run], seed: int, record_property: Callable[..., None]) -> None:
-    """A token whose scopes permit nothing gets nothing, whatever is asked, and is told so as described."""
+    """A token with no scope of the endpoint gets the described refusal for every request."""
     with SandboxServer(people=6, years=1) as server:
         run = fuzz(server, seed, 8, ("access_email", "access_phone", "access_balance"), "--phases", "fuzzing")
     record_property("schemathesis", f"{len(run.cases)} cases, seed {seed}, without scopes")
@@ -153,7 +153,7 @@ def test_the_seed_repeats_a_run(fuzz: Callable[..., Run]) -> None:
 
 
 def test_mistakes_are_found(fuzz: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mistakes that are planted in the sandbox are told, with the seed and the request as curl without the token."""
+    """Mistakes planted in the sandbox are reported, with the seed and the request as curl without the token."""
     monkeypatch.setattr(serialize, "error", lambda message, code: {"error": {"message": message}})
     monkeypatch.setattr(serialize, "page", lambda items, _: {"data": items})
     monkeypatch.setattr(parameters, "identifier", lambda text: {"7": 7}[text])
@@ -168,7 +168,7 @@ def test_mistakes_are_found(fuzz: Callable[..., Run], monkeypatch: pytest.Monkey
 
 
 def test_a_bad_query_that_is_accepted_is_found(fuzz: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A parameter of which every value is taken is told, though each request has good ones beside it."""
+    """A parameter that accepts every value is reported, although other parameters of the request are checked."""
     monkeypatch.setattr(parameters, "page_size", lambda _parameters: 20)
     with SandboxServer(people=6, years=1) as server:
         run = fuzz(server, 7, 1, EVERY, "--phases", "coverage", "--include-operation-id", "get_payments")

@@ -1,6 +1,6 @@
 """The command of the PyPI package venmo, its addresses pointed elsewhere.
 
-Run as ``command.py PAYMENTS USERS pay @somebody 1.25 lunch``: two addresses, then the command's own arguments.
+Run as ``command.py PAYMENTS USERS pay @person 1.25 lunch``: two addresses, then the command's own arguments.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def newest(server: SandboxServer) -> Any:
 
 
 def user_id(server: SandboxServer, username: str) -> str:
-    """Return somebody's id."""
+    """Return the id of a person."""
     (found,) = [one.user_id for one in server.people if one.username == username]
     return found
 
@@ -150,7 +150,7 @@ def test_the_command_tells_why_it_was_refused(server: SandboxServer, command: Co
 
 
 def test_the_library_reads_profiles(server: SandboxServer, calls: Calls) -> None:
-    """It reads oneself and others from the users' fields, and nobody from 400 with the number 283."""
+    """It reads the caller and others from the users' fields, and a missing user from 400 with the number 283."""
     mine, other, nobody = calls(
         ("my_profile", {}),
         ("user.get_user", {"user_id": user_id(server, FRIEND)}),
@@ -165,7 +165,7 @@ def test_the_library_reads_profiles(server: SandboxServer, calls: Calls) -> None
 
 
 def test_the_library_reads_friends(server: SandboxServer, calls: Calls) -> None:
-    """A limit of 3337 and an offset, both its own idea, are taken; the friends are those of the list."""
+    """A limit of 3337 and an offset, both undocumented, are accepted; the friends are the friends of the list."""
     (found,) = calls(("user.get_user_friends_list", {"user_id": user_id(server, ME)}))
     friends = ask(server, f"/users/{user_id(server, ME)}/friends", limit=50)
     assert len(friends) > 0
@@ -256,7 +256,7 @@ def test_passport_signs_somebody_in(server: SandboxServer, site: str) -> None:
 
 
 def test_passport_is_told_no(server: SandboxServer, site: str) -> None:
-    """A declined consent, a state of somebody else's, and a code used twice sign nobody in."""
+    """A declined consent, a foreign state, and a code used twice do not complete a sign-in."""
     declined = server.sign_in(visit(f"{site}/login").headers["Location"], ME, allow=False)
     assert visit(declined).status_code == 401
     landed = server.sign_in(visit(f"{site}/login").headers["Location"], ME)

@@ -66,7 +66,7 @@ def test_several_processes_share_a_new_file(tmp_path: Path) -> None:
 
 
 def test_a_file_of_another_version(tmp_path: Path) -> None:
-    """A file whose tables another version of the sandbox made is refused, instead of failing at some request."""
+    """A file with tables of another version of the sandbox is refused at the start, instead of failing at a request."""
     path = tmp_path / "db"
     with SandboxServer(people=3, years=1, db=path):
         pass

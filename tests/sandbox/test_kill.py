@@ -94,7 +94,7 @@ def write_until_cut(base_url: str, token: str, target: str, told: list[tuple[str
             method, path = "POST", "/v1/payments"
             if mine and rng.random() < 0.3:  # some are taken back
                 method, path, fields = "PUT", f"/v1/payments/{mine.pop()}", {"access_token": token, "action": "cancel"}
-            elif rng.random() < 0.5:  # half to nobody with an account
+            elif rng.random() < 0.5:  # half to addresses without an account
                 fields = {"access_token": token, "note": "x", "email": "new@example.net", "amount": "0.01"}
             connection.request(method, path, urlencode(fields), headers)
             response = connection.getresponse()

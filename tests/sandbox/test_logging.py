@@ -29,7 +29,7 @@ class Records(logging.Handler):
         self.tests_own = {thread.ident for thread in threading.enumerate()}
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a record, but not those of the client that the test uses."""
+        """Keep a record, except records of the test's own client."""
         if record.thread not in self.tests_own:
             text = logging.Formatter("%(message)s").format(record)
             self.texts.append(f"{record.name} {text} {vars(record)!r}")
@@ -37,7 +37,7 @@ class Records(logging.Handler):
 
 @pytest.fixture
 def records(monkeypatch: pytest.MonkeyPatch) -> Iterator[Records]:
-    """Enable every logger there is, down to level 1, those of the web server before it starts too."""
+    """Enable all loggers, down to level 1, including the web server's before it starts."""
     names = ["uvicorn", "uvicorn.error", "uvicorn.access", "uvicorn.asgi", "asyncio", *logging.root.manager.loggerDict]
     handler = Records()
     monkeypatch.setattr(logging.root, "level", 1)
@@ -99,7 +99,7 @@ def use(server: SandboxServer) -> list[str]:
 
 
 def raw(server: SandboxServer, token: str) -> None:
-    """Send what is no HTTP, and what ends too early, with the token in it."""
+    """Send bytes that are not HTTP, and incomplete requests, with the token in them."""
     port = urlsplit(server.base_url).port
     head = f"GET /v1/me?access_token={token} HTTP/1.1\r\nHost: localhost\r\n"
     for text in (

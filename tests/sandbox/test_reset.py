@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Asking = Callable[..., Any]
 
-# Resets to one town and the other until it is killed; tells when it begins.
+# Resets to one town and the other until it is killed; prints a line when it starts.
 RESETTER = """
 import itertools, sys
 from p2p_analytics.sandbox import SandboxServer
@@ -92,7 +92,7 @@ def test_another_town(tmp_path: Path) -> None:
 
 
 def test_tokens_applications_and_sessions_end(ask: Asking, open_tab: Callable[..., Any]) -> None:
-    """Old tokens and applications are unknown and nobody is signed in; the demo application serves at once."""
+    """Old tokens and applications are unknown and there are no sign-ins; the demo application works at once."""
     with SandboxServer(people=3, years=1) as own:
         old, tab = own.token(own.viewer), open_tab(own)
         app = own.register_application(own.viewer, name="Mine", redirect_url="http://127.0.0.1/callback")
@@ -108,7 +108,7 @@ def test_tokens_applications_and_sessions_end(ask: Asking, open_tab: Callable[..
 
 
 def test_settings_stay_and_begin_anew(ask: Asking) -> None:
-    """Latency, faults and rate limit stay as they are set; the script begins again, and nobody has asked anything."""
+    """Latency, faults and rate limit keep their settings; the script and the counts start over."""
     settings = {"latency": 0.001, "faults": "503 ok", "rate_limit": (1, 600)}
     with SandboxServer(people=3, years=1, **settings) as own:
         for _ in range(2):
@@ -261,7 +261,7 @@ def test_a_request_sees_one_town_or_the_other() -> None:
 
 
 def test_the_state_is_of_one_town_or_the_other() -> None:
-    """While resets go on, the state is told in Python and over HTTP, of a whole town each time."""
+    """During resets, Python and HTTP return the state of a whole town each time."""
     with SandboxServer(7, people=6, years=1) as own:
         told: list[tuple[int, int]] = []
 
@@ -276,7 +276,7 @@ def test_the_state_is_of_one_town_or_the_other() -> None:
 
 
 def test_a_write_is_of_one_town_or_the_other() -> None:
-    """While resets go on, each payment is made by somebody of the town that it is in, or the token is unknown."""
+    """During resets, each payment is made by a person of its own town, or the token is unknown."""
     with SandboxServer(7, people=6, years=1) as own:
         seen: set[int] = set()
 

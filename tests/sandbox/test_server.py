@@ -105,7 +105,7 @@ def test_settings_that_cannot_be(tmp_path: Path, server: SandboxServer) -> None:
 
 
 def test_an_unknown_person(server: SandboxServer) -> None:
-    """An unknown person is a ValueError whose one sentence names people who exist."""
+    """An unknown person is a ValueError with one sentence that names existing people."""
     for call in (lambda: server.token("nobody"), lambda: server.token("1"), lambda: server.add_payments("nobody", []),
                  lambda: server.add_payments(server.viewer, [{"date_created": server.now, "actor": "x"}])):  # fmt: skip
         with pytest.raises(
@@ -197,8 +197,8 @@ def test_threads_that_end_give_their_files_back() -> None:
     "ending",
     [
         "with server:\n    ask()",  # a request is in flight at the end of the block
-        "server.__enter__()\nask()",  # nobody ends it
-        "server.__enter__()\ndel server\ngc.collect()\ntime.sleep(0.5)",  # nobody holds it either
+        "server.__enter__()\nask()",  # never stopped
+        "server.__enter__()\ndel server\ngc.collect()\ntime.sleep(0.5)",  # and not referenced
         "server.start()\ndel server\ngc.collect()\ntime.sleep(0.5)",
     ],
 )

@@ -53,7 +53,7 @@ def enumeration(kind: type[StrEnum]) -> Schema:
     return {"type": "string", "enum": [word.value for word in kind]}
 
 
-def closed_object(fields: Iterable[str], types: Mapping[str, Schema]) -> Schema:
+def exact_object(fields: Iterable[str], types: Mapping[str, Schema]) -> Schema:
     """Return the schema of an object with exactly these fields."""
     properties = {name: types[name] for name in fields}
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
@@ -105,7 +105,7 @@ def response_schemas(dialect: Dialect) -> dict[str, Schema]:
         "audience": enumeration(Audience),
         "target": ref("Target"),
         "actor": ref("EmbeddedUser"),
-        "fee": or_null(closed_object(["amount"], {"amount": ref("Amount")})),
+        "fee": or_null(exact_object(["amount"], {"amount": ref("Amount")})),
         "refund": or_null(ref("Refund")),
         "medium": values["medium"],
     }
@@ -120,31 +120,31 @@ def response_schemas(dialect: Dialect) -> dict[str, Schema]:
         "Amount": values["amount"],
         "Balance": values["balance"] | {"description": "With the scope access_balance; otherwise null."},
         "Datetime": values["datetime"],
-        "User": closed_object(USER_FIELDS, user),
-        "CurrentUser": closed_object([*USER_FIELDS, *dialect.more["me"]], user | more),
-        "Friend": closed_object(FRIEND_FIELDS, user),
-        "EmbeddedUser": closed_object(EMBEDDED_USER_FIELDS, user),
-        "Target": closed_object([*TARGET_FIELDS, *dialect.more["target"]], target | more),
-        "Payment": closed_object(PAYMENT_FIELDS, payment),
-        "Refund": closed_object(PAYMENT_FIELDS, payment | {"refund": {"type": "null"}}),
-        "ListedPayment": closed_object(LISTED_PAYMENT_FIELDS, payment),
-        "Pagination": closed_object(["next"], {"next": following}),
+        "User": exact_object(USER_FIELDS, user),
+        "CurrentUser": exact_object([*USER_FIELDS, *dialect.more["me"]], user | more),
+        "Friend": exact_object(FRIEND_FIELDS, user),
+        "EmbeddedUser": exact_object(EMBEDDED_USER_FIELDS, user),
+        "Target": exact_object([*TARGET_FIELDS, *dialect.more["target"]], target | more),
+        "Payment": exact_object(PAYMENT_FIELDS, payment),
+        "Refund": exact_object(PAYMENT_FIELDS, payment | {"refund": {"type": "null"}}),
+        "ListedPayment": exact_object(LISTED_PAYMENT_FIELDS, payment),
+        "Pagination": exact_object(["next"], {"next": following}),
     }
 
 
 def data(schema: Schema) -> Schema:
     """Return the schema of the ``data`` envelope."""
-    return closed_object(["data"], {"data": schema})
+    return exact_object(["data"], {"data": schema})
 
 
 def page(item: str) -> Schema:
     """Return the schema of a list page."""
     items = {"type": "array", "items": ref(item), "maxItems": PAGE_SIZE_MAXIMUM}
-    return closed_object(["pagination", "data"], {"pagination": ref("Pagination"), "data": items})
+    return exact_object(["pagination", "data"], {"pagination": ref("Pagination"), "data": items})
 
 
-ME: Final = closed_object(["balance", "user"], {"balance": ref("Balance"), "user": ref("CurrentUser")})
-CREATED: Final = closed_object(["balance", "payment"], {"balance": ref("Balance"), "payment": ref("Payment")})
+ME: Final = exact_object(["balance", "user"], {"balance": ref("Balance"), "user": ref("CurrentUser")})
+CREATED: Final = exact_object(["balance", "payment"], {"balance": ref("Balance"), "payment": ref("Payment")})
 
 
 def tokens(dialect: Dialect) -> Schema:
@@ -158,13 +158,13 @@ def tokens(dialect: Dialect) -> Schema:
         "balance": ref("Balance"),
         "refresh_token": TEXT,
     }
-    return closed_object(types, types)
+    return exact_object(types, types)
 
 
 def error(codes: Iterable[str | int]) -> Schema:
     """Return the schema of the error envelope with one of these codes."""
-    return closed_object(
-        ["error"], {"error": closed_object(["message", "code"], {"message": TEXT, "code": {"enum": list(codes)}})}
+    return exact_object(
+        ["error"], {"error": exact_object(["message", "code"], {"message": TEXT, "code": {"enum": list(codes)}})}
     )
 
 

@@ -1,4 +1,4 @@
-"""Responses of the service: JSON bodies, the error envelope, and the paths whose responses differ from the others."""
+"""Responses of the service: JSON bodies, the error envelope, and the paths that are treated differently."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class ReadersWriterLock:
 
     def __init__(self) -> None:
         self._readers = 0
-        self._writers = 0  # one that holds the lock, and those that gave up but are not cancelled yet
+        self._writers = 0  # the writer that holds the lock, and writers that gave up but are not cancelled yet
         self._no_readers = asyncio.Event()
         self._no_writers = asyncio.Event()
         self._no_readers.set()

@@ -1,4 +1,4 @@
-"""Control routes: they steer the sandbox for whoever sends their header, which no web page can, and tell no secret."""
+"""Control routes: they require a header that web pages cannot send, and return no secret."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def control(own: SandboxServer) -> Callable[..., requests.Response]:
 
 
 def test_state(own: SandboxServer, control: Callable[..., requests.Response]) -> None:
-    """The state tells town, clock, settings, counts and the audit; over HTTP what `state` returns in Python."""
+    """The state has town, clock, settings, counts and the audit; over HTTP it equals `state` in Python."""
     own.reset()
     state = control("GET", "state").json()
     assert state == own.state()
@@ -53,7 +53,7 @@ def test_state(own: SandboxServer, control: Callable[..., requests.Response]) ->
 
 
 def test_the_state_tells_what_is_wrong(control: Callable[..., requests.Response], own: SandboxServer) -> None:
-    """Where somebody tampered with a balance, the audit's sentence is in the state."""
+    """If a balance was tampered with, the state has the audit's sentence."""
     with own.store.writing() as connection:
         connection.execute("UPDATE users SET balance_cents = balance_cents + 1 WHERE username = ?", (own.viewer,))
     (sentence,) = control("GET", "state").json()["audit"]
@@ -74,7 +74,7 @@ def test_requests(ask: Asking, own: SandboxServer, control: Callable[..., reques
 
 
 def test_advance(own: SandboxServer, control: Callable[..., requests.Response]) -> None:
-    """The clock goes on by days and hours, and the answer tells where it stands."""
+    """The clock moves forward by days and hours, and the answer has its new time."""
     before = own.now
     state = control("POST", "advance", {"days": 1, "hours": 1.5}).json()
     assert own.now == before + timedelta(days=1, minutes=90)
@@ -186,7 +186,7 @@ def test_another_host_is_refused(control: Callable[..., requests.Response], refu
 def test_what_cannot_be_is_refused(
     own: SandboxServer, control: Callable[..., requests.Response], name: str, sent: Any, status: int
 ) -> None:
-    """What is not JSON, or not what the route takes, is refused with one sentence, and nothing has changed."""
+    """Bodies that are not JSON, or not of the route, are refused with one sentence, and nothing changes."""
     before = own.state()
     answer = control("POST", name, **sent)
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, str(status))
@@ -215,5 +215,5 @@ def test_no_secret_is_told(own: SandboxServer, control: Callable[..., requests.R
 
 
 def test_other_addresses_beside_them(control: Callable[..., requests.Response], refusal: Any) -> None:
-    """Below the same path what is no control route asks for no header: it is simply not found."""
+    """Other paths below the same prefix require no header; they are not found."""
     assert refusal(control("GET", "nothing", headers={})) == (404, "283")

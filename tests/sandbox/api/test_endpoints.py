@@ -144,7 +144,7 @@ def test_targets(ask: Asking) -> None:
 
 
 def test_fee_and_refund(ask: Asking) -> None:
-    """A fee is an object with its amount; an expired payment's refund is a whole payment whose refund is null."""
+    """A fee is an object with its amount; an expired payment's refund is a whole payment with a null refund."""
     me = ask()
     items = me.all_payments()
     expired = next(item for item in items if item["status"] == "expired")

@@ -1,4 +1,4 @@
-"""The server-side flow: a code becomes tokens for 60 days, a refresh replaces them, and what is refused."""
+"""The server-side flow: exchanging a code for tokens of 60 days, refreshing them, and refusals."""
 
 from __future__ import annotations
 

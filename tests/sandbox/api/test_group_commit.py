@@ -66,7 +66,7 @@ def holds(store: Store) -> list[int]:
 
 
 def test_the_disk_is_waited_for_once(store: Store, commits: list[str]) -> None:
-    """The first of 250 writes goes at once; those that come meanwhile follow by the hundred, each with its own id."""
+    """The first of 250 writes runs at once; the others follow in batches of 100, each with its own id."""
     done = at_once(store, *[pay(store, 1)] * 250)
     assert len(commits) == 4
     assert len({one.payment.payment_id for one in done}) == 250

@@ -22,7 +22,7 @@ SHAPES = (("pay", "settled"), ("charge", "settled"), ("pay", "failed"), ("charge
 
 @pytest.fixture(scope="module")
 def crafted() -> Iterator[SandboxServer]:
-    """Run a town whose far past holds 100 payments made for these tests, one an hour, between three people."""
+    """Run a town with 100 payments in the far past, one an hour, between three people."""
     with SandboxServer(years=1) as running:
         actors = (MAYA, NOOR, TOM)
         running.add_payments(
@@ -97,7 +97,7 @@ def test_every_spelling_of_a_bound(ask: Asking, crafted: SandboxServer, text: st
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["before", "after"])
 def test_no_datetime(ask: Asking, name: str, text: str) -> None:
-    """What is no datetime, or none that exists, is refused."""
+    """Text that is not a datetime, or not an existing one, is refused."""
     assert ask().refused("/payments", **{name: text}) == (400, "400")
 
 
@@ -226,14 +226,14 @@ def test_too_many_combinations(ask: Asking, actors: int, filters: dict[str, str]
 
 
 def test_a_parameter_given_twice(ask: Asking, server: SandboxServer) -> None:
-    """A documented parameter that is given twice is refused: nobody guesses which one is meant."""
+    """A documented parameter that is given twice is refused, because it is ambiguous."""
     me = ask()
     for name, values in (("status", ("settled", "pending")), ("limit", ("1", "2")), ("access_token", (me.token, "x"))):
         assert me.refused("/payments", **{name: values}) == (400, "400")
 
 
 def test_friends_ascend_and_next_has_after(ask: Asking, server: SandboxServer) -> None:
-    """Friends come by id as a number; next carries `after`, the last id, and limit; following it loses nobody."""
+    """Friends are ordered by numeric id; next carries `after`, the last id, and limit; following it skips no friend."""
     me, mine = ask(), server.people[0].user_id
     everyone = [item["id"] for item in me.ok(f"/users/{mine}/friends", limit=50)["data"]]
     assert everyone == sorted(everyone, key=int)

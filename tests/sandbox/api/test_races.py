@@ -1,4 +1,4 @@
-"""Many at once over HTTP: nobody overdraws, exactly one ends a request, and the total is never wrong."""
+"""Concurrent writes over HTTP: no overdraft, exactly one resolution of a request, and correct totals."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def at_once(pool: ThreadPoolExecutor, *calls: Any) -> list[Any]:
 
 
 def holds(server: SandboxServer, user: str) -> int:
-    """Return somebody's balance in cents."""
+    """Return the balance of a user in cents."""
     return server.store.person_named(user).balance_cents
 
 
@@ -136,7 +136,7 @@ def test_exactly_one_ends_a_request(server: SandboxServer, clients: Any, rounds:
 
 @pytest.mark.parametrize(("transfers", "reads"), [(400, 20), pytest.param(20_000, 1_000, marks=pytest.mark.soak)])
 def test_the_bank(server: SandboxServer, clients: Any, transfers: int, reads: int) -> None:
-    """16 clients move money among ten people while all the books are read: no wrong total, nobody below zero."""
+    """16 clients move money among ten people while the ledger is read: no wrong total, no negative balance."""
     people = [one.username for one in server.people[:10]]
     total = sum(one.balance_cents for one in server.store.people())
     crew = [(random.Random(number), clients(people[number % 10])) for number in range(16)]  # noqa: S311 - repeatable, not secret

@@ -54,7 +54,7 @@ def test_outcomes_of_an_unregistered_address(
 
 @pytest.mark.parametrize("amount", ["0.30", "-0.20", "1", "0.11"])
 def test_other_amounts_to_the_test_user(people: Callable[..., Any], amount: str) -> None:
-    """Any other amount to the test user is refused, code 503, so that nobody takes its answer for a rule."""
+    """Any other amount to the test user is refused with code 503."""
     maya = people("maya-lindqvist", "9.00")
     response = maya.post(user_id=TEST_ID, amount=amount)
     assert (response.status_code, response.json()["error"]["code"]) == (400, "503")

@@ -153,7 +153,7 @@ def test_a_charge_to_anybody_else_waits(people: Callable[..., Any], town: Sandbo
 
 
 def test_trust_goes_one_way_and_only_between_friends(people: Callable[..., Any], town: SandboxServer) -> None:
-    """Who is trusted does not have to trust; and nobody can trust a stranger."""
+    """A trusted friend does not have to trust back, and strangers cannot be trusted."""
     maya, tom = people("maya-lindqvist", "9.00"), people("tom-ohara", "9.00")
     town.trust("maya-lindqvist", "tom-ohara", trusted=False)
     assert tom.made(user_id=maya.id, amount="-1.00")["payment"]["status"] == "pending"
@@ -164,14 +164,14 @@ def test_trust_goes_one_way_and_only_between_friends(people: Callable[..., Any],
 
 
 def test_a_trusted_charge_without_money_waits(people: Callable[..., Any]) -> None:
-    """A trusted friend whose balance is too low is asked like anybody else: failing is for payments."""
+    """A trusted friend with too low a balance gets a pending charge: only payments fail."""
     maya, tom = people("maya-lindqvist", "1.00"), people("tom-ohara", "3.99")
     assert maya.made(user_id=tom.id, amount="-4.00")["payment"]["status"] == "pending"
     assert tom.balance() == Decimal("3.99")
 
 
 def test_a_charge_to_an_unregistered_address_waits(people: Callable[..., Any]) -> None:
-    """A charge to nobody with an account is pending, takes nothing, and its sender can cancel it."""
+    """A charge to an address without an account is pending, moves nothing, and its sender can cancel it."""
     maya = people("maya-lindqvist", "1.00")
     payment = maya.made(phone="415.555.0188", amount="-0.20")["payment"]
     assert (payment["status"], payment["target"]["phone"], maya.balance()) == (
@@ -214,7 +214,7 @@ def test_a_request_is_answered(people: Callable[..., Any], by: str, action: str,
 
 @pytest.mark.parametrize(("by", "action"), [("asking", "approve"), ("asking", "deny"), ("asked", "cancel")])
 def test_the_wrong_party_is_refused(people: Callable[..., Any], by: str, action: str) -> None:
-    """What is the other party's to do: 403, and the request stays pending."""
+    """Actions of the other party are refused with 403, and the request stays pending."""
     asking, asked = people("maya-lindqvist", "1.00"), people("sam-rivera", "9.00")
     made = asking.made(user_id=asked.id, amount="-4.00")["payment"]
     response = {"asked": asked, "asking": asking}[by].put(made["id"], action)

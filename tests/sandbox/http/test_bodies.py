@@ -1,4 +1,4 @@
-"""What a write may look like on the wire: every place and spelling that real clients use, and what is refused."""
+"""Request bodies of a write: every place and spelling that real clients use, and refusals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def town() -> Iterator[SandboxServer]:
-    """Run a small town whose viewer has money; nothing that is refused leaves a trace in its books."""
+    """Run a small town with money for the viewer; refused writes leave no trace in its ledger."""
     with SandboxServer(people=6, years=1) as running:
         running.deposit(running.viewer, 100_000)
         yield running
@@ -118,13 +118,13 @@ def test_amounts_that_are_none(town: SandboxServer, fields: dict[str, str], amou
      {"email": "a\x80b@c.de"}, {"email": "a@b\x85.de"}, {"email": "a\ufeff@b.de"}],
 )  # fmt: skip
 def test_targets_that_are_none(town: SandboxServer, target: dict[str, str]) -> None:
-    """Without a known user id, an email address or a US phone number there is nobody to pay: code 1343."""
+    """Without a known user id, an email address or a US phone number there is no recipient: code 1343."""
     given = {"amount": "1", "note": "x", **target, "access_token": token(town)}
     assert send(town, data=given) == (400, "1343")
 
 
 def test_the_user_id_wins(town: SandboxServer, fields: dict[str, str]) -> None:
-    """With user id, email and phone together the user id is meant, also when it is nobody's; then the email."""
+    """Of user id, email and phone, the user id is used, even if it is unknown; then the email."""
     others = {"email": "someone@example.net", "phone": "4155550123", "access_token": token(town)}
     assert send(town, data={**fields, **others})[1]["target"]["user"]["id"] == fields["user_id"]
     assert send(town, data={**fields, **others, "user_id": "1"}) == (400, "1343")
@@ -191,7 +191,7 @@ def test_the_same_token_in_several_places(town: SandboxServer, fields: dict[str,
 
 
 def test_a_parameter_given_twice_in_a_write(town: SandboxServer, fields: dict[str, str]) -> None:
-    """A parameter, or another token, in two places or twice in one is refused: nobody can know which is meant."""
+    """A parameter or different tokens given twice, in one place or two, are refused, because they are ambiguous."""
     secret = token(town)
     given = {**fields, "access_token": secret}
     twice = f'{{"amount": 1, "amount": 2, "note": "x", "user_id": "{fields["user_id"]}", "access_token": "{secret}"}}'
@@ -205,7 +205,7 @@ def test_a_parameter_given_twice_in_a_write(town: SandboxServer, fields: dict[st
 
 
 def test_a_body_without_a_kind(town: SandboxServer, fields: dict[str, str]) -> None:
-    """A body whose kind is not named is JSON when it begins like an object, and a form otherwise."""
+    """A body without a media type is JSON if it starts like an object, and a form otherwise."""
     given = {**fields, "access_token": token(town)}
     form = "&".join(f"{name}={value}" for name, value in given.items())
     for body in (json.dumps(given), form):

@@ -83,7 +83,7 @@ def test_balances(both: dict[str, SandboxServer]) -> None:
 def test_errors(
     both: dict[str, SandboxServer], path: str, documented: tuple[int, str], observed: tuple[int, int]
 ) -> None:
-    """A code is text by the document and a number as observed, where what is not found has status 400."""
+    """A code is text by the document and a number as observed, where not found has status 400."""
     for name, expected in (("documented", documented), ("observed", observed)):
         server = both[name]
         response = requests.get(
@@ -260,7 +260,7 @@ def test_the_user_of_an_exchange(both: dict[str, SandboxServer], scopes: tuple[s
 
 
 def test_a_username_where_a_path_has_an_id(both: dict[str, SandboxServer]) -> None:
-    """As observed, a username is as good as the id in a path, in the next links too; by the document nobody has it."""
+    """As observed, a path accepts a username for the id, in next links too; by the document it is not found."""
     for name, server in both.items():
         person = server.people[1]
         for below in ("", "/friends"):
@@ -281,7 +281,7 @@ def test_a_username_where_a_path_has_an_id(both: dict[str, SandboxServer]) -> No
 
 @pytest.mark.parametrize("odd", ["nobody", "@{name}", "{NAME}", "{name}%20", "%00", "0", "-1", "%F0%9F%8D%9C"])
 def test_no_username(both: dict[str, SandboxServer], odd: str) -> None:
-    """What is nobody's username to the letter is not found, and is no failure."""
+    """Text that is not exactly a username is not found, and causes no failure."""
     server = both["observed"]
     name = server.people[1].username
     answer = get(server, f"/users/{odd.format(name=name, NAME=name.upper())}")
@@ -327,7 +327,7 @@ def test_a_waiting_payment_is_cancelled(both: dict[str, SandboxServer]) -> None:
 
 
 def test_everything_else_is_the_same(both: dict[str, SandboxServer]) -> None:
-    """All other fields, their order and the null at the end of a list are those of the document in both."""
+    """All other fields, their order and the null at the end of a list are documented ones in both dialects."""
 
     def shape(body: Any) -> Any:
         if isinstance(body, dict):

@@ -34,7 +34,7 @@ def envelope(status: int, body: bytes) -> str:
 
 
 def send(server: SandboxServer, method: str, target: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
-    """Send a request whose target goes out as it is written."""
+    """Send a request with a verbatim request target."""
     connection = http.client.HTTPConnection(urlsplit(server.base_url).netloc, timeout=10)
     try:
         connection.putrequest(method, target, skip_host="Host" in headers)
@@ -63,7 +63,7 @@ def test_invalid_token(server: SandboxServer, token: str) -> None:
 
 
 def test_expired_token(ask: Asking, server: SandboxServer) -> None:
-    """A token whose time is over, by age or because a test ended it: 401, code 265."""
+    """An expired token, by age or by a test, is 401, code 265."""
     assert ask(token=server.token(server.viewer, seconds=0)).refused("/me") == (401, "265")
     token = server.token(server.viewer)
     me = ask(token=token)
@@ -104,7 +104,7 @@ def test_the_token_may_be_a_header(ask: Asking, server: SandboxServer) -> None:
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("path", ["/v1/users/{}", "/v1/users/{}/friends", "/v1/payments/{}"])
 def test_an_id_of_nobody(server: SandboxServer, path: str, odd: str) -> None:
-    """What is no id, or the id of nothing: 404, code 283, and never a failure."""
+    """Malformed ids and unknown ids are 404, code 283, and cause no failure."""
     status, _, body = send(server, "GET", path.format(odd) + f"?access_token={server.token(server.viewer)}")
     assert (status, envelope(status, body)) == (404, "283")
 

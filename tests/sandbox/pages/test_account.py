@@ -1,4 +1,4 @@
-"""The developer settings and the applications somebody has allowed: whose they are, and what their forms take."""
+"""The developer settings and the authorized applications: their owners, and their forms."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ own = sandbox_fixture(people=8, years=1)
 
 @pytest.fixture
 def tab(own: SandboxServer, open_tab: OpenTab) -> Any:
-    """Open a tab in which somebody with few applications is signed in."""
+    """Open a tab signed in as a person with few applications."""
     tab = open_tab(own)
     tab.sign_in("zoe-nunez")
     yield tab
@@ -154,7 +154,7 @@ def test_a_new_secret(own: SandboxServer, tab: Any, refusal: Refusal) -> None:
 
 
 def test_delete(own: SandboxServer, tab: Any, ask: Asking, refusal: Refusal) -> None:
-    """A deleted application is in no list, authorizes nobody, and its tokens are 259."""
+    """A deleted application is in no list, cannot be authorized, and its tokens are 259."""
     app = made(register(tab))
     landed = own.sign_in(own.authorize_url(client_id=app.client_id), own.viewer)
     token = ask(on=own, token=parse_qs(urlsplit(landed).query)["access_token"][0])
@@ -223,7 +223,7 @@ def test_twenty_are_the_most_whoever_is_first() -> None:
 
 
 def test_pages_are_their_owners_alone(own: SandboxServer, tab: Any, open_tab: OpenTab) -> None:
-    """Another person's application is not found, to see or to change; the demo application is nobody's."""
+    """Another person's application is not found, to see or to change; the demo application has no owner."""
     app = made(register(tab))
     other = open_tab(own)
     other.sign_in("noor-haddad")
@@ -359,7 +359,7 @@ def test_every_account_page_carries_its_security_headers(tab: Any) -> None:
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(exclude_categories=["C"], exclude_characters="\xa0"), min_size=1, max_size=80))
 def test_any_name_is_text(own: SandboxServer, tab: Any, name: str) -> None:
-    """Whatever an application is called, its pages hold the same tags as those of one with a plain name."""
+    """The pages of an application with any name hold the same tags as with a plain name."""
     app = own.register_application("noor-haddad", name="Plain", redirect_url="https://app.example/cb")
     plain = {}
     registry = own._tokens.registry

@@ -271,7 +271,7 @@ def test_a_ticket_belongs_to_its_browser(own: SandboxServer, tab: requests.Sessi
 
 
 def test_a_planted_session_is_not_taken(own: SandboxServer, tab: requests.Session) -> None:
-    """A cookie that somebody put into the browser is replaced at the sign-in, so who planted it is not signed in."""
+    """A planted session cookie is replaced at the sign-in, so that the attacker is not signed in."""
     planted = "p" * 43
     cookie = f"sandbox_session_{urlsplit(own.base_url).port}"
     tab.cookies.set(cookie, planted, domain="127.0.0.1", path="/v1")

@@ -64,7 +64,7 @@ def test_sign_out(own: SandboxServer, open_tab: OpenTab) -> None:
 
 
 def test_a_sign_in_makes_a_new_session(own: SandboxServer, open_tab: OpenTab) -> None:
-    """Who planted a session in a browser does not share it once somebody signs in there."""
+    """A session planted in a browser is not shared after a sign-in there."""
     tab, thief = open_tab(own), open_tab(own)
     page = tab.open("/account/sign-in")
     planted = tab.session.cookies.get_dict()
@@ -139,7 +139,7 @@ def test_sessions_and_tickets_end() -> None:
 
 
 def test_a_flood_of_pages_spares_who_is_signed_in(own: SandboxServer, open_tab: OpenTab) -> None:
-    """However many pages are opened where nobody is signed in, the forms of who is signed in still work."""
+    """After any number of pages without a sign-in, the forms of signed-in browsers still work."""
     tab, flood = open_tab(own), open_tab(own)
     tab.sign_in("noor-haddad")
     page, first = tab.open("/account/developer"), flood.open("/account/sign-in")

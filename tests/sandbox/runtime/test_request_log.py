@@ -37,7 +37,7 @@ def size(log: RequestLog) -> int:
 
 
 def test_the_count_is_bounded(log: RequestLog) -> None:
-    """Beyond the largest count the older half is forgotten, in order; what is newest stays."""
+    """Above the largest count the older half is dropped, in order; the newest entries stay."""
     for number in range(1_000):
         log.note("GET", f"/{number}")
         assert len(log) <= 100
