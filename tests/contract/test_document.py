@@ -153,13 +153,13 @@ def problem_of(path: Path, name: str) -> str | None:
     marks = {one.attr for mark in test.decorator_list for one in ast.walk(mark) if isinstance(one, ast.Attribute)}
     if marks & {"skip", "skipif", "xfail", "soak"}:
         return "is not run by default"
-    nodes = list(reached(test, known))
+    nodes = list(collect_nodes(test, known))
     if not any(isinstance(node, ast.Assert) for node in nodes):
         return "asserts nothing"
-    return None if any(spoken(node) & WIRES for node in nodes) else "sends no request"
+    return None if any(request_names(node) & WIRES for node in nodes) else "sends no request"
 
 
-def reached(start: ast.AST, known: dict[str, ast.AST]) -> list[ast.AST]:
+def collect_nodes(start: ast.AST, known: dict[str, ast.AST]) -> list[ast.AST]:
     """Return all nodes of a test, and of the functions, classes and fixtures that it uses, however far down."""
     waiting, seen, nodes = [start], {id(start)}, []
     while waiting:
@@ -172,7 +172,7 @@ def reached(start: ast.AST, known: dict[str, ast.AST]) -> list[ast.AST]:
     return nodes
 
 
-def spoken(node: ast.AST) -> set[str]:
+def request_names(node: ast.AST) -> set[str]:
     """Return the names by which a node may send a request: its own, and with what it is of where that is a module."""
     if isinstance(node, ast.Attribute):
         return {node.attr, ast.unparse(node)}

@@ -156,7 +156,7 @@ def test_mistakes_are_found(fuzz: Callable[..., Run], monkeypatch: pytest.Monkey
     """Mistakes planted in the sandbox are reported, with the seed and the request as curl without the token."""
     monkeypatch.setattr(serialize, "error", lambda message, code: {"error": {"message": message}})
     monkeypatch.setattr(serialize, "page", lambda items, _: {"data": items})
-    monkeypatch.setattr(parameters, "identifier", lambda text: {"7": 7}[text])
+    monkeypatch.setattr(parameters, "read_id", lambda text: {"7": 7}[text])
     with SandboxServer(people=6, years=1) as server:
         run = fuzz(server, 7, 4, EVERY, "--phases", "fuzzing", "--no-shrink")
     assert not run.succeeded
@@ -169,7 +169,7 @@ def test_mistakes_are_found(fuzz: Callable[..., Run], monkeypatch: pytest.Monkey
 
 def test_a_bad_query_that_is_accepted_is_found(fuzz: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
     """A parameter that accepts every value is reported, although other parameters of the request are checked."""
-    monkeypatch.setattr(parameters, "page_size", lambda _parameters: 20)
+    monkeypatch.setattr(parameters, "read_page_size", lambda _parameters: 20)
     with SandboxServer(people=6, years=1) as server:
         run = fuzz(server, 7, 1, EVERY, "--phases", "coverage", "--include-operation-id", "get_payments")
     assert not run.succeeded

@@ -49,7 +49,7 @@ class Asker:
         """Pay or charge; a note and an amount of 1.00 where the fields name none."""
         return self.send("POST", "/payments", **{"note": "lunch", "amount": "1.00", **fields})
 
-    def made(self, **fields: object) -> Any:
+    def create(self, **fields: object) -> Any:
         """Pay or charge, and return the data of a 200."""
         response = self.post(**fields)
         assert response.status_code == 200, response.text
@@ -69,7 +69,7 @@ class Asker:
         assert response.status_code == 200, response.text
         return json.loads(response.content, parse_float=Decimal)
 
-    def refused(self, path: str, **parameters: object) -> tuple[int, str]:
+    def get_refusal(self, path: str, **parameters: object) -> tuple[int, str]:
         """Ask, and return the status and the code of the error envelope."""
         response = self.get(path, **parameters)
         return response.status_code, code_of(response)

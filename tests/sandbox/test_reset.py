@@ -99,7 +99,7 @@ def test_tokens_applications_and_sessions_end(ask: Asking, open_tab: Callable[..
         tab.sign_in(own.viewer)
         assert tab.open("/account/developer").status_code == 200
         own.reset()
-        assert ask(on=own, token=old).refused("/me") == (401, "261")
+        assert ask(on=own, token=old).get_refusal("/me") == (401, "261")
         assert requests.get(own.authorize_url(client_id=app.client_id), timeout=5).json()["error"]["code"] == "250"
         assert tab.open("/account/developer").status_code == 303
         back = own.sign_in(own.authorize_url(), own.viewer)

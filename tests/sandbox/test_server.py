@@ -88,7 +88,7 @@ def test_two_sandboxes_share_nothing(ask: Asking, server: SandboxServer) -> None
     with SandboxServer(people=3, years=1) as other:
         assert other.base_url != server.base_url
         stranger = ask(on=other, token=server.token(server.viewer))
-        assert stranger.refused("/me") == (401, "261")
+        assert stranger.get_refusal("/me") == (401, "261")
         stranger.session.close()
 
 

@@ -110,7 +110,7 @@ def test_reset(ask: Asking, own: SandboxServer, control: Callable[..., requests.
     """A new town, the same or of another seed; a body is not needed, and old tokens are refused."""
     old = own.token(own.viewer)
     assert control("POST", "reset", {"seed": 8}).json()["town"]["seed"] == own.seed == 8
-    assert ask(on=own, token=old).refused("/me") == (401, "261")
+    assert ask(on=own, token=old).get_refusal("/me") == (401, "261")
     assert control("POST", "reset").json()["town"]["seed"] == 8
     assert control("POST", "reset", {"seed": 7}).json()["town"]["seed"] == 7
 

@@ -175,7 +175,7 @@ def test_each_endpoint_needs_its_scope(ask: Asking, server: SandboxServer, path:
     path = path.format(id=server.people[0].user_id, payment=payment)
     every = {"access_profile", "access_email", "access_phone", "access_balance", "access_friends", "make_payments"}
     assert ask(None, needed).get(path).status_code == 200
-    assert ask(None, *(every - {needed})).refused(path) == (403, "260")
+    assert ask(None, *(every - {needed})).get_refusal(path) == (403, "260")
 
 
 def test_all_three_spellings_of_datetimes(ask: Asking) -> None:

@@ -112,7 +112,7 @@ def test_the_answer_keeps_to_the_scopes(ask: Asking, own: SandboxServer, app: Ap
     """Email, phone and balance are null without their scopes, user is null without access_profile."""
     body = tokens_of(own, app, "access_profile")
     assert (body["balance"], body["user"]["email"], body["user"]["phone"]) == (None, None, None)
-    assert ask(on=own, token=body["access_token"]).refused(f"/users/{body['user']['id']}/friends") == (403, "260")
+    assert ask(on=own, token=body["access_token"]).get_refusal(f"/users/{body['user']['id']}/friends") == (403, "260")
     body = tokens_of(own, app, "access_friends")
     assert (body["balance"], body["user"]) == (None, None)
 
@@ -208,7 +208,7 @@ def test_refresh(ask: Asking, own: SandboxServer, app: Application, refusal: Ref
     assert refusal(exchange(own, app, refresh_token=old["refresh_token"])) == (400, "275")
     me_now = ask(on=own, token=new["access_token"])
     assert me_now.ok("/me")["data"]["balance"] is None
-    assert me_now.refused(f"/users/{new['user']['id']}/friends") == (403, "260")
+    assert me_now.get_refusal(f"/users/{new['user']['id']}/friends") == (403, "260")
 
 
 def test_a_refresh_token_opens_nothing(ask: Asking, own: SandboxServer, app: Application) -> None:

@@ -80,14 +80,14 @@ def test_each_fails_by_itself(store: Store, commits: list[str]) -> None:
     charge = pay(store, -700, actor=2, target=1)().payment
     transitions = Transitions(store)
 
-    def approved_and_cut() -> Outcome:
+    def approve_and_cut() -> Outcome:
         with store.writing():
             transitions.resolve(1, charge.payment_id, Resolution.APPROVE)
             return transitions.resolve(1, charge.payment_id, Resolution.APPROVE)
 
     commits.clear()
     first, self_paid, second, cut, third = at_once(
-        store, pay(store, 100), pay(store, 5, target=1), pay(store, 200), approved_and_cut, pay(store, 300)
+        store, pay(store, 100), pay(store, 5, target=1), pay(store, 200), approve_and_cut, pay(store, 300)
     )
     assert len(commits) == 2
     assert (type(self_paid), type(cut)) == (SelfPaymentError, StateError)

@@ -21,7 +21,7 @@ SHAPES = (("pay", "settled"), ("charge", "settled"), ("pay", "failed"), ("charge
 
 
 @pytest.fixture(scope="module")
-def crafted() -> Iterator[SandboxServer]:
+def old_town() -> Iterator[SandboxServer]:
     """Run a town with 100 payments in the far past, one an hour, between three people."""
     with SandboxServer(years=1) as running:
         actors = (MAYA, NOOR, TOM)
@@ -45,13 +45,13 @@ CRAFTED = {"after": "2024-03-01T11:59:59", "before": "2024-03-06"}
 
 
 def numbers(body: dict[str, Any]) -> list[int]:
-    """Return which crafted payments a page holds."""
+    """Return which of its payments a page holds."""
     return [int(item["id"]) - 5_000 for item in body["data"]]
 
 
-def test_default_and_largest_page(ask: Asking, crafted: SandboxServer) -> None:
+def test_default_and_largest_page(ask: Asking, old_town: SandboxServer) -> None:
     """A page has 20 items by default and 50 at most; a larger limit is clamped without complaint."""
-    me = ask(on=crafted)
+    me = ask(on=old_town)
     assert len(me.ok("/payments", **CRAFTED)["data"]) == 20
     for limit, size in ((1, 1), (7, 7), ("050", 50), (51, 50), (100_000, 50), ("9" * 3_000, 50)):
         assert len(me.ok("/payments", limit=limit, **CRAFTED)["data"]) == size
@@ -61,17 +61,17 @@ def test_default_and_largest_page(ask: Asking, crafted: SandboxServer) -> None:
 @pytest.mark.parametrize("path", ["/payments", "/users/{id}/friends"])
 def test_a_limit_that_is_none(ask: Asking, server: SandboxServer, path: str, limit: object) -> None:
     """A limit below one or not a whole number is refused."""
-    assert ask().refused(path.format(id=server.people[0].user_id), limit=limit) == (400, "400")
+    assert ask().get_refusal(path.format(id=server.people[0].user_id), limit=limit) == (400, "400")
 
 
-def test_newest_first(ask: Asking, crafted: SandboxServer) -> None:
+def test_newest_first(ask: Asking, old_town: SandboxServer) -> None:
     """Payments come newest first."""
-    assert numbers(ask(on=crafted).ok("/payments", limit=50, **CRAFTED)) == list(range(99, 49, -1))
+    assert numbers(ask(on=old_town).ok("/payments", limit=50, **CRAFTED)) == list(range(99, 49, -1))
 
 
-def test_both_bounds_exclude_their_instant(ask: Asking, crafted: SandboxServer) -> None:
+def test_both_bounds_exclude_their_instant(ask: Asking, old_town: SandboxServer) -> None:
     """Before and after leave out a payment of that very instant."""
-    body = ask(on=crafted).ok("/payments", after="2024-03-01T13:00:00Z", before="2024-03-01T17:00:00Z")
+    body = ask(on=old_town).ok("/payments", after="2024-03-01T13:00:00Z", before="2024-03-01T17:00:00Z")
     assert numbers(body) == [4, 3, 2]
 
 
@@ -83,9 +83,9 @@ def test_both_bounds_exclude_their_instant(ask: Asking, crafted: SandboxServer) 
         "2024-03-02T02:00:00 02:00",
     ],
 )  # fmt: skip
-def test_every_spelling_of_a_bound(ask: Asking, crafted: SandboxServer, text: str) -> None:
+def test_every_spelling_of_a_bound(ask: Asking, old_town: SandboxServer, text: str) -> None:
     """A bound may have Z, no zone (UTC), a fraction, an offset, or be a date (its first moment)."""
-    assert numbers(ask(on=crafted).ok("/payments", after="2024-03-01T20:00:00", before=text)) == [11, 10, 9]
+    assert numbers(ask(on=old_town).ok("/payments", after="2024-03-01T20:00:00", before=text)) == [11, 10, 9]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_every_spelling_of_a_bound(ask: Asking, crafted: SandboxServer, text: st
 @pytest.mark.parametrize("name", ["before", "after"])
 def test_no_datetime(ask: Asking, name: str, text: str) -> None:
     """Text that is not a datetime, or not an existing one, is refused."""
-    assert ask().refused("/payments", **{name: text}) == (400, "400")
+    assert ask().get_refusal("/payments", **{name: text}) == (400, "400")
 
 
 @pytest.mark.parametrize(
@@ -122,11 +122,11 @@ def test_no_datetime(ask: Asking, name: str, text: str) -> None:
 )
 @pytest.mark.parametrize("limit", [7, 50])
 def test_filters_on_every_page(
-    ask: Asking, crafted: SandboxServer, filters: dict[str, str], keep: Callable[[int], bool], limit: object
+    ask: Asking, old_town: SandboxServer, filters: dict[str, str], keep: Callable[[int], bool], limit: object
 ) -> None:
     """Filters select, together and with several values; blank and unknown ones do nothing; next carries them all."""
-    me = ask(on=crafted)
-    ids = {name.split("-")[0]: me_id for me_id, name, _ in crafted.people}
+    me = ask(on=old_town)
+    ids = {name.split("-")[0]: me_id for me_id, name, _ in old_town.people}
     filters = {name: value.format(**ids) for name, value in filters.items()}
     page, found = me.ok("/payments", limit=limit, **filters, **CRAFTED), []
     while True:
@@ -140,15 +140,15 @@ def test_filters_on_every_page(
     assert found == [number for number in range(99, -1, -1) if keep(number)]
 
 
-def test_the_form_of_the_next_link(ask: Asking, crafted: SandboxServer) -> None:
+def test_the_form_of_the_next_link(ask: Asking, old_town: SandboxServer) -> None:
     """Next is absolute, from the service's own address, without the token, with limit, filters and a whole second."""
-    me = ask(on=crafted)
-    noor = next(one.user_id for one in crafted.people if one.username == NOOR)
+    me = ask(on=old_town)
+    noor = next(one.user_id for one in old_town.people if one.username == NOOR)
     for headers in ({}, {"Host": "localhost:1"}):
         me.session.headers.update(headers)
         asked = {"limit": 3, "status": "settled,failed", "actor": noor, "action": "pay", "after": "2024-03-01"}
         link = me.ok("/payments", before="2024-03-05T00:00:00.5Z", junk="1", **asked)["pagination"]["next"]
-        assert link.startswith(f"{crafted.base_url}/payments?")
+        assert link.startswith(f"{old_town.base_url}/payments?")
         assert "token" not in link
         assert me.token not in link
         query = parse_qs(urlsplit(link).query, strict_parsing=True)
@@ -157,17 +157,17 @@ def test_the_form_of_the_next_link(ask: Asking, crafted: SandboxServer) -> None:
         assert query == {name: [str(value)] for name, value in asked.items()}
 
 
-def test_next_carries_the_clamped_default(ask: Asking, crafted: SandboxServer) -> None:
+def test_next_carries_the_clamped_default(ask: Asking, old_town: SandboxServer) -> None:
     """Next names the page size in force, also where the request named none or too large a one."""
-    me = ask(on=crafted)
+    me = ask(on=old_town)
     for given, stated in (({}, "20"), ({"limit": 1_000}, "50")):
         link = me.ok("/payments", **given, **CRAFTED)["pagination"]["next"]
         assert parse_qs(urlsplit(link).query)["limit"] == [stated]
 
 
-def test_last_page(ask: Asking, crafted: SandboxServer) -> None:
+def test_last_page(ask: Asking, old_town: SandboxServer) -> None:
     """On the last page next is null; a list without items is one page."""
-    me = ask(on=crafted)
+    me = ask(on=old_town)
     assert me.ok("/payments", **{**CRAFTED, "after": "2024-03-05T03:00:00"})["pagination"] == {"next": None}
     assert me.ok("/payments", before="1999-01-01") == {"pagination": {"next": None}, "data": []}
     exactly = me.ok("/payments", after="2024-03-01T11:00:00", before="2024-03-01T15:00:00", limit=3)
@@ -192,7 +192,7 @@ def test_ties_of_one_second(ask: Asking) -> None:
 
 
 def test_a_large_history_pages_completely(ask: Asking) -> None:
-    """10,000 crafted payments load fast; walking them with a second of overlap finds each exactly once."""
+    """10,000 added payments load fast; walking them with a second of overlap finds each exactly once."""
     with SandboxServer(people=3, years=1) as own:
         me = ask(on=own)
         start = datetime(2001, 1, 1, tzinfo=UTC)
@@ -210,7 +210,7 @@ def test_a_large_history_pages_completely(ask: Asking) -> None:
                                      {"actor": "9223372036854775808"}])  # fmt: skip
 def test_unknown_words_are_refused(ask: Asking, filters: dict[str, str]) -> None:
     """A word outside the document's closed lists, or an actor that is no id, is refused, never ignored."""
-    assert ask().refused("/payments", **filters) == (400, "400")
+    assert ask().get_refusal("/payments", **filters) == (400, "400")
 
 
 @pytest.mark.parametrize(
@@ -222,14 +222,14 @@ def test_too_many_combinations(ask: Asking, actors: int, filters: dict[str, str]
     """Up to 64 combinations of actor, action and status are served, one more is refused; a filter of all is none."""
     me = ask()
     assert me.get("/payments", actor=",".join(map(str, range(1, actors + 1))), **filters).status_code == 200
-    assert me.refused("/payments", actor=",".join(map(str, range(1, actors + 2))), **filters) == (400, "400")
+    assert me.get_refusal("/payments", actor=",".join(map(str, range(1, actors + 2))), **filters) == (400, "400")
 
 
 def test_a_parameter_given_twice(ask: Asking, server: SandboxServer) -> None:
     """A documented parameter that is given twice is refused, because it is ambiguous."""
     me = ask()
     for name, values in (("status", ("settled", "pending")), ("limit", ("1", "2")), ("access_token", (me.token, "x"))):
-        assert me.refused("/payments", **{name: values}) == (400, "400")
+        assert me.get_refusal("/payments", **{name: values}) == (400, "400")
 
 
 def test_friends_ascend_and_next_has_after(ask: Asking, server: SandboxServer) -> None:
@@ -260,4 +260,4 @@ def test_friends_before(ask: Asking, server: SandboxServer) -> None:
     link = me.ok(f"/users/{mine}/friends", before=everyone[-1], limit=1)["pagination"]["next"]
     assert parse_qs(urlsplit(link).query) == {"after": [everyone[0]], "limit": ["1"], "before": [everyone[-1]]}
     assert me.ok(f"/users/{mine}/friends", before="9" * 3_000)["data"] != []
-    assert me.refused(f"/users/{mine}/friends", before="x") == (400, "400")
+    assert me.get_refusal(f"/users/{mine}/friends", before="x") == (400, "400")

@@ -33,7 +33,7 @@ def test_outcomes_of_the_test_user(
 ) -> None:
     """0.10 settles, 0.20 fails, -0.10 settles, by user id, email or phone; the balance follows."""
     maya = people("maya-lindqvist", "9.00")
-    data = maya.made(amount=amount, **target)
+    data = maya.create(amount=amount, **target)
     assert (data["payment"]["status"], data["payment"]["amount"]) == (status, Decimal(amount))
     assert data["payment"]["target"]["user"]["id"] == TEST_ID
     assert data["payment"]["date_completed"] is not None
@@ -47,7 +47,7 @@ def test_outcomes_of_an_unregistered_address(
 ) -> None:
     """0.30 and -0.20 to an email or phone that is not registered are pending."""
     maya = people("maya-lindqvist", "9.00")
-    data = maya.made(amount=amount, **address)
+    data = maya.create(amount=amount, **address)
     assert (data["payment"]["status"], data["payment"]["date_completed"]) == ("pending", None)
     assert data["balance"] == Decimal("9.00") + Decimal(change)
 

@@ -40,7 +40,7 @@ def instant(text: str) -> datetime:
 def test_a_payment_to_a_user_settles(people: Callable[..., Any]) -> None:
     """A positive amount, an existing user, funds that suffice: settled, completed, and the money has moved."""
     maya, sam = people("maya-lindqvist", "20.00"), people("sam-rivera", "5.00")
-    data = maya.made(user_id=sam.id, amount="12.30", note="Bikes", audience="friends")
+    data = maya.create(user_id=sam.id, amount="12.30", note="Bikes", audience="friends")
     payment = data["payment"]
     assert set(data) == {"balance", "payment"}
     assert set(payment) == PAYMENT
@@ -57,8 +57,8 @@ def test_a_payment_to_a_user_settles(people: Callable[..., Any]) -> None:
 def test_the_balance_may_be_spent_to_the_last_cent(people: Callable[..., Any]) -> None:
     """Funds suffice when they are exactly the amount, and not when a cent is missing."""
     maya, sam = people("maya-lindqvist", "3.00"), people("sam-rivera")
-    assert maya.made(user_id=sam.id, amount="3.01")["payment"]["status"] == "failed"
-    assert maya.made(user_id=sam.id, amount="3.00")["payment"]["status"] == "settled"
+    assert maya.create(user_id=sam.id, amount="3.01")["payment"]["status"] == "failed"
+    assert maya.create(user_id=sam.id, amount="3.00")["payment"]["status"] == "settled"
     assert maya.balance() == 0
 
 
@@ -66,7 +66,7 @@ def test_insufficient_funding_fails(people: Callable[..., Any]) -> None:
     """A balance too low and no funding source: status 200, a failed payment that is completed, balances unchanged."""
     maya, sam = people("maya-lindqvist", "1.00"), people("sam-rivera", "5.00")
     for target in ({"user_id": sam.id}, {"email": "new@example.net"}):
-        data = maya.made(amount="1.01", **target)
+        data = maya.create(amount="1.01", **target)
         assert data["payment"]["status"] == "failed"
         assert data["payment"]["date_completed"] is not None
         assert data["balance"] == maya.balance() == Decimal("1.00")
@@ -77,11 +77,11 @@ def test_a_linked_bank_is_a_funding_source(people: Callable[..., Any], town: San
     """With a bank linked, what the balance does not cover comes from the bank, all of it; without, it fails again."""
     maya, sam = people("maya-lindqvist", "1.00"), people("sam-rivera", "0.00")
     town.link_bank("maya-lindqvist")
-    data = maya.made(user_id=sam.id, amount="50.00")
+    data = maya.create(user_id=sam.id, amount="50.00")
     assert (data["payment"]["status"], data["balance"]) == ("settled", Decimal("1.00"))
     assert sam.balance() == Decimal("50.00")
     town.link_bank("maya-lindqvist", linked=False)
-    assert maya.made(user_id=sam.id, amount="50.00")["payment"]["status"] == "failed"
+    assert maya.create(user_id=sam.id, amount="50.00")["payment"]["status"] == "failed"
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_payment_to_an_unregistered_address_waits(
 ) -> None:
     """No account there: pending, not completed, the sender's balance reduced, the target an address and no user."""
     maya = people("maya-lindqvist", "9.00")
-    data = maya.made(amount="4.00", **address)
+    data = maya.create(amount="4.00", **address)
     payment = data["payment"]
     assert (payment["status"], payment["date_completed"]) == ("pending", None)
     assert payment["target"]["type"] == kind
@@ -112,7 +112,7 @@ def test_an_address_of_an_account_is_its_user(people: Callable[..., Any], field:
     """An email or phone connected to an account: the target is that user, email and phone null, the type as asked."""
     maya, sam = people("maya-lindqvist", "9.00"), people("sam-rivera")
     address = sam.ok("/me")["data"]["user"][field]
-    payment = maya.made(amount="4.00", **{field: address.upper()})["payment"]
+    payment = maya.create(amount="4.00", **{field: address.upper()})["payment"]
     assert payment["status"] == "settled"
     assert payment["target"]["user"]["id"] == sam.id
     assert (payment["target"]["email"], payment["target"]["phone"]) == (None, None)
@@ -123,7 +123,7 @@ def test_the_audience_is_private_unless_it_is_said(people: Callable[..., Any]) -
     """Each audience is taken; none at all is private, so nothing is shown to others by default."""
     maya, sam = people("maya-lindqvist", "9.00"), people("sam-rivera")
     for given, expected in (({}, "private"), *(({"audience": one}, one) for one in ("public", "friends", "private"))):
-        assert maya.made(user_id=sam.id, **given)["payment"]["audience"] == expected
+        assert maya.create(user_id=sam.id, **given)["payment"]["audience"] == expected
 
 
 # -- a charge ---------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def test_the_audience_is_private_unless_it_is_said(people: Callable[..., Any]) -
 def test_a_charge_to_a_trusted_friend_settles(people: Callable[..., Any]) -> None:
     """A negative amount to a friend who trusts the caller: settled at once, and the friend has paid."""
     maya, tom = people("maya-lindqvist", "1.00"), people("tom-ohara", "9.00")
-    data = maya.made(user_id=tom.id, amount="-4.00")
+    data = maya.create(user_id=tom.id, amount="-4.00")
     payment = data["payment"]
     assert (payment["status"], payment["action"], payment["amount"]) == ("settled", "charge", Decimal("-4.00"))
     assert payment["date_completed"] is not None
@@ -145,19 +145,19 @@ def test_a_charge_to_anybody_else_waits(people: Callable[..., Any], town: Sandbo
     town.trust("noor-haddad", "maya-lindqvist", trusted=False)
     assert [maya.ok(f"/users/{one.id}")["data"]["is_friend"] for one in (noor, cafe)] == [True, False]
     for target in (noor, cafe):
-        payment = maya.made(user_id=target.id, amount="-4.00")["payment"]
+        payment = maya.create(user_id=target.id, amount="-4.00")["payment"]
         assert (payment["status"], payment["date_completed"]) == ("pending", None)
         assert target.balance() == Decimal("9.00")
     town.trust("noor-haddad", "maya-lindqvist")
-    assert maya.made(user_id=noor.id, amount="-4.00")["payment"]["status"] == "settled"
+    assert maya.create(user_id=noor.id, amount="-4.00")["payment"]["status"] == "settled"
 
 
 def test_trust_goes_one_way_and_only_between_friends(people: Callable[..., Any], town: SandboxServer) -> None:
     """A trusted friend does not have to trust back, and strangers cannot be trusted."""
     maya, tom = people("maya-lindqvist", "9.00"), people("tom-ohara", "9.00")
     town.trust("maya-lindqvist", "tom-ohara", trusted=False)
-    assert tom.made(user_id=maya.id, amount="-1.00")["payment"]["status"] == "pending"
-    assert maya.made(user_id=tom.id, amount="-1.00")["payment"]["status"] == "settled"
+    assert tom.create(user_id=maya.id, amount="-1.00")["payment"]["status"] == "pending"
+    assert maya.create(user_id=tom.id, amount="-1.00")["payment"]["status"] == "settled"
     town.trust("maya-lindqvist", "tom-ohara")
     with pytest.raises(SettingError, match="friends"):
         town.trust("maya-lindqvist", "bean-and-leaf")
@@ -166,14 +166,14 @@ def test_trust_goes_one_way_and_only_between_friends(people: Callable[..., Any],
 def test_a_trusted_charge_without_money_waits(people: Callable[..., Any]) -> None:
     """A trusted friend with too low a balance gets a pending charge: only payments fail."""
     maya, tom = people("maya-lindqvist", "1.00"), people("tom-ohara", "3.99")
-    assert maya.made(user_id=tom.id, amount="-4.00")["payment"]["status"] == "pending"
+    assert maya.create(user_id=tom.id, amount="-4.00")["payment"]["status"] == "pending"
     assert tom.balance() == Decimal("3.99")
 
 
 def test_a_charge_to_an_unregistered_address_waits(people: Callable[..., Any]) -> None:
     """A charge to an address without an account is pending, moves nothing, and its sender can cancel it."""
     maya = people("maya-lindqvist", "1.00")
-    payment = maya.made(phone="415.555.0188", amount="-0.20")["payment"]
+    payment = maya.create(phone="415.555.0188", amount="-0.20")["payment"]
     assert (payment["status"], payment["target"]["phone"], maya.balance()) == (
         "pending",
         "14155550188",
@@ -197,7 +197,7 @@ def test_a_charge_to_an_unregistered_address_waits(people: Callable[..., Any]) -
 def test_a_request_is_answered(people: Callable[..., Any], by: str, action: str, status: str, moved: str) -> None:
     """Approve and deny by who was asked, cancel by who asked: 200, the payment in its new state, completed."""
     asking, asked = people("maya-lindqvist", "1.00"), people("sam-rivera", "9.00")
-    made = asking.made(user_id=asked.id, amount="-4.00")["payment"]
+    made = asking.create(user_id=asked.id, amount="-4.00")["payment"]
     response = {"asked": asked, "asking": asking}[by].put(made["id"], action)
     assert response.status_code == 200
     payment = response.json()["data"]
@@ -216,7 +216,7 @@ def test_a_request_is_answered(people: Callable[..., Any], by: str, action: str,
 def test_the_wrong_party_is_refused(people: Callable[..., Any], by: str, action: str) -> None:
     """Actions of the other party are refused with 403, and the request stays pending."""
     asking, asked = people("maya-lindqvist", "1.00"), people("sam-rivera", "9.00")
-    made = asking.made(user_id=asked.id, amount="-4.00")["payment"]
+    made = asking.create(user_id=asked.id, amount="-4.00")["payment"]
     response = {"asked": asked, "asking": asking}[by].put(made["id"], action)
     assert (response.status_code, response.json()["error"]["code"]) == (403, "403")
     assert asking.ok(f"/payments/{made['id']}")["data"]["status"] == "pending"
@@ -227,7 +227,7 @@ def test_strangers_to_a_request(people: Callable[..., Any], action: str) -> None
     """Somebody else's request is not there when it is private, and not theirs to change when it is public."""
     asking, asked, other = people("maya-lindqvist"), people("sam-rivera"), people("layla-mansour")
     for audience, expected in (("private", (404, "283")), ("public", (403, "403"))):
-        made = asking.made(user_id=asked.id, amount="-4.00", audience=audience)["payment"]
+        made = asking.create(user_id=asked.id, amount="-4.00", audience=audience)["payment"]
         response = other.put(made["id"], action)
         assert (response.status_code, response.json()["error"]["code"]) == expected
     response = other.put("999", action)
@@ -238,7 +238,7 @@ def test_strangers_to_a_request(people: Callable[..., Any], action: str) -> None
 def test_only_a_pending_payment_changes(people: Callable[..., Any], action: str) -> None:
     """A settled request stays what it is: 409, and the message says in which state it is."""
     asking, asked = people("maya-lindqvist", "1.00"), people("sam-rivera", "9.00")
-    made = asking.made(user_id=asked.id, amount="-4.00")["payment"]
+    made = asking.create(user_id=asked.id, amount="-4.00")["payment"]
     assert asked.put(made["id"], "approve").status_code == 200
     response = (asking if action == "cancel" else asked).put(made["id"], action)
     assert (response.status_code, response.json()["error"]["code"]) == (409, "409")
@@ -249,7 +249,7 @@ def test_only_a_pending_payment_changes(people: Callable[..., Any], action: str)
 def test_an_approval_without_money(people: Callable[..., Any], town: SandboxServer) -> None:
     """Who cannot pay cannot approve: 409, code 1319, still pending; with the money it works."""
     asking, asked = people("maya-lindqvist", "1.00"), people("sam-rivera", "3.99")
-    made = asking.made(user_id=asked.id, amount="-4.00")["payment"]
+    made = asking.create(user_id=asked.id, amount="-4.00")["payment"]
     response = asked.put(made["id"], "approve")
     assert (response.status_code, response.json()["error"]["code"]) == (409, "1319")
     assert asked.ok(f"/payments/{made['id']}")["data"]["status"] == "pending"
@@ -271,7 +271,7 @@ def test_an_approval_pays_the_fee(people: Callable[..., Any], town: SandboxServe
 def test_a_waiting_payment_can_be_taken_back(people: Callable[..., Any]) -> None:
     """Who paid an address without an account can cancel: the money returns by a refund payment."""
     maya = people("maya-lindqvist", "9.00")
-    made = maya.made(email="new@example.net", amount="4.00")["payment"]
+    made = maya.create(email="new@example.net", amount="4.00")["payment"]
     payment = maya.put(made["id"], "cancel").json()["data"]
     assert payment["status"] == "cancelled"
     assert payment["refund"]["amount"] == 4.0
@@ -300,8 +300,8 @@ def test_what_nobody_collects_expires(ask: Asking) -> None:
         waiting = maya.ok("/payments", status="pending", action="pay")["data"]
         theirs = sum(Decimal(str(item["amount"])) for item in waiting)
         assert len(waiting) == 2
-        made = maya.made(email="new@example.net", amount="4.00")["payment"]
-        request = maya.made(phone="4155550123", amount="-4.00")["payment"]
+        made = maya.create(email="new@example.net", amount="4.00")["payment"]
+        request = maya.create(phone="4155550123", amount="-4.00")["payment"]
         assert own.advance(timedelta(days=30) - timedelta(seconds=10)) < started + timedelta(days=30)
         assert maya.ok(f"/payments/{made['id']}")["data"]["status"] == "pending"
         # The town's own two waiting payments, older than this one, have expired by now.
@@ -336,7 +336,7 @@ def test_the_clock_goes_forward_only(town: SandboxServer) -> None:
 def test_new_payments_are_the_newest(people: Callable[..., Any], town: SandboxServer) -> None:
     """Each write takes a second of the town's clock and a bit: the last is first in the list, in no other's second."""
     maya, sam = people("maya-lindqvist", "9.00"), people("sam-rivera")
-    made = [maya.made(user_id=sam.id)["payment"] for _ in range(3)]
+    made = [maya.create(user_id=sam.id)["payment"] for _ in range(3)]
     listed = maya.ok("/payments", limit=3)["data"]
     assert [item["id"] for item in listed] == [one["id"] for one in reversed(made)]
     created = [instant(one["date_created"]) for one in made]
@@ -352,7 +352,7 @@ def test_writing_needs_its_scope(people: Callable[..., Any], town: SandboxServer
     """POST and PUT answer with make_payments alone; without it they refuse: 403, code 260, and nothing happens."""
     maya, sam = people("maya-lindqvist", "9.00"), people("sam-rivera")
     writer = ask("maya-lindqvist", "make_payments", on=town)
-    made = writer.made(user_id=sam.id, amount="-1")["payment"]
+    made = writer.create(user_id=sam.id, amount="-1")["payment"]
     assert writer.put(made["id"], "cancel").status_code == 200
     reader = ask("maya-lindqvist", *(scope for scope in EVERY if scope != "make_payments"), on=town)
     for response in (reader.post(user_id=sam.id), reader.put(made["id"], "cancel")):
@@ -365,7 +365,7 @@ def test_the_balance_needs_its_scope(people: Callable[..., Any], town: SandboxSe
     people("maya-lindqvist", "9.00")
     sam = people("sam-rivera")
     for scopes, expected in (((), None), (("access_balance",), Decimal("8.00"))):
-        data = ask("maya-lindqvist", "make_payments", *scopes, on=town).made(
+        data = ask("maya-lindqvist", "make_payments", *scopes, on=town).create(
             user_id=sam.id, amount="-1" if not scopes else "1"
         )
         assert data["balance"] == expected

@@ -71,7 +71,7 @@ def test_single_payment(ask: Asking, party: tuple[Any, ...], who: str, audience:
     if sees:
         assert asker.ok(f"/payments/{ids[audience]}")["data"]["audience"] == audience
     else:
-        assert asker.refused(f"/payments/{ids[audience]}") == (404, "283")
+        assert asker.get_refusal(f"/payments/{ids[audience]}") == (404, "283")
         hidden, missing = (asker.get(f"/payments/{one}").content for one in (ids[audience], "12345678901234567"))
         assert hidden == missing
 

@@ -82,9 +82,9 @@ def test_every_endpoint_counts_and_nothing_else(ask: Asking, own: SandboxServer,
     """Lists and writes share one count; pages and control routes have none."""
     other = own.people[1].user_id
     me = ask(own.viewer, "access_profile", "make_payments", on=own)
-    me.made(user_id=other)
+    me.create(user_id=other)
     me.ok("/payments")
-    assert me.refused(f"/users/{other}") == REFUSED
+    assert me.get_refusal(f"/users/{other}") == REFUSED
     assert refusal(me.post(user_id=other)) == REFUSED
     for _ in range(5):
         assert requests.get(own.authorize_url(), timeout=5).status_code == 200
@@ -96,9 +96,9 @@ def test_without_a_token_the_address_counts(ask: Asking, own: SandboxServer, ref
     """Token exchanges and requests without a valid token share the count of their address, not that of a user."""
     exchange = f"{own.base_url}/oauth/access_token"
     assert refusal(requests.post(exchange, data={"client_id": "1"}, timeout=5)) == (400, "241")
-    assert ask(on=own, token="guess").refused("/me") == (401, "261")
+    assert ask(on=own, token="guess").get_refusal("/me") == (401, "261")
     assert refusal(requests.post(exchange, data={"client_id": "1"}, timeout=5)) == REFUSED
-    assert ask(on=own, token="guess").refused("/me") == REFUSED
+    assert ask(on=own, token="guess").get_refusal("/me") == REFUSED
     assert ask(on=own).get("/me").status_code == 200
 
 

@@ -186,9 +186,7 @@ def test_scopes_of_no_document(both: dict[str, SandboxServer], words: str, respo
         else:
             query = parse_qs(urlsplit(server.sign_in(url, server.viewer)).query)
             token = (
-                exchanged(server, app, query["code"][0])["access_token"]
-                if "code" in query
-                else query["access_token"][0]
+                exchange(server, app, query["code"][0])["access_token"] if "code" in query else query["access_token"][0]
             )
             status, code = (200, None) if "access_profile" in words else (403, 260)
             for path, expected in {
@@ -231,7 +229,7 @@ def test_a_scope_is_a_whole_word(both: dict[str, SandboxServer]) -> None:
     assert (nothing.status_code, nothing.json()["error"]["code"]) == (400, 241)
 
 
-def exchanged(server: SandboxServer, app: Any, code: str) -> Any:
+def exchange(server: SandboxServer, app: Any, code: str) -> Any:
     """Return the answer of the token exchange."""
     form = {"client_id": app.client_id, "client_secret": app.client_secret, "code": code}
     answer = requests.post(f"{server.base_url}/oauth/access_token", data=form, timeout=10)
@@ -245,7 +243,7 @@ def test_the_user_of_an_exchange(both: dict[str, SandboxServer], scopes: tuple[s
     for name, server in both.items():
         app = server.register_application(server.viewer, name="Mine", redirect_url="http://127.0.0.1/mine")
         url = server.authorize_url(*scopes, client_id=app.client_id, response_type="code")
-        found = exchanged(server, app, parse_qs(urlsplit(server.sign_in(url, server.viewer)).query)["code"][0])
+        found = exchange(server, app, parse_qs(urlsplit(server.sign_in(url, server.viewer)).query)["code"][0])
         form = {"client_id": app.client_id, "client_secret": app.client_secret, "refresh_token": found["refresh_token"]}
         renewed = requests.post(f"{server.base_url}/oauth/access_token", data=form, timeout=10).json()
         for one in (found, renewed):

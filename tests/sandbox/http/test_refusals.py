@@ -64,12 +64,12 @@ def test_invalid_token(server: SandboxServer, token: str) -> None:
 
 def test_expired_token(ask: Asking, server: SandboxServer) -> None:
     """An expired token, by age or by a test, is 401, code 265."""
-    assert ask(token=server.token(server.viewer, seconds=0)).refused("/me") == (401, "265")
+    assert ask(token=server.token(server.viewer, seconds=0)).get_refusal("/me") == (401, "265")
     token = server.token(server.viewer)
     me = ask(token=token)
     me.ok("/me")
     server.expire(token)
-    assert me.refused("/me") == (401, "265")
+    assert me.get_refusal("/me") == (401, "265")
 
 
 def test_a_token_lives_thirty_minutes(ask: Asking) -> None:
@@ -80,7 +80,7 @@ def test_a_token_lives_thirty_minutes(ask: Asking) -> None:
         time[0] += 30 * 60 - 1
         assert me.get("/me").status_code == 200
         time[0] += 1
-        assert me.refused("/me") == (401, "265")
+        assert me.get_refusal("/me") == (401, "265")
         me.session.close()
 
 

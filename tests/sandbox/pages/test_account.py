@@ -48,7 +48,7 @@ def register(tab: Any, **change: str) -> requests.Response:
     return tab.press(DEVELOPER, tab.open(DEVELOPER), **GOOD | change)
 
 
-def made(page: requests.Response) -> Application:
+def read_application(page: requests.Response) -> Application:
     """Return the id and the secret that a page shows."""
     found = [re.findall(rf'id="client-{name}">([^<]+)<', page.text) for name in ("id", "secret")]
     ((client_id,), (secret,)) = found
@@ -69,7 +69,7 @@ def test_register(own: SandboxServer, tab: Any) -> None:
     """A form with the document's four fields gives a client id and, this once, a secret; both serve at once."""
     page = register(tab)
     assert page.status_code == 200
-    app = made(page)
+    app = read_application(page)
     assert re.fullmatch(r"[1-9]\d{9}", app.client_id)
     assert re.fullmatch(r"[\w-]{43}", app.client_secret)
     listed, alone = tab.open(DEVELOPER), tab.open(f"{DEVELOPER}/{app.client_id}")
@@ -117,14 +117,14 @@ def test_fields_that_are_refused(own: SandboxServer, tab: Any, field: str, text:
 )  # fmt: skip
 def test_fields_that_are_taken(own: SandboxServer, tab: Any, field: str, text: str) -> None:
     """Names in any script, emoji, and every host with an optional port are taken; lines become one."""
-    app = made(register(tab, **{field: text}))
+    app = read_application(register(tab, **{field: text}))
     stored = own._tokens.registry.application(app.client_id)
     assert getattr(stored, field) == " ".join(text.split())
 
 
 def test_without_a_redirect_url_nobody_is_asked(own: SandboxServer, tab: Any, refusal: Refusal) -> None:
     """An application may begin without a redirect URL; until it has one there is no authorization page for it (245)."""
-    app = made(register(tab, redirect_url=""))
+    app = read_application(register(tab, redirect_url=""))
     assert "it cannot be authorized yet" in tab.open(DEVELOPER).text
     address = own.authorize_url(client_id=app.client_id)
     assert tab.open(address).status_code == 400
@@ -143,9 +143,9 @@ def test_without_a_redirect_url_nobody_is_asked(own: SandboxServer, tab: Any, re
 
 def test_a_new_secret(own: SandboxServer, tab: Any, refusal: Refusal) -> None:
     """A new secret is shown once, and the old one is 247 from then on."""
-    old = made(register(tab))
+    old = read_application(register(tab))
     path = f"{DEVELOPER}/{old.client_id}"
-    new = made(tab.press(path, tab.open(path), do="secret"))
+    new = read_application(tab.press(path, tab.open(path), do="secret"))
     assert new.client_id == old.client_id
     url = f"{own.base_url}/oauth/access_token"
     for app, expected in ((old, (401, "247")), (new, (400, "240"))):
@@ -155,7 +155,7 @@ def test_a_new_secret(own: SandboxServer, tab: Any, refusal: Refusal) -> None:
 
 def test_delete(own: SandboxServer, tab: Any, ask: Asking, refusal: Refusal) -> None:
     """A deleted application is in no list, cannot be authorized, and its tokens are 259."""
-    app = made(register(tab))
+    app = read_application(register(tab))
     landed = own.sign_in(own.authorize_url(client_id=app.client_id), own.viewer)
     token = ask(on=own, token=parse_qs(urlsplit(landed).query)["access_token"][0])
     assert token.get("/me").status_code == 200
@@ -164,7 +164,7 @@ def test_delete(own: SandboxServer, tab: Any, ask: Asking, refusal: Refusal) -> 
     assert (gone.status_code, gone.headers["Location"]) == (303, "/v1/account/developer")
     assert app.client_id not in tab.open(DEVELOPER).text
     assert tab.open(path).status_code == 404
-    assert token.refused("/me") == (401, "259")
+    assert token.get_refusal("/me") == (401, "259")
     assert refusal(requests.get(own.authorize_url(client_id=app.client_id), timeout=10)) == (400, "250")
 
 
@@ -224,7 +224,7 @@ def test_twenty_are_the_most_whoever_is_first() -> None:
 
 def test_pages_are_their_owners_alone(own: SandboxServer, tab: Any, open_tab: OpenTab) -> None:
     """Another person's application is not found, to see or to change; the demo application has no owner."""
-    app = made(register(tab))
+    app = read_application(register(tab))
     other = open_tab(own)
     other.sign_in("noor-haddad")
     for client_id in (app.client_id, "1001", "nothing"):
@@ -301,8 +301,8 @@ def test_revoke(own: SandboxServer, ask: Asking, open_tab: OpenTab, refusal: Ref
     assert re.findall(r"<code>(\w+)</code>", page.text)[:2] == ["access_profile", "access_email"]
     assert tab.press(ALLOWED, page, client_id=app.client_id).headers["Location"] == "/v1/account/applications"
     assert "Diary" not in tab.open(ALLOWED).text
-    assert ask(on=own, token=short).refused("/me") == (401, "262")
-    assert ask(on=own, token=long["access_token"]).refused("/me") == (401, "262")
+    assert ask(on=own, token=short).get_refusal("/me") == (401, "262")
+    assert ask(on=own, token=long["access_token"]).get_refusal("/me") == (401, "262")
     assert refusal(exchange(refresh_token=long["refresh_token"])) == (400, "275")
     assert refusal(exchange(code=code)) == (400, "240")
     assert [ask(on=own, token=token).get("/me").status_code for token in kept] == [200, 200]
@@ -345,7 +345,7 @@ def test_a_browser_at_the_root_finds_the_account(own: SandboxServer) -> None:
 def test_every_account_page_carries_its_security_headers(tab: Any) -> None:
     """No script, frame, referrer or cache on any page of the account, and its forms go nowhere else."""
     page = register(tab)
-    app = made(page)
+    app = read_application(page)
     pages = [page, tab.open(DEVELOPER), tab.open(f"{DEVELOPER}/{app.client_id}"), tab.open(ALLOWED),
              tab.open(f"{DEVELOPER}/1"), tab.open("/account/sign-in"), register(tab, name="")]  # fmt: skip
     for one in pages:
@@ -381,7 +381,7 @@ def test_a_name_with_markup_is_text_on_the_account_pages(own: SandboxServer, tab
     """An application's name, description and site are text in the settings and in the list of allowed ones."""
     seen = []
     for name in ("Plain", NASTY):
-        app = made(register(tab, name=name, description=name))
+        app = read_application(register(tab, name=name, description=name))
         own.sign_in(own.authorize_url(client_id=app.client_id), "zoe-nunez")
         pages = [tab.open(path) for path in (DEVELOPER, f"{DEVELOPER}/{app.client_id}", ALLOWED)]
         assert all(name in html.unescape(page.text) for page in pages)

@@ -84,7 +84,7 @@ def test_allow(ask: Asking, own: SandboxServer) -> None:
     assert data["user"]["username"] == "noor-haddad"
     assert data["user"]["email"] == "noor-haddad@example.com"
     assert (data["balance"], data["user"]["phone"]) == (None, None)
-    assert noor.refused(f"/users/{data['user']['id']}/friends") == (403, "260")
+    assert noor.get_refusal(f"/users/{data['user']['id']}/friends") == (403, "260")
 
 
 def test_deny(own: SandboxServer) -> None:

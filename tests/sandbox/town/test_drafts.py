@@ -38,5 +38,5 @@ def test_drafts_are_all_or_nothing(ask: Asking) -> None:
         drafts = [{"date_created": own.now, "payment_id": one} for one in ("11", "12", "11")]
         with pytest.raises(SettingError, match="cannot be stored"):
             own.add_payments(own.viewer, drafts)
-        assert me.refused("/payments/12") == (404, "283")
+        assert me.get_refusal("/payments/12") == (404, "283")
         me.session.close()
