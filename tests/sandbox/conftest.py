@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """A running sandbox, and clients that send requests to it over HTTP."""
-=======
-"""A running sandbox, and callers that send requests to it over HTTP."""
->>>>>>> 347885e (Reword docstrings of sandbox and contract tests)
 
 from __future__ import annotations
 
