@@ -6,7 +6,6 @@ import logging
 import socket
 import traceback
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,20 +14,10 @@ from p2p_analytics import errors
 from p2p_analytics.auth import AccessToken, Secret, SignIn, authorize_url, code_from_redirect
 from p2p_analytics.client import oauth
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 SCOPES = ("access_profile", "access_friends")
 REDIRECT = "http://127.0.0.1:5/callback"
 CANARY = "CANARY-5a17"
 ANSWER = {"access_token": f"{CANARY}-new", "expires_in": 5184000, "token_type": "bearer", "user": None}
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[p2p.sandbox.SandboxServer]:
-    """Start a sandbox."""
-    with p2p.sandbox.SandboxServer(seed=7, people=5, years=1) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

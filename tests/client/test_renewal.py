@@ -8,7 +8,6 @@ import os
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,18 +16,8 @@ from p2p_analytics import errors
 from p2p_analytics.auth import AccessToken, FileStore, Secret, SignIn, authorize_url, code_from_redirect
 from p2p_analytics.client import oauth
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 ME = {"data": {"balance": None, "user": {"id": "7"}}}
 NEW = {"access_token": "new", "expires_in": 5184000, "refresh_token": "r2"}
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[p2p.sandbox.SandboxServer]:
-    """Start a sandbox."""
-    with p2p.sandbox.SandboxServer(seed=7, people=5, years=1) as running:
-        yield running
 
 
 @pytest.fixture
