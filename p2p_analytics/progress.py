@@ -1,4 +1,4 @@
-"""A progress bar where somebody is looking: in a terminal or a notebook, and nowhere else."""
+"""A progress bar, shown in terminals and notebooks only."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_SECONDS_BEFORE_IT_SHOWS: Final = 2.0  # what ends sooner needs none, and leaves no trace in a notebook
+_DELAY_SECONDS: Final = 2.0  # a shorter load shows no bar, and leaves no output in a notebook
 
 
 @contextlib.contextmanager
-def loading_bar(*, delay: float = _SECONDS_BEFORE_IT_SHOWS) -> Iterator[Callable[[int, int], object]]:
-    """Give a function that shows how many payments have come, and of about how many.
+def loading_bar(*, delay: float = _DELAY_SECONDS) -> Iterator[Callable[[int, int], object]]:
+    """Give a function that shows the number of loaded payments, and the expected total.
 
     Parameters
     ----------
     delay : float
         Seconds before the bar shows.
     """
-    if not is_watched():
+    if not is_interactive():
         yield lambda _payments, _expected: None
         return
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a notebook without widgets gets a line of text, and no lecture
+        warnings.simplefilter("ignore")  # tqdm warns in notebooks without widgets, and falls back to text
         from tqdm.auto import tqdm  # type: ignore[import-untyped]
 
         bar = tqdm(desc="Loading", unit=" payments", leave=False, delay=delay, mininterval=0, miniters=1)
@@ -39,8 +39,8 @@ def loading_bar(*, delay: float = _SECONDS_BEFORE_IT_SHOWS) -> Iterator[Callable
         yield show
 
 
-def is_watched() -> bool:
-    """Tell whether errors go to a terminal, or this is a notebook."""
+def is_interactive() -> bool:
+    """Return whether standard error is a terminal, or the process is a notebook's kernel."""
     if sys.stderr is not None and sys.stderr.isatty():
         return True
     if "ipykernel" not in sys.modules:

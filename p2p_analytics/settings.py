@@ -1,6 +1,6 @@
-"""Where the service is and where caches live: argument, then environment variable, never a guess.
+"""Settings: the service's address, folders and privacy mode, from an argument or else an environment variable.
 
-There is no default address: no real host is named anywhere in this package.
+There is no default address: this package names no real host.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ def base_url(value: str | None = None, *, give: str = "pass base_url=...") -> st
     ----------
     value : str, optional
         An ``https`` address; plain ``http`` is for this machine's loopback only. ``/v1`` is added
-        where it is missing. Without it, the environment variable ``P2P_BASE_URL`` counts.
+        if it is missing. By default, the environment variable ``P2P_BASE_URL``.
     give : str
-        What the sentence for a missing address advises.
+        Advice in the error for a missing address.
 
     Raises
     ------
     ConfigurationError
-        There is no address, or it cannot be used.
+        There is no address, or it is invalid.
     """
     text = (value or os.environ.get(BASE_URL_VARIABLE, "")).strip()
     if not text:
@@ -50,7 +50,7 @@ def base_url(value: str | None = None, *, give: str = "pass base_url=...") -> st
         host, port = parts.hostname, parts.port
     except ValueError:
         raise ConfigurationError("The base URL cannot be read: write it like https://host/v1.") from None
-    # None of these quotes the text: a token or a password may have been put in its place.
+    # No message quotes the text: the user may have given a token or a password instead.
     if parts.scheme not in {"http", "https"} or not host:
         raise ConfigurationError("The base URL must be a whole address like https://host/v1.")
     if "@" in parts.netloc or parts.query or parts.fragment or not text.isprintable() or "\\" in text:
@@ -59,12 +59,12 @@ def base_url(value: str | None = None, *, give: str = "pass base_url=...") -> st
         raise ConfigurationError(f"The base URL of {host} must use https: plain http is for loopback only.")
     path = parts.path.rstrip("/")
     path = path if path.endswith(VERSION_PATH) else path + VERSION_PATH
-    shown = f"[{host}]" if ":" in host else host
-    return f"{parts.scheme}://{shown}{f':{port}' if port else ''}{path}"
+    literal = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{literal}{f':{port}' if port else ''}{path}"
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a host name or address is this machine's own loopback."""
+    """Return whether a host name or address is this machine's loopback."""
     if host == "localhost":
         return True
     try:
@@ -74,7 +74,7 @@ def is_loopback(host: str) -> bool:
 
 
 def client_id(value: str | None = None, *, give: str = "pass client_id=...") -> str:
-    """Return the application's client id, from the argument or ``P2P_CLIENT_ID``; ``give`` is that of `base_url`."""
+    """Return the application's client id, from the argument or ``P2P_CLIENT_ID``; ``give`` is as in `base_url`."""
     text = (value or os.environ.get(CLIENT_ID_VARIABLE, "")).strip()
     if not text:
         raise ConfigurationError(f"No client id: {give} or set {CLIENT_ID_VARIABLE}.")
@@ -82,13 +82,13 @@ def client_id(value: str | None = None, *, give: str = "pass client_id=...") -> 
 
 
 def ca_bundle() -> str | None:
-    """Return the file of certificates named by ``REQUESTS_CA_BUNDLE`` or ``CURL_CA_BUNDLE``, if one is."""
+    """Return the certificates' path from ``REQUESTS_CA_BUNDLE`` or ``CURL_CA_BUNDLE``; None if neither is set."""
     for variable in CA_BUNDLE_VARIABLES:
         path = os.environ.get(variable)
         if path:
             if not Path(path).exists():
                 raise ConfigurationError(f"{variable} names {path}, which does not exist: correct it or unset it.")
-            if not (Path(path).is_file() or Path(path).is_dir()):  # reading a named pipe would never end
+            if not (Path(path).is_file() or Path(path).is_dir()):  # reading a named pipe would block
                 raise ConfigurationError(
                     f"{variable} names {path}, which is neither a file nor a folder: correct it or unset it."
                 )
@@ -97,12 +97,12 @@ def ca_bundle() -> str | None:
 
 
 def cache_dir(value: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder of the response caches, made private to the user if it has to be made.
+    """Return the folder of the response caches; a new one is created private to the user.
 
     Raises
     ------
     ConfigurationError
-        The folder cannot be made or written.
+        The folder cannot be created or written.
     """
     if value is not None and not isinstance(value, (str, os.PathLike)):
         raise ConfigurationError(f"cache_dir is a folder, None for your usual one, or False for none, not {value!r}.")
@@ -115,7 +115,7 @@ def cache_dir(value: str | os.PathLike[str] | None = None) -> Path:
 
 
 def state_dir() -> Path:
-    """Return the folder of what has to stay from one day to the next, whether it is there or not."""
+    """Return the path of the folder for persistent data, which may not exist yet."""
     chosen = os.environ.get(STATE_DIR_VARIABLE)
     if not chosen:
         import platformdirs
@@ -125,12 +125,12 @@ def state_dir() -> Path:
 
 
 def private_state_dir() -> Path:
-    """Return the folder of what has to stay, made private to the user if it has to be made.
+    """Return the folder for persistent data; a new one is created private to the user.
 
     Raises
     ------
     ConfigurationError
-        The folder cannot be made or written.
+        The folder cannot be created or written.
     """
     return _private_folder(state_dir(), "state", f"set {STATE_DIR_VARIABLE} to another one")
 
@@ -149,7 +149,7 @@ def _private_folder(chosen: str | os.PathLike[str], what: str, instead: str) -> 
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder and those above it that are missing, all of them the user's alone whatever the umask.
+    """Create a folder and its missing parents, private to the user whatever the umask.
 
     A folder that exists keeps its mode.
     """
@@ -157,17 +157,17 @@ def make_private(folder: Path) -> None:
     for path in reversed(missing):
         try:
             path.mkdir(mode=0o700)
-        except FileExistsError:  # another process made it meanwhile, or it is a file
+        except FileExistsError:  # another process created it in the meantime, or it is a file
             if not path.is_dir():
                 raise
         else:
-            path.chmod(0o700)  # whatever the umask takes away
+            path.chmod(0o700)  # the umask may have removed a bit
 
 
 def is_private(folder: Path) -> bool:
-    """Tell whether nobody but the user, and the machine's administrator, can put files into a folder."""
-    about = folder.stat()
-    return about.st_uid in {os.geteuid(), 0} and not about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    """Return whether only the user and the administrator can create files in a folder."""
+    status = folder.stat()
+    return status.st_uid in {os.geteuid(), 0} and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def privacy(value: Privacy | None = None) -> Privacy:
@@ -176,12 +176,12 @@ def privacy(value: Privacy | None = None) -> Privacy:
     Returns
     -------
     bool or "strict"
-        False for real names and amounts, True for invented ones, "strict" where dates are months too.
+        False for real names and amounts, True for invented ones, "strict" for invented ones and dates of months.
 
     Raises
     ------
     ConfigurationError
-        It is none of these: what was meant to be hidden must not be shown.
+        The value is another one; a typing error must not turn privacy off.
     """
     if value is None:
         modes: dict[str, Privacy] = {"": False, "0": False, "1": True, STRICT: STRICT}

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from p2p_analytics.progress import is_watched, loading_bar
+from p2p_analytics.progress import is_interactive, loading_bar
 
 
 class Terminal(io.StringIO):
@@ -22,7 +22,7 @@ def test_a_terminal_shows_payments_and_an_estimate(monkeypatch: pytest.MonkeyPat
     """The bar is one line with the count and the estimated total, cleared at the end."""
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    assert is_watched()
+    assert is_interactive()
     with loading_bar(delay=0) as show:
         show(50, 400)
         show(300, 380)
@@ -53,4 +53,4 @@ def test_a_notebook_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
     IPython = pytest.importorskip("IPython")  # noqa: N806 - a module
     monkeypatch.setitem(sys.modules, "ipykernel", IPython)
     monkeypatch.setattr(IPython, "get_ipython", lambda: IPython)
-    assert is_watched()
+    assert is_interactive()

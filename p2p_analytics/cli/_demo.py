@@ -136,9 +136,9 @@ def _load(
 @contextlib.contextmanager
 def _show_progress() -> Iterator[Callable[[int], object]]:
     """Show the number of payments so far: a progress bar in a terminal, a single line elsewhere."""
-    from p2p_analytics.progress import is_watched, loading_bar
+    from p2p_analytics.progress import is_interactive, loading_bar
 
-    if not is_watched():
+    if not is_interactive():
         _say("Loading payments ...")
     with loading_bar(delay=0) as show:
         yield lambda count: show(count, 0)
