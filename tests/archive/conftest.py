@@ -1,51 +1,55 @@
-"""Histories of invented people to fill archives with."""
+"""A scripted service, an archive of its payments, and processes that are killed while they change an archive."""
 
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from p2p_analytics.frames.build import friends_frame, payments_frame, problems_frame
-from p2p_analytics.history import History
-from p2p_analytics.records import Me, User, decode_payments
+import p2p_analytics as p2p
+from support.payments_service import Service
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-NOON = datetime(2024, 6, 1, 12, tzinfo=UTC)
-
-
-@pytest.fixture
-def payment() -> Callable[..., dict[str, Any]]:
-    """Return a function that makes a payment as the service sends it."""
-    return _payment
-
-
-def _payment(payment_id: int | str, **fields: Any) -> dict[str, Any]:
-    """Return a payment of 5.00 from user 7 to user 8."""
-    return {
-        "id": str(payment_id), "status": "settled", "action": "pay", "amount": 5, "note": f"note {payment_id}",
-        "date_created": "2024-05-01T12:00:00", "date_completed": None, "audience": "private",
-        "actor": {"id": "7", "display_name": "Ada"},
-        "target": {"type": "user", "user": {"id": "8", "display_name": "Bo"}}, **fields,
-    }  # fmt: skip
+    from p2p_analytics.archive import Archive
 
 
 @pytest.fixture
-def history_of() -> Callable[..., History]:
-    """Return a function that makes a history of payments, as fetched at a moment."""
+def service(scripted, payment) -> Service:
+    """Serve sixty payments."""
+    return Service(scripted, payment)
 
-    def make(*items: dict[str, Any], at: datetime = NOON, account: str = "7", friends: int = 1) -> History:
-        page = decode_payments(json.dumps({"data": items}).encode())
-        return History(
-            me=Me(user=User(id=account, display_name="Ada"), balance_cents=990),
-            payments=payments_frame([page.items], account),
-            friends=friends_frame([User(id=str(8 + number), username=f"u{number}") for number in range(friends)]),
-            fetched_at=at,
-            problems=problems_frame(page.problems),
-        )
 
-    return make
+@pytest.fixture
+def archive(service, tmp_path, monkeypatch) -> Archive:
+    """Return an archive of the service's payments, in several files."""
+    monkeypatch.setattr("p2p_analytics.archive._merge.MOST_ROWS", 12)
+    monkeypatch.setattr("p2p_analytics.archive._merge._USUAL_ROWS", 10)
+    synced = p2p.open_archive(tmp_path / "archive")
+    with service.client() as client:
+        assert synced.sync(client).added == 60
+    return synced
+
+
+@pytest.fixture
+def killed() -> Iterator[Callable[..., int]]:
+    """Return a function that changes an archive in a process, which may be killed, and returns its exit code."""
+    with subprocess.Popen(  # noqa: S603 - our own file
+        [sys.executable, str(Path(__file__).with_name("killed.py"))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+
+        def order(**words: str | float | bool) -> int:
+            process.stdin.write(json.dumps(words) + "\n")
+            process.stdin.flush()
+            return int(process.stdout.readline())
+
+        yield order
+        process.stdin.close()

@@ -2,48 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import random
 import signal
-import subprocess
-import sys
 from collections import Counter
 from datetime import timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import p2p_analytics as p2p
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 DONE, KILLED = 0, -signal.SIGKILL
 
 
 @pytest.fixture
-def killed() -> Iterator[Callable[..., int]]:
-    """Return a function that has a process change an archive, and returns how the process ended."""
-    with subprocess.Popen(  # noqa: S603 - our own file
-        [sys.executable, str(Path(__file__).with_name("killed.py"))],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-
-        def order(**words: str | float) -> int:
-            process.stdin.write(json.dumps(words) + "\n")
-            process.stdin.flush()
-            return int(process.stdout.readline())
-
-        yield order
-        process.stdin.close()
-
-
-@pytest.fixture
 def small_files(monkeypatch) -> None:
-    """Let a few payments fill a file."""
+    """Limit a file to a few payments."""
     monkeypatch.setattr("p2p_analytics.archive._merge.MOST_ROWS", 4)
     monkeypatch.setattr("p2p_analytics.archive._merge._USUAL_ROWS", 3)
 

@@ -1,11 +1,16 @@
-"""The figures of the attacks on privacy mode, printed at the end of a run."""
+"""A service with answers full of secrets; the figures of the attacks are printed at the end of a run."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import matplotlib as mpl
+import pytest
+
+from support.masking import FRIEND, ME, SENT, ZEB
+
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Iterator
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -21,3 +26,23 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("attacks on privacy mode")
         for line in sorted(lines):
             terminalreporter.write_line(line)
+
+
+@pytest.fixture
+def service(scripted):
+    """Serve a history full of secrets."""
+    lists = {
+        "/v1/me": {"data": {"balance": "8765432.19", "user": ME}},
+        "/v1/payments": {"data": SENT[::-1], "pagination": None},
+        f"/v1/users/{ME['id']}/friends": {"data": [ZEB, FRIEND], "pagination": None},
+    }
+    return scripted(lambda path, _sent: lists[path]), lists
+
+
+@pytest.fixture(autouse=True)
+def _no_figures_left() -> Iterator[None]:
+    mpl.use("agg")
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")

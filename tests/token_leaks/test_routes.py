@@ -110,7 +110,7 @@ ELSEWHERE: Final = {
     "defaults in --help": (OWN, "test_help_shows_no_variable"),
     "an argument in process lists and shell histories": (OWN, "test_no_command_takes_a_token"),
     "the nonce of the way back, as an argument of the browser": (
-        "cli/test_sign_in.py", "test_no_process_list_shows_where_the_browser_is_sent",
+        "cli/sign_in/test_browser.py", "test_no_process_list_shows_where_the_browser_is_sent",
     ),
     "the process list while we run": (CANARIES, "test_signing_in_leaves_the_token_in_the_state_file_alone"),
     "the output of the demo and its sandbox at DEBUG": (CANARIES, "test_the_demo_leaves_no_token_behind"),

@@ -1,0 +1,264 @@
+"""Privacy mode from end to end: no secret in a file, plot, notebook or error, and a note wherever it is on."""
+
+from __future__ import annotations
+
+import base64
+import re
+import subprocess
+import sys
+import traceback
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+from matplotlib.text import Text
+
+import p2p_analytics as p2p
+from p2p_analytics import plots
+from p2p_analytics.errors import ApiError, ConfigurationError, RecordError, SchemaError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+from support.masking import (
+    AS_OF,
+    KEY,
+    ME,
+    SAYS_SO,
+    SECRETS,
+    SENT,
+    STRANGE,
+    STRANGE_SECRETS,
+    artefacts_of,
+    found_in,
+    load,
+    shown,
+    tables_of,
+)
+
+
+def test_nothing_private_is_in_anything(service, tmp_path: Path) -> None:
+    """Every table, plot, page and file of a history that was loaded in privacy mode, strange records and all."""
+    service[1]["/v1/payments"]["data"] = [*SENT, *STRANGE][::-1]
+    history = load(service, privacy=True, on_bad_record="report")
+    assert history.private
+    assert len(history.payments) == 15
+    assert len(history.problems) == 5
+    made = artefacts_of(history, tmp_path)
+    assert len(made) > 60
+    assert found_in(made, [*SECRETS, *STRANGE_SECRETS, str(tmp_path)]) == []
+
+
+def test_the_search_would_find_each_secret(service, tmp_path: Path) -> None:
+    """Without privacy mode each of them is there, in pages, tables, plots and files; so the search can fail."""
+    service[1]["/v1/payments"]["data"] = [*SENT, *STRANGE][::-1]
+    made = artefacts_of(load(service, on_bad_record="report"), tmp_path)
+    found = found_in(made, [*SECRETS, *STRANGE_SECRETS])
+    assert {secret for _, secret in found} == {*SECRETS, *STRANGE_SECRETS}
+    assert found_in({"explorer": made["explorer status_mix 0"]}, [str(tmp_path)])
+    assert {name for name, _ in found} >= {
+        "repr", "me", "attributes", "card", "report", "payments", "friends", "problems", "payments.csv",
+        "friends.csv", "spend_by_friend", "spend_by_friend.csv", "spend_by_friend.parquet", "spend_by_friend unpacked",
+        "pending_requests", "spend_by_friend texts", "spend_by_friend svg none", "spend_by_friend svg path",
+        "pending_requests svg none", "monthly_flow", "explorer spend_by_friend 0", "explorer pending_requests 2",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "leak",
+    [
+        "Zébedea O'Quill".encode("utf-16-le"),
+        b"Z%C3%A9bedea+O%27Quill",
+        "Zébedea O&#x27;Quill".encode(),
+        b"Z\\u00e9bedea O'Quill",
+        *(base64.b64encode(b"x" * shift + "Zébedea O'Quill, and more".encode()) for shift in range(3)),
+    ],
+)
+def test_the_search_knows_the_form(leak: bytes) -> None:
+    """Encodings and escapes are found in the midst of other bytes."""
+    assert found_in({"leak": b"..." + leak + b"..."}, ["Zébedea O'Quill"]) == [("leak", "Zébedea O'Quill")]
+
+
+@pytest.mark.parametrize("strange", STRANGE, ids=lambda item: item["id"][-2:])
+def test_an_error_of_a_load_quotes_nothing(service, strange: dict[str, Any]) -> None:
+    """The sentence names the field and what to do, and not the value; without privacy mode it does quote it."""
+    service[1]["/v1/payments"]["data"] = [strange]
+    texts = []
+    for privacy in (True, False):
+        with pytest.raises(RecordError, match="on_bad_record") as caught:
+            load(service, privacy=privacy)
+        texts.append(f"{caught.value}{caught.value!r}{caught.value.args}{vars(caught.value)}".encode())
+    assert found_in({"error": texts[0]}, [*SECRETS, *STRANGE_SECRETS]) == []
+    assert len(found_in({"error": texts[1]}, STRANGE_SECRETS)) > 0
+    assert b"cannot be read" in texts[0]
+
+
+@pytest.mark.parametrize("at", ["/v1/me", "/v1/payments", f"/v1/users/{ME['id']}/friends"])
+@pytest.mark.parametrize("status", [400, 401, 403, 500])
+def test_an_error_of_a_load_quotes_no_words_of_the_service(service, at: str, status: int, monkeypatch) -> None:
+    """What the service says may name people; without privacy mode it is quoted."""
+    refusal = (status, {}, {"error": {"message": "Wilhelmax owes Volodya.", "code": "Quuxmart"}})
+    service[1][at] = refusal
+    monkeypatch.setattr("p2p_analytics.client.http.transport.MAX_ATTEMPTS", 1)
+    texts = []
+    for privacy in (True, False):
+        with pytest.raises(ApiError) as caught:
+            load(service, privacy=privacy)
+        told = "".join(traceback.format_exception(caught.value))
+        texts.append(f"{told}{caught.value!r}{caught.value.args}{vars(caught.value)}".encode())
+        assert caught.value.status_code == status
+    assert found_in({"error": texts[0]}, SECRETS) == []
+    assert {secret for _, secret in found_in({"error": texts[1]}, SECRETS)} == {"wilhelmax", "Volodya", "Quuxmart"}
+
+
+@pytest.mark.parametrize("way", ["argument", "environment"])
+def test_strict_mode_is_turned_on_everywhere(service, tmp_path: Path, monkeypatch, way: str) -> None:
+    """By privacy="strict" or P2P_PRIVACY=strict: a load, an archive and both kinds of file show months."""
+    history = load(service)
+    p2p.open_archive(tmp_path / "archive").merge(history)
+    p2p.to_csv(history.payments, tmp_path / "payments.csv")
+    p2p.to_parquet(history.payments, tmp_path / "payments.parquet")
+    if way == "environment":
+        monkeypatch.setenv("P2P_PRIVACY", "strict")
+    privacy = "strict" if way == "argument" else None
+    expected = history.masked(strict=True).payments
+    for payments in (
+        load(service, privacy=privacy).payments,
+        p2p.open_archive(tmp_path / "archive").history(privacy=privacy).payments,
+        p2p.read_csv(tmp_path / "payments.csv", privacy=privacy),
+        p2p.read_parquet(tmp_path / "payments.parquet", privacy=privacy),
+    ):
+        pd.testing.assert_frame_equal(payments, expected)
+
+
+def test_strict_mode_shows_months_in_all_that_is_made(service, tmp_path: Path) -> None:
+    """No day of a payment is in the card, the report, the explorer, plots and demo's tables; each says its mode."""
+    days = [f"{day} May 2024" for day in range(2, 16)] + [f"2024-05-{day:02d}" for day in range(2, 16)]
+    strict = load(service).masked(key=KEY, strict=True)
+    made = artefacts_of(strict, tmp_path)
+    assert found_in(made, [*SECRETS, *days]) == []
+    report = p2p.render_report(strict, as_of=AS_OF, tz="America/New_York")
+    assert report == p2p.render_report(strict, as_of=AS_OF)
+    assert "11 payments from May 2024 to May 2024" in report
+    assert "from May 2024 to May 2024" in strict._repr_html_()
+    assert "Strict privacy mode: names and amounts are invented, dates are months" in strict._repr_html_()
+    assert "Since</th>" in report
+    assert '<td class="date">May 2024</td>' in report
+    assert "31 to 61 days" in report  # requests of May, counted from its first day to 30 June
+    ordinary = p2p.render_report(load(service).masked(key=KEY), as_of=AS_OF)
+    assert {secret for _, secret in found_in({"report": ordinary.encode()}, days)} >= {"4 May 2024", "5 May 2024"}
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("way", ["argument", "environment"])
+def test_reading_a_file_masks_it(service, tmp_path: Path, monkeypatch, kind: str, way: str) -> None:
+    """Each table of a real history, read in privacy mode: nothing private is in it, and payments are as loaded."""
+    history = load(service)
+    write, read = (p2p.to_csv, p2p.read_csv) if kind == "csv" else (p2p.to_parquet, p2p.read_parquet)
+    for name, table in tables_of(history).items():
+        write(table, tmp_path / name)
+    if way == "environment":
+        monkeypatch.setenv("P2P_PRIVACY", "1")
+    privacy = True if way == "argument" else None
+    made = {name: shown(read(tmp_path / name, privacy=privacy)) for name in tables_of(history)}
+    assert found_in(made, SECRETS) == []
+    pd.testing.assert_frame_equal(read(tmp_path / "payments", privacy=privacy), history.masked().payments)
+    again = read(tmp_path / "payments", privacy=False)
+    pd.testing.assert_frame_equal(again, history.payments)
+
+
+def test_an_error_of_a_file_quotes_no_cell(tmp_path: Path) -> None:
+    """A word where an amount should be is named without privacy mode, and not in it."""
+    (tmp_path / "odd.csv").write_text('"payment_id","amount_cents"\n"1",Rumpelstilz\n')
+    with pytest.raises(SchemaError, match="Rumpelstilz"):
+        p2p.read_csv(tmp_path / "odd.csv")
+    with pytest.raises(SchemaError, match="not shown in privacy mode") as caught:
+        p2p.read_csv(tmp_path / "odd.csv", privacy=True)
+    assert "Rumpelstilz" not in f"{caught.value!r}{caught.value.args}"
+
+
+def test_the_environment_turns_it_on_and_the_argument_decides(service, monkeypatch) -> None:
+    """P2P_PRIVACY=1 masks a load; privacy=False shows it; another word is refused before anything is sent."""
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    assert load(service).private
+    assert not load(service, privacy=False).private
+    monkeypatch.setenv("P2P_PRIVACY", "0")
+    assert not load(service).private
+    service[0].asked.clear()
+    monkeypatch.setenv("P2P_PRIVACY", "yes please")
+    with pytest.raises(ConfigurationError, match="P2P_PRIVACY is 1"):
+        load(service)
+    with pytest.raises(ConfigurationError, match="privacy is True"):
+        load(service, privacy="no")
+    assert service[0].asked == []
+
+
+def test_a_private_history_stays_as_it_is(service) -> None:
+    """Masked twice it would be other people's; loaded and masked, in one step or in two, it is the same."""
+    private = load(service, privacy=True)
+    assert private.masked() is private
+    again = load(service).masked()
+    for name in ("payments", "friends", "problems"):
+        pd.testing.assert_frame_equal(getattr(private, name), getattr(again, name))
+    assert private.me == again.me
+    assert repr(private) == repr(again).replace(f"{again.fetched_at:%H:%M}", f"{private.fetched_at:%H:%M}")
+
+
+def test_it_says_so_wherever_it_shows(service) -> None:
+    """Card, report and its four figures, plots and repr, each once; and never without privacy mode."""
+    for history, times in ((load(service, privacy=True), 1), (load(service), 0)):
+        report = p2p.render_report(history, as_of=AS_OF)
+        figures = [base64.b64decode(part.partition('"')[0]) for part in report.split("base64,")[1:]]
+        assert [figure.count(SAYS_SO.encode()) for figure in figures] == [times] * 4
+        assert report.count(SAYS_SO) == times
+        assert history._repr_html_().count(SAYS_SO) == times
+        assert repr(history).count("privacy mode") == times
+
+
+@pytest.mark.parametrize("rows", [None, 0], ids=["all", "none"])
+@pytest.mark.parametrize("name", ["spend_by_friend", "monthly_flow", "pending_requests", "status_mix"])
+def test_a_mark_hides_nothing(service, name: str, rows: int | None) -> None:
+    """It is inside the figure, and on no other text that shows."""
+    ax = plots.mark_private(getattr(plots, name)(tables_of(load(service))[name].iloc[:rows]))
+    ax.figure.canvas.draw()
+    hidden = [] if ax.axison else ax.xaxis.findobj(Text) + ax.yaxis.findobj(Text)
+    boxes = {
+        text.get_text(): text.get_window_extent()
+        for text in ax.figure.findobj(Text)
+        if text.get_text() and text not in hidden
+    }
+    mark = boxes.pop(SAYS_SO)
+    assert len(boxes) > 1
+    assert [text for text, box in boxes.items() if mark.overlaps(box)] == []
+    assert 0 <= mark.y0 < mark.y1 <= ax.figure.bbox.y1
+    assert 0 <= mark.x0 < mark.x1 <= ax.figure.bbox.x1
+
+
+def test_the_demo_shows_nobody(tmp_path: Path) -> None:
+    """The command with --privacy: output and files hold nobody of the town, their notes or ids; without it they do."""
+    command = [sys.executable, "-m", "p2p_analytics", "demo", "--people", "6", "--years", "1"]
+    made: dict[str, dict[str, bytes]] = {}
+    for name, options in (("private", ["--privacy"]), ("plain", [])):
+        out = tmp_path / name
+        done = subprocess.run(  # noqa: S603 - our own interpreter and words
+            [*command, "--out", str(out), *options], capture_output=True, cwd=tmp_path, check=True, timeout=120
+        )
+        made[name] = {"output": done.stdout + done.stderr, **{path.name: path.read_bytes() for path in out.iterdir()}}
+    town = p2p.read_csv(tmp_path / "plain" / "payments.csv", privacy=False)
+    people = [f"{prefix}_{name}" for prefix in ("actor", "target_user") for name in ("id", "username", "display_name")]
+    secrets = {text for name in ["payment_id", "target_email", *people] for text in town[name].dropna()}
+    secrets |= {note for note in town["note"] if len(note) > 10}
+    # A short id may occur inside a longer invented id, so it is searched as a whole number.
+    short = {text for text in secrets if text.isdecimal() and len(text) < 12}
+    assert short
+    numbers = re.compile(rb"(?<!\d)(?:%b)(?!\d)" % b"|".join(text.encode() for text in sorted(short)))
+    assert {name for name, content in made["plain"].items() if numbers.search(content)} == {"payments.csv"}
+    assert [name for name, content in made["private"].items() if numbers.search(content)] == []
+    secrets -= short
+    assert len(secrets) > 100
+    assert {name for name, _ in found_in(made["plain"], sorted(secrets))} == {
+        "output", "report.html", "payments.csv", "friends.csv",
+    }  # fmt: skip
+    assert found_in(made["private"], sorted(secrets)) == []
+    assert SAYS_SO.encode() in made["private"]["output"]
+    assert SAYS_SO.encode() not in made["plain"]["output"]
