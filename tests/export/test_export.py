@@ -22,7 +22,6 @@ from pandas.testing import assert_frame_equal
 
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.export import read_csv, read_parquet, to_csv, to_parquet
-from p2p_analytics.files import atomic_file
 from p2p_analytics.frames import schema
 from support.formulas import TRIGGERS
 from support.frames import frame_from_columns
@@ -355,19 +354,6 @@ def test_a_path_that_cannot_be_used_is_one_sentence(tmp_path: Path, name: str) -
         assert "\n" not in str(caught.value)
         assert str(caught.value).endswith(".")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
-def test_the_callers_own_errors_pass_through(tmp_path: Path) -> None:
-    """What goes wrong while content is made is not taken for a fault of the file."""
-
-    def half_way() -> None:
-        with atomic_file(tmp_path / "f") as file:
-            file.write(b"half")
-            raise ValueError("mine")
-
-    with pytest.raises(ValueError, match="mine"):
-        half_way()
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_python_reads_the_same_cells(tmp_path: Path) -> None:

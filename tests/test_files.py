@@ -1,0 +1,191 @@
+"""Atomic writes, reads that never block, and lock files."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from p2p_analytics import files
+from p2p_analytics.errors import ConfigurationError, SchemaError, describe_os_error
+from p2p_analytics.files import NotRegularFileError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LOCK_AND_WAIT = """
+import sys
+from pathlib import Path
+from p2p_analytics.files import hold_lock
+with hold_lock(Path(sys.argv[1]), seconds=0):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o277])
+def test_an_atomic_file_is_private_and_complete(tmp_path: Path, umask: int) -> None:
+    """The path has the whole content or does not exist; the mode is 0600 under any umask."""
+    before = os.umask(umask)
+    try:
+        with files.atomic_file(tmp_path / "f", prefix=".mine-") as file:
+            file.write(b"whole")
+            (temporary,) = tmp_path.iterdir()
+            assert temporary.name.startswith(".mine-")
+            assert temporary.suffix == ".part"
+    finally:
+        os.umask(before)
+    assert [path.name for path in tmp_path.iterdir()] == ["f"]
+    assert (tmp_path / "f").read_bytes() == b"whole"
+    assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o600
+
+
+def test_the_callers_own_errors_pass_through(tmp_path: Path) -> None:
+    """An error of the block is not reported as one of the file; nothing is left, and an old file stays."""
+
+    def fail_half_way() -> None:
+        with files.atomic_file(tmp_path / "f") as file:
+            file.write(b"half")
+            raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"):
+        fail_half_way()
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "f").write_bytes(b"old")
+    with pytest.raises(ValueError, match="mine"):
+        fail_half_way()
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("f", b"old")]
+
+
+def test_an_atomic_file_is_flushed_before_and_after_the_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The content is on the disk before the name, and the name at the end: a crash leaves the old file or the new."""
+    steps = []
+    fsync, replace = os.fsync, os.replace
+
+    def record_fsync(descriptor: int) -> None:
+        steps.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "content")
+        fsync(descriptor)
+
+    def record_replace(source: str, target: Path) -> None:
+        steps.append("rename")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", record_fsync)
+    monkeypatch.setattr(os, "replace", record_replace)
+    with files.atomic_file(tmp_path / "f") as file:
+        file.write(b"whole")
+    assert steps == ["content", "rename", "folder"]
+
+
+def test_a_folder_is_not_replaced(tmp_path: Path) -> None:
+    """The error names the kind of the path; the folder and its content stay."""
+    (tmp_path / "f").mkdir()
+    (tmp_path / "f" / "inner").touch()
+    with pytest.raises(ConfigurationError, match=r"is a folder and is not replaced: give the name of a file\.$"):
+        files.require_replaceable(tmp_path / "f")
+    assert (tmp_path / "f" / "inner").exists()
+    files.require_replaceable(tmp_path / "missing")
+    files.require_replaceable(tmp_path / "f" / "inner")
+
+
+def test_only_regular_files_are_opened(tmp_path: Path) -> None:
+    """A pipe does not block, a link counts only where links are followed, and the reason names the kind."""
+    (tmp_path / "file").write_bytes(b"content")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    with files.open_regular(tmp_path / "file", follow_links=False) as file:
+        assert file.read() == b"content"
+    with files.open_regular(tmp_path / "link") as file:
+        assert file.read() == b"content"
+    for name, follow_links, reason in (
+        ("link", False, "it is a link, not a file"),
+        ("folder", True, "it is a folder, not a file"),
+        ("pipe", True, "it is a named pipe, not a file"),
+    ):
+        with pytest.raises(NotRegularFileError) as caught:
+            files.open_regular(tmp_path / name, follow_links=follow_links)
+        assert caught.value.reason == reason
+        assert caught.value.errno == errno.EINVAL
+    with pytest.raises(FileNotFoundError):
+        files.open_regular(tmp_path / "missing")
+    assert [files.is_regular(tmp_path / name) for name in ("file", "link", "folder", "pipe", "missing")] == [
+        True, False, False, False, False,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_a_broken_table_is_one_sentence(tmp_path: Path, *, private: bool) -> None:
+    """The first line of the library's message, shortened; in privacy mode none of it."""
+    import pyarrow as pa
+
+    (tmp_path / "t").touch()
+    with pytest.raises(SchemaError) as caught, files.open_table(tmp_path / "t", private=private):
+        raise pa.ArrowInvalid("secret \x00\ufffd" + "x" * 300 + "\nsecond line")
+    assert str(caught.value).startswith(f"{tmp_path / 't'} cannot be read as a table: ")
+    assert ("secret" in str(caught.value)) is not private
+    assert "second line" not in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < len(str(tmp_path)) + 250
+    with (
+        pytest.raises(ConfigurationError, match=r"^Cannot read .*: there is no such file or folder\.$"),
+        files.open_table(tmp_path / "missing", private=private),
+    ):
+        pass
+
+
+def test_a_lock_excludes_other_processes_until_they_end(tmp_path: Path) -> None:
+    """A held lock raises BlockingIOError after the wait; a killed process releases it. The file is private."""
+    lock = tmp_path / "lock"
+    with subprocess.Popen(  # noqa: S603 - our own interpreter and words
+        [sys.executable, "-c", LOCK_AND_WAIT, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(BlockingIOError), files.hold_lock(lock, seconds=0.1):
+            pass
+        holder.kill()
+    with files.hold_lock(lock, seconds=5):
+        assert stat.S_IMODE(lock.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link", "folder"])
+def test_only_a_file_is_a_lock(tmp_path: Path, kind: str) -> None:
+    """Anything else raises an OSError without a wait, and stays."""
+    lock = tmp_path / "lock"
+    if kind == "pipe":
+        os.mkfifo(lock)
+    elif kind == "link":
+        lock.symlink_to(tmp_path / "missing")
+    else:
+        lock.mkdir()
+    before = lock.lstat()
+    with pytest.raises(OSError, match=r"."), files.hold_lock(lock, seconds=60):
+        pass
+    assert (lock.lstat().st_mode, lock.lstat().st_ino) == (before.st_mode, before.st_ino)
+    assert [path.name for path in tmp_path.iterdir()] == ["lock"]
+
+
+def test_a_path_with_a_nul_is_one_sentence(tmp_path: Path) -> None:
+    """The system would raise a ValueError; other text is a path."""
+    with pytest.raises(ConfigurationError, match=r"is no file name: it holds a NUL\.$"):
+        files.to_path("a\0b")
+    assert files.to_path(str(tmp_path)) == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (FileNotFoundError(errno.ENOENT, "No such file or directory"), "there is no such file or folder"),
+        (PermissionError(errno.EACCES, "Permission denied"), "permission denied"),
+        (OSError("Something else"), "something else"),
+    ],
+)
+def test_the_reason_of_an_os_error(error: OSError, reason: str) -> None:
+    """It fits into the middle of a sentence."""
+    assert describe_os_error(error) == reason
