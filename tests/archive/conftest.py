@@ -37,10 +37,10 @@ def archive(service, tmp_path, monkeypatch) -> Archive:
 
 
 @pytest.fixture
-def killed() -> Iterator[Callable[..., int]]:
+def change_archive() -> Iterator[Callable[..., int]]:
     """Return a function that changes an archive in a process, which may be killed, and returns its exit code."""
     with subprocess.Popen(  # noqa: S603 - our own file
-        [sys.executable, str(Path(__file__).with_name("killed.py"))],
+        [sys.executable, str(Path(__file__).with_name("change_and_kill.py"))],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

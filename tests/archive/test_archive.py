@@ -21,7 +21,7 @@ from p2p_analytics.errors import ArchiveError, ConfigurationError, SchemaError
 from p2p_analytics.frames.schema import PAYMENTS
 from p2p_analytics.records import Me, User
 
-NOON = datetime(2024, 6, 1, 12, tzinfo=UTC)  # when `history_of` fetches, unless it is told
+NOON = datetime(2024, 6, 1, 12, tzinfo=UTC)  # the default time of `history_of`
 HOUR = timedelta(hours=1)
 
 
@@ -78,7 +78,7 @@ def test_a_history_needs_no_network(tmp_path, history_of, payment) -> None:
     ],
 )
 def test_the_newer_state_counts(tmp_path, history_of, payment, states, status) -> None:
-    """Fetched later wins; at the same time what is not pending; else what was merged last."""
+    """The later fetch wins; at the same time, the state that is not pending; else the later merge."""
     archive = p2p.open_archive(tmp_path)
     for word, at in states:
         archive.merge(history_of(payment(1, status=word), at=at))
@@ -109,7 +109,7 @@ def test_a_payment_whose_date_changed_is_there_once(tmp_path, history_of, paymen
 
 
 def test_a_change_rewrites_one_file_and_nothing_new_rewrites_none(tmp_path, history_of, payment, monkeypatch) -> None:
-    """Files hold whole days; one whose rows came again unchanged stays as it is."""
+    """Files hold whole days; a file is not rewritten when its rows are merged again unchanged."""
     monkeypatch.setattr(_merge, "MOST_ROWS", 4)
     monkeypatch.setattr(_merge, "_USUAL_ROWS", 3)
     archive = p2p.open_archive(tmp_path)
@@ -158,7 +158,7 @@ def test_one_account_an_archive(tmp_path, history_of, payment) -> None:
 
 
 def test_privacy_mode_masks_what_is_read(tmp_path, history_of, payment, monkeypatch) -> None:
-    """By argument or environment; the files hold what is real, so a scan is refused."""
+    """By argument or environment; the files hold real data, so a scan is refused."""
     archive = p2p.open_archive(tmp_path)
     archive.merge(history_of(payment(1)))
     assert archive.history(privacy=True).private
@@ -229,7 +229,7 @@ def test_what_could_not_be_read_again_is_not_written(tmp_path, history_of, payme
 
 
 def test_a_frame_that_is_no_history_is_refused(tmp_path, history_of, payment) -> None:
-    """Missing columns and missing ids are told; the archive is as it was."""
+    """Missing columns and missing ids are errors; the archive is unchanged."""
     archive = p2p.open_archive(tmp_path)
     history = history_of(payment(1))
     with pytest.raises(SchemaError, match="settle_us"):
@@ -310,7 +310,7 @@ def test_a_full_disk_leaves_the_archive_as_it_was(tmp_path, history_of, payment,
 
 
 def test_an_archive_of_a_later_version_is_left_alone(tmp_path, history_of, payment) -> None:
-    """Its manifest has another number, so nobody takes it for broken."""
+    """Its manifest has another format number, so it is not treated as broken."""
     archive = p2p.open_archive(tmp_path)
     archive.merge(history_of(payment(1)))
     manifest = tmp_path / "manifest.json"
@@ -321,7 +321,7 @@ def test_an_archive_of_a_later_version_is_left_alone(tmp_path, history_of, payme
 
 
 def test_without_its_manifest_the_payments_are_found_again(tmp_path, history_of, payment) -> None:
-    """A merge into a folder whose manifest was lost keeps what its files hold."""
+    """A merge into a folder without its manifest keeps the payments of its files."""
     archive = p2p.open_archive(tmp_path)
     archive.merge(history_of(payment(1), payment(2)))
     (tmp_path / "manifest.json").unlink()

@@ -56,7 +56,7 @@ def restore(archive: Archive, files: dict[str, bytes]) -> None:
         (archive.path / name).write_bytes(data)
 
 
-# A town whose viewer has enough payments for several files.
+# A town with enough payments of the viewer for several files.
 town = sandbox_fixture(seed=7)
 
 
@@ -181,7 +181,7 @@ def test_merged_payments_that_the_service_does_not_list_are_not_dropped(service,
 
 
 def of_another_version(archive: Archive, kind: str, change: Callable[[pa.Table], pa.Table]) -> str:
-    """Replace the newest file of a kind by another table, in a file whose digest is right, and return its name."""
+    """Replace the newest file of a kind by another table, in a file with a valid digest, and return its name."""
     folder, manifest = archive._folder, archive._folder.read_manifest()
     entry = [entry for entry in manifest.entries if entry.kind == kind][-1]
     sink = pa.BufferOutputStream()
@@ -213,7 +213,7 @@ CHANGES: dict[str, Callable[[pa.Table, str], pa.Table]] = {
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("kind", ["payments", "friends", "problems"])
 def test_a_file_with_other_columns_is_named_and_loaded_again(service, tmp_path, kind, change) -> None:
-    """Any column, in a file whose digest is right: every reader names the file, and a sync or refresh replaces it."""
+    """Any column, in a file with a valid digest: every reader names the file, and a sync or refresh replaces it."""
     archive = p2p.open_archive(tmp_path)
     with service.client() as client:
         archive.sync(client)

@@ -1,4 +1,4 @@
-"""An archive whose writer is killed holds the old state or the new one, and the next writer goes on."""
+"""After its writer is killed, an archive holds the old state or the new one, and the next writer continues."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def states(history: p2p.History) -> list[tuple[str, str]]:
 
 
 @pytest.mark.usefixtures("small_files")
-def test_a_merge_that_is_killed_at_any_step(tmp_path, history_of, payment, killed) -> None:
+def test_a_merge_that_is_killed_at_any_step(tmp_path, history_of, payment, change_archive) -> None:
     """Before each call that changes the folder: the old or the new, each payment once, and a merge completes it."""
     days = [payment(day, status="pending", date_created=f"2024-05-{day:02}T12:00:00") for day in range(1, 10)]
     newer = [day | {"status": "settled"} for day in days[::3]] + [payment(99, date_created="2024-05-05T13:00:00")]
@@ -39,7 +39,7 @@ def test_a_merge_that_is_killed_at_any_step(tmp_path, history_of, payment, kille
         archive = p2p.open_archive(tmp_path / f"{step}")
         archive.merge(history_of(*days))
         old = states(archive.history())
-        ended[killed(archive=str(archive.path), other=str(other.path), step=step)] += 1
+        ended[change_archive(archive=str(archive.path), other=str(other.path), step=step)] += 1
         found = states(archive.history())
         archive.merge(other.history())
         new = states(archive.history())
@@ -55,7 +55,7 @@ def test_a_merge_that_is_killed_at_any_step(tmp_path, history_of, payment, kille
     assert sorted(ended) == [KILLED, DONE]
 
 
-def test_a_first_sync_that_is_killed_at_any_step(tmp_path, killed) -> None:
+def test_a_first_sync_that_is_killed_at_any_step(tmp_path, change_archive) -> None:
     """There is no archive, or a whole one; the next sync makes it whole."""
     with p2p.sandbox.SandboxServer(seed=7) as server:
         token = server.token(server.viewer)
@@ -64,7 +64,7 @@ def test_a_first_sync_that_is_killed_at_any_step(tmp_path, killed) -> None:
             step, ended = 0, KILLED
             while ended == KILLED:
                 archive = p2p.open_archive(tmp_path / f"{step}")
-                ended = killed(archive=str(archive.path), token=token, base_url=server.base_url, step=step)
+                ended = change_archive(archive=str(archive.path), token=token, base_url=server.base_url, step=step)
                 if (archive.path / "manifest.json").exists():
                     assert states(archive.history()) == expected
                 else:
@@ -77,7 +77,7 @@ def test_a_first_sync_that_is_killed_at_any_step(tmp_path, killed) -> None:
 
 @pytest.mark.soak
 @pytest.mark.usefixtures("small_files")
-def test_two_hundred_kills_at_any_moment(tmp_path, history_of, payment, killed) -> None:
+def test_two_hundred_kills_at_any_moment(tmp_path, history_of, payment, change_archive) -> None:
     """Syncs and merges by turns, killed at random: nothing that was there is lost, nothing is there twice."""
     chance = random.Random(7)  # noqa: S311 - no secret
     archive = p2p.open_archive(tmp_path / "archive")
@@ -100,7 +100,7 @@ def test_two_hundred_kills_at_any_moment(tmp_path, history_of, payment, killed) 
                     order |= {"other": str(other.path)}
                 else:
                     order |= {"token": token, "base_url": server.base_url}
-                kills += killed(**order) == KILLED
+                kills += change_archive(**order) == KILLED
                 found = states(archive.history())
                 assert len(found) == len(dict(found))
                 assert before.keys() <= dict(found).keys()

@@ -35,7 +35,7 @@ def table(rows: list[dict[str, object]]) -> pa.Table:
 @given(st.lists(STATES, max_size=40))
 @settings(max_examples=60, deadline=None)
 def test_each_payment_once_in_its_newest_state(rows: list[dict[str, object]]) -> None:
-    """The state is that of plain Python's maximum, what lists do not show is the last that was told, newest first."""
+    """The state is the maximum in plain Python; fields that lists omit keep their last value; newest first."""
     found = _merge.keep_newest(table(rows)).to_pylist()
     expected = {}
     for payment_id in {row["payment_id"] for row in rows}:

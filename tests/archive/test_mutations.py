@@ -35,7 +35,7 @@ def date_of(number: int) -> str:
 
 
 def holder(files: list[Path], day: str) -> Path:
-    """Return the file of payments that holds a day: the last one whose name has no later date, or "first"."""
+    """Return the payment file of a day: the last one with no later date in its name, or "first"."""
     return max((file for file in files if file.name[9:19] <= day), key=lambda file: file.name[9:19], default=files[-1])
 
 
@@ -63,7 +63,7 @@ def archive(tmp_path, history_of, payment, monkeypatch) -> Archive:
 
 
 def outcome(read: Callable[[], p2p.History], expected: p2p.History) -> str:
-    """Return whether what is read is the exact history, or refused in one sentence."""
+    """Return whether reading gives the exact history, or an error of one sentence."""
     try:
         found = read()
     except ArchiveError as error:
@@ -79,7 +79,7 @@ def outcome(read: Callable[[], p2p.History], expected: p2p.History) -> str:
 # ---- by bits
 
 
-def damaged(data: bytes, chance: random.Random) -> bytes:
+def damage(data: bytes, chance: random.Random) -> bytes:
     """Return bytes as a disk, a crash or an editor may leave them."""
     at = chance.randrange(len(data))
     end = min(len(data), at + chance.randint(1, 64))
@@ -109,7 +109,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(deeper for key, member in members for deeper in places(member, (*path, key)))]
 
 
-def reshaped(manifest: Any, chance: random.Random) -> Any:
+def reshape(manifest: Any, chance: random.Random) -> Any:
     """Return a manifest in which one member is gone, doubled, moved or another value."""
     manifest = copy.deepcopy(manifest)
     path = chance.choice([place for place in places(manifest) if place and place[0] != "digest"])
@@ -129,7 +129,7 @@ def reshaped(manifest: Any, chance: random.Random) -> Any:
     return manifest
 
 
-def signed(manifest: Any) -> bytes:
+def sign(manifest: Any) -> bytes:
     """Return a manifest with the digest that belongs to it, as whoever knows the rule could write it."""
     body = json.dumps({key: value for key, value in manifest.items() if key != "digest"}, separators=(",", ":"))[:-1]
     return f'{body},"digest":"{hashlib.sha256(body.encode()).hexdigest()}"}}'.encode()
@@ -142,7 +142,7 @@ def test_manifests_that_were_damaged_or_edited(archive) -> None:
     whole = path.read_bytes()
     found: Counter[str] = Counter()
     for number in range(MUTATIONS):
-        body = damaged(whole, chance) if number % 2 else json.dumps(reshaped(json.loads(whole), chance)).encode()
+        body = damage(whole, chance) if number % 2 else json.dumps(reshape(json.loads(whole), chance)).encode()
         path.write_bytes(body)
         result = outcome(archive.history, expected)
         found[result] += 1
@@ -161,9 +161,9 @@ def test_manifests_that_are_wrong_and_look_right(archive, history_of, payment, d
     kept = outside.read_bytes()
     new = history_of(payment("x"))
     for _ in range(MUTATIONS // 2):
-        edited = reshaped(whole, chance)
+        edited = reshape(whole, chance)
         if digest:
-            path.write_bytes(signed(edited))
+            path.write_bytes(sign(edited))
         else:
             edited.pop("digest", None)
             path.write_bytes(json.dumps(edited | {"format": 1}).encode())
@@ -182,7 +182,7 @@ def test_manifests_that_are_wrong_and_look_right(archive, history_of, payment, d
 
 
 def first(manifest: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    """Return a manifest whose first file of payments has other fields."""
+    """Return a manifest with other fields for its first payment file."""
     return manifest | {"payments": [manifest["payments"][0] | fields, *manifest["payments"][1:]]}
 
 
@@ -225,7 +225,7 @@ def test_a_manifest_that_contradicts_itself_is_named(archive, history_of, paymen
     path = archive.path / "manifest.json"
     wrong = WRONG[name](json.loads(path.read_bytes()))
     wrong.pop("digest", None)
-    path.write_bytes(signed(wrong) if digest else json.dumps(wrong | {"format": 1}).encode())
+    path.write_bytes(sign(wrong) if digest else json.dumps(wrong | {"format": 1}).encode())
     listing = sorted(file.name for file in archive.path.parent.rglob("*"))
     for call in (archive.history, lambda: archive.merge(history_of(payment("x"))), lambda: archive.scan("polars")):
         if name == "fewer rows" and call != archive.history:
@@ -259,7 +259,7 @@ def rewritten(table: pa.Table, chance: random.Random) -> pa.Table:
 def parquet_mutation(file: Path, others: list[Path], chance: random.Random, number: int) -> None:
     """Change one file, by bits or by schema."""
     if number % 2:
-        file.write_bytes(damaged(file.read_bytes(), chance))
+        file.write_bytes(damage(file.read_bytes(), chance))
     elif number % 20 == 0:
         file.write_bytes(chance.choice(others).read_bytes())
     else:
@@ -288,7 +288,7 @@ def test_parquet_files_that_were_damaged_or_replaced(archive) -> None:
 
 
 def test_without_a_manifest_no_damaged_file_is_taken_for_whole(archive, history_of, payment) -> None:
-    """A file's name says what is in it: what differs is set aside, and all other payments come back exactly."""
+    """A file that does not match its name is set aside, and all other payments are restored exactly."""
     chance = random.Random(14)  # noqa: S311 - no secret
     expected = archive.history().payments.set_index("payment_id")
     whole = {path: path.read_bytes() for path in archive.path.iterdir()}

@@ -136,7 +136,7 @@ def test_an_archive_synced_to_a_wrong_moment_is_put_right(service, archive, paym
     assert written["synced_to"] == "2025-01-31T00:00:00Z"
 
 
-def test_a_refresh_that_is_killed_at_any_step(service, archive, killed) -> None:
+def test_a_refresh_that_is_killed_at_any_step(service, archive, change_archive) -> None:
     """The archive is the damaged one or the healed one, never another; the next refresh heals it."""
     lose(archive, MAY)
     step, ended = 0, -signal.SIGKILL
@@ -145,7 +145,7 @@ def test_a_refresh_that_is_killed_at_any_step(service, archive, killed) -> None:
         copied = archive.path.with_name(f"copy {step}")
         shutil.copytree(archive.path, copied)
         order = {"archive": str(copied), "token": "token", "base_url": service.running.base_url, "refresh": True}
-        ended = killed(**order, step=step)
+        ended = change_archive(**order, step=step)
         found = ids(p2p.open_archive(copied))
         assert found in (set(DATES), set(DATES) - MAY)
         seen[len(found)] += 1

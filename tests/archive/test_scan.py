@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def archive(tmp_path, history_of, payment, monkeypatch) -> p2p.Archive:
-    """Return an archive of several files, in a folder whose name is a pattern."""
+    """Return an archive of several files, in a folder with a pattern as its name."""
     monkeypatch.setattr("p2p_analytics.archive._merge.MOST_ROWS", 2)
     monkeypatch.setattr("p2p_analytics.archive._merge._USUAL_ROWS", 2)
     archive = p2p.open_archive(tmp_path / "a[b]*")
@@ -32,7 +32,7 @@ def archive(tmp_path, history_of, payment, monkeypatch) -> p2p.Archive:
     return archive
 
 
-def sorted_rows(frame: pd.DataFrame) -> list[tuple[object, ...]]:
+def sort_rows(frame: pd.DataFrame) -> list[tuple[object, ...]]:
     """Return the rows of some columns of each kind, null as None."""
     columns = ["payment_id", "status", "amount_cents", "fee_cents", "created_us", "direction"]
     rows = frame.sort_values("payment_id")[columns].astype(object)
@@ -45,22 +45,22 @@ def test_polars(archive) -> None:
     assert isinstance(scan, pl.LazyFrame)
     assert scan.collect_schema().names() == list(PAYMENTS)
     assert scan.collect_schema()["date_created"] == pl.Datetime("us", "UTC")
-    assert sorted_rows(scan.collect().to_pandas()) == sorted_rows(archive.history().payments)
+    assert sort_rows(scan.collect().to_pandas()) == sort_rows(archive.history().payments)
     assert p2p.status_mix(scan).collect()["payments"].to_list() == [9]
 
 
 def test_duckdb(archive) -> None:
-    """A relation with the columns of PAYMENTS, whose months are those of UTC wherever one lives."""
+    """A relation with the columns of PAYMENTS; its months are in UTC in every local zone."""
     scan = archive.scan("duckdb")
     assert isinstance(scan, duckdb.DuckDBPyRelation)
     assert scan.columns == list(PAYMENTS)
-    assert sorted_rows(scan.to_arrow_table().to_pandas()) == sorted_rows(archive.history().payments)
+    assert sort_rows(scan.to_arrow_table().to_pandas()) == sort_rows(archive.history().payments)
     months = scan.filter("payment_id = '0'").aggregate("max(month(date_created)) AS month")
     assert months.fetchall() == [(3,)]
 
 
 def test_spark(archive) -> None:
-    """A DataFrame with the columns of PAYMENTS, whose session works in UTC; needs pyspark and Java."""
+    """A DataFrame with the columns of PAYMENTS, in a session with UTC; needs pyspark and Java."""
     pytest.importorskip("pyspark", reason="PySpark is not installed: with Java it takes a gigabyte, for one test")
     if shutil.which("java") is None:
         pytest.skip("Java, which Spark needs, is not installed")
@@ -68,7 +68,7 @@ def test_spark(archive) -> None:
     session = scan.sparkSession
     try:
         assert scan.columns == list(PAYMENTS)
-        assert sorted_rows(scan.toArrow().to_pandas()) == sorted_rows(archive.history().payments)
+        assert sort_rows(scan.toArrow().to_pandas()) == sort_rows(archive.history().payments)
         month = scan.filter("payment_id = '0'").selectExpr("month(date_created) AS month")
         assert month.toArrow().to_pylist() == [{"month": 3}]
         session.conf.set("spark.sql.session.timeZone", "America/New_York")
@@ -79,7 +79,7 @@ def test_spark(archive) -> None:
 
 
 def test_an_engine_that_is_not_there(archive, monkeypatch) -> None:
-    """An unknown word and a missing package are told with what to do."""
+    """The errors for an unknown engine and a missing package give advice."""
     with pytest.raises(ConfigurationError, match="polars, duckdb, spark"):
         archive.scan("excel")
     for engine, module, instead in (("polars", "polars", "make install"), ("spark", "pyspark", "pip install pyspark")):

@@ -21,7 +21,7 @@ server = sandbox_fixture(scope="function", seed=7)
 
 
 def client_of(server: p2p.sandbox.SandboxServer, person: str | None = None, *scopes: str) -> p2p.Client:
-    """Return a client of the viewer, or of somebody else."""
+    """Return a client of the viewer, or of another user."""
     return p2p.Client(server.token(person or server.viewer, *scopes), base_url=server.base_url, cache_dir=False)
 
 
@@ -35,7 +35,7 @@ def assert_whole(archive: p2p.Archive, client: p2p.Client) -> None:
 
 
 def test_a_sync_of_one_new_payment_asks_four_times(server, tmp_path) -> None:
-    """Whose token it is, what is new, what is pending, and whether that list ends there; all the rest is known."""
+    """The requests are /me, new payments, pending payments and the end of that list; the rest is known."""
     archive = p2p.open_archive(tmp_path)
     with client_of(server) as client, client_of(server, server.people[1].username, *WRITES) as other:
         assert archive.sync(client).added == len(p2p.load_history(client).payments)
@@ -74,23 +74,23 @@ def test_what_was_pending_is_looked_after(server, tmp_path) -> None:
 
 
 def test_friends_are_asked_for_when_their_number_or_the_day_changes(server, tmp_path, monkeypatch) -> None:
-    """The number stands in the answer to /me; a friend replaced by another shows a day later."""
+    """The number is in the answer to /me; a friend replaced by another appears a day later."""
     archive = p2p.open_archive(tmp_path)
 
-    def asked() -> bool:
+    def list_requests() -> bool:
         server.requests.clear()
         archive.sync(client)
         return any("/friends" in path for _, path in server.requests)
 
     with client_of(server) as client:
-        assert [asked(), asked()] == [True, False]
+        assert [list_requests(), list_requests()] == [True, False]
         monkeypatch.setattr(_archive, "_FRIENDS_VALID", timedelta(0))
-        assert asked()
+        assert list_requests()
         monkeypatch.undo()
-        assert not asked()
+        assert not list_requests()
         with server.store.writing() as connection:
             connection.execute("DELETE FROM friendships")
-        assert asked()
+        assert list_requests()
     assert len(archive.history().friends) == 0
 
 
@@ -117,7 +117,7 @@ def test_what_is_broken_is_set_aside_and_loaded_anew(server, tmp_path, monkeypat
 
 
 def test_a_broken_manifest_costs_no_payment(server, tmp_path, history_of, payment) -> None:
-    """What stands in the files and not at the service is there after the sync that rebuilds it."""
+    """Payments of the files that the service does not list are kept by the sync that rebuilds the manifest."""
     archive = p2p.open_archive(tmp_path)
     with client_of(server) as client:
         archive.sync(client)
@@ -128,7 +128,7 @@ def test_a_broken_manifest_costs_no_payment(server, tmp_path, history_of, paymen
 
 
 def test_another_account_is_refused_before_anything_is_asked(server, tmp_path) -> None:
-    """Only whose token it is; the archive is as it was."""
+    """Only /me is requested; the archive is unchanged."""
     archive = p2p.open_archive(tmp_path)
     with client_of(server) as client, client_of(server, server.people[2].username) as other:
         archive.sync(client)
@@ -152,8 +152,8 @@ def test_files_hold_what_is_real_and_no_token(server, tmp_path, monkeypatch) -> 
     assert not [file for file in tmp_path.iterdir() if token.encode() in file.read_bytes()]
 
 
-def scripted_service(scripted, state):
-    """Start a service whose payments, and what is known of one by id, the test changes."""
+def start_service(scripted, state):
+    """Start a service; the test changes its payments and its answers by id."""
 
     def answer(path: str, sent: dict[str, str]):
         if path == "/v1/me":
@@ -174,7 +174,7 @@ def test_a_sync_that_fails_changes_nothing(scripted, tmp_path, payment) -> None:
     """The next one asks from where the last whole one was."""
     state = {"payments": [payment(1)]}
     archive = p2p.open_archive(tmp_path)
-    with scripted_service(scripted, state) as client:
+    with start_service(scripted, state) as client:
         archive.sync(client)
         before = (tmp_path / "manifest.json").read_bytes()
         state |= {"payments": [payment(2, date_created="2024-05-02T12:00:00"), payment(1)], "fails": True}
@@ -193,11 +193,11 @@ def test_a_sync_that_fails_changes_nothing(scripted, tmp_path, payment) -> None:
     ],
 )
 def test_a_pending_payment_that_is_gone_stays_and_is_told(scripted, tmp_path, payment, by_id, told) -> None:
-    """Nothing is dropped in silence; the problem is told once, and no more when the payment is back."""
+    """No payment is dropped silently; the problem is listed once, and not after the payment is back."""
     newer = payment(2, date_created="2024-05-02T12:00:00")
     state = {"payments": [newer, payment(1, status="pending")]}
     archive = p2p.open_archive(tmp_path)
-    with scripted_service(scripted, state) as client:
+    with start_service(scripted, state) as client:
         archive.sync(client)
         state |= {"payments": [newer], "/v1/payments/1": by_id}
         for _ in range(2):
@@ -214,7 +214,7 @@ def test_an_unreadable_record_stops_a_sync_unless_it_is_to_be_reported(scripted,
     """As in a load."""
     state = {"payments": [payment(1, amount=0.001)]}
     archive = p2p.open_archive(tmp_path)
-    with scripted_service(scripted, state) as client:
+    with start_service(scripted, state) as client:
         with pytest.raises(RecordError, match="amount"):
             archive.sync(client)
         assert not (tmp_path / "manifest.json").exists()
@@ -224,10 +224,10 @@ def test_an_unreadable_record_stops_a_sync_unless_it_is_to_be_reported(scripted,
 
 
 def test_a_list_without_the_newest_known_payment_is_no_answer(scripted, tmp_path, payment) -> None:
-    """Nothing is changed; a refresh takes the list as it is, keeps what is gone, and syncs go on from there."""
+    """Nothing is changed; a refresh accepts the list, keeps unlisted payments, and later syncs continue from it."""
     state = {"payments": [payment(2, date_created="2024-05-02T12:00:00"), payment(1)]}
     archive = p2p.open_archive(tmp_path)
-    with scripted_service(scripted, state) as client:
+    with start_service(scripted, state) as client:
         archive.sync(client)
         state["payments"] = [payment(1)]
         with pytest.raises(PaginationError, match="as new as the newest one that is known"):
@@ -242,7 +242,7 @@ def test_a_payment_dated_ahead_hides_no_later_one(scripted, tmp_path, payment) -
     """A sync goes on from its own moment at most, so a date in the far future moves nothing."""
     state = {"payments": [payment(1, date_created="2999-01-01T00:00:00")]}
     archive = p2p.open_archive(tmp_path)
-    with scripted_service(scripted, state) as client:
+    with start_service(scripted, state) as client:
         archive.sync(client)
     assert archive._folder.read_manifest().synced_to == archive.history().fetched_at
 
@@ -253,7 +253,7 @@ def test_in_privacy_mode_an_error_quotes_nothing(scripted, tmp_path, payment, mo
     state = {"payments": [newer, payment(47114711, status="pending")]}
     archive = p2p.open_archive(tmp_path)
     monkeypatch.setenv("P2P_PRIVACY", "1")
-    with scripted_service(scripted, state) as client:
+    with start_service(scripted, state) as client:
         archive.sync(client)
         state |= {"payments": [newer], "/v1/payments/47114711": {"data": {"id": "47114711", "amount": 0.123456}}}
         with pytest.raises(RecordError) as caught:

@@ -1,4 +1,4 @@
-"""A damaged archive is found out by `verify` and healed by a refresh; what the service lost is kept and listed."""
+"""`verify` finds the damage of an archive, and a refresh repairs it."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_in_privacy_mode_verify_shows_no_id(service, archive, monkeypatch) -> No
 
 
 def test_verify_costs_one_pass(tmp_path) -> None:
-    """At the sandbox: whose token it is, and no more lists than a load without a cache asks for."""
+    """At the sandbox: /me, and no more lists than a load without a cache requests."""
     with (
         p2p.sandbox.SandboxServer(seed=7) as server,
         p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=False, concurrency=1) as client,

@@ -53,7 +53,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     """Run the demo once, in a folder that does not exist yet, and ask the same town's sandbox for its raw JSON."""
     tokens: list[str] = []
 
-    def remembered(address: str) -> auth.AccessToken:
+    def remember(address: str) -> auth.AccessToken:
         token = real(address)
         tokens.append(token.reveal())
         return token
@@ -62,7 +62,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     real = auth.token_from_redirect
     shown: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(auth, "token_from_redirect", remembered)
+        patch.setattr(auth, "token_from_redirect", remember)
         patch.setattr("sys.stdout.write", shown.append)
         patch.setattr("sys.stderr.write", shown.append)
         assert cli.main(["demo", "--out", str(out), "--years", "2", "--seed", "11"]) == 0
@@ -103,7 +103,7 @@ def test_every_file_is_there_and_private(demo: Outcome) -> None:
 
 
 def test_the_csv_files_hold_the_town(demo: Outcome) -> None:
-    """Every payment and friend that the service tells of is in the files, once, with its amount and note."""
+    """Every payment and friend that the service lists is in the files, once, with its amount and note."""
     payments = read_csv(demo.out / "payments.csv")
     assert list(payments.columns) == list(schema.PAYMENTS)
     assert Counter(payments["payment_id"]) == Counter(item["id"] for item in demo.payments)
@@ -189,7 +189,7 @@ def test_the_same_town_gives_the_same_data(demo: Outcome, tmp_path: Path) -> Non
 
 
 def test_another_person(tmp_path: Path) -> None:
-    """Any person of the town can be the one who signs in, with an @ before the name or not, and sees what is theirs."""
+    """Any person of the town can sign in, with or without an @ before the name, and gets their own data."""
     with SandboxServer(7, years=1) as server:
         other = server.people[1]
     assert cli.main(["demo", "--out", str(tmp_path), "--years", "1", "--person", f"@{other.username}"]) == 0
@@ -202,12 +202,12 @@ def test_an_interrupt_that_python_swallowed_still_ends_the_demo(tmp_path: Path) 
     """Ctrl-C while an object is cleaned away raises nothing that is seen; it is asked for between the steps."""
     asked: list[bool] = []
 
-    def interrupted() -> bool:
+    def is_interrupted() -> bool:
         asked.append(True)
         return len(asked) > 2
 
     with pytest.raises(KeyboardInterrupt):
-        demonstration.run(tmp_path / "out", people=3, years=1, interrupted=interrupted)
+        demonstration.run(tmp_path / "out", people=3, years=1, interrupted=is_interrupted)
     assert not (tmp_path / "out").exists()
 
 

@@ -31,7 +31,7 @@ _WITH_CTRL_C = (
 
 
 @pytest.fixture
-def started() -> Iterator[list[subprocess.Popen[str]]]:
+def processes() -> Iterator[list[subprocess.Popen[str]]]:
     """Give a list for processes that must not outlive the test."""
     processes: list[subprocess.Popen[str]] = []
     yield processes
@@ -120,7 +120,7 @@ def test_our_own_mistakes_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_an_unknown_person(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A name that nobody in the town has is one sentence that shows some who are there; nothing is written."""
+    """An unknown username is an error of one sentence that lists some known ones; nothing is written."""
     assert cli.main(["demo", "--out", str(tmp_path), "--person", "no-such-person", "--years", "1"]) == 1
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("p2p-analytics: ")
@@ -150,10 +150,10 @@ def test_a_file_system_that_refuses(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.startswith("p2p-analytics: Cannot write into /proc/self/out: ")
 
 
-def test_ctrl_c_stops_the_demo(tmp_path: Path, started: list[subprocess.Popen[str]]) -> None:
+def test_ctrl_c_stops_the_demo(tmp_path: Path, processes: list[subprocess.Popen[str]]) -> None:
     """Ctrl-C in the middle of the load: exit code 130, one line, no traceback, no file."""
     process = start("demo", "--out", str(tmp_path), "--people", "60", "--years", "20")
-    started.append(process)
+    processes.append(process)
     assert process.stderr is not None
     for line in process.stderr:
         if line.startswith("Loading"):
@@ -164,10 +164,10 @@ def test_ctrl_c_stops_the_demo(tmp_path: Path, started: list[subprocess.Popen[st
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_sandbox_serves_until_ctrl_c(started: list[subprocess.Popen[str]]) -> None:
+def test_the_sandbox_serves_until_ctrl_c(processes: list[subprocess.Popen[str]]) -> None:
     """`sandbox` prints where it is and how to sign in, answers there, and ends with 0 on Ctrl-C, as it is meant to."""
     process = start("sandbox", "--port", "0", "--years", "1")
-    started.append(process)
+    processes.append(process)
     assert process.stdout is not None
     login = next(words for line in process.stdout if (words := line.partition("p2p-analytics ")[2].split()))
     address = _main.build_parser().parse_args(login).base_url
@@ -183,10 +183,10 @@ def test_the_sandbox_serves_until_ctrl_c(started: list[subprocess.Popen[str]]) -
         urllib.request.urlopen(address, timeout=5)  # noqa: S310 - loopback
 
 
-def test_the_sandbox_has_the_faults_and_the_limit_asked_for(started: list[subprocess.Popen[str]]) -> None:
+def test_the_sandbox_has_the_faults_and_the_limit_asked_for(processes: list[subprocess.Popen[str]]) -> None:
     """`sandbox --faults ... --rate-limit ...` fails as the script says, and then serves as often as the limit lets."""
     process = start("sandbox", "--port", "0", "--years", "1", "--faults", "ok 504", "--rate-limit", "2/3600")
-    started.append(process)
+    processes.append(process)
     assert process.stdout is not None
     address = next(match[0] for line in process.stdout if (match := re.search(r"http://127\.0\.0\.1:\d+/v1", line)))
     found = []
@@ -198,11 +198,11 @@ def test_the_sandbox_has_the_faults_and_the_limit_asked_for(started: list[subpro
     assert found == [401, 504, 401, 429]
 
 
-def test_the_sandbox_speaks_the_dialect_asked_for(started: list[subprocess.Popen[str]]) -> None:
+def test_the_sandbox_speaks_the_dialect_asked_for(processes: list[subprocess.Popen[str]]) -> None:
     """`sandbox --dialect observed` answers with numbers as error codes; `--rate-limit-status` is its 277's."""
     options = ("--dialect", "observed", "--rate-limit", "1/3600", "--rate-limit-status", "400")
     process = start("sandbox", "--port", "0", "--years", "1", *options)
-    started.append(process)
+    processes.append(process)
     assert process.stdout is not None
     address = next(match[0] for line in process.stdout if (match := re.search(r"http://127\.0\.0\.1:\d+/v1", line)))
     for status, code in ((401, 267), (400, 277)):

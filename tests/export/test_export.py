@@ -167,7 +167,7 @@ def test_schema_dtypes_hold_whatever_the_data(tmp_path: Path, columns: dict[str,
 
 @pytest.mark.parametrize("write", [to_csv, to_parquet])
 def test_an_index_with_a_name_is_not_lost(tmp_path: Path, write: Callable[..., None]) -> None:
-    """What was grouped by stands in the index, which no file holds: it is asked to be made a column."""
+    """A group key in the index cannot be written: the error asks to make it a column."""
     table = pd.DataFrame({"person": ["Noor", "Theo"], "flow_cents": [1, 2]}).groupby("person").sum()
     with pytest.raises(SchemaError, match=r"reset_index\(\)"):
         write(table, tmp_path / "f")
@@ -208,7 +208,7 @@ def test_other_zones_are_written_in_utc(tmp_path: Path) -> None:
 
 
 def test_csv_saved_again_by_a_spreadsheet(tmp_path: Path) -> None:
-    """A byte order mark, CRLF and quotes only where needed change nothing that the names can tell."""
+    """A byte order mark, CRLF and quotes only where needed do not change the types of columns known by name."""
     text = "payment_id,note,amount_cents,share,code\r\n007,'=1,-5,0.5,0012\r\n8,,,1,13\r\n"
     (tmp_path / "p.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())
     expected = pd.DataFrame(
@@ -224,7 +224,7 @@ def test_csv_saved_again_by_a_spreadsheet(tmp_path: Path) -> None:
 
 
 def test_csv_reads_rows_longer_than_a_block(tmp_path: Path) -> None:
-    """A note of several megabytes, with line ends in it, does not break the row it stands in."""
+    """A note of several megabytes, with line ends in it, does not break its row."""
     frame = pd.DataFrame({"note": ['a\n,"' * 1_000_000, "b"]})
     to_csv(frame, tmp_path / "p.csv")
     assert_frame_equal(read_csv(tmp_path / "p.csv"), frame)
@@ -367,7 +367,7 @@ def test_python_reads_the_same_cells(tmp_path: Path) -> None:
 
 
 def test_a_csv_file_is_the_same_however_often_its_cells_repeat(tmp_path: Path) -> None:
-    """Cells that repeat are made once; the bytes are those of the rows, over more rows than are written at once."""
+    """Repeated cells are formatted once; the bytes equal the rows, over more rows than one batch."""
     note, born, share = ['=1 "a"\n-b', None, ""], ["1969-12-31T23:59:59.999999Z", None, "2024-05-31T18:30:00Z"], 0.5
     rows = [(str(number), note[number % 3], born[number % 3], share * number) for number in range(20_000)]
     columns = dict(zip(("payment_id", "note", "date_created", "share"), zip(*rows, strict=True), strict=True))

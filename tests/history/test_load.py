@@ -97,7 +97,7 @@ def test_a_payment_between_others_is_told(scripted) -> None:
 
 
 def test_a_bad_bound_is_refused_before_anything_is_sent(scripted) -> None:
-    """Not even whose token it is has been asked."""
+    """Not even /me is requested."""
     service = service_with(scripted)
     with pytest.raises(ConfigurationError, match="after"):
         load_history(client_of(service), after="yesterday")

@@ -68,7 +68,7 @@ class _Card(HTMLParser):
 
 
 def test_the_card_says_who_how_much_and_since_when() -> None:
-    """Counts are of all payments, sums of settled ones, and what is open stands apart; cents are exact."""
+    """Counts are of all payments, sums of settled ones, and open amounts are separate; cents are exact."""
     assert _Card(history(ROWS, balance=-5)).text == (
         "Rosa Vale @ rosa-vale "
         "8 payments from 31 Dec 2023 to 20 Jun 2024 · 1 friend · balance −$0.05 "  # noqa: RUF001 - a minus sign

@@ -27,7 +27,7 @@ from support.attacks import (
     by_arithmetic,
     is_found,
     key_of,
-    masked_cents,
+    mask_cents,
     old_scheme,
     person,
     population,
@@ -74,7 +74,7 @@ def attack_histories(likelihood: Likelihood | None, size: int, trials: int, whol
     for trial in range(trials):
         rng = np.random.default_rng([size, trial])
         payments, key = person(rng, size, whole), key_of(rng)
-        masked = masked_cents(payments.cents, key)
+        masked = mask_cents(payments.cents, key)
         if likelihood:
             guess, share = likelihood.attack(payments, masked)
         else:
@@ -156,7 +156,7 @@ def test_what_is_known_helps_only_so_far(record_property) -> None:
     for trial in range(TRIALS[150]):
         rng = np.random.default_rng(77_000 + trial)
         payments, key = person(rng, 150), key_of(rng)
-        masked = masked_cents(payments.cents, key)
+        masked = mask_cents(payments.cents, key)
         for name, known, factor in (
             ("one payment", 1, 0),
             ("ten payments", 10, 0),
@@ -194,7 +194,7 @@ def test_how_near_sums_of_a_history_are(record_property) -> None:
     for trial in range(60):
         rng = np.random.default_rng(500 + trial)
         payments, key = person(rng, 300), key_of(rng)
-        masked = masked_cents(payments.cents, key)
+        masked = mask_cents(payments.cents, key)
         groups = [payments.who == who for who in set(payments.who)]
         groups += [np.arange(300) // length == part for length in (10, 20, 40, 300) for part in range(300 // length)]
         for group in groups:
@@ -217,7 +217,7 @@ def test_the_mean_of_many_equal_payments_is_not_their_amount() -> None:
     off = []
     for trial in range(60):
         key = key_of(np.random.default_rng(trial))
-        rents = masked_cents(np.full(60, 85_000), key)
+        rents = mask_cents(np.full(60, 85_000), key)
         assert len(set(rents)) > 50
         off.append(rents.mean() / (85_000 * Pseudonyms(key)._factor) - 1)
     assert np.mean(np.abs(off) < 0.001) < 0.1

@@ -17,7 +17,7 @@ from support.attacks import key_of
 
 
 class Feed(NamedTuple):
-    """A user's payments, and what others can read of those that are public."""
+    """A user's payments, and the fields of public payments that others can read."""
 
     payments: pd.DataFrame
     public: pd.DataFrame
@@ -57,7 +57,7 @@ def periods(dates, unit: str) -> Any:
     return dates.dt.tz_localize(None).to_numpy().astype(f"datetime64[{unit}]").astype(str)
 
 
-def named_by_rows(public, masked, unit: str) -> dict[str, str]:
+def name_by_rows(public, masked, unit: str) -> dict[str, str]:
     """Return the names of people, by their id: where one masked payment alone is of a public one's period."""
     candidates = masked if masked["audience"].isna().all() else masked[masked["audience"] == "public"]
     when = Counter(periods(candidates["date_created"], unit))
@@ -69,10 +69,10 @@ def named_by_rows(public, masked, unit: str) -> dict[str, str]:
     return {who: names.most_common(1)[0][0] for who, names in votes.items()}
 
 
-def named_by_profile(public, masked, unit: str) -> dict[str, str]:
-    """Return the names of people, by their id: each the one whose public payments fit best.
+def name_by_profile(public, masked, unit: str) -> dict[str, str]:
+    """Return the names of people, by their id: for each the one with the best match of public payments.
 
-    Compared is the number of payments of each kind in each period. Where the audience does not tell which masked
+    Compared is the number of payments of each kind in each period. If the audience does not show which masked
     payments are public, each of them is with the same chance.
     """
     hidden = masked["audience"].isna().all()
@@ -108,14 +108,14 @@ def named_by_profile(public, masked, unit: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("mode", "unit", "attack"),
     [
-        ("real", "us", named_by_rows),
-        ("days", "us", named_by_rows),
-        ("days", "D", named_by_rows),
-        ("days", "D", named_by_profile),
-        ("days", "all", named_by_profile),
-        ("months", "M", named_by_rows),
-        ("months", "M", named_by_profile),
-        ("months", "all", named_by_profile),
+        ("real", "us", name_by_rows),
+        ("days", "us", name_by_rows),
+        ("days", "D", name_by_rows),
+        ("days", "D", name_by_profile),
+        ("days", "all", name_by_profile),
+        ("months", "M", name_by_rows),
+        ("months", "M", name_by_profile),
+        ("months", "all", name_by_profile),
     ],
 )
 def test_how_many_people_a_public_feed_names(mode: str, unit: str, attack, record_property) -> None:
@@ -134,7 +134,7 @@ def test_how_many_people_a_public_feed_names(mode: str, unit: str, attack, recor
         rates.append(sum(truth[who] == name for who, name in attack(real.public, masked, unit).items()) / len(truth))
     rate = np.mean(rates)
     by = {"us": "instant", "D": "day", "M": "month", "all": "nothing"}[unit]
-    how = "row by row" if attack is named_by_rows else "by their number of payments"
+    how = "row by row" if attack is name_by_rows else "by their number of payments"
     record_property("privacy", f"dates      {mode:<6} shown, joined by {by:<7}, {how:<27}: {rate:.0%} of people named")
     if unit == "us":
         assert (rate > 0.6) == (mode == "real")

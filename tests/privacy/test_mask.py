@@ -1,6 +1,6 @@
 """In privacy mode nothing that people wrote, are called or paid is in anything we make; proportions stay.
 
-A service is scripted whose every private value is a word found nowhere else; then all that can be made
+Every private value of a scripted service is a word that occurs nowhere else; then all that can be made
 of its history is searched for them, byte by byte.
 """
 
@@ -30,16 +30,16 @@ from support.masking import (
     SECRETS,
     SENT,
     STRANGE,
-    found_in,
+    find_secrets,
     load,
     payment,
-    shown,
+    render_table,
     tables_of,
 )
 
 
 def test_words_that_nobody_knows_are_masked(service) -> None:
-    """An application's name as the medium, and other words of nobody's list; equal ones stay equal, known ones stay."""
+    """An application's name as the medium, and other unknown words; equal ones stay equal, known words stay."""
     strange = dict.fromkeys(["status", "action", "audience", "medium"], "Quuxmart Ledger")
     service[1]["/v1/payments"]["data"] = [payment(2, **strange), payment(1)]
     history = load(service, privacy=True)
@@ -47,14 +47,14 @@ def test_words_that_nobody_knows_are_masked(service) -> None:
         assert history.payments[name][0] not in {"Quuxmart Ledger", history.payments[name][1]}
     assert len(set(history.payments.loc[0, list(strange)])) == 1
     assert history.payments.loc[1, list(strange)].tolist() == ["settled", "pay", "private", "api"]
-    assert found_in({name: shown(table) for name, table in tables_of(history).items()}, ["Quuxmart"]) == []
+    assert find_secrets({name: render_table(table) for name, table in tables_of(history).items()}, ["Quuxmart"]) == []
 
 
 def test_a_table_of_ones_own_may_use_our_names() -> None:
     """A column that is called as one of ours is masked all the same where it does not hold what ours do."""
     names = ["source", "problem", "field", "month", "band", "direction", "target_type", "payments", "share", "age_days"]
     own = pd.DataFrame({name: ["Volodya gave this"] for name in names})
-    assert found_in({"own": shown(Mask(KEY).frame(own))}, ["Volodya"]) == []
+    assert find_secrets({"own": render_table(Mask(KEY).frame(own))}, ["Volodya"]) == []
 
 
 def rows_of(history: p2p.History, private: p2p.History) -> pd.DataFrame:
@@ -242,7 +242,7 @@ def test_equal_notes_stay_equal_and_blank_ones_blank(service) -> None:
 
 
 def test_problems_say_where_but_not_what(service) -> None:
-    """Field and payment are told; the value is hidden, and so is a sentence that would quote it."""
+    """Field and payment are listed; the value is hidden, and so is a description that would quote it."""
     service[1]["/v1/payments"]["data"] = [payment(14, action="Dudelsack"), payment(13, amount=98.765)]
     problems = load(service, on_bad_record="report").masked(key=KEY).problems
     assert problems.to_numpy().tolist() == [
@@ -273,13 +273,13 @@ def test_columns_and_dtypes_stay(service) -> None:
 
 
 def test_categories_hold_no_names(service) -> None:
-    """A categorical of people comes back as one, whose categories are the pseudonyms alone."""
+    """A masked categorical of people has only pseudonyms as categories."""
     payments = load(service).payments
     text = [name for name, dtype in payments.dtypes.items() if dtype == "str"]
     masked = Mask(KEY).frame(payments.astype(dict.fromkeys(text, "category")))
     assert {masked[name].dtype.name for name in text} == {"category"}
     pd.testing.assert_frame_equal(masked.astype(dict.fromkeys(text, "str")), Mask(KEY).frame(payments))
-    assert found_in({"categories": pickle.dumps(masked)}, SECRETS) == []
+    assert find_secrets({"categories": pickle.dumps(masked)}, SECRETS) == []
 
 
 def test_a_table_of_an_analysis_joins_with_the_history(service, tmp_path: Path) -> None:
@@ -325,7 +325,7 @@ def test_columns_that_nobody_knows_are_masked(tmp_path: Path) -> None:
     )
     p2p.to_csv(own, tmp_path / "own.csv")
     masked, real = (p2p.read_csv(tmp_path / "own.csv", privacy=privacy) for privacy in (True, False))
-    assert found_in({"own": shown(masked)}, ["Volodya", "4321.57", "1065432"]) == []
+    assert find_secrets({"own": render_table(masked)}, ["Volodya", "4321.57", "1065432"]) == []
     assert list(map(str, masked.dtypes)) == list(map(str, real.dtypes))
     assert masked.isna().equals(real.isna())
     assert masked[["seen", "paid"]].equals(real[["seen", "paid"]])

@@ -30,9 +30,9 @@ from support.masking import (
     STRANGE,
     STRANGE_SECRETS,
     artefacts_of,
-    found_in,
+    find_secrets,
     load,
-    shown,
+    render_table,
     tables_of,
 )
 
@@ -46,16 +46,16 @@ def test_nothing_private_is_in_anything(service, tmp_path: Path) -> None:
     assert len(history.problems) == 5
     made = artefacts_of(history, tmp_path)
     assert len(made) > 60
-    assert found_in(made, [*SECRETS, *STRANGE_SECRETS, str(tmp_path)]) == []
+    assert find_secrets(made, [*SECRETS, *STRANGE_SECRETS, str(tmp_path)]) == []
 
 
 def test_the_search_would_find_each_secret(service, tmp_path: Path) -> None:
     """Without privacy mode each of them is there, in pages, tables, plots and files; so the search can fail."""
     service[1]["/v1/payments"]["data"] = [*SENT, *STRANGE][::-1]
     made = artefacts_of(load(service, on_bad_record="report"), tmp_path)
-    found = found_in(made, [*SECRETS, *STRANGE_SECRETS])
+    found = find_secrets(made, [*SECRETS, *STRANGE_SECRETS])
     assert {secret for _, secret in found} == {*SECRETS, *STRANGE_SECRETS}
-    assert found_in({"explorer": made["explorer status_mix 0"]}, [str(tmp_path)])
+    assert find_secrets({"explorer": made["explorer status_mix 0"]}, [str(tmp_path)])
     assert {name for name, _ in found} >= {
         "repr", "me", "attributes", "card", "report", "payments", "friends", "problems", "payments.csv",
         "friends.csv", "spend_by_friend", "spend_by_friend.csv", "spend_by_friend.parquet", "spend_by_friend unpacked",
@@ -76,7 +76,7 @@ def test_the_search_would_find_each_secret(service, tmp_path: Path) -> None:
 )
 def test_the_search_knows_the_form(leak: bytes) -> None:
     """Encodings and escapes are found in the midst of other bytes."""
-    assert found_in({"leak": b"..." + leak + b"..."}, ["Zébedea O'Quill"]) == [("leak", "Zébedea O'Quill")]
+    assert find_secrets({"leak": b"..." + leak + b"..."}, ["Zébedea O'Quill"]) == [("leak", "Zébedea O'Quill")]
 
 
 @pytest.mark.parametrize("strange", STRANGE, ids=lambda item: item["id"][-2:])
@@ -88,8 +88,8 @@ def test_an_error_of_a_load_quotes_nothing(service, strange: dict[str, Any]) -> 
         with pytest.raises(RecordError, match="on_bad_record") as caught:
             load(service, privacy=privacy)
         texts.append(f"{caught.value}{caught.value!r}{caught.value.args}{vars(caught.value)}".encode())
-    assert found_in({"error": texts[0]}, [*SECRETS, *STRANGE_SECRETS]) == []
-    assert len(found_in({"error": texts[1]}, STRANGE_SECRETS)) > 0
+    assert find_secrets({"error": texts[0]}, [*SECRETS, *STRANGE_SECRETS]) == []
+    assert len(find_secrets({"error": texts[1]}, STRANGE_SECRETS)) > 0
     assert b"cannot be read" in texts[0]
 
 
@@ -107,8 +107,8 @@ def test_an_error_of_a_load_quotes_no_words_of_the_service(service, at: str, sta
         told = "".join(traceback.format_exception(caught.value))
         texts.append(f"{told}{caught.value!r}{caught.value.args}{vars(caught.value)}".encode())
         assert caught.value.status_code == status
-    assert found_in({"error": texts[0]}, SECRETS) == []
-    assert {secret for _, secret in found_in({"error": texts[1]}, SECRETS)} == {"wilhelmax", "Volodya", "Quuxmart"}
+    assert find_secrets({"error": texts[0]}, SECRETS) == []
+    assert {secret for _, secret in find_secrets({"error": texts[1]}, SECRETS)} == {"wilhelmax", "Volodya", "Quuxmart"}
 
 
 @pytest.mark.parametrize("way", ["argument", "environment"])
@@ -136,7 +136,7 @@ def test_strict_mode_shows_months_in_all_that_is_made(service, tmp_path: Path) -
     days = [f"{day} May 2024" for day in range(2, 16)] + [f"2024-05-{day:02d}" for day in range(2, 16)]
     strict = load(service).masked(key=KEY, strict=True)
     made = artefacts_of(strict, tmp_path)
-    assert found_in(made, [*SECRETS, *days]) == []
+    assert find_secrets(made, [*SECRETS, *days]) == []
     report = p2p.render_report(strict, as_of=AS_OF, tz="America/New_York")
     assert report == p2p.render_report(strict, as_of=AS_OF)
     assert "11 payments from May 2024 to May 2024" in report
@@ -146,7 +146,7 @@ def test_strict_mode_shows_months_in_all_that_is_made(service, tmp_path: Path) -
     assert '<td class="date">May 2024</td>' in report
     assert "31 to 61 days" in report  # requests of May, counted from its first day to 30 June
     ordinary = p2p.render_report(load(service).masked(key=KEY), as_of=AS_OF)
-    assert {secret for _, secret in found_in({"report": ordinary.encode()}, days)} >= {"4 May 2024", "5 May 2024"}
+    assert {secret for _, secret in find_secrets({"report": ordinary.encode()}, days)} >= {"4 May 2024", "5 May 2024"}
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
@@ -160,8 +160,8 @@ def test_reading_a_file_masks_it(service, tmp_path: Path, monkeypatch, kind: str
     if way == "environment":
         monkeypatch.setenv("P2P_PRIVACY", "1")
     privacy = True if way == "argument" else None
-    made = {name: shown(read(tmp_path / name, privacy=privacy)) for name in tables_of(history)}
-    assert found_in(made, SECRETS) == []
+    made = {name: render_table(read(tmp_path / name, privacy=privacy)) for name in tables_of(history)}
+    assert find_secrets(made, SECRETS) == []
     pd.testing.assert_frame_equal(read(tmp_path / "payments", privacy=privacy), history.masked().payments)
     again = read(tmp_path / "payments", privacy=False)
     pd.testing.assert_frame_equal(again, history.payments)
@@ -235,7 +235,7 @@ def test_a_mark_hides_nothing(service, name: str, rows: int | None) -> None:
 
 
 def test_the_demo_shows_nobody(tmp_path: Path) -> None:
-    """The command with --privacy: output and files hold nobody of the town, their notes or ids; without it they do."""
+    """The command with --privacy: output and files hold no person of the town, note or id; without it they do."""
     command = [sys.executable, "-m", "p2p_analytics", "demo", "--people", "6", "--years", "1"]
     made: dict[str, dict[str, bytes]] = {}
     for name, options in (("private", ["--privacy"]), ("plain", [])):
@@ -256,9 +256,9 @@ def test_the_demo_shows_nobody(tmp_path: Path) -> None:
     assert [name for name, content in made["private"].items() if numbers.search(content)] == []
     secrets -= short
     assert len(secrets) > 100
-    assert {name for name, _ in found_in(made["plain"], sorted(secrets))} == {
+    assert {name for name, _ in find_secrets(made["plain"], sorted(secrets))} == {
         "output", "report.html", "payments.csv", "friends.csv",
     }  # fmt: skip
-    assert found_in(made["private"], sorted(secrets)) == []
+    assert find_secrets(made["private"], sorted(secrets)) == []
     assert SAYS_SO.encode() in made["private"]["output"]
     assert SAYS_SO.encode() not in made["plain"]["output"]

@@ -1,4 +1,4 @@
-"""Pseudonyms are stable under a key, different for different people, and nobody's guess without it."""
+"""Pseudonyms are stable under a key, distinct for different people, and unpredictable without the key."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_pseudonym_looks_like_what_it_stands_for(kind: str, form: str) -> None
 
 
 def test_different_people_never_share_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With one pair of words for all, a number tells them apart; whoever came first keeps the plain name."""
+    """If all names have the same words, a number distinguishes them; the first keeps the plain name."""
     for words in ("_FIRSTS", "_ANIMALS", "_THINGS"):
         monkeypatch.setattr(_pseudonyms, words, ("Maple",))
     given_names = Pseudonyms(KEY)

@@ -114,7 +114,7 @@ def test_it_is_a_whole_page(html: str, page: _Page) -> None:
 
 
 def test_it_asks_for_nothing_from_outside(html: str, page: _Page) -> None:
-    """No script, no link, no address but those of the figures inside the file; the policy forbids the rest."""
+    """No script, no link, no address except data addresses of figures; the policy forbids the rest."""
     assert {tag for tag, _ in page.tags}.isdisjoint({"script", "link", "a", "iframe", "object", "form", "base"})
     assert re.findall(r"(?:https?:)?//[\w.]+", re.sub(r"base64,[\w+/=]+", "", html)) == []
     assert not re.search(r"url\(|@import", html)
@@ -136,7 +136,7 @@ def test_what_people_wrote_is_text(page: _Page) -> None:
 
 
 def test_figures_are_drawn_and_described(page: _Page) -> None:
-    """Each figure is an SVG without scripts or addresses to load, and has words for those who cannot see it."""
+    """Each figure is an SVG without scripts or addresses to load, and has an alternative text."""
     for tag, attributes in page.tags:
         if tag == "img":
             drawing = base64.b64decode(str(attributes["src"]).partition(",")[2]).decode()
@@ -147,7 +147,7 @@ def test_figures_are_drawn_and_described(page: _Page) -> None:
 
 
 def test_the_headline_figures(page: _Page) -> None:
-    """Sent, received and net are settled money; what is open stands apart."""
+    """Sent, received and net are settled money; open amounts are separate."""
     for words in (
         "Sent $43.00 to others",
         "Received $1,234.56 from others",
@@ -223,7 +223,7 @@ def test_payments_outside_the_figures_are_told() -> None:
 
 
 def test_long_lists_say_what_they_leave_out() -> None:
-    """Fifteen people and fifty requests are listed, and the captions tell of how many."""
+    """Fifteen people and fifty requests are listed, and the captions give the totals."""
     many = [
         {**PAYMENT_ROWS[1 if at % 2 else 3], "payment_id": f"{at}", "counterparty_id": f"{at}"} for at in range(1, 121)
     ]
@@ -236,7 +236,7 @@ def test_long_lists_say_what_they_leave_out() -> None:
 @pytest.mark.parametrize("tz", ["UTC", "America/New_York", "Pacific/Kiritimati"])
 @pytest.mark.parametrize("odd", ["0001-01-01T00:00:00Z", "1000-06-01T00:00:00Z", "9999-12-31T23:59:59Z"])
 def test_an_odd_date_is_told(html: str, odd: str, tz: str) -> None:
-    """A date that nobody can have meant neither fails nor bloats the report, which says how many there are."""
+    """An implausible date neither fails nor bloats the report, which counts them."""
     late = _payment(8, odd, direction="out", flow_cents=-100, **TO_BEN)
     asked = {**PAYMENT_ROWS[3], **{name: late[name] for name in ("date_created", "created_us")}, "payment_id": "9"}
     text = render_report(_history([*PAYMENT_ROWS, late, late, asked]), as_of=AS_OF, tz=tz)

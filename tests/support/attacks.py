@@ -69,7 +69,7 @@ def person(rng, payments: int, whole: float = WHOLE) -> Person:
     )
 
 
-def masked_cents(cents, key: bytes) -> Any:
+def mask_cents(cents, key: bytes) -> Any:
     """Return amounts as the payments of a masked history show them."""
     frame = pd.DataFrame({"payment_id": [f"{place}" for place in range(len(cents))], "amount_cents": cents})
     masked = Mask(key).frame(frame).set_index("payment_id")["amount_cents"]

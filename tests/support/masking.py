@@ -103,16 +103,16 @@ def forms(secret: str) -> set[bytes]:
     return {text.encode() for text in escaped} | {secret.encode("utf-16-le"), secret.encode("utf-16-be")} | number
 
 
-def encoded(secret: str) -> set[bytes]:
+def encode_secret(secret: str) -> set[bytes]:
     """Return what base64 makes of a text, at each of the three places where it can stand: as in a data address."""
     wholes = [base64.b64encode(b"\0" * shift + secret.encode()) for shift in range(3)]
     return {whole[4 * (shift > 0) : len(whole) // 4 * 4 - 4] for shift, whole in enumerate(wholes)}
 
 
-def found_in(artefacts: Mapping[str, bytes], secrets: list[str]) -> list[tuple[str, str]]:
+def find_secrets(artefacts: Mapping[str, bytes], secrets: list[str]) -> list[tuple[str, str]]:
     """Return which artefact holds which secret; but for base64, upper and lower case are one."""
     lowered = {secret: {form.lower() for form in forms(secret)} for secret in secrets}
-    exact = {secret: {form for form in encoded(secret) if len(form) > 4} for secret in secrets}
+    exact = {secret: {form for form in encode_secret(secret) if len(form) > 4} for secret in secrets}
     return [
         (name, secret)
         for name, content in artefacts.items()
@@ -144,13 +144,13 @@ def tables_of(history: p2p.History) -> dict[str, pd.DataFrame]:
     }
 
 
-def shown(table: pd.DataFrame) -> bytes:
+def render_table(table: pd.DataFrame) -> bytes:
     """Return all that a table shows of itself, and holds."""
     parts = [table.to_string(), table.to_html(), table.to_csv(), repr(table.attrs), repr(table.to_dict("records"))]
     return "\n".join(parts).encode() + pickle.dumps(table)
 
 
-def drawn(name: str, table: pd.DataFrame) -> dict[str, bytes]:
+def draw_table(name: str, table: pd.DataFrame) -> dict[str, bytes]:
     """Return a plot as SVG, with its text as text and as outlines, as PNG, and the texts in it."""
     ax = plots.mark_private(getattr(plots, name)(table))
     pictures = {f"{name} texts": "\n".join(text.get_text() for text in ax.figure.findobj(Text)).encode()}
@@ -162,7 +162,7 @@ def drawn(name: str, table: pd.DataFrame) -> dict[str, bytes]:
     return pictures
 
 
-def explored(history: p2p.History, folder: Path) -> dict[str, bytes]:
+def explore_history(history: p2p.History, folder: Path) -> dict[str, bytes]:
     """Return what an explorer shows, and a notebook saves of its widgets, for each analysis and then for a person."""
     made = {}
     explorer = p2p.Explorer(history, as_of=AS_OF, folder=folder)
@@ -188,11 +188,11 @@ def artefacts_of(history: p2p.History, folder: Path) -> dict[str, bytes]:
         "report": p2p.render_report(history, as_of=AS_OF).encode(),
     }
     for name, table in tables_of(history).items():
-        made[name] = shown(table)
+        made[name] = render_table(table)
         p2p.to_csv(table, folder / f"{name}.csv")
         p2p.to_parquet(table, folder / f"{name}.parquet")
-        made[f"{name} unpacked"] = shown(p2p.read_parquet(folder / f"{name}.parquet"))
+        made[f"{name} unpacked"] = render_table(p2p.read_parquet(folder / f"{name}.parquet"))
         if name in plots.__all__:
-            made |= drawn(name, table)
-    made |= explored(history, folder)
+            made |= draw_table(name, table)
+    made |= explore_history(history, folder)
     return made | {path.name: path.read_bytes() for path in folder.iterdir()}

@@ -21,7 +21,7 @@ MAY = {payment_id for payment_id, date in DATES.items() if date.startswith("2024
 
 
 class Service:
-    """A service of one account, whose payments the test changes, and which counts what it is asked."""
+    """A service of one account; the test changes its payments, and it counts requests of lists."""
 
     def __init__(self, scripted: Callable[..., Any], payment: Callable[..., dict[str, Any]]) -> None:
         self.payments = {key: payment(key, date_created=date) for key, date in DATES.items()}

@@ -20,7 +20,7 @@ def target_of(page: str) -> str:
     return html.unescape(found)
 
 
-def kept() -> SignIn:
+def load_sign_in() -> SignIn:
     """Return the sign-in in the state file."""
     sign_in = FileStore().load()
     assert sign_in is not None

@@ -40,7 +40,7 @@ def browser(server, monkeypatch: pytest.MonkeyPatch) -> list[str]:
             connection.request("GET", target)
             pages.append(connection.getresponse().read().decode())
             connection.close()
-            time.sleep(0.25)  # longer than the listener needs to end, if nobody makes it wait
+            time.sleep(0.25)  # longer than the listener needs to end, without a slow request
 
     def open_(address: str) -> bool:
         threading.Thread(target=follow, args=[target_of(address)]).start()

@@ -13,16 +13,16 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.auth import AccessToken, FileStore, KeyringStore, KeyringUnavailableError, SignIn
-from support.sign_in import kept, name_of, target_of
+from support.sign_in import load_sign_in, name_of, target_of
 
 
 def test_with_a_browser(server, browser: list[str], run) -> None:
     """Login opens the browser, catches the redirect, says who it is; whoami says it again; logout forgets it."""
     status, out, err = run("login")
     assert status == 0
-    ends = f"{kept().token.expires_at:%H:%M}"
+    ends = f"{load_sign_in().token.expires_at:%H:%M}"
     assert out == f"Signed in as {name_of(server)} until {ends} UTC; scopes: access_friends, access_profile.\n"
-    assert timedelta(minutes=29) < kept().token.expires_at - datetime.now(UTC) <= timedelta(minutes=30)  # type: ignore[operator]
+    assert timedelta(minutes=29) < load_sign_in().token.expires_at - datetime.now(UTC) <= timedelta(minutes=30)  # type: ignore[operator]
     assert f"{server.base_url}/oauth/authorize?client_id={server.client_id}" in err
     assert "You are signed in" in browser[-1]
     status, again, _ = run("whoami")
@@ -94,7 +94,7 @@ def test_who_declines(server, run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("bare", [True, False])
 def test_a_token_from_standard_input(server, run, monkeypatch: pytest.MonkeyPatch, *, bare: bool) -> None:
-    """--token-stdin takes a bare token, whose end is not known, or a whole address; no client id is needed."""
+    """--token-stdin takes a bare token, with an unknown expiry, or a whole address; no client id is needed."""
     monkeypatch.delenv("P2P_CLIENT_ID")
     address = server.sign_in(server.authorize_url("access_profile"), server.viewer)
     text = address.partition("access_token=")[2] if bare else address
@@ -102,7 +102,7 @@ def test_a_token_from_standard_input(server, run, monkeypatch: pytest.MonkeyPatc
     status, out, _ = run("login", "--token-stdin")
     assert status == 0
     assert (" for as long as the token lasts; scopes: not known." in out) is bare
-    assert f"access_token={kept().token.reveal()}" in address
+    assert f"access_token={load_sign_in().token.reveal()}" in address
 
 
 @pytest.mark.parametrize("text", ["", "\n", "two words", "https://app.example/cb", "no-such-token"])
@@ -150,11 +150,11 @@ def test_the_keyring(server, browser: list[str], run, keyring: list[SignIn]) -> 
     assert "comes from the keyring." in run("whoami")[1]
     assert run("login")[0] == 0
     assert keyring == []
-    assert kept().base_url == server.base_url
+    assert load_sign_in().base_url == server.base_url
 
 
 def test_no_keyring(run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine without a keyring says so before anybody signs in; logout works there."""
+    """A machine without a keyring fails before the sign-in; logout works there."""
     with pytest.raises(KeyringUnavailableError):
         KeyringStore().load()
     status, _, err = run("login", "--keyring")
@@ -170,7 +170,7 @@ def test_the_server_flow(server, browser: list[str], run, monkeypatch: pytest.Mo
     monkeypatch.setenv("P2P_CLIENT_SECRET", application.client_secret)
     status, out, _ = run("login", "--server-flow", "--client-id", application.client_id)
     assert status == 0
-    first = kept()
+    first = load_sign_in()
     assert f" until {datetime.now(UTC) + timedelta(days=60):%Y-%m-%d} " in out
     assert first.refresh_token is not None
     assert application.client_secret not in (Path(os.environ["P2P_STATE_DIR"]) / "sign-in.json").read_text()
@@ -181,7 +181,7 @@ def test_the_server_flow(server, browser: list[str], run, monkeypatch: pytest.Mo
     status, again, _ = run("whoami")
     assert (status, again.splitlines()[0] + "\n") == (0, out)
     assert "; it renews itself." in again
-    assert kept().token.reveal() != first.token.reveal()
+    assert load_sign_in().token.reveal() != first.token.reveal()
 
 
 def test_the_secret_from_standard_input(server, browser: list[str], run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,12 +189,12 @@ def test_the_secret_from_standard_input(server, browser: list[str], run, monkeyp
     application = server.register_application(server.viewer, name="Pipe", redirect_url="http://127.0.0.1/callback")
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{application.client_secret}\n"))
     assert run("login", "--server-flow", "--client-id", application.client_id)[0] == 0
-    assert kept().refresh_token is not None
+    assert load_sign_in().refresh_token is not None
 
 
 @pytest.mark.parametrize("given", ["", "\n"])
 def test_the_server_flow_without_its_secret(run, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
-    """Where the secret is neither set nor given, the sentence names it, and nobody is sent to sign in."""
+    """Without a secret in the environment or the input, the error names it, and no sign-in starts."""
     monkeypatch.setattr("sys.stdin", io.StringIO(given))
     status, _, err = run("login", "--server-flow")
     assert status == 1

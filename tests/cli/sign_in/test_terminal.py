@@ -22,7 +22,7 @@ from support.waiting import wait_until
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-from support.sign_in import kept, name_of
+from support.sign_in import load_sign_in, name_of
 
 PROGRAM = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
 PROGRAM += "from p2p_analytics.cli import main; sys.exit(main())"
@@ -56,14 +56,14 @@ class Terminal:
         raise AssertionError(self.said)
 
     def echoes(self) -> bool:
-        """Tell whether the terminal shows what is typed."""
+        """Return whether the terminal echoes."""
         return bool(termios.tcgetattr(self.slave)[3] & termios.ECHO)
 
     def type(self, text: str | bytes) -> None:
         """Type a line, or the bytes of keys."""
         os.write(self.screen, text if isinstance(text, bytes) else f"{text}\n".encode())
 
-    def shown(self) -> str:
+    def read_output(self) -> str:
         """Return what the terminal has shown of what was typed."""
         os.set_blocking(self.screen, False)
         try:
@@ -103,9 +103,9 @@ def test_pasting_while_listening(server, terminal) -> None:
     assert login.process.returncode == 0
     assert out.startswith(f"Signed in as {name_of(server)} until ")
     assert "copy the whole address" in err
-    token = kept().token.reveal()
+    token = load_sign_in().token.reveal()
     assert redirect.endswith(token)
-    assert token not in out + err + login.shown()
+    assert token not in out + err + login.read_output()
     assert login.echoes()
 
 
@@ -118,7 +118,7 @@ def test_pasting_alone(server, terminal) -> None:
 
 
 def test_the_redirect_while_a_terminal_waits(server, terminal) -> None:
-    """The redirect ends the wait for a pasted address, and the terminal shows again what is typed."""
+    """The redirect ends the wait for a pasted address, and the terminal echoes again."""
     login = terminal("login", "--no-browser")
     redirect = urlsplit(server.sign_in(login.address(), server.viewer))
     for target in (f"{redirect.path}?{redirect.query}", "/done"):
@@ -156,7 +156,7 @@ def test_bytes_that_are_no_text_through_a_pipe(run, monkeypatch: pytest.MonkeyPa
 
 
 def test_ctrl_c(terminal) -> None:
-    """Ctrl-C ends with 130 and one line; the terminal is as before, and nobody listens or is signed in."""
+    """Ctrl-C ends with 130 and one line; the terminal is as before, and no listener or sign-in is left."""
     login = terminal("login", "--no-browser")
     address = login.address()
     port = int(re.search(r"127\.0\.0\.1%3A(\d+)%2Fcallback", address)[1])  # type: ignore[index]

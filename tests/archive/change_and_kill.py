@@ -1,6 +1,6 @@
-"""Changes archives in processes that are killed: one line of JSON in for each, how the process ended out.
+"""Changes archives in processes that are killed: reads a line of JSON for each, and writes its exit code.
 
-It loads the libraries once and forks for each line, which takes no time. Run by test_crash.
+It loads the libraries once and forks for each line, which is fast. Run by the fixture `change_archive`.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ STEPS = ((os, "fsync"), (os, "replace"), (os, "rename"), (os, "unlink"), (os, "m
 
 
 def die() -> None:
-    """End as by ``kill -9``: nothing is cleaned up."""
+    """Kill this process as ``kill -9`` does, without any cleanup."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def die_before(number: int) -> None:
-    """Die in place of the call with this number, of those that change a folder or wait for the disk."""
+    """Kill the process in place of the n-th call that changes a folder or waits for the disk."""
     left = number
 
-    def counted(call):
+    def count_calls(call):
         def counting(*args, **keywords):
             nonlocal left
             if left == 0:
@@ -41,11 +41,11 @@ def die_before(number: int) -> None:
         return counting
 
     for module, name in STEPS:
-        setattr(module, name, counted(getattr(module, name)))
+        setattr(module, name, count_calls(getattr(module, name)))
 
 
 def work(order: dict[str, str | float | bool]) -> None:
-    """Merge one archive into another, or sync it, unless death comes first."""
+    """Merge one archive into another, or sync it, unless the process is killed first."""
     if "step" in order:
         die_before(order["step"])
     else:
