@@ -110,7 +110,7 @@ def build_history(
         if on_bad_record == "raise":
             records.raise_unreadable(
                 found if mask is None else mask.problems(found),
-                instead='load with on_bad_record="report" to list it in .problems',
+                instead='in Python, load with on_bad_record="report" to list it in .problems',
             )
         problems.extend(found)
 
