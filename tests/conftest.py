@@ -5,4 +5,10 @@ from __future__ import annotations
 import pytest
 
 pytest.register_assert_rewrite("support")
-pytest_plugins = ["support.histories", "support.isolation", "support.scripted", "support.servers", "support.summary"]
+pytest_plugins = [
+    "support.archives.histories",
+    "support.isolation",
+    "support.scripted",
+    "support.servers",
+    "support.summary",
+]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import p2p_analytics as p2p
-from support.payments_service import Service
+from support.archives.payments_service import Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from p2p_analytics.archive import Archive
 
-from support.payments_service import DATES, MAY, ids, lose
+from support.archives.payments_service import DATES, MAY, ids, lose
 
 
 def test_a_refresh_does_not_ask_the_cache(service, archive, tmp_path) -> None:

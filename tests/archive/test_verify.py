@@ -9,7 +9,7 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics import cli
 from p2p_analytics.errors import ArchiveError, PaginationError, RecordError
-from support.payments_service import DATES, MAY, Service, ids, lose
+from support.archives.payments_service import DATES, MAY, Service, ids, lose
 
 COLUMNS = ["month", "payment_id", "difference", "fields"]
 

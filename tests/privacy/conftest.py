@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import matplotlib as mpl
 import pytest
 
-from support.masking import FRIEND, ME, SENT, ZEB
+from support.privacy.masking import FRIEND, ME, SENT, ZEB
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,7 +21,7 @@ import pytest
 
 from p2p_analytics.privacy import _pseudonyms
 from p2p_analytics.privacy._pseudonyms import Pseudonyms
-from support.attacks import (
+from support.privacy.attacks import (
     WHOLE,
     Likelihood,
     by_arithmetic,

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from p2p_analytics.privacy import Mask
-from support.attacks import key_of
+from support.privacy.attacks import key_of
 
 # ---- dates
 

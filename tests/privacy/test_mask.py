@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-from support.masking import (
+from support.privacy.masking import (
     AS_OF,
     KEY,
     ME,

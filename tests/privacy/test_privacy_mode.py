@@ -20,7 +20,7 @@ from p2p_analytics.errors import ApiError, ConfigurationError, RecordError, Sche
 if TYPE_CHECKING:
     from pathlib import Path
 
-from support.masking import (
+from support.privacy.masking import (
     AS_OF,
     KEY,
     ME,

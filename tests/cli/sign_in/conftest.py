@@ -16,7 +16,7 @@ from p2p_analytics.auth import KeyringStore, SignIn
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-from support.sign_in import target_of
+from support.cli.sign_in import target_of
 
 
 @pytest.fixture(autouse=True)

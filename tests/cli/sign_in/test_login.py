@@ -13,7 +13,7 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.auth import AccessToken, FileStore, KeyringStore, KeyringUnavailableError, SignIn
-from support.sign_in import load_sign_in, name_of, target_of
+from support.cli.sign_in import load_sign_in, name_of, target_of
 
 
 def test_with_a_browser(server, browser: list[str], run) -> None:

@@ -22,7 +22,7 @@ from support.waiting import wait_until
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-from support.sign_in import load_sign_in, name_of
+from support.cli.sign_in import load_sign_in, name_of
 
 PROGRAM = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
 PROGRAM += "from p2p_analytics.cli import main; sys.exit(main())"

@@ -1,0 +1,1 @@
+"""Payments, histories and archives for tests."""
