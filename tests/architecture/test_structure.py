@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 PACKAGE = "p2p_analytics"
 MOST_MODULES = 16
+MOST_LINES = 400
 MOST_FUNCTION_LINES = 70
 
 
@@ -99,12 +100,12 @@ def test_no_private_import_across_packages() -> None:
 @pytest.mark.parametrize(
     ("importer", "statement", "is_allowed"),
     [
-        ("p2p_analytics.auth._token", "from p2p_analytics.auth._tracebacks import hide_frames", True),
-        ("p2p_analytics.auth", "from p2p_analytics.auth import _tracebacks", True),
+        ("p2p_analytics.auth._token", "from p2p_analytics.auth._sealing import sealed", True),
+        ("p2p_analytics.auth", "from p2p_analytics.auth import _sealing", True),
         ("p2p_analytics.client.http.cache", "from p2p_analytics.client._client import Client", True),
-        ("p2p_analytics.report._report", "from p2p_analytics.auth._tracebacks import hide_frames", False),
-        ("p2p_analytics.report._report", "import p2p_analytics.auth._tracebacks", False),
-        ("p2p_analytics.report._report", "from p2p_analytics.auth import _tracebacks", False),
+        ("p2p_analytics.report._report", "from p2p_analytics.auth._sealing import sealed", False),
+        ("p2p_analytics.report._report", "import p2p_analytics.auth._sealing", False),
+        ("p2p_analytics.report._report", "from p2p_analytics.auth import _sealing", False),
         ("p2p_analytics.report._report", "from p2p_analytics.plots.flow import _label", False),
         ("p2p_analytics.plots.spend", "from p2p_analytics.plots.flow import _label", True),
         ("p2p_analytics.authority", "from p2p_analytics.auth._token import Secret", False),
@@ -118,6 +119,33 @@ def test_private_imports_are_recognised(importer: str, statement: str, *, is_all
     assert (private_imports(importer, ast.parse(statement)) == []) == is_allowed
 
 
+def test_plain_modules_are_used_from_outside() -> None:
+    """A module without an underscore is imported by another package or by its own ``__init__``, or is documented.
+
+    In the sandbox, the package itself is the boundary: all its modules have plain names.
+    """
+    documents = [ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")]
+    documented = "".join(path.read_text(encoding="utf-8") for path in documents)
+    used = {
+        name
+        for module, path in PATHS.items()
+        for found in imports_of(module, tree_of(path))
+        for name in (found.module, f"{found.module}.{found.name}")
+        if name in PATHS and (path.name == "__init__.py" or package_of(module) != package_of(name))
+    }
+    unused = [
+        module
+        for module in PATHS
+        if package_of(module) != PACKAGE
+        and module not in PACKAGES
+        and not is_private(module.rpartition(".")[2])
+        and not module.startswith(f"{PACKAGE}.sandbox.")
+        and module not in used
+        and module not in documented
+    ]
+    assert unused == []
+
+
 @pytest.mark.parametrize("top", [PACKAGE, "tests"])
 def test_no_folder_is_crowded(top: str) -> None:
     """No folder holds more than 16 modules."""
@@ -125,7 +153,14 @@ def test_no_folder_is_crowded(top: str) -> None:
     assert {folder: count for folder, count in counts.items() if count > MOST_MODULES} == {}
 
 
-@pytest.mark.parametrize("top", ["tests"])
+@pytest.mark.parametrize("top", [PACKAGE])
+def test_no_file_is_long(top: str) -> None:
+    """No file has more than 400 lines."""
+    lengths = {str(path.relative_to(ROOT)): len(path.read_text("utf-8").splitlines()) for path in files_of(top)}
+    assert {name: length for name, length in lengths.items() if length > MOST_LINES} == {}
+
+
+@pytest.mark.parametrize("top", [PACKAGE, "tests"])
 def test_no_function_is_long(top: str) -> None:
     """No function has more than 70 lines, its decorators included and its docstring not."""
     lengths = {

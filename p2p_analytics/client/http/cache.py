@@ -29,7 +29,7 @@ from requests_cache.backends.base import BaseCache, BaseStorage
 from requests_cache.models.request import CachedRequest
 from requests_cache.models.response import CachedResponse
 
-from p2p_analytics.client.http.decoding import is_decoded
+from p2p_analytics.client.http._decoding import is_decoded
 from p2p_analytics.client.window import Window
 from p2p_analytics.files import is_regular, open_regular
 from p2p_analytics.times import from_microseconds, to_microseconds

@@ -23,11 +23,11 @@ import urllib3
 
 from p2p_analytics import errors
 from p2p_analytics.auth import hide_frames, redact_exception
+from p2p_analytics.client.http._decoding import SUCCESSES, get_decoded, make_decoding_hook
 from p2p_analytics.client.http._throttle import Throttle
 from p2p_analytics.client.http.adapter import NotSentError, prepare_session
 from p2p_analytics.client.http.cache import UNREADABLE_ENTRY, AccountCache
 from p2p_analytics.client.http.deadline import is_cancelled, sleep_unless_cancelled
-from p2p_analytics.client.http.decoding import SUCCESSES, get_decoded, make_decoding_hook
 from p2p_analytics.client.http.error_mapping import (
     is_refused,
     map_error_response,
