@@ -2,108 +2,21 @@
 
 from __future__ import annotations
 
-import bisect
-import random
 import threading
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from p2p_analytics.client.paging._load_state import LoadState
 from p2p_analytics.client.paging._window_task import WindowTask
-from p2p_analytics.client.paging.pagination import paginate
-from p2p_analytics.client.paging.query import Query
 from p2p_analytics.client.paging.scheduler import fetch_history
 from p2p_analytics.client.window import BEGINNING, END, Window
-from p2p_analytics.errors import PaginationError, TransportError
-from p2p_analytics.records import Payment, PaymentPage, Payments, User
-
-START = datetime(2019, 3, 1, tzinfo=UTC)
-YEAR = 365 * 86_400
-
-
-class Model:
-    """List in memory, newest first; ``inclusive`` makes bounds inclusive."""
-
-    def __init__(self, rows: list[Payment], *, inclusive: bool = False) -> None:
-        self.rows = sorted(rows, key=lambda row: (row.date_created, int(row.id)), reverse=True)
-        self.inclusive = inclusive
-        self.asked: list[Query] = []
-        self.windows: list[Window] = []
-        self.at_once = self.most_at_once = 0
-        self._guard = threading.Lock()
-
-    def fetch_current(self, query: Query, *, refetch: bool = False) -> PaymentPage:
-        """Return one page."""
-        with self._guard:
-            self.asked.append(query)
-            self.at_once += 1
-            self.most_at_once = max(self.most_at_once, self.at_once)
-        start = self._start(query)
-        filtered = query.action or query.status or query.actor
-        rows = [row for row in self.rows[start:] if self._matches(query, row)] if filtered else self.rows[start:][:51]
-        with self._guard:
-            self.at_once -= 1
-        return PaymentPage(Payments.of(rows[: query.limit]), "?more" if len(rows) > query.limit else None)
-
-    def _start(self, query: Query) -> int:
-        """Return where the payments before the bound begin."""
-        side = bisect.bisect_left if self.inclusive else bisect.bisect_right
-        return 0 if query.before is None else side(self.rows, -query.before.timestamp(), key=_age)
-
-    def _matches(self, query: Query, row: Payment) -> bool:
-        filters = {"action": row.action, "status": row.status, "actor": row.actor and row.actor.id}
-        return all(
-            not getattr(query, name) or value in getattr(query, name).split(",") for name, value in filters.items()
-        )
-
-    def fetch_closed(self, query: Query, *, refetch: bool = False) -> PaymentPage:
-        """Return one page; nothing is cached."""
-        return self.fetch_current(query)
-
-    def read_complete_windows(self) -> list[Window]:
-        """Return the recorded windows."""
-        return self.windows
-
-    def record_window(self, window: Window) -> None:
-        """Record a window."""
-        self.windows.append(window)
-
-
-def _age(row: Payment) -> float:
-    return -row.date_created.timestamp()
-
-
-def make_rows(seconds: list[int]) -> list[Payment]:
-    """Return payments at these seconds."""
-    dates = [START + timedelta(seconds=second) for second in seconds]
-    return [Payment(id=str(number), date_created=date) for number, date in enumerate(dates)]
-
-
-def load_ids(
-    model: Model, *, concurrency: int = 4, likely_start: datetime | None = None, **bounds: datetime
-) -> list[str]:
-    """Return the ids of a load."""
-    asked = {"after": BEGINNING, "before": END} | bounds
-    pages = fetch_history(
-        model, likely_start=likely_start, concurrency=concurrency, on_progress=lambda *_: None, **asked
-    )
-    return [row.id for page in pages for row in page.items]
-
-
-def make_uneven(count: int, years: int, seed: int = 1) -> list[Payment]:
-    """Return payments in months of very different size; one in twenty shares a second with another."""
-    chance = random.Random(seed)  # noqa: S311 - the same data each time
-    weights = [chance.lognormvariate(0, 0.7) for _ in range(12 * years)]
-    months = chance.choices(range(12 * years), weights, k=count)
-    seconds = [month * YEAR // 12 + chance.randrange(YEAR // 12) for month in months]
-    for _ in range(count // 20):
-        seconds[chance.randrange(count)] = seconds[chance.randrange(count)]
-    return make_rows(seconds)
+from p2p_analytics.errors import TransportError
+from p2p_analytics.records import Payment, PaymentPage
+from support.payment_list import START, YEAR, Model, load_ids, make_rows, make_uneven
 
 
 @settings(max_examples=40, deadline=None)
@@ -188,105 +101,6 @@ def test_bounds_are_exclusive() -> None:
         assert load_ids(model, after=after, before=before) == [row.id for row in reversed(ordered[low + 1 : high])]
 
 
-def make_crowd(count: int, *, known: bool = True, **kinds: list[str]) -> list[Payment]:
-    """Return payments of one second with these actions, statuses and actors in turn, and some before and after.
-
-    Payments before and after have the same actors if ``known``.
-    """
-    words = {"action": ["pay"], "status": ["settled"], "actor": ["7"]} | kinds
-    made = [
-        Payment(
-            id=str(number),
-            date_created=START,
-            action=words["action"][number % len(words["action"])],
-            status=words["status"][number // 2 % len(words["status"])],
-            actor=User(id=words["actor"][number // 3 % len(words["actor"])]),
-        )
-        for number in range(count)
-    ]
-    around = make_rows([-9, -8, -1, 1, 2, 80_000])
-    actors = words["actor"] if known else ["7"]
-    return made + [
-        msgspec.structs.replace(
-            row, id=str(10**6 + n), action="pay", status="settled", actor=User(id=actors[n % len(actors)])
-        )
-        for n, row in enumerate(around)
-    ]
-
-
-@pytest.mark.parametrize("inclusive", [False, True])
-@pytest.mark.parametrize(
-    "kinds",
-    [
-        {"action": ["pay", "charge"], "status": ["settled", "pending", "failed"]},
-        {"action": ["pay", "charge"], "actor": ["7", "8", "9", "10"]},
-        {"actor": ["7", "8", "9", "10"]},
-    ],
-    ids=["action and status", "action and actor", "actor"],
-)
-def test_filters_complete_a_crowded_second(kinds: dict, inclusive: bool) -> None:  # noqa: FBT001
-    """A hundred and thirty payments in one second among others: all of them, once."""
-    model = Model(make_crowd(130, **kinds), inclusive=inclusive)
-    found = load_ids(model)
-    assert len(found) == len(set(found))
-    assert sorted(found) == sorted(row.id for row in model.rows)
-    assert list_problems(model) == []
-
-
-def test_microseconds_complete_a_crowded_second() -> None:
-    """If they differ and the service compares them, no filter is needed."""
-    made = [Payment(id=str(number), date_created=START + timedelta(microseconds=number)) for number in range(130)]
-    model = Model([*made, *make_crowd(0)])
-    assert load_ids(model) == [row.id for row in model.rows]
-    assert not any(query.action for query in model.asked)
-
-
-def list_problems(model: Model, friends: tuple[str, ...] = ()) -> list[str]:
-    """Return the problems of a load that make it incomplete."""
-    pages = fetch_history(
-        model,
-        after=BEGINNING,
-        before=END,
-        likely_start=None,
-        concurrency=2,
-        on_progress=lambda *_: None,
-        list_friend_ids=lambda: friends,
-    )
-    return [problem.problem for page in pages for problem in page.problems if problem.incomplete]
-
-
-def test_an_inseparable_crowded_second_is_a_problem() -> None:
-    """Fifty-one payments of one second, kind and actor, or of an unknown action, are reported as incomplete."""
-    (found,) = list_problems(Model(make_crowd(51)))
-    assert "of one kind and one person" in found
-    assert any("found by no filter" in text for text in list_problems(Model(make_crowd(60, action=["pay", "gift"]))))
-
-
-def test_unknown_people_make_a_crowded_second_doubtful() -> None:
-    """The page may hide others like them; friends, and people on other payments, are known."""
-    strangers = make_crowd(130, actor=["7", "8", "9", "10"], known=False)
-    (found,) = list_problems(Model(strangers))
-    assert "some of the people in it are seen nowhere else; others may be missing" in found
-    assert list_problems(Model(strangers), friends=("8", "9", "10")) == []
-    assert list_problems(Model(make_crowd(130, actor=["7", "8", "9", "10"]))) == []
-
-
-@pytest.mark.parametrize("people", [100, 400])
-def test_people_from_later_pages_complete_a_crowded_second(people: int) -> None:
-    """Two hundred payments by up to a hundred people, of whom the page shows fifty: none is lost."""
-    chance = random.Random(3)  # noqa: S311 - the same data each time
-    ids = [str(100 + number) for number in range(people)]
-    words = {"action": "pay", "status": "settled"}
-    made = [Payment(id=str(n), date_created=START, actor=User(id=ids[n % people]), **words) for n in range(200)]
-    older = [
-        Payment(id=str(1000 + n), date_created=START - timedelta(days=n + 1), actor=User(id=each), **words)
-        for n, each in enumerate(chance.sample(ids, people))
-    ]
-    model = Model([*made, *older])
-    assert sorted(load_ids(model)) == sorted(row.id for row in model.rows)
-    assert list_problems(model) == []
-
-
 @pytest.mark.parametrize("concurrency", [1, 4])
 def test_a_fault_ends_the_load_and_its_threads(concurrency: int) -> None:
     """The error is raised unchanged, and no thread is left."""
@@ -333,94 +147,3 @@ def test_progress_has_a_fair_estimate() -> None:
     assert progress[-1] == (20_000, 20_000)
     expected = next(expected for payments, expected in progress if payments > 10_000)
     assert 2 / 3 <= expected / 20_000 <= 4 / 3
-
-
-class FaultyModel(Model):
-    """Model that answers one request with a wrong but plausible page."""
-
-    def __init__(self, rows: list[Payment], fault: str, at: int, *, page: int = 50) -> None:
-        super().__init__(rows)
-        self.fault, self.at, self.page = fault, at, page
-        self.before: PaymentPage | None = None
-
-    def fetch_current(self, query: Query, *, refetch: bool = False) -> PaymentPage:
-        """Return one page, or a wrong one."""
-        wrong = len(self.asked) == self.at
-        hours = {"zone": 5, "day": 24}.get(self.fault, 0) if wrong and query.before is not None else 0
-        bound = query.before and query.before - timedelta(hours=hours)
-        page = super().fetch_current(msgspec.structs.replace(query, before=bound, limit=min(query.limit, self.page)))
-        stale, self.before = self.before, page
-        if not wrong:
-            return page
-        if self.fault == "stale" and stale is not None:
-            return stale
-        items = {"empty": (), "empty and on": (), "cut": list(page.items)[:1]}.get(self.fault, page.items)
-        link = {"empty": None, "empty and on": "?more", "no link": None, "cut": None}.get(self.fault, page.next)
-        return PaymentPage(Payments.of(items), link)
-
-
-def make_list(name: str) -> list[Payment]:
-    """Return the payments of a case: spread, few, or with a crowded second in the middle or at the end."""
-    words = {"action": "pay", "status": "settled"}
-    chance = random.Random(2)  # noqa: S311 - the same data each time
-    count = {"few": 40, "one on a page": 40}.get(name, 260)
-    seconds = sorted(chance.randrange(count * 3_000) for _ in range(count))
-    crowd = {"crowd": seconds[130] if count > 130 else 0, "crowded end": -5}.get(name)
-    seconds += [] if crowd is None else [crowd] * 70
-    return [
-        Payment(id=str(n), date_created=START + timedelta(seconds=second), actor=User(id=str(20 + n % 30)), **words)
-        for n, second in enumerate(seconds)
-    ]
-
-
-@pytest.mark.fault("read")
-@pytest.mark.parametrize("fault", ["empty", "empty and on", "no link", "zone", "day", "stale", "cut"])
-@pytest.mark.parametrize("name", ["spread", "crowd", "crowded end", "few", "one on a page", "until a bound"])
-def test_whichever_page_is_wrong_nothing_is_lost(name: str, fault: str) -> None:
-    """Each request of a pagination and of a load in turn gets a wrong page once: all payments, or an error."""
-    made = make_list(name)
-    page = 1 if name == "one on a page" else 50
-    bound = START + timedelta(days=6, hours=1) if name == "until a bound" else END
-    expected = sorted(row.id for row in made if row.date_created < bound)
-    for way in ("walk", "load"):
-        at, asked = 0, 1
-        while at < min(asked, 45):
-            model = FaultyModel(made, fault, at, page=page)
-            if way == "walk":
-                pages = paginate(model.fetch_current, Query(), before=bound)
-            else:
-                pages = fetch_history(
-                    model, after=BEGINNING, before=bound, likely_start=None, concurrency=1, on_progress=lambda *_: None
-                )
-            try:
-                found = sorted(row.id for each in pages for row in each.items)
-            except PaginationError:
-                found = expected
-            assert found == expected, f"{way}, request {at}"
-            at, asked = at + 1, len(model.asked)
-
-
-@pytest.mark.parametrize("way", ["walk", "load"])
-def test_a_list_that_repeats_its_payments_raises(way: str) -> None:
-    """Pages without new payments are an error, not an endless loop."""
-    count = 0
-
-    def fetch(query: Query, *, refetch: bool = False) -> PaymentPage:
-        nonlocal count
-        count += 1
-        until = query.before or START
-        rows = [Payment(id=str(n), date_created=until - timedelta(seconds=n + 1)) for n in range(50)]
-        return PaymentPage(Payments.of(rows), "?more")
-
-    model = Model([])
-    model.fetch_current = model.fetch_closed = fetch
-    pages = (
-        paginate(fetch, Query())
-        if way == "walk"
-        else fetch_history(
-            model, after=BEGINNING, before=END, likely_start=None, concurrency=1, on_progress=lambda *_: None
-        )
-    )
-    with pytest.raises(PaginationError):
-        list(pages)
-    assert count < 3_000

@@ -1,0 +1,108 @@
+"""Wrong but plausible pages: all payments, or an error."""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from p2p_analytics.client.paging.pagination import paginate
+from p2p_analytics.client.paging.query import Query
+from p2p_analytics.client.paging.scheduler import fetch_history
+from p2p_analytics.client.window import BEGINNING, END
+from p2p_analytics.errors import PaginationError
+from p2p_analytics.records import Payment, PaymentPage, Payments, User
+from support.payment_list import START, Model
+
+
+class FaultyModel(Model):
+    """Model that answers one request with a wrong but plausible page."""
+
+    def __init__(self, rows: list[Payment], fault: str, at: int, *, page: int = 50) -> None:
+        super().__init__(rows)
+        self.fault, self.at, self.page = fault, at, page
+        self.before: PaymentPage | None = None
+
+    def fetch_current(self, query: Query, *, refetch: bool = False) -> PaymentPage:
+        """Return one page, or a wrong one."""
+        wrong = len(self.asked) == self.at
+        hours = {"zone": 5, "day": 24}.get(self.fault, 0) if wrong and query.before is not None else 0
+        bound = query.before and query.before - timedelta(hours=hours)
+        page = super().fetch_current(msgspec.structs.replace(query, before=bound, limit=min(query.limit, self.page)))
+        stale, self.before = self.before, page
+        if not wrong:
+            return page
+        if self.fault == "stale" and stale is not None:
+            return stale
+        items = {"empty": (), "empty and on": (), "cut": list(page.items)[:1]}.get(self.fault, page.items)
+        link = {"empty": None, "empty and on": "?more", "no link": None, "cut": None}.get(self.fault, page.next)
+        return PaymentPage(Payments.of(items), link)
+
+
+def make_list(name: str) -> list[Payment]:
+    """Return the payments of a case: spread, few, or with a crowded second in the middle or at the end."""
+    words = {"action": "pay", "status": "settled"}
+    chance = random.Random(2)  # noqa: S311 - the same data each time
+    count = {"few": 40, "one on a page": 40}.get(name, 260)
+    seconds = sorted(chance.randrange(count * 3_000) for _ in range(count))
+    crowd = {"crowd": seconds[130] if count > 130 else 0, "crowded end": -5}.get(name)
+    seconds += [] if crowd is None else [crowd] * 70
+    return [
+        Payment(id=str(n), date_created=START + timedelta(seconds=second), actor=User(id=str(20 + n % 30)), **words)
+        for n, second in enumerate(seconds)
+    ]
+
+
+@pytest.mark.fault("read")
+@pytest.mark.parametrize("fault", ["empty", "empty and on", "no link", "zone", "day", "stale", "cut"])
+@pytest.mark.parametrize("name", ["spread", "crowd", "crowded end", "few", "one on a page", "until a bound"])
+def test_whichever_page_is_wrong_nothing_is_lost(name: str, fault: str) -> None:
+    """Each request of a pagination and of a load in turn gets a wrong page once: all payments, or an error."""
+    made = make_list(name)
+    page = 1 if name == "one on a page" else 50
+    bound = START + timedelta(days=6, hours=1) if name == "until a bound" else END
+    expected = sorted(row.id for row in made if row.date_created < bound)
+    for way in ("walk", "load"):
+        at, asked = 0, 1
+        while at < min(asked, 45):
+            model = FaultyModel(made, fault, at, page=page)
+            if way == "walk":
+                pages = paginate(model.fetch_current, Query(), before=bound)
+            else:
+                pages = fetch_history(
+                    model, after=BEGINNING, before=bound, likely_start=None, concurrency=1, on_progress=lambda *_: None
+                )
+            try:
+                found = sorted(row.id for each in pages for row in each.items)
+            except PaginationError:
+                found = expected
+            assert found == expected, f"{way}, request {at}"
+            at, asked = at + 1, len(model.asked)
+
+
+@pytest.mark.parametrize("way", ["walk", "load"])
+def test_a_list_that_repeats_its_payments_raises(way: str) -> None:
+    """Pages without new payments are an error, not an endless loop."""
+    count = 0
+
+    def fetch(query: Query, *, refetch: bool = False) -> PaymentPage:
+        nonlocal count
+        count += 1
+        until = query.before or START
+        rows = [Payment(id=str(n), date_created=until - timedelta(seconds=n + 1)) for n in range(50)]
+        return PaymentPage(Payments.of(rows), "?more")
+
+    model = Model([])
+    model.fetch_current = model.fetch_closed = fetch
+    pages = (
+        paginate(fetch, Query())
+        if way == "walk"
+        else fetch_history(
+            model, after=BEGINNING, before=END, likely_start=None, concurrency=1, on_progress=lambda *_: None
+        )
+    )
+    with pytest.raises(PaginationError):
+        list(pages)
+    assert count < 3_000

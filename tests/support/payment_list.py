@@ -1,0 +1,99 @@
+"""Model of the list of payments, and loads from it."""
+
+from __future__ import annotations
+
+import bisect
+import random
+import threading
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from p2p_analytics.client.paging.scheduler import fetch_history
+from p2p_analytics.client.window import BEGINNING, END, Window
+from p2p_analytics.records import Payment, PaymentPage, Payments
+
+if TYPE_CHECKING:
+    from p2p_analytics.client.paging.query import Query
+
+START = datetime(2019, 3, 1, tzinfo=UTC)
+YEAR = 365 * 86_400
+
+
+class Model:
+    """List in memory, newest first; ``inclusive`` makes bounds inclusive."""
+
+    def __init__(self, rows: list[Payment], *, inclusive: bool = False) -> None:
+        self.rows = sorted(rows, key=lambda row: (row.date_created, int(row.id)), reverse=True)
+        self.inclusive = inclusive
+        self.asked: list[Query] = []
+        self.windows: list[Window] = []
+        self.at_once = self.most_at_once = 0
+        self._guard = threading.Lock()
+
+    def fetch_current(self, query: Query, *, refetch: bool = False) -> PaymentPage:
+        """Return one page."""
+        with self._guard:
+            self.asked.append(query)
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+        start = self._start(query)
+        filtered = query.action or query.status or query.actor
+        rows = [row for row in self.rows[start:] if self._matches(query, row)] if filtered else self.rows[start:][:51]
+        with self._guard:
+            self.at_once -= 1
+        return PaymentPage(Payments.of(rows[: query.limit]), "?more" if len(rows) > query.limit else None)
+
+    def _start(self, query: Query) -> int:
+        """Return where the payments before the bound begin."""
+        side = bisect.bisect_left if self.inclusive else bisect.bisect_right
+        return 0 if query.before is None else side(self.rows, -query.before.timestamp(), key=_age)
+
+    def _matches(self, query: Query, row: Payment) -> bool:
+        filters = {"action": row.action, "status": row.status, "actor": row.actor and row.actor.id}
+        return all(
+            not getattr(query, name) or value in getattr(query, name).split(",") for name, value in filters.items()
+        )
+
+    def fetch_closed(self, query: Query, *, refetch: bool = False) -> PaymentPage:
+        """Return one page; nothing is cached."""
+        return self.fetch_current(query)
+
+    def read_complete_windows(self) -> list[Window]:
+        """Return the recorded windows."""
+        return self.windows
+
+    def record_window(self, window: Window) -> None:
+        """Record a window."""
+        self.windows.append(window)
+
+
+def _age(row: Payment) -> float:
+    return -row.date_created.timestamp()
+
+
+def make_rows(seconds: list[int]) -> list[Payment]:
+    """Return payments at these seconds."""
+    dates = [START + timedelta(seconds=second) for second in seconds]
+    return [Payment(id=str(number), date_created=date) for number, date in enumerate(dates)]
+
+
+def load_ids(
+    model: Model, *, concurrency: int = 4, likely_start: datetime | None = None, **bounds: datetime
+) -> list[str]:
+    """Return the ids of a load."""
+    asked = {"after": BEGINNING, "before": END} | bounds
+    pages = fetch_history(
+        model, likely_start=likely_start, concurrency=concurrency, on_progress=lambda *_: None, **asked
+    )
+    return [row.id for page in pages for row in page.items]
+
+
+def make_uneven(count: int, years: int, seed: int = 1) -> list[Payment]:
+    """Return payments in months of very different size; one in twenty shares a second with another."""
+    chance = random.Random(seed)  # noqa: S311 - the same data each time
+    weights = [chance.lognormvariate(0, 0.7) for _ in range(12 * years)]
+    months = chance.choices(range(12 * years), weights, k=count)
+    seconds = [month * YEAR // 12 + chance.randrange(YEAR // 12) for month in months]
+    for _ in range(count // 20):
+        seconds[chance.randrange(count)] = seconds[chance.randrange(count)]
+    return make_rows(seconds)
