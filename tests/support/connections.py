@@ -1,4 +1,4 @@
-"""Raw conversations on loopback, and a timer that a test fires."""
+"""Transports for tests, raw conversations on loopback, and a timer that a test fires."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ import socket
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from p2p_analytics.auth import AccessToken
+from p2p_analytics.client.http.transport import Transport
+from support.canary import CANARY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -93,3 +97,10 @@ def use_manual_timers(monkeypatch: pytest.MonkeyPatch) -> list[ManualTimer]:
 
     monkeypatch.setattr("p2p_analytics.client.http.deadline.threading.Timer", RecordedTimer)
     return timers
+
+
+def transport_to(base_url: str, **options: object) -> tuple[Transport, list[float]]:
+    """Return a transport that records its waits instead of sleeping, and the list of waits."""
+    waits: list[float] = []
+    settings = {"timeout": (1.0, 1.0), "sleep": waits.append, "jitter": lambda: 0.5} | options
+    return Transport(base_url, AccessToken(CANARY), **settings), waits  # type: ignore[arg-type]

@@ -10,9 +10,8 @@ import pytest
 
 from p2p_analytics import errors
 from support.canary import CANARY
-from support.connections import serve_raw, stay_silent, use_manual_timers
+from support.connections import serve_raw, stay_silent, transport_to, use_manual_timers
 from support.exceptions import format_everything
-from support.transports import transport_to
 from support.waiting import wait_until
 
 if TYPE_CHECKING:

@@ -21,9 +21,8 @@ from p2p_analytics.client.http.adapter import mask_token
 from p2p_analytics.client.http.deadline import DEADLINE_POOLS
 from p2p_analytics.client.http.transport import CachePolicy
 from support.canary import CANARY
-from support.connections import serve_raw
+from support.connections import serve_raw, transport_to
 from support.exceptions import format_everything
-from support.transports import transport_to
 
 if TYPE_CHECKING:
     import socket

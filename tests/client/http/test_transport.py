@@ -17,8 +17,8 @@ from p2p_analytics.auth import AccessToken
 from p2p_analytics.client.http.error_mapping import map_transport_failure
 from p2p_analytics.client.http.transport import MAX_ATTEMPTS, Transport
 from support.canary import CANARY
+from support.connections import transport_to
 from support.exceptions import format_everything
-from support.transports import transport_to
 
 GOOD = {"data": {"id": "7"}}
 
