@@ -57,7 +57,7 @@ def read_columns(table: IntoFrame, needed: Sequence[str], *, what: str) -> dict[
     except TypeError:
         raise SchemaError(f"{what} needs a frame, not {type(table).__name__}; pass {instead}.") from None
     except DuplicateError:
-        raise SchemaError(f"{what} needs a frame whose columns have different names; pass {instead}.") from None
+        raise SchemaError(f"{what} needs a frame with distinct column names; pass {instead}.") from None
     require(frame.columns, needed, what=what, instead=instead)
     return {
         name: [None if absent else value for value, absent in zip(column.to_list(), column.is_null(), strict=True)]

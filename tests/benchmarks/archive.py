@@ -1,6 +1,6 @@
 """The archive at a million payments: its size, a reload, and a sync of one new payment.
 
-The peer is requests-cache as it comes, which keeps the same pages and has them laid out anew by this package.
+The peer is requests-cache with its defaults: it stores the same pages, and this package rebuilds the frame from them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from p2p_analytics.records import Payments
 
-    Told = Callable[..., None]
+    AddRow = Callable[..., None]
 
 PAYMENTS = 1_000_000
 NEWEST = datetime(2025, 6, 30, tzinfo=UTC)
@@ -39,8 +39,8 @@ ADDRESS = "http://pages.invalid/v1/payments?before="
 WORDS = ("rent", "dinner", "lunch", "coffee", "taxi", "groceries", "pizza", "cinema", "tickets", "power", "for", "the")
 
 
-def measure(told: Told, server: p2p.sandbox.SandboxServer) -> None:
-    """Tell the rows, with what is wanted of each."""
+def measure(add_row: AddRow, server: p2p.sandbox.SandboxServer) -> None:
+    """Add the rows of the archive to the table, each with its target."""
     name = f"{PAYMENTS:,} payments"
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -49,44 +49,44 @@ def measure(told: Told, server: p2p.sandbox.SandboxServer) -> None:
         history = p2p.load_history(client)
         cache = Path(folder) / "cache.sqlite"
         _fill(cache, server)
-        rebuilt, *long = _timed(lambda: payments_frame(_cached(cache), str(history.me.user.id)))
+        rebuilt, *long = _time(lambda: payments_frame(_read_cached(cache), str(history.me.user.id)))
         archive = p2p.open_archive(Path(folder) / "archive")
         archive.merge(p2p.History(**vars(history) | {"payments": rebuilt}))
         smaller = cache.stat().st_size / sum(_files(archive).values())
-        told(f"size of {name}, less", "requests-cache", f"{smaller:.1f}x", wanted="15x or more")
+        add_row(f"size of {name}, less", "requests-cache", f"{smaller:.1f}x", wanted="15x or more")
         del rebuilt
-        wall, cpu = zip(*(_timed(archive.history)[1:] for _ in range(5)), strict=True)
-        told(f"reload {name}", "requests-cache", [long[0] / again for again in wall], wanted="50x or more")
-        told("CPU time of that reload", "requests-cache", [long[1] / again for again in cpu])
+        wall, cpu = zip(*(_time(archive.history)[1:] for _ in range(5)), strict=True)
+        add_row(f"reload {name}", "requests-cache", [long[0] / again for again in wall], wanted="50x or more")
+        add_row("CPU time of that reload", "requests-cache", [long[1] / again for again in cpu])
         archive.sync(client)
         server.add_payments(server.viewer, [{"date_created": server.now + timedelta(seconds=1)}])
         before = _files(archive)
         server.requests.clear()
         assert archive.sync(client).added == 1
-        told(f"sync one into {name}", "3 requests", f"{len(server.requests)}", wanted="3 or fewer")
+        add_row(f"sync one into {name}", "3 requests", f"{len(server.requests)}", wanted="3 or fewer")
         after = _files(archive)
         written = sum(size for file, size in after.items() if file not in before)
-        told("bytes rewritten by that", "all bytes", f"{written / sum(before.values()):.2%}", wanted="2% or less")
+        add_row("bytes rewritten by that", "all bytes", f"{written / sum(before.values()):.2%}", wanted="2% or less")
 
 
 def _fill(cache: Path, server: p2p.sandbox.SandboxServer) -> None:
-    """Keep pages of that many payments, which differ in people, amounts, dates and notes."""
+    """Store pages of ``PAYMENTS`` payments with distinct people, amounts, dates and notes."""
     pages = enumerate(frames.pages_of(frames.history(server), server.people[0].user_id, PAYMENTS))
 
     class Pages(HTTPAdapter):
         def send(self, request: requests.PreparedRequest, **_: object) -> requests.Response:
-            body, head = io.BytesIO(_varied(*next(pages))), {"Content-Type": "application/json"}
+            body, head = io.BytesIO(_vary_page(*next(pages))), {"Content-Type": "application/json"}
             return self.build_response(request, HTTPResponse(body, head, 200, preload_content=False))
 
-    # Neither setting changes what is kept; they spare a wait for the disk for each page.
+    # Neither setting changes the stored pages; they avoid one disk sync per page.
     with requests_cache.CachedSession(str(cache.with_suffix("")), wal=True, fast_save=True) as session:
         session.mount("http://", Pages())
         for number in range(PAYMENTS // frames.PAGE):
             session.get(f"{ADDRESS}{number}")
 
 
-def _varied(number: int, page: bytes) -> bytes:
-    """Return a page whose payments have dates of their own, over the years, and notes like people's."""
+def _vary_page(number: int, page: bytes) -> bytes:
+    """Return a page with distinct dates, spread over the years, and realistic notes."""
     chance = random.Random(number)  # noqa: S311 - the same data each time
     data = json.loads(page)["data"]
     for at, item in enumerate(data, number * frames.PAGE):
@@ -96,7 +96,7 @@ def _varied(number: int, page: bytes) -> bytes:
     return json.dumps({"data": data, "pagination": {"next": None}}).encode()
 
 
-def _cached(cache: Path) -> Iterator[Payments]:
+def _read_cached(cache: Path) -> Iterator[Payments]:
     with requests_cache.CachedSession(str(cache.with_suffix(""))) as session:
         pages = (session.get(f"{ADDRESS}{number}").content for number in range(PAYMENTS // frames.PAGE))
         tables = InternTables()
@@ -104,12 +104,12 @@ def _cached(cache: Path) -> Iterator[Payments]:
 
 
 def _files(archive: p2p.Archive) -> dict[str, int]:
-    """Return the sizes of the files that count."""
+    """Return the size in bytes of each file in the manifest."""
     return {entry.name: entry.size for entry in archive._folder.read_manifest().entries}
 
 
-def _timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
-    """Return what work gives, its wall time and its CPU time."""
+def _time(work: Callable[[], Any]) -> tuple[Any, float, float]:
+    """Return the result of a call, its wall time and its CPU time, in seconds."""
     started = time.perf_counter(), time.process_time()
     result = work()
     return result, time.perf_counter() - started[0], time.process_time() - started[1]

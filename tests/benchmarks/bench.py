@@ -1,8 +1,7 @@
 """Measure speed and memory, each against a named peer on the same data in the same run: ``make bench``.
 
 Ratios are medians of CPU time over alternated rounds where other work on the machine would move wall time. Each part
-is a file beside this one, with what is wanted of it. ``make bench BENCH="frames paging"`` runs some parts, and writes
-nothing down.
+is a module in this folder, with its targets. ``make bench BENCH="frames paging"`` runs some parts and writes no file.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import p2p_analytics as p2p
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Told = Callable[..., None]
+    AddRow = Callable[..., None]
 
 
 def main(*names: str) -> int:
@@ -30,29 +29,29 @@ def main(*names: str) -> int:
     if unknown := set(names) - set(PARTS):
         sys.exit(f"There is no {' or '.join(sorted(unknown))} to run; there is {', '.join(PARTS)}.")
     table = Table()
-    failed = [PARTS[name](table.told) for name in names or PARTS]
+    failed = [PARTS[name](table.add_row) for name in names or PARTS]
     if not names:
         table.write()
     return 1 if any(failed) else 0
 
 
-def in_town(measure: Callable[[Told, p2p.sandbox.SandboxServer], None]) -> Callable[[Told], None]:
-    """Give what is measured a sandbox of this process."""
+def in_town(measure: Callable[[AddRow, p2p.sandbox.SandboxServer], None]) -> Callable[[AddRow], None]:
+    """Return a benchmark that runs with a sandbox in this process."""
 
-    def measured(told: Told) -> None:
+    def measure_in_sandbox(add_row: AddRow) -> None:
         with p2p.sandbox.SandboxServer(seed=7) as server:
-            measure(told, server)
+            measure(add_row, server)
 
-    return measured
+    return measure_in_sandbox
 
 
-def requests(told: Told, server: p2p.sandbox.SandboxServer) -> None:
-    """Count the requests of a load against the fewest that could do."""
+def requests(add_row: AddRow, server: p2p.sandbox.SandboxServer) -> None:
+    """Compare the number of requests of a load with the minimum."""
     with p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=False) as client:
         history = p2p.load_history(client)
     asked = sum(path.startswith("/v1/payments") for _, path in server.requests)
     fewest = -(-len(history.payments) // 50)
-    told(f"requests for {len(history.payments)} payments", "ceil(N / 50)", f"{fewest / asked:.2f}x")
+    add_row(f"requests for {len(history.payments)} payments", "ceil(N / 50)", f"{fewest / asked:.2f}x")
 
 
 PARTS = {

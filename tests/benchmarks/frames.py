@@ -1,7 +1,7 @@
 """Bytes to a frame, a frame to a file, and the start of a process: speed and memory against named peers.
 
-Run with a file of pages, the viewer and a way to lay them out, it does that once and prints the CPU
-time in seconds and how far the process's resident memory rose meanwhile, in MiB.
+Run as a program with a file of pages, the viewer and a way to flatten them, it does so once and prints the CPU time in
+seconds and the growth of the process's resident memory in MiB.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from p2p_analytics.records import InternTables, decode_payments
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    Told = Callable[..., None]
+    AddRow = Callable[..., None]
 
 ROUNDS = 5
 PAGE = 50
-TOWNS = 100  # so many times as many people as the town has
+TOWNS = 100  # number of copies of the town's people
 
 
-def measure(told: Told, server: p2p.sandbox.SandboxServer) -> None:
-    """Tell one row for each benchmark, with its target."""
+def measure(add_row: AddRow, server: p2p.sandbox.SandboxServer) -> None:
+    """Add one row for each benchmark to the table, with its target."""
     items, viewer = history(server), server.people[0].user_id
     with tempfile.TemporaryDirectory() as folder:
         files = {number: Path(folder) / f"{number}" for number in (100_000, 200_000, 1_000_000)}
         for number, file in files.items():
             file.write_bytes(b"\n".join(pages_of(items, viewer, number)))
-        flattening(told, files[200_000], viewer)
-        growing(told, files, viewer)
+        flattening(add_row, files[200_000], viewer)
+        growing(add_row, files, viewer)
         pages = files[200_000].read_bytes().splitlines()
-        writing(told, laid_out(pages, viewer), Path(folder) / "payments.csv")
-    starting(told)
+        writing(add_row, build_frame(pages, viewer), Path(folder) / "payments.csv")
+    starting(add_row)
 
 
 def history(server: p2p.sandbox.SandboxServer) -> list[dict]:
@@ -52,10 +52,10 @@ def history(server: p2p.sandbox.SandboxServer) -> list[dict]:
 
 
 def pages_of(items: list[dict], viewer: str, number: int) -> Iterator[bytes]:
-    """Yield pages of so many payments, newest first: copies with ids, amounts and people of their own."""
+    """Yield pages with ``number`` payments in all, newest first: copies with distinct ids, amounts and people."""
     copies = -(-number // len(items))
 
-    def moved(person: dict | None, town: int) -> dict | None:
+    def rename_person(person: dict | None, town: int) -> dict | None:
         if person is None or person["id"] == viewer:
             return person
         return person | {"id": f"{person['id']}{town}", "username": f"{person['username']}-{town}"}
@@ -65,8 +65,8 @@ def pages_of(items: list[dict], viewer: str, number: int) -> Iterator[bytes]:
         | {
             "id": f"{item['id']}{copies - copy:04}",
             "amount": round(item["amount"] * (1 + copy % 97 / 100), 2),
-            "actor": moved(item["actor"], copy % TOWNS),
-            "target": item["target"] | {"user": moved(item["target"]["user"], copy % TOWNS)},
+            "actor": rename_person(item["actor"], copy % TOWNS),
+            "target": item["target"] | {"user": rename_person(item["target"]["user"], copy % TOWNS)},
         }
         for item in items
         for copy in range(copies)
@@ -76,72 +76,72 @@ def pages_of(items: list[dict], viewer: str, number: int) -> Iterator[bytes]:
         yield orjson.dumps({"data": [next(rows) for _ in range(size)], "pagination": None})
 
 
-def laid_out(pages: list[bytes], viewer: str) -> pd.DataFrame:
+def build_frame(pages: list[bytes], viewer: str) -> pd.DataFrame:
     """Turn pages of bytes into the PAYMENTS frame, as a load does."""
     tables = InternTables()
     return payments_frame((decode_payments(page, tables).items for page in pages), viewer)
 
 
-def normalized(pages: list[bytes], _viewer: str) -> pd.DataFrame:
-    """Flatten as the usual tutorial does, with all pages collected first."""
+def normalize_json(pages: list[bytes], _viewer: str) -> pd.DataFrame:
+    """Flatten with ``pandas.json_normalize``, as tutorials do, after collecting all pages."""
     frame = pd.json_normalize([item for page in pages for item in json.loads(page)["data"]])
     for name in ("date_created", "date_completed"):
         frame[name] = pd.to_datetime(frame[name], format="ISO8601", utc=True)
     return frame
 
 
-def parsed(pages: list[bytes], _viewer: str) -> None:
-    """Parse and throw away: the least that can be done with the same bytes."""
+def parse_json(pages: list[bytes], _viewer: str) -> None:
+    """Parse the pages and discard the result: the minimum for the same bytes."""
     for page in pages:
         orjson.loads(page)
 
 
-WAYS = {way.__name__: way for way in (laid_out, normalized, parsed)}
+WAYS = {way.__name__: way for way in (build_frame, normalize_json, parse_json)}
 
 
-def flattening(told: Told, file: Path, viewer: str) -> None:
-    """Compare ways to lay out the same pages; the two quick ones more often, for theirs is a narrow difference."""
+def flattening(add_row: AddRow, file: Path, viewer: str) -> None:
+    """Compare ways to flatten the same pages; the two fastest in more rounds, because their difference is small."""
     runs = [{way: alone(file, viewer, way) for way in WAYS} for _ in range(ROUNDS)]
-    quicker = [run["normalized"][0] / run["laid_out"][0] for run in runs]
-    pairs = [[alone(file, viewer, way)[0] for way in ("laid_out", "parsed")] for _ in range(3 * ROUNDS)]
+    quicker = [run["normalize_json"][0] / run["build_frame"][0] for run in runs]
+    pairs = [[alone(file, viewer, way)[0] for way in ("build_frame", "parse_json")] for _ in range(3 * ROUNDS)]
     dearer = [ours / theirs for ours, theirs in pairs]
-    smaller = [run["normalized"][1] / run["laid_out"][1] for run in runs]
-    told("flatten 200,000 payments", "pandas.json_normalize", quicker, wanted="8x or more")
-    told("CPU time of that", "orjson.loads alone", dearer, wanted="1.5x or less")
-    told("peak memory of that, less", "pandas.json_normalize", smaller, wanted="10x or more")
+    smaller = [run["normalize_json"][1] / run["build_frame"][1] for run in runs]
+    add_row("flatten 200,000 payments", "pandas.json_normalize", quicker, wanted="8x or more")
+    add_row("CPU time of that", "orjson.loads alone", dearer, wanted="1.5x or less")
+    add_row("peak memory of that, less", "pandas.json_normalize", smaller, wanted="10x or more")
 
 
-def growing(told: Told, files: dict[int, Path], viewer: str) -> None:
-    """Compare the cost of a payment among many with that among few."""
+def growing(add_row: AddRow, files: dict[int, Path], viewer: str) -> None:
+    """Compare the cost per payment of a large load with that of a small one."""
     runs = [
-        {number: alone(files[number], viewer, "laid_out") for number in (100_000, 1_000_000)} for _ in range(ROUNDS)
+        {number: alone(files[number], viewer, "build_frame") for number in (100_000, 1_000_000)} for _ in range(ROUNDS)
     ]
     for place, what in enumerate(("CPU time", "memory")):
         each = [run[1_000_000][place] / run[100_000][place] / 10 for run in runs]
-        told(f"{what} a payment, 1,000,000", "100,000 payments", each, wanted="1.3x or less")
+        add_row(f"{what} a payment, 1,000,000", "100,000 payments", each, wanted="1.3x or less")
 
 
-def writing(told: Told, frame: pd.DataFrame, csv: Path) -> None:
+def writing(add_row: AddRow, frame: pd.DataFrame, csv: Path) -> None:
     """Write the frame as CSV and read it back."""
     wrote = ratios(lambda: frame.to_csv(csv), lambda: p2p.to_csv(frame, csv))  # ours last, to be read
-    told("write them as CSV", "DataFrame.to_csv", wrote, wanted="8x or more")
+    add_row("write them as CSV", "DataFrame.to_csv", wrote, wanted="8x or more")
     pd.testing.assert_frame_equal(p2p.read_csv(csv), frame)
     read = ratios(lambda: pd.read_csv(csv, low_memory=False), lambda: p2p.read_csv(csv))
-    told("read them back", "pandas.read_csv", read)
+    add_row("read them back", "pandas.read_csv", read)
 
 
-def starting(told: Told) -> None:
+def starting(add_row: AddRow) -> None:
     """Import the package, and ask the command line for help."""
     for name, arguments, most in (
         ("import p2p_analytics", ("-c", "import p2p_analytics"), 1.5),
         ("p2p-analytics --help", ("-m", "p2p_analytics", "--help"), 3),
     ):
-        found = [spent_by(*arguments) / spent_by("-c", "pass") for _ in range(3 * ROUNDS)]
-        told(name, "python -c pass", found, wanted=f"{most}x or less")
+        found = [measure_process(*arguments) / measure_process("-c", "pass") for _ in range(3 * ROUNDS)]
+        add_row(name, "python -c pass", found, wanted=f"{most}x or less")
 
 
 def alone(file: Path, viewer: str, way: str) -> tuple[float, float]:
-    """Lay a file of pages out in a process of its own; return CPU seconds and MiB."""
+    """Flatten a file of pages in a separate process; return CPU seconds and MiB."""
     command = [sys.executable, __file__, str(file), viewer, way]
     done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - our own interpreter
     seconds, memory = done.stdout.split()
@@ -149,7 +149,7 @@ def alone(file: Path, viewer: str, way: str) -> tuple[float, float]:
 
 
 def ratios(peer: Callable[[], object], ours: Callable[[], object]) -> list[float]:
-    """Return how many times the peer's CPU time ours takes less, in each of alternated rounds."""
+    """Return the peer's CPU time divided by ours, for alternated rounds."""
     found = []
     for _ in range(ROUNDS):
         seconds = []
@@ -161,7 +161,7 @@ def ratios(peer: Callable[[], object], ours: Callable[[], object]) -> list[float
     return found
 
 
-def spent_by(*arguments: str) -> float:
+def measure_process(*arguments: str) -> float:
     """Return the CPU time of a fresh interpreter."""
     before = children()
     subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - our own
@@ -183,10 +183,10 @@ def resident(field: str) -> float:
 
 
 def once(file: str, viewer: str, way: str) -> None:
-    """Lay the pages out and print what it cost, without that of the first use of each library."""
+    """Flatten the pages and print CPU seconds and MiB, without the cost of the first use of each library."""
     pages = Path(file).read_bytes().splitlines()
     WAYS[way](pages[:PAGE], viewer)
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak begins anew
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # resets the peak
     before, started = resident("VmRSS"), time.process_time()
     frame = WAYS[way](pages, viewer)
     seconds = time.process_time() - started

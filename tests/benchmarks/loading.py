@@ -1,7 +1,7 @@
-"""A whole load over loopback, from the first request to a table, each time in a process of its own.
+"""A whole load over loopback, from the first request to a table, each time in a separate process.
 
-The peer is dlt's source for REST services, as it comes, into DuckDB. It is installed beside the environment and not
-into it; its files stay in a folder that is removed, and it talks to the sandbox alone.
+The peer is dlt's source for REST services, with its defaults, into DuckDB. It is installed beside the environment and
+not into it; its files stay in a temporary folder, and it talks to the sandbox alone.
 
 Run with the name of a way, and an address and a token on its input, it loads once and prints what that cost.
 """
@@ -27,10 +27,12 @@ PACKAGES = Path(sys.prefix) / "peers-bench"
 PEER = "dlt to DuckDB"
 
 
-def measure(told: Callable[..., None], packages: Path = PACKAGES) -> None:
-    """Tell how many times as much of each thing the peer takes, with the target."""
+def measure(add_row: Callable[..., None], packages: Path = PACKAGES) -> None:
+    """Add the ratio of the peer's cost to ours for each resource, with its target."""
     if not packages.is_dir():
-        told("load 20,000 payments", PEER, "dlt is not installed: `make bench` tries again where PyPI can be reached")
+        add_row(
+            "load 20,000 payments", PEER, "dlt is not installed: `make bench` tries again where PyPI can be reached"
+        )
         return
     import paging  # beside this file
 
@@ -46,7 +48,7 @@ def measure(told: Callable[..., None], packages: Path = PACKAGES) -> None:
         ("peak memory of that, less", "peak", "12x or more", ""),
         ("CPU time of that with all imports", "process", "", ""),
     ):
-        told(name, PEER, [each["dlt"][cost] / each["ours"][cost] for each in rounds], wanted=wanted, note=note)
+        add_row(name, PEER, [each["dlt"][cost] / each["ours"][cost] for each in rounds], wanted=wanted, note=note)
 
 
 def alone(way: str, packages: Path, base_url: str, token: str) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Measure loads over a slow line: a sandbox in a process of its own that takes 40 ms for each answer.
+"""Measure loads over a slow connection: a sandbox in a separate process with a latency of 40 ms.
 
 The peers are the plain walk by next links on one connection, and what the line itself allows:
 ceil(payments / 50) answers one after the other, divided among the connections.
@@ -58,7 +58,7 @@ def uneven(count: int, years: float) -> list[dict[str, object]]:
 
 @contextlib.contextmanager
 def serving(payments: list[dict[str, object]], latency: float) -> Iterator[tuple[str, str]]:
-    """Serve a newcomer's payments from another process; give the address and a token."""
+    """Serve a newcomer's payments from another process; yield the base URL and a token."""
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "sandbox.sqlite")
         with p2p.sandbox.SandboxServer(3, people=4, years=1, db=path, now=NOW) as server:
@@ -73,7 +73,7 @@ def serving(payments: list[dict[str, object]], latency: float) -> Iterator[tuple
 
 
 def plain_walk(base_url: str, token: str, session: requests.Session) -> int:
-    """Follow the next links one after the other, as tutorials do; return how many payments came."""
+    """Follow the next links one after the other, as tutorials do; return the number of payments."""
     address, found = f"{base_url}/payments?limit=50", set()
     while address:
         page = session.get(address, params={"access_token": token}, timeout=30).json()
@@ -82,14 +82,14 @@ def plain_walk(base_url: str, token: str, session: requests.Session) -> int:
     return len(found)
 
 
-def loaded(base_url: str, token: str, **options: object) -> int:
-    """Load by windows; return how many payments came."""
+def load_by_windows(base_url: str, token: str, **options: object) -> int:
+    """Load by windows; return the number of payments."""
     with p2p.Client(token, base_url=base_url, **{"cache_dir": False} | options) as client:
         return sum(len(page.items) for page in client.history_pages())
 
 
-def timed(work: Callable[[], int]) -> tuple[float, int]:
-    """Return the wall time of a load, which is mostly waiting, and how many payments came."""
+def time_load(work: Callable[[], int]) -> tuple[float, int]:
+    """Return the wall time of a load, which is mostly waiting, and its number of payments."""
     started = time.perf_counter()
     came = work()
     return time.perf_counter() - started, came
@@ -100,13 +100,13 @@ def size(folder: str) -> int:
     return sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
 
 
-def measure(told: Callable[..., None]) -> None:
+def measure(add_row: Callable[..., None]) -> None:
     """Print the rows of loads."""
     with serving(uneven(PAYMENTS, 6), LATENCY) as (base_url, token):
         rounds = [one_round(base_url, token) for _ in range(ROUNDS)]
         for width, wanted in WANTED.items():
             came, walked = rounds[0][f"{width}"][1], rounds[0]["walk"][1]
-            told(
+            add_row(
                 f"load {PAYMENTS:,}, {width} connections",
                 "a plain walk",
                 [one["walk"][0] / one[f"{width}"][0] for one in rounds],
@@ -115,11 +115,11 @@ def measure(told: Callable[..., None]) -> None:
             )
             least = math.ceil(came / 50) * LATENCY / width
             shares = [least / one[f"{width}"][0] for one in rounds]
-            told(f"that of what {width} lines allow", "ceil(N/50) x 40 ms", shares)
+            add_row(f"that of what {width} lines allow", "ceil(N/50) x 40 ms", shares)
         dearer = [one["cold"][0] / one["8"][0] for one in rounds]
-        told("8 connections, through the cache", "without it", dearer, wanted="1.4x or less")
-        sizes(base_url, token, told)
-    counts(told)
+        add_row("8 connections, through the cache", "without it", dearer, wanted="1.4x or less")
+        sizes(base_url, token, add_row)
+    counts(add_row)
 
 
 def one_round(base_url: str, token: str) -> dict[str, tuple[float, int]]:
@@ -127,25 +127,25 @@ def one_round(base_url: str, token: str) -> dict[str, tuple[float, int]]:
     took = {}
     with requests.Session() as session:
         session.trust_env = False
-        took["walk"] = timed(lambda: plain_walk(base_url, token, session))
+        took["walk"] = time_load(lambda: plain_walk(base_url, token, session))
     for width in WANTED:
-        took[f"{width}"] = timed(lambda width=width: loaded(base_url, token, concurrency=width))
+        took[f"{width}"] = time_load(lambda width=width: load_by_windows(base_url, token, concurrency=width))
     with tempfile.TemporaryDirectory() as folder:
-        took["cold"] = timed(lambda: loaded(base_url, token, concurrency=8, cache_dir=folder))
+        took["cold"] = time_load(lambda: load_by_windows(base_url, token, concurrency=8, cache_dir=folder))
     return took
 
 
-def sizes(base_url: str, token: str, told: Callable[..., None]) -> None:
+def sizes(base_url: str, token: str, add_row: Callable[..., None]) -> None:
     """Compare what the caches take on disk."""
     with tempfile.TemporaryDirectory() as ours, tempfile.TemporaryDirectory() as theirs:
-        loaded(base_url, token, concurrency=8, cache_dir=ours)
+        load_by_windows(base_url, token, concurrency=8, cache_dir=ours)
         with requests_cache.CachedSession(str(Path(theirs) / "peer"), backend="sqlite") as session:
             session.trust_env = False
             plain_walk(base_url, token, session)
-        told("cache on disk, less", "requests-cache", f"{size(theirs) / size(ours):.2f}x", wanted="5x or more")
+        add_row("cache on disk, less", "requests-cache", f"{size(theirs) / size(ours):.2f}x", wanted="5x or more")
 
 
-def counts(told: Callable[..., None]) -> None:
+def counts(add_row: Callable[..., None]) -> None:
     """Count requests, which no other work on the machine can move."""
     second = [
         {"date_created": NOW - timedelta(days=3), "status": status, "action": action}
@@ -163,13 +163,13 @@ def counts(told: Callable[..., None]) -> None:
             newcomer = server.test_user.username
             server.add_payments(newcomer, payments)
             token = server.token(newcomer)
-            again = most and 2 + math.ceil(pending / 50)  # a crowded second of the newest day is asked for anew
+            again = most and 2 + math.ceil(pending / 50)  # a crowded second of the newest day is refetched
             for when, wanted in (("", most), (", after a new one", again)):
                 server.requests.clear()
-                count = loaded(server.base_url, token, cache_dir=cache)
+                count = load_by_windows(server.base_url, token, cache_dir=cache)
                 asked = sum(path.startswith("/v1/payments") for _, path in server.requests)
                 fewest = math.ceil(count / 50)
-                told(
+                add_row(
                     f"requests for {name}{when}",
                     f"{fewest} pages of {count:,}",
                     f"{asked}",

@@ -1,7 +1,7 @@
-"""The sandbox under load: lists over a million payments, and writes, by a process of its own against one of its own.
+"""The sandbox under load: lists over a million payments, and writes; client and server are separate processes.
 
-Pages a second are told as a share of what the bare web server sends in the same round, writes a second against
-what the store writes in one thread without HTTP, each payment with a commit of its own.
+Pages per second are reported as a share of the bare web server's rate in the same round, writes per second as a share
+of the store's rate in one thread without HTTP, with one commit per payment.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from p2p_analytics.vocabulary import Audience, TargetType
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    Told = Callable[..., None]
+    AddRow = Callable[..., None]
 
 PAYMENTS = 1_000_000
 BATCH = 50_000  # one transaction
@@ -57,8 +57,8 @@ with listen(0) as listener, run_server(application, listener):
 """
 
 
-def measure(told: Told) -> int:
-    """Tell one row for each load, and return how many requests were not answered as they should be."""
+def measure(add_row: AddRow) -> int:
+    """Add one row for each load to the table, and return the number of requests with a wrong response."""
     with tempfile.TemporaryDirectory(prefix="p2p-bench-") as folder, contextlib.ExitStack() as stack:
         path = Path(folder) / "town.sqlite"
         began = time.perf_counter()
@@ -66,17 +66,17 @@ def measure(told: Told) -> int:
         say(f"{PAYMENTS:,} payments made in {time.perf_counter() - began:.0f} s; load of the machine {_busy()}")
         many = _files_for(1_000)
         options = [f"--{name}={value}" for name, value in {**TOWN, "port": 0, "db": path}.items()]
-        sandbox = stack.enter_context(started("-m", "p2p_analytics", "sandbox", *options))
+        sandbox = stack.enter_context(start_server("-m", "p2p_analytics", "sandbox", *options))
         page = Request(f"http://{sandbox}/v1/payments?limit=50", headers={"Authorization": f"Bearer {reader}"})
         with urlopen(page, timeout=10) as answer:  # noqa: S310 - our own server
-            bare = stack.enter_context(started("-c", BARE, given=answer.read()))
+            bare = stack.enter_context(start_server("-c", BARE, given=answer.read()))
         loads = {
             "page of 50": lambda: load(sandbox, pages(reader, 50), 16, b'"pagination"'),
             "bare": lambda: load(bare, pages(reader, 50), 16),
             "page of 20": lambda: load(sandbox, pages(reader, 20), 16, b'"pagination"'),
             "100": lambda: load(sandbox, pays(payers), 100, b'"settled"'),
             f"{many:,}": lambda: load(sandbox, pays(payers), many, b'"settled"'),
-            "stored": lambda: Load(stored(path, payers), 0, 0, 0),
+            "stored": lambda: Load(measure_store(path, payers), 0, 0, 0),
         }
         rounds = [{name: work() for name, work in loads.items()} for _ in range(ROUNDS)]
     for name, what, limit, peer in (
@@ -85,8 +85,8 @@ def measure(told: Told) -> int:
         ("100", "writes, 100 connections", "the store, one by one", "stored"),
         (f"{many:,}", f"writes, {many:,} connections", "the store, one by one", "stored"),
     ):
-        shares, note = _compared(rounds, name, peer)
-        told(what, limit, shares, note=note)
+        shares, note = _compare(rounds, name, peer)
+        add_row(what, limit, shares, note=note)
     busiest = max(one.busy for each in rounds for one in each.values())
     say(f"asking took {busiest:.0%} of a core at most; load of the machine {_busy()}")
     return sum(one.errors for each in rounds for one in each.values())
@@ -97,7 +97,7 @@ def say(text: str) -> None:
     print(text, flush=True)  # noqa: T201 - its purpose
 
 
-def _compared(rounds: list[dict[str, Load]], name: str, peer: str) -> tuple[list[float], str]:
+def _compare(rounds: list[dict[str, Load]], name: str, peer: str) -> tuple[list[float], str]:
     """Return the shares of the peer's rate, and the rates, the latency and the errors in words."""
     shares = [each[name].rate / each[peer].rate for each in rounds]
     ours, limit = (statistics.median(each[one].rate for each in rounds) for one in (name, peer))
@@ -111,7 +111,7 @@ def _busy() -> str:
 
 
 def _files_for(connections: int) -> int:
-    """Let this process and those that it starts open so many connections; return how many the system allows."""
+    """Raise the limit of open files for this many connections; return the number that the system allows."""
     wanted = connections + 200
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < wanted:
@@ -175,7 +175,7 @@ class Connection(asyncio.Protocol):
 
 
 def load(address: str, requests: Iterable[bytes], connections: int, expected: bytes = b"") -> Load:
-    """Send the requests over so many connections at once, each of which asks again when it has its answer."""
+    """Send the requests over this many connections at once, each of which asks again when it has its answer."""
 
     async def run() -> Load:
         host, port = address.split(":")
@@ -209,7 +209,7 @@ def build(path: Path) -> tuple[str, list[tuple[str, str]]]:
         first, end = server.store.next_payment_id(), int(server.now.timestamp()) * 1_000_000
         for start in range(0, PAYMENTS, BATCH):
             server.store.add_payments(
-                made_up(first + number, end - (PAYMENTS - number) * (SPAN // PAYMENTS), ids, rng)
+                make_payment(first + number, end - (PAYMENTS - number) * (SPAN // PAYMENTS), ids, rng)
                 for number in range(start, start + BATCH)
             )
         for one in server.people:
@@ -219,7 +219,7 @@ def build(path: Path) -> tuple[str, list[tuple[str, str]]]:
         return server.token(server.viewer, "access_profile", seconds=day), payers
 
 
-def made_up(number: int, created_us: int, ids: list[int], rng: random.Random) -> Payment:
+def make_payment(number: int, created_us: int, ids: list[int], rng: random.Random) -> Payment:
     """Return a settled payment; every other one is the viewer's, who comes first."""
     parties = rng.sample(ids[1:], 2)
     if number % 2:
@@ -231,7 +231,7 @@ def made_up(number: int, created_us: int, ids: list[int], rng: random.Random) ->
 
 
 @contextlib.contextmanager
-def started(*command: str, given: bytes = b"") -> Iterator[str]:
+def start_server(*command: str, given: bytes = b"") -> Iterator[str]:
     """Run a server in a process of its own; its first line ends with its base URL, of which the address is given."""
     with subprocess.Popen(  # noqa: S603 - our own interpreter
         [sys.executable, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -257,7 +257,7 @@ def pages(token: str, limit: int, count: int = REQUESTS) -> Iterator[bytes]:
 
 
 def pays(payers: list[tuple[str, str]]) -> Iterator[bytes]:
-    """Yield payments of one cent, each from somebody to the next."""
+    """Yield requests that pay one cent, each from one person to the next in a ring."""
     ring = itertools.cycle(zip(payers, [*payers[1:], payers[0]], strict=True))
     for (token, _), (_, target) in itertools.islice(ring, REQUESTS):
         body = urlencode({"access_token": token, "user_id": target, "amount": "0.01", "note": "coffee"})
@@ -267,7 +267,7 @@ def pays(payers: list[tuple[str, str]]) -> Iterator[bytes]:
         ).encode()
 
 
-def stored(path: Path, payers: list[tuple[str, str]]) -> float:
+def measure_store(path: Path, payers: list[tuple[str, str]]) -> float:
     """Return how many such payments a second the store takes in this process, one after the other."""
     with contextlib.closing(Store(path)) as store:
         transitions = Transitions(store)

@@ -22,7 +22,7 @@ FOREWORD = """\
 # What `make bench` measured
 
 Each row compares with a peer, or with what the case allows at best, on the same data in the same run. Where there is a
-spread, the result is the median of alternated rounds. A run of all parts writes this file anew.
+spread, the result is the median of alternated rounds. A run of all parts rewrites this file.
 """
 
 
@@ -35,14 +35,14 @@ HEAD = [line("what", "against", "result", "spread", "wanted"), "|" + "---|" * le
 
 
 class Table:
-    """Rows in the order in which they were told, after a look at how busy the machine is."""
+    """Rows in the order of measurement, below a line about the load of the machine."""
 
     def __init__(self) -> None:
         self.lines = list(HEAD)
         self.before = noise()
         print(f"{self.before}\n", *self.lines, sep="\n", flush=True)  # noqa: T201 - its purpose
 
-    def told(self, name: str, peer: str, result: str | Sequence[float], *, wanted: str = "", note: str = "") -> None:
+    def add_row(self, name: str, peer: str, result: str | Sequence[float], *, wanted: str = "", note: str = "") -> None:
         """Print and keep one row; of a sequence of ratios, the median and the spread."""
         spread = ""
         if not isinstance(result, str):
@@ -60,19 +60,19 @@ class Table:
             f"- Python {platform.python_version()}, {', '.join(versions)}.",
         ]
         RESULTS.write_text("\n".join([FOREWORD, *about, "", *self.lines, ""]), encoding="utf-8")
-        QUOTING_PAGE.write_text(quoting(QUOTING_PAGE.read_text(encoding="utf-8"), self.lines), encoding="utf-8")
+        QUOTING_PAGE.write_text(replace_rows(QUOTING_PAGE.read_text(encoding="utf-8"), self.lines), encoding="utf-8")
 
 
-def quoting(text: str, lines: list[str]) -> str:
-    """Return the text with those lines between its markers that tell the same (name, peer) replaced."""
+def replace_rows(text: str, lines: list[str]) -> str:
+    """Return the text with the rows between its markers replaced by the lines of the same name and peer."""
     before, begin, rest = text.partition(MARKERS[0])
     quoted, end, after = rest.partition(MARKERS[1])
-    fresh = {_told_of(one): one for one in lines}
-    renewed = "".join(f"{fresh.get(_told_of(one), one)}\n" for one in quoted.splitlines())
+    fresh = {_identity_of(one): one for one in lines}
+    renewed = "".join(f"{fresh.get(_identity_of(one), one)}\n" for one in quoted.splitlines())
     return before + begin + renewed + end + after
 
 
-def _told_of(row: str) -> tuple[str, ...]:
+def _identity_of(row: str) -> tuple[str, ...]:
     return tuple(cell.strip() for cell in row.split("|")[1:3])
 
 

@@ -36,7 +36,7 @@ def test_the_documentation_quotes_the_results() -> None:
 
 
 def test_the_results_say_how_busy_the_machine_was() -> None:
-    """The load before and after stands above the table, whose rows all have a result."""
+    """The load before and after is above the table, and each row has a result."""
     above, _, rows = RESULTS.read_text(encoding="utf-8").partition("|---|---|---|---|---|\n")
     assert above.count("load average") == 2
     assert len(rows.splitlines()) >= 20
@@ -47,8 +47,8 @@ def test_a_row_tells_the_median_and_the_spread(table: dict[str, Any], capsys: py
     """Of ratios the middle one and both ends; a text stands as it is; a note follows the result."""
     measured = table["Table"]()
     capsys.readouterr()
-    measured.told("load", "a peer", [4.0, 1.5, 2.25], wanted="2x or more", note="3 rows")
-    measured.told("requests", "the fewest", "0.90x")
+    measured.add_row("load", "a peer", [4.0, 1.5, 2.25], wanted="2x or more", note="3 rows")
+    measured.add_row("requests", "the fewest", "0.90x")
     rows = [cells(row) for row in capsys.readouterr().out.splitlines()]
     assert rows == [
         ["load", "a peer", "2.25x; 3 rows", "1.50 to 4.00", "2x or more"],
@@ -60,14 +60,14 @@ def test_a_new_run_renews_what_is_quoted(table: dict[str, Any]) -> None:
     """A quoted row is replaced by that of the same name and peer; all else stays."""
     text = "Before\n<!-- bench -->\n| a | b | 1x |\n| gone | b | 2x |\n<!-- /bench -->\n| a | b | after |\n"
     lines = ["| a   | b  | 3x |", "| a | c | 4x |"]
-    assert table["quoting"](text, lines) == text.replace("| a | b | 1x |", lines[0])
+    assert table["replace_rows"](text, lines) == text.replace("| a | b | 1x |", lines[0])
 
 
 def test_without_dlt_the_row_says_so(tmp_path: Path) -> None:
-    """Where dlt cannot be had, one row tells it, and nothing is loaded."""
-    told = []
+    """Without dlt, one row says so and no payments are loaded."""
+    rows = []
     measure = runpy.run_path(str(HERE / "loading.py"))["measure"]
-    measure(lambda name, peer, result: told.append((peer, result)), tmp_path / "nothing")
-    ((peer, result),) = told
+    measure(lambda name, peer, result: rows.append((peer, result)), tmp_path / "nothing")
+    ((peer, result),) = rows
     assert peer == "dlt to DuckDB"
     assert result.startswith("dlt is not installed")
