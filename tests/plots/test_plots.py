@@ -297,7 +297,7 @@ def test_an_odd_month_does_not_bloat_the_plot() -> None:
 @pytest.mark.parametrize("name", TABLES)
 def test_what_is_no_table_is_refused(name: str) -> None:
     """Two columns of one name, or no frame at all, are refused in one sentence."""
-    with pytest.raises(SchemaError, match="columns have different names"):
+    with pytest.raises(SchemaError, match="distinct column names"):
         _draw(name, pd.concat([TABLES[name], TABLES[name]], axis="columns"))
     with pytest.raises(SchemaError, match="needs a frame, not list"):
         _draw(name, [1])
