@@ -1,4 +1,4 @@
-"""The loopback listener: one token, from a browser's tab that knows the nonce, and nothing for anybody else."""
+"""Loopback listener: it accepts one token from a browser that knows the nonce, and refuses every other request."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 SCOPES = ("access_profile", "access_friends")
 
 
-class Desk:
-    """Listeners whose outcomes are kept, all closed after the test."""
+class ListenerFactory:
+    """Factory of listeners that records their outcomes and closes them after the test."""
 
     def __init__(self) -> None:
         self.outcomes: queue.Queue[Any] = queue.Queue()
@@ -33,24 +33,24 @@ class Desk:
         self.listeners.append(Listener(self.outcomes.put, scopes=SCOPES, **settings))
         return self.listeners[-1]
 
-    def outcome(self) -> AccessToken | TokenError:
-        """Wait for what the listener was told."""
+    def wait_for_outcome(self) -> AccessToken | TokenError:
+        """Wait for the next outcome of a listener, and return it."""
         return self.outcomes.get(timeout=10)
 
 
 @pytest.fixture
-def desk() -> Iterator[Desk]:
-    """Give a desk of listeners."""
-    desk = Desk()
-    yield desk
-    for listener in desk.listeners:
+def factory() -> Iterator[ListenerFactory]:
+    """Return a factory of listeners."""
+    factory = ListenerFactory()
+    yield factory
+    for listener in factory.listeners:
         listener.close()
 
 
-def ask(
+def send_request(
     listener: Listener, target: str | None = None, method: str = "GET", **headers: str
 ) -> tuple[int, http.client.HTTPMessage, str]:
-    """Send one request as it is given, and return status, headers and body."""
+    """Send one request with exactly these headers, and return status, headers and body."""
     parts = urlsplit(listener.redirect_uri)
     connection = http.client.HTTPConnection(parts.netloc, timeout=10)
     try:
@@ -69,41 +69,41 @@ def callback(listener: Listener, query: str) -> str:
     return f"{urlsplit(listener.redirect_uri).path}?{query}"
 
 
-def test_a_sign_in_from_end_to_end(server: p2p.sandbox.SandboxServer, desk: Desk) -> None:
-    """The service redirects to the listener, which takes the token with its scopes and 30 minutes, and then ends."""
-    listener = desk.listen()
+def test_a_sign_in_from_end_to_end(server: p2p.sandbox.SandboxServer, factory: ListenerFactory) -> None:
+    """The listener takes the token of the redirect, with its scopes and 30 minutes, and then ends."""
+    listener = factory.listen()
     address = p2p.authorize_url(server.base_url, server.client_id, SCOPES, redirect_uri=listener.redirect_uri)
     redirect = server.sign_in(address, server.viewer)
     assert redirect.startswith(f"{listener.redirect_uri}?access_token=")
-    status, headers, body = ask(listener, callback(listener, urlsplit(redirect).query))
+    status, headers, body = send_request(listener, callback(listener, urlsplit(redirect).query))
     assert (status, headers["Location"], body) == (303, "/done", "")
-    token = desk.outcome()
+    token = factory.wait_for_outcome()
     assert isinstance(token, AccessToken)
     assert token.scopes == set(SCOPES)
     assert token.expires_at is not None
     with p2p.Client(token, base_url=server.base_url, cache_dir=False) as client:
         assert client.me().user.username == server.viewer
     assert not listener.closed
-    status, _, body = ask(listener, "/done")
+    status, _, body = send_request(listener, "/done")
     assert status == 200
     assert "You are signed in" in body
     listener._thread.join(10)
     assert listener.closed
     with pytest.raises(ConnectionRefusedError):
-        ask(listener, "/done")
-    assert desk.outcomes.empty()
+        send_request(listener, "/done")
+    assert factory.outcomes.empty()
 
 
-def test_a_declined_consent(server: p2p.sandbox.SandboxServer, desk: Desk) -> None:
-    """Who does not agree gives a TokenError that says so, and sees a page that says so."""
-    listener = desk.listen()
+def test_a_declined_consent(server: p2p.sandbox.SandboxServer, factory: ListenerFactory) -> None:
+    """A declined consent gives a TokenError and a page that say so."""
+    listener = factory.listen()
     address = p2p.authorize_url(server.base_url, server.client_id, SCOPES, redirect_uri=listener.redirect_uri)
     redirect = server.sign_in(address, server.viewer, allow=False)
-    assert ask(listener, callback(listener, urlsplit(redirect).query))[0] == 303
-    outcome = desk.outcome()
+    assert send_request(listener, callback(listener, urlsplit(redirect).query))[0] == 303
+    outcome = factory.wait_for_outcome()
     assert isinstance(outcome, TokenError)
     assert "user denied access" in str(outcome)
-    assert "You did not agree" in ask(listener, "/done")[2]
+    assert "You did not agree" in send_request(listener, "/done")[2]
 
 
 @pytest.mark.parametrize(
@@ -134,35 +134,37 @@ def test_a_declined_consent(server: p2p.sandbox.SandboxServer, desk: Desk) -> No
         (400, lambda listener: {"target": callback(listener, "code=abc")}),
     ],
 )
-def test_forged_callbacks(desk: Desk, status: int, request_: Callable[[Listener], dict[str, str]]) -> None:
-    """What is no redirect of the service is refused, tells nothing, and the listener waits on for the true one."""
-    listener = desk.listen()
-    answer = ask(listener, **{"target": callback(listener, "access_token=planted"), **request_(listener)})
+def test_forged_callbacks(
+    factory: ListenerFactory, status: int, request_: Callable[[Listener], dict[str, str]]
+) -> None:
+    """A request that is not the service's redirect is refused and not reported, and the listener keeps waiting."""
+    listener = factory.listen()
+    answer = send_request(listener, **{"target": callback(listener, "access_token=planted"), **request_(listener)})
     assert answer[0] == status
     assert "planted" not in answer[2] + str(answer[1])
-    assert desk.outcomes.empty()
-    assert ask(listener, callback(listener, "access_token=true"))[0] == 303
-    assert desk.outcome().reveal() == "true"  # type: ignore[union-attr]
+    assert factory.outcomes.empty()
+    assert send_request(listener, callback(listener, "access_token=true"))[0] == 303
+    assert factory.wait_for_outcome().reveal() == "true"  # type: ignore[union-attr]
 
 
-def test_the_first_token_stays(desk: Desk) -> None:
+def test_the_first_token_stays(factory: ListenerFactory) -> None:
     """A second token, or a denial after it, is answered with 410 and replaces nothing."""
-    listener = desk.listen()
-    assert ask(listener, callback(listener, "access_token=first"))[0] == 303
+    listener = factory.listen()
+    assert send_request(listener, callback(listener, "access_token=first"))[0] == 303
     for query in ("access_token=second", "error=denied"):
-        assert ask(listener, callback(listener, query))[0] == 410
-    assert desk.outcome().reveal() == "first"  # type: ignore[union-attr]
-    assert "You are signed in" in ask(listener, "/done")[2]
-    assert desk.outcomes.empty()
+        assert send_request(listener, callback(listener, query))[0] == 410
+    assert factory.wait_for_outcome().reveal() == "first"  # type: ignore[union-attr]
+    assert "You are signed in" in send_request(listener, "/done")[2]
+    assert factory.outcomes.empty()
 
 
-def test_of_many_tokens_at_once_one_is_taken(desk: Desk) -> None:
-    """However many arrive together, exactly one gets the 303 and is handed on."""
-    listener = desk.listen()
+def test_of_many_tokens_at_once_one_is_taken(factory: ListenerFactory) -> None:
+    """Of twelve simultaneous tokens exactly one gets the 303 and is reported."""
+    listener = factory.listen()
     statuses: queue.Queue[int] = queue.Queue()
 
     def hand_over(number: int) -> None:
-        statuses.put(ask(listener, callback(listener, f"access_token=t{number}"))[0])
+        statuses.put(send_request(listener, callback(listener, f"access_token=t{number}"))[0])
 
     threads = [threading.Thread(target=hand_over, args=[number]) for number in range(12)]
     for thread in threads:
@@ -170,15 +172,15 @@ def test_of_many_tokens_at_once_one_is_taken(desk: Desk) -> None:
     for thread in threads:
         thread.join()
     assert sorted(statuses.queue) == [303] + [410] * 11
-    assert desk.outcomes.qsize() == 1
+    assert factory.outcomes.qsize() == 1
 
 
 @pytest.mark.parametrize("target", ["/done", "/nowhere", None])
-def test_headers(desk: Desk, target: str | None) -> None:
-    """No answer is stored, framed, sniffed, sent on as a referrer or shared with another origin; nothing is loaded."""
-    listener = desk.listen()
-    ask(listener, callback(listener, "access_token=first"))
-    headers = ask(listener, target)[1]
+def test_headers(factory: ListenerFactory, target: str | None) -> None:
+    """No response is stored, framed, sniffed, sent as a referrer or shared with another origin; nothing is loaded."""
+    listener = factory.listen()
+    send_request(listener, callback(listener, "access_token=first"))
+    headers = send_request(listener, target)[1]
     assert headers["Cache-Control"] == "no-store"
     assert headers["Referrer-Policy"] == "no-referrer"
     assert headers["Content-Security-Policy"].startswith("default-src 'none'; style-src 'sha256-")
@@ -187,36 +189,36 @@ def test_headers(desk: Desk, target: str | None) -> None:
     assert "Access-Control-Allow-Origin" not in headers
 
 
-def test_the_sentence_of_a_denial_cannot_write_html(desk: Desk) -> None:
-    """What stands in the address is text on the page, not markup; so is whatever a page is given."""
+def test_text_of_a_redirect_is_escaped(factory: ListenerFactory) -> None:
+    """Text from the URL, and any text of a page, is escaped and not interpreted as markup."""
     assert b"<h1>a&lt;b</h1><p>&lt;script&gt;</p>" in _pages.render_page("a<b", "<script>")
-    listener = desk.listen()
-    body = ask(listener, callback(listener, "access_token=a&access_token=b&state=%3Cscript%3E"))[2]
+    listener = factory.listen()
+    body = send_request(listener, callback(listener, "access_token=a&access_token=b&state=%3Cscript%3E"))[2]
     assert "<script" not in body
-    ask(listener, callback(listener, "error=%3Cscript%3E"))
-    assert "<script" not in ask(listener, "/done")[2]
+    send_request(listener, callback(listener, "error=%3Cscript%3E"))
+    assert "<script" not in send_request(listener, "/done")[2]
 
 
-def test_a_huge_request_is_not_read(desk: Desk) -> None:
-    """A request line without an end is cut off, and the listener goes on."""
-    listener = desk.listen()
+def test_a_huge_request_is_not_read(factory: ListenerFactory) -> None:
+    """An endless request line is cut off, and the listener continues."""
+    listener = factory.listen()
     port = urlsplit(listener.redirect_uri).port
     with (
         socket.create_connection(("127.0.0.1", port), timeout=10) as connection,
         pytest.raises(OSError, match=r"reset|Broken pipe"),
     ):
         connection.sendall(b"G" * 2**26)
-    assert ask(listener, callback(listener, "access_token=true"))[0] == 303
+    assert send_request(listener, callback(listener, "access_token=true"))[0] == 303
 
 
-def test_a_slow_client_holds_nobody_up(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Connections that say nothing, or too little, hinder neither the true redirect nor the end, and are cut off."""
+def test_a_slow_client_does_not_block_others(factory: ListenerFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Silent and incomplete connections delay neither the redirect nor closing, and are closed."""
     monkeypatch.setattr("p2p_analytics.auth._listener._HEAD_SECONDS", 0.5)
-    listener = desk.listen()
+    listener = factory.listen()
     port = urlsplit(listener.redirect_uri).port
     slow = [socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(3)]
     slow[1].sendall(b"GET /")
-    assert ask(listener, callback(listener, "access_token=true"))[0] == 303
+    assert send_request(listener, callback(listener, "access_token=true"))[0] == 303
     listener.close()
     assert listener.closed
     for connection in slow:
@@ -224,31 +226,31 @@ def test_a_slow_client_holds_nobody_up(desk: Desk, monkeypatch: pytest.MonkeyPat
         connection.close()
 
 
-def test_nobody_comes(desk: Desk) -> None:
-    """After its time the listener ends, and its TokenError says so."""
-    listener = desk.listen(timeout=0.3)
-    outcome = desk.outcome()
+def test_a_listener_without_a_redirect_times_out(factory: ListenerFactory) -> None:
+    """The listener ends at its timeout, and its TokenError says so."""
+    listener = factory.listen(timeout=0.3)
+    outcome = factory.wait_for_outcome()
     assert isinstance(outcome, TokenError)
     assert str(outcome) == "No sign-in within 0.3 seconds: start the sign-in again."
     assert listener.closed
 
 
-def test_a_browser_that_never_fetches_the_last_page(desk: Desk) -> None:
+def test_a_browser_that_never_fetches_the_last_page(factory: ListenerFactory) -> None:
     """The listener ends `linger` seconds after the token."""
-    listener = desk.listen(linger=0.2)
-    ask(listener, callback(listener, "access_token=true"))
+    listener = factory.listen(linger=0.2)
+    send_request(listener, callback(listener, "access_token=true"))
     listener._thread.join(10)
     assert listener.closed
-    assert desk.outcomes.qsize() == 1
+    assert factory.outcomes.qsize() == 1
 
 
-def test_closing(desk: Desk) -> None:
-    """Closing is done once, from any thread, also from on_redirect itself; after it nobody is told anything."""
-    with desk.listen() as listener:
+def test_closing(factory: ListenerFactory) -> None:
+    """Closing is idempotent and possible from any thread and from on_redirect; afterwards nothing is reported."""
+    with factory.listen() as listener:
         assert not listener.closed
     assert listener.closed
     listener.close()
-    assert desk.outcomes.empty()
+    assert factory.outcomes.empty()
     closing: queue.Queue[object] = queue.Queue()
 
     def close(_outcome: object) -> None:
@@ -256,30 +258,30 @@ def test_closing(desk: Desk) -> None:
         closing.put(closer.closed)
 
     closer = Listener(close)
-    ask(closer, callback(closer, "access_token=true"))
+    send_request(closer, callback(closer, "access_token=true"))
     assert closing.get(timeout=10)
     late = Listener(lambda outcome: (late.close(), closing.put(outcome)), timeout=0.3)
     assert closing.get(timeout=10)
 
 
-def test_an_error_of_the_caller_is_not_hidden(desk: Desk, capfd: pytest.CaptureFixture[str]) -> None:
-    """What `on_redirect` raises is told on stderr, without the token; the browser gets its page all the same."""
+def test_an_error_of_the_caller_is_not_hidden(factory: ListenerFactory, capfd: pytest.CaptureFixture[str]) -> None:
+    """An exception in `on_redirect` is printed to stderr without the token; the browser still gets its page."""
 
     def fail(_outcome: object) -> None:
         raise OSError("no room for it")
 
     with Listener(fail) as listener:
-        assert ask(listener, callback(listener, "access_token=CANARY"))[0] == 303
-        assert ask(listener, "/done")[0] == 200
+        assert send_request(listener, callback(listener, "access_token=CANARY"))[0] == 303
+        assert send_request(listener, "/done")[0] == 200
         listener.wait()
     listener._thread.join(5)  # It prints the error after it answered.
-    told = capfd.readouterr().err
-    assert "no room for it" in told
-    assert "CANARY" not in told
+    printed = capfd.readouterr().err
+    assert "no room for it" in printed
+    assert "CANARY" not in printed
 
 
 def test_no_port(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine that gives no port is one sentence that says what to do instead."""
+    """Without a free port, the error says what to do instead."""
 
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
@@ -289,12 +291,14 @@ def test_no_port(monkeypatch: pytest.MonkeyPatch) -> None:
         Listener(print)
 
 
-def test_nothing_is_logged(desk: Desk, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
-    """The request line holds the token, so it is written nowhere."""
-    listener = desk.listen()
-    ask(listener, callback(listener, "access_token=CANARY"))
-    ask(listener, "/nowhere?access_token=CANARY")
-    ask(listener, "/done")
-    desk.outcome()
+def test_nothing_is_logged(
+    factory: ListenerFactory, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The request line holds the token and is never logged."""
+    listener = factory.listen()
+    send_request(listener, callback(listener, "access_token=CANARY"))
+    send_request(listener, "/nowhere?access_token=CANARY")
+    send_request(listener, "/done")
+    factory.wait_for_outcome()
     assert capfd.readouterr() == ("", "")
     assert "CANARY" not in caplog.text

@@ -1,4 +1,4 @@
-"""A secret in a foreign text is hidden, however it is spelled there, and nothing else is."""
+"""Redaction of secrets in foreign text, in every encoding, without changing other text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
     "hexadecimal of the reverse": lambda text: text[::-1].encode().hex(),
     "HTML in hexadecimal": lambda text: "".join(f"&#x{ord(char):X};" for char in text),
     "blanks": " ".join,
-    "lines": lambda text: "\r\n".join(cut(text, 5)),
+    "lines": lambda text: "\r\n".join(split_text(text, 5)),
     "dashes": "-".join,
     "hexadecimal": lambda text: text.encode().hex(),
     "hexadecimal with colons": lambda text: text.encode().hex(":"),
@@ -49,7 +49,7 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
 }
 
 
-def cut(text: str, size: int) -> list[str]:
+def split_text(text: str, size: int) -> list[str]:
     """Return a text in pieces."""
     return [text[start : start + size] for start in range(0, len(text), size)]
 
@@ -62,8 +62,8 @@ spellings = st.sampled_from(sorted(SPELLINGS))
 
 
 @given(tokens, spellings, surroundings, surroundings)
-def test_the_whole_of_it(token: str, name: str, before: str, after: str) -> None:
-    """In every spelling, and forwards or backwards in that: no more than the ends of base64 is left."""
+def test_every_encoding_is_redacted(token: str, name: str, before: str, after: str) -> None:
+    """In every encoding, forwards or backwards, at most the two ends of a base64 text remain."""
     for spelled in (SPELLINGS[name](token), SPELLINGS[name](token)[::-1]):
         shown = redact(f"{before}{spelled}{after}", [Secret("something-else-0"), Secret(token)])
         assert "***" in shown
@@ -73,8 +73,8 @@ def test_the_whole_of_it(token: str, name: str, before: str, after: str) -> None
 
 
 @given(tokens, st.data())
-def test_a_piece_of_eight(token: str, data: st.DataObject) -> None:
-    """Eight letters or digits in a row are hidden; what is around them stays."""
+def test_a_fragment_of_eight_characters_is_redacted(token: str, data: st.DataObject) -> None:
+    """Eight consecutive letters or digits are redacted; the text around them is kept."""
     letters = [at for at, letter in enumerate(token) if letter in LETTERS]
     start = data.draw(st.integers(0, len(letters) - 8))
     size = data.draw(st.integers(8, len(letters) - start))
@@ -83,8 +83,8 @@ def test_a_piece_of_eight(token: str, data: st.DataObject) -> None:
 
 
 @given(st.text(max_size=200), tokens)
-def test_other_texts_stay(text: str, token: str) -> None:
-    """A text that has no letters of a token is as it was."""
+def test_text_without_the_token_is_unchanged(text: str, token: str) -> None:
+    """A text without characters of a token is unchanged."""
     kept = "".join(char for char in text if not (char.isascii() and char.isalnum()))
     assert redact(kept, [Secret(token)]) == kept
 
@@ -93,27 +93,27 @@ def test_other_texts_stay(text: str, token: str) -> None:
     "text",
     ["The access token is invalid.", "limit=50&before=2024-05-01T12:00:00", "", "***", "Zk3vQ0x W7", "%zz \\u12"],
 )
-def test_sentences_stay(text: str) -> None:
-    """Sentences of services, and fewer than eight characters of a token, are not touched."""
+def test_sentences_are_unchanged(text: str) -> None:
+    """A service's sentences, and fewer than eight characters of a token, are unchanged."""
     assert redact(text, [Secret(TOKEN[:7]), Secret("x" * 40)] if "Zk" not in text else [Secret("Zk3vQ0x_Y")]) == text
 
 
-def test_short_ones_and_odd_ones() -> None:
-    """A short secret counts as a whole, one without letters to the character; an empty one is in no text."""
+def test_short_and_unusual_secrets() -> None:
+    """A short secret or one without letters is redacted only as a whole; an empty secret redacts nothing."""
     assert redact("abc: a-B-c, cba, ab", [Secret("abc")]) == "***: ***, ***, ab"
     assert redact("say -_-, not - _", [Secret("-_-")]) == "say ***, not - _"
     assert redact("nothing", [Secret("")]) == "nothing"
     assert redact("nothing", []) == "nothing"
 
 
-def test_several_and_overlapping() -> None:
-    """Each of several secrets, also where they share letters."""
+def test_several_overlapping_secrets() -> None:
+    """Each of several secrets is redacted, even if they overlap."""
     assert redact("<abcdefghijkl>", [Secret("abcdefgh"), Secret("efghijkl")]) == "<***>"
     assert redact("abcdefgh and 12345678", [Secret("abcdefgh"), Secret("12345678")]) == "*** and ***"
 
 
-def test_a_text_too_long_to_be_searched() -> None:
-    """What cannot be searched in reasonable time is not shown at all."""
+def test_a_text_too_long_to_search_is_withheld() -> None:
+    """A text too long to search in reasonable time is replaced as a whole."""
     assert redact("x" * 70_000, [Secret(TOKEN)]) == "***"
 
 
@@ -121,8 +121,8 @@ def test_a_text_too_long_to_be_searched() -> None:
 @pytest.mark.parametrize(
     "inner", [TOKEN, TOKEN.encode(), {"a": TOKEN}, ValueError(TOKEN)], ids=lambda one: type(one).__name__
 )
-def test_no_depth_is_too_deep(depth: int, inner: object) -> None:
-    """However deep in its arguments an exception holds a secret, it is gone."""
+def test_nested_arguments_are_redacted(depth: int, inner: object) -> None:
+    """A secret at any depth in an exception's arguments is redacted."""
     held: object = inner if not isinstance(inner, ValueError) else ValueError(TOKEN)
     for _ in range(depth):
         held = [held, "kept"]

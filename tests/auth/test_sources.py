@@ -1,4 +1,4 @@
-"""Where a token comes from, in which order, and that it goes to no other service than its own."""
+"""Sources of a token, their order, and the service that each token is sent to."""
 
 from __future__ import annotations
 
@@ -18,26 +18,28 @@ SOON = datetime.now(UTC) + timedelta(minutes=20)
 PAST = datetime(2025, 5, 1, 12, 30, tzinfo=UTC)
 
 
-def keep(value: str, *, base_url: str = HERE, expires_at: datetime | None = SOON, refresh: str | None = None) -> SignIn:
-    """Keep a sign-in in the state file."""
+def save_sign_in(
+    value: str, *, base_url: str = HERE, expires_at: datetime | None = SOON, refresh: str | None = None
+) -> SignIn:
+    """Save a sign-in in the state file."""
     sign_in = SignIn(base_url, AccessToken(value, expires_at=expires_at), "1001", refresh and Secret(refresh))
     FileStore().save(sign_in)
     return sign_in
 
 
 @pytest.fixture
-def in_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the keyring hold a sign-in."""
+def keyring_sign_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Store a sign-in in the keyring."""
     monkeypatch.setattr(KeyringStore, "load", lambda _self: SignIn(HERE, AccessToken("from-the-keyring")))
 
 
-def test_the_order(monkeypatch: pytest.MonkeyPatch, in_keyring: None) -> None:
-    """The keyring, before it the state file, before it the environment, before it the argument."""
+def test_precedence_of_sources(monkeypatch: pytest.MonkeyPatch, keyring_sign_in: None) -> None:
+    """Argument, environment, state file and keyring, in this order."""
     assert (find_token(base_url=HERE).token.reveal(), find_token(base_url=HERE).source) == (
         "from-the-keyring",
         "the keyring",
     )
-    keep("from-the-file")
+    save_sign_in("from-the-file")
     found = find_token(base_url=HERE)
     assert (found.token.reveal(), found.source) == ("from-the-file", FileStore().name)
     monkeypatch.setenv("P2P_ACCESS_TOKEN", "from-the-environment\n")
@@ -45,33 +47,33 @@ def test_the_order(monkeypatch: pytest.MonkeyPatch, in_keyring: None) -> None:
     assert find_token("given", base_url=HERE).token.reveal() == "given"
 
 
-def test_a_malformed_one_is_in_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A variable that holds more than the token: neither the error nor the variables of our frames show it."""
+def test_a_malformed_token_is_in_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If a variable holds more than the token, neither the error nor local variables in its traceback show it."""
     monkeypatch.setenv("P2P_ACCESS_TOKEN", "CANARY-and more")
     with pytest.raises(TokenError, match="not an access token") as caught:
         p2p.Client(base_url=HERE, cache_dir=False)
-    told = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
-    assert "CANARY" not in "".join(line for line in told.format() if "test_sources.py" not in line)
+    printed = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+    assert "CANARY" not in "".join(line for line in printed.format() if "test_sources.py" not in line)
     assert caught.value.__context__ is None
 
 
-def test_nothing_anywhere() -> None:
-    """The error is a NotSignedIn that says what to do in a notebook, in a terminal, and elsewhere."""
+def test_no_source_has_a_token() -> None:
+    """NotSignedIn says what to do in a notebook, in a terminal and elsewhere."""
     with pytest.raises(NotSignedIn, match=r"TokenForm.*p2p-analytics login.*P2P_ACCESS_TOKEN"):
         find_token(base_url=HERE)
 
 
 @pytest.mark.parametrize("empty", ["", " \n"])
-def test_an_empty_variable_is_none(monkeypatch: pytest.MonkeyPatch, empty: str) -> None:
-    """A variable that holds nothing counts as one that is not set."""
-    keep("from-the-file")
+def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch, empty: str) -> None:
+    """An empty environment variable is treated as unset."""
+    save_sign_in("from-the-file")
     monkeypatch.setenv("P2P_ACCESS_TOKEN", empty)
     assert find_token(base_url=HERE).token.reveal() == "from-the-file"
 
 
 @pytest.mark.parametrize("text", ["CANARY two", "https://app.example/?access_token=CANARY", "CANARYé"])
 def test_a_variable_that_holds_no_token_is_named(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    """The error names the variable and not what is in it, nor does its traceback with the values of variables."""
+    """The error names the variable and not its value, nor does the traceback with local variables."""
     monkeypatch.setenv("P2P_ACCESS_TOKEN", text)
     with pytest.raises(TokenError, match=r"^The value of P2P_ACCESS_TOKEN is not an access token.*Unset it") as caught:
         find_token(base_url=HERE)
@@ -83,9 +85,9 @@ def test_a_variable_that_holds_no_token_is_named(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("other", ["https://pay.example:8443/v1", "https://pay.example.evil/v1", "http://127.0.0.1/v1"])
-def test_a_token_of_another_service_is_not_taken(other: str) -> None:
-    """What is kept counts for its own service alone; the error names that one, and the sign-in stays."""
-    keep("CANARY", base_url=other)
+def test_a_token_of_another_service_is_not_used(other: str) -> None:
+    """A stored sign-in is only used for its own service; the error names that service, and the sign-in is kept."""
+    save_sign_in("CANARY", base_url=other)
     with pytest.raises(NotSignedIn, match=f"is for {other}"):
         find_token(base_url=HERE)
     with pytest.raises(NotSignedIn):
@@ -93,33 +95,33 @@ def test_a_token_of_another_service_is_not_taken(other: str) -> None:
     assert find_token(base_url=other).token.reveal() == "CANARY"
 
 
-def test_a_client_takes_it_for_its_own_service(scripted) -> None:
-    """The address is compared as the client spells it: ``/v1`` and a final slash make no difference."""
+def test_a_client_uses_a_stored_token_for_its_service(scripted) -> None:
+    """Base URLs are compared in normal form: ``/v1`` and a final slash make no difference."""
     service = scripted(lambda _path, _parameters: {"data": {"balance": None, "user": {"id": "7"}}})
-    keep("kept", base_url=service.base_url)
+    save_sign_in("kept", base_url=service.base_url)
     with p2p.Client(base_url=service.base_url.removesuffix("v1"), cache_dir=False) as client:
         client.me(lenient=True)
     assert service.asked == [("/v1/me", {"access_token": "kept"})]
 
 
-def test_an_expired_one_is_deleted(in_keyring: None) -> None:
-    """It is never sent, the next source is asked, and where there is none the error says when it ended."""
-    keep("CANARY", expires_at=PAST)
+def test_an_expired_sign_in_is_deleted(keyring_sign_in: None) -> None:
+    """It is not sent; the next source is used, and without one the error has the time of expiry."""
+    save_sign_in("CANARY", expires_at=PAST)
     assert find_token(base_url=HERE).token.reveal() == "from-the-keyring"
     assert FileStore().load() is None
 
 
-def test_an_expired_one_is_told() -> None:
-    """The error says that it expired, when, and that it was deleted."""
-    keep("CANARY", expires_at=PAST)
+def test_the_error_reports_an_expired_sign_in() -> None:
+    """The error says that it has expired, when, and that it was deleted."""
+    save_sign_in("CANARY", expires_at=PAST)
     with pytest.raises(NotSignedIn, match="expired at 2025-05-01 12:30 UTC and was deleted"):
         find_token(base_url=HERE)
     assert not (Path(os.environ["P2P_STATE_DIR"]) / "sign-in.json").exists()
 
 
-def test_an_expired_one_that_can_be_renewed_stays() -> None:
+def test_an_expired_sign_in_with_a_refresh_token_is_kept() -> None:
     """A refresh token outlives its access token."""
-    keep("CANARY", expires_at=PAST, refresh="refresh")
+    save_sign_in("CANARY", expires_at=PAST, refresh="refresh")
     found = find_token(base_url=HERE)
     assert found.sign_in is not None
     assert found.token.expires_at == PAST

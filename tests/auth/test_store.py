@@ -1,4 +1,4 @@
-"""What is kept of a sign-in: the user's alone, replaced whole, and of no harm when it is broken."""
+"""Stored sign-ins: private to the user, replaced atomically, and robust against damage."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ FULL = SignIn(
 BARE = SignIn("https://pay.example/v1", AccessToken("CANARY-access"))
 
 
-def told(sign_in: SignIn | None) -> tuple[object, ...]:
-    """Return all that a sign-in holds."""
+def contents_of(sign_in: SignIn | None) -> tuple[object, ...]:
+    """Return all fields of a sign-in."""
     assert sign_in is not None
     token, refresh = sign_in.token, sign_in.refresh_token
     return (
@@ -43,7 +43,7 @@ def told(sign_in: SignIn | None) -> tuple[object, ...]:
 
 
 def state_file() -> Path:
-    """Return where the sign-in is kept."""
+    """Return the path of the stored sign-in."""
     return Path(os.environ["P2P_STATE_DIR"]) / "sign-in.json"
 
 
@@ -54,7 +54,7 @@ def mode(path: Path) -> int:
 
 @pytest.fixture
 def keyring(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], str]:
-    """Give a keyring of this test alone, and what stands in it."""
+    """Return the contents of an in-memory keyring that replaces the system's."""
     import keyring
     from keyring.backend import KeyringBackend
 
@@ -79,25 +79,25 @@ def keyring(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], str]:
 
 
 @pytest.mark.parametrize("sign_in", [FULL, BARE])
-def test_what_is_saved_comes_back(sign_in: SignIn) -> None:
-    """Token, expiry, scopes, service, application, refresh token and the sign-in's own mark; then nothing."""
+def test_a_saved_sign_in_is_loaded(sign_in: SignIn) -> None:
+    """Token, expiry, scopes, service, application, refresh token and identifier; after deletion, nothing."""
     store = FileStore()
     assert store.load() is None
     store.save(BARE)
     store.save(sign_in)
-    assert told(FileStore().load()) == told(sign_in)
+    assert contents_of(FileStore().load()) == contents_of(sign_in)
     assert store.delete()
     assert store.load() is None
     assert not store.delete()
     assert list(state_file().parent.iterdir()) == []
 
 
-def test_the_keyring_keeps_the_same(keyring: dict[tuple[str, str], str]) -> None:
-    """One entry of the keyring, and no file."""
+def test_the_keyring_stores_the_same_fields(keyring: dict[tuple[str, str], str]) -> None:
+    """The keyring has one entry, and no file is written."""
     store = KeyringStore()
     assert store.load() is None
     store.save(FULL)
-    assert told(store.load()) == told(FULL)
+    assert contents_of(store.load()) == contents_of(FULL)
     assert len(keyring) == 1
     assert store.delete()
     assert not store.delete()
@@ -105,7 +105,7 @@ def test_the_keyring_keeps_the_same(keyring: dict[tuple[str, str], str]) -> None
 
 
 def test_without_a_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine without a keyring, or without its library, is one sentence, and nothing secret hangs on it."""
+    """Without a keyring, or without its library, the error is one sentence and refers to no secret."""
     with pytest.raises(KeyringUnavailableError, match="NoKeyringError") as caught:
         KeyringStore().save(FULL)
     assert caught.value.__context__ is None
@@ -115,7 +115,7 @@ def test_without_a_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_modes_under_an_open_umask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file is 0600 from its first byte, each folder that is made 0700, the lock 0600, whatever the umask."""
+    """With any umask, the file has mode 0600 from its first byte, new folders 0700 and the lock 0600."""
     monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path / "one" / "two"))
     seen = []
     fsync = os.fsync
@@ -135,17 +135,17 @@ def test_modes_under_an_open_umask(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_file_that_others_could_read_is_made_private(caplog: pytest.LogCaptureFixture) -> None:
-    """Its mode becomes 0600, and a sentence says what to do."""
+    """The mode becomes 0600, and the message says what to do."""
     FileStore().save(FULL)
     state_file().chmod(0o644)
-    assert told(FileStore().load()) == told(FULL)
+    assert contents_of(FileStore().load()) == contents_of(FULL)
     assert mode(state_file()) == 0o600
     assert "It is private now; if its token may have been read, sign in again." in caplog.text
     assert "CANARY" not in caplog.text
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
-    """A link in the file's place is not read, and saving replaces the link, not what it leads to."""
+    """A symbolic link in place of the file is not read, and saving replaces the link, not its target."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.write_text("mine")
     state_file().parent.mkdir(mode=0o700)
@@ -158,7 +158,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_another_users_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever planted a file decides whose payments are read, so only one's own counts."""
+    """A planted file would decide which user's payments are read, so a file of another owner is refused."""
     FileStore().save(FULL)
     monkeypatch.setattr(os, "geteuid", lambda: state_file().stat().st_uid + 1)
     monkeypatch.setattr(FileStore, "_require_private_folder", lambda _self: None)
@@ -168,7 +168,7 @@ def test_another_users_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("bits", [0o770, 0o707, 0o1777])
 def test_a_folder_that_others_can_write_into_is_refused(bits: int) -> None:
-    """Others could put a file of theirs in the place of the user's."""
+    """Other users could replace the file."""
     FileStore().save(FULL)
     state_file().parent.chmod(bits)
     for call in (FileStore().load, lambda: FileStore().save(FULL)):
@@ -194,8 +194,8 @@ GOOD = json.loads(
         )),
     ],
 )  # fmt: skip
-def test_a_broken_file_is_set_aside(content: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    """It counts as none, is named, is not quoted, and a new sign-in takes its place."""
+def test_a_damaged_file_is_renamed(content: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    """The error names the file without quoting it, and a new sign-in can be saved."""
     state_file().parent.mkdir(mode=0o700)
     state_file().write_bytes(content)
     state_file().chmod(0o600)
@@ -204,14 +204,14 @@ def test_a_broken_file_is_set_aside(content: bytes, caplog: pytest.LogCaptureFix
     assert str(state_file()) in caplog.text
     assert "CANARY" not in caplog.text
     FileStore().save(FULL)
-    assert told(FileStore().load()) == told(FULL)
+    assert contents_of(FileStore().load()) == contents_of(FULL)
     assert FileStore().delete()
     assert list(state_file().parent.iterdir()) == []
 
 
 @pytest.mark.parametrize(("call", "mode_of_file"), [("replace", 0o600), ("fchmod", 0o644)])
-def test_a_folder_that_lets_nothing_be_mended(monkeypatch: pytest.MonkeyPatch, call: str, mode_of_file: int) -> None:
-    """Where a broken file cannot be set aside, or an open one not closed, that is one sentence."""
+def test_a_damaged_file_in_a_read_only_folder(monkeypatch: pytest.MonkeyPatch, call: str, mode_of_file: int) -> None:
+    """If a damaged file cannot be renamed, or an open mode not restricted, the error is one sentence."""
 
     def refuse(*_: object) -> None:
         raise OSError(30, "Read-only file system")
@@ -225,15 +225,15 @@ def test_a_folder_that_lets_nothing_be_mended(monkeypatch: pytest.MonkeyPatch, c
     assert "CANARY" not in str(caught.value)
 
 
-def test_a_file_that_is_whole_is_read() -> None:
-    """The content from which the broken ones were made is not broken itself."""
+def test_an_intact_file_is_loaded() -> None:
+    """The text from which the damaged files are derived is itself valid."""
     state_file().parent.mkdir(mode=0o700)
     state_file().write_text(json.dumps(GOOD))
     assert FileStore().load().token.reveal() == "CANARY"  # type: ignore[union-attr]
 
 
-def test_a_write_that_fails_leaves_the_old_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full disk is one sentence; what was kept stays, and no half-written file."""
+def test_a_failed_write_keeps_the_old_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a full disk, the error is one sentence, the old file is kept, and no partial file is left."""
     FileStore().save(FULL)
 
     def full(_number: int) -> None:
@@ -242,12 +242,12 @@ def test_a_write_that_fails_leaves_the_old_file(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(ConfigurationError, match=r"Cannot write .*no space left on device.*P2P_STATE_DIR"):
         FileStore().save(BARE)
-    assert told(FileStore().load()) == told(FULL)
+    assert contents_of(FileStore().load()) == contents_of(FULL)
     assert [path.name for path in state_file().parent.iterdir()] == ["sign-in.json"]
 
 
-def test_a_place_that_cannot_hold_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file where the folder should be: nothing is kept there, and saving says so."""
+def test_a_file_in_place_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is loaded, and saving raises an error."""
     (tmp_path / "file").write_text("mine")
     monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path / "file" / "state"))
     assert FileStore().load() is None
@@ -257,8 +257,8 @@ def test_a_place_that_cannot_hold_it(tmp_path: Path, monkeypatch: pytest.MonkeyP
             call()
 
 
-def test_the_lock_is_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While it is held nobody else gets it, and who waits too long is told."""
+def test_the_lock_is_exclusive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second holder has to wait, and gets an error at its timeout."""
     monkeypatch.setattr("p2p_analytics.auth._store._LOCK_SECONDS", 0.1)
     held, done = threading.Event(), threading.Event()
 
@@ -280,8 +280,8 @@ def test_the_lock_is_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
         pass
 
 
-def test_the_usual_folder_is_the_platforms(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Without P2P_STATE_DIR it is the user's state folder, by the name of the package."""
+def test_the_default_folder_follows_the_platform(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without P2P_STATE_DIR, it is the package's folder in the user's state folder."""
     monkeypatch.delenv("P2P_STATE_DIR")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr("sys.platform", "linux")

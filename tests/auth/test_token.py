@@ -1,4 +1,4 @@
-"""The token that never shows itself, and the two ends of the redirect."""
+"""Access tokens, which never show their value, and both ends of the redirect."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ NOW = datetime(2025, 5, 1, 12, tzinfo=UTC)
 
 @pytest.mark.parametrize("show", [repr, str, "{}".format, "{:>40}".format, lambda token: f"{token!r:}"])
 def test_no_way_of_printing_shows_the_token(show) -> None:
-    """Repr, str and format show that there is a token, and nothing of it."""
+    """Repr, str and format show that there is a token, but no part of it."""
     shown = show(AccessToken(CANARY, scopes=["access_profile"]))
     assert "***" in shown
     assert "CANARY" not in shown
 
 
 @pytest.mark.parametrize("store", [pickle.dumps, copy.copy, copy.deepcopy, json.dumps, vars, hash])
-def test_no_store_takes_the_token(store) -> None:
+def test_a_token_cannot_be_serialised(store) -> None:
     """A token cannot be pickled, copied, dumped, or used as a key."""
     with pytest.raises(TypeError) as caught:
         store(AccessToken(CANARY))
     assert "CANARY" not in str(caught.value)
 
 
-def shown_by_rich(token: object) -> str:
-    """Return all that rich shows of an object."""
+def inspect_with_rich(token: object) -> str:
+    """Return the output of rich.inspect for an object."""
     shown = io.StringIO()
     rich.inspect(token, all=True, console=Console(file=shown, width=200))
     return shown.getvalue()
@@ -55,7 +55,7 @@ SHOWN = {
     "members that are not computed": inspect.getmembers_static,
     "state": object.__getstate__,
     "state of pickle": lambda token: copyreg.__reduce_ex__(token, 2),
-    "rich": shown_by_rich,
+    "rich": inspect_with_rich,
     "attributes of attributes": lambda token: [
         (name, value, [getattr(value, inner, None) for inner in dir(value)])
         for name, value in inspect.getmembers(token)
@@ -69,8 +69,8 @@ SHOWN = {
 
 @pytest.mark.parametrize("tool", SHOWN)
 @pytest.mark.parametrize("secret", [AccessToken(CANARY), Secret(CANARY)], ids=["token", "secret"])
-def test_no_tool_that_looks_inside_shows_it(secret: Secret, tool: str) -> None:
-    """Debuggers and tools of introspection print attributes: none of these is the text of the secret."""
+def test_introspection_shows_no_secret(secret: Secret, tool: str) -> None:
+    """Debuggers and introspection tools print attributes: none of them is the text of the secret."""
     try:
         shown = repr(SHOWN[tool](secret))
     except TypeError as error:  # it refuses
@@ -82,21 +82,21 @@ def test_no_tool_that_looks_inside_shows_it(secret: Secret, tool: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "caf\u00e9", "\udcff", "x" * 5000])
 def test_a_secret_is_any_text(text: str) -> None:
-    """What a variable of the environment can hold comes out as it went in."""
+    """Any text that an environment variable can hold is returned unchanged."""
     assert Secret(text).reveal() == text
 
 
 @pytest.mark.parametrize("value", [None, 5, CANARY.encode()])
-def test_a_secret_that_is_no_text(value: object) -> None:
-    """Another type is refused without being quoted."""
+def test_a_secret_of_another_type_is_refused(value: object) -> None:
+    """The error does not quote the value."""
     with pytest.raises(ConfigurationError, match="pass a string") as caught:
         Secret(value)  # type: ignore[arg-type]
     assert "CANARY" not in str(caught.value)
 
 
 @pytest.mark.parametrize("store", [pickle.dumps, copy.copy, copy.deepcopy, asdict, astuple])
-def test_nothing_that_holds_a_token_gives_it_away(store) -> None:
-    """A sign-in, and a client, cannot be stored or copied with their token; a closure or partial does not show it."""
+def test_objects_with_a_token_do_not_show_it(store) -> None:
+    """A sign-in or client cannot be serialised or copied with its token; closures and partials do not show it."""
     sign_in = SignIn("https://pay.example/v1", AccessToken(CANARY), "1", Secret(CANARY))
     client = p2p.Client(CANARY, base_url="https://pay.example/v1", cache_dir=False)
     for holder in (sign_in, client, functools.partial(print, sign_in)):
@@ -110,8 +110,8 @@ def test_nothing_that_holds_a_token_gives_it_away(store) -> None:
         multiprocessing.reduction.ForkingPickler.dumps(client)
 
 
-def test_comparing_tells_nothing() -> None:
-    """A token equals itself alone, not another with the same value, nor the text."""
+def test_equality_is_identity() -> None:
+    """A token equals only itself, not another token with the same value, nor the text."""
     token = AccessToken(CANARY)
     assert token == token  # noqa: PLR0124 - the rule itself
     assert token != AccessToken(CANARY)
@@ -122,13 +122,13 @@ def test_comparing_tells_nothing() -> None:
     "value", ["", " ", "two words", "line\nbreak", "caf\u00e9", "x" * 4097, None, 5, "https://a.example/?x=1"]
 )
 def test_a_malformed_token_is_refused_without_being_quoted(value: object) -> None:
-    """A token is one printable word; the error does not repeat what was passed."""
+    """A token is one printable word; the error does not quote the argument."""
     with pytest.raises(TokenError) as caught:
         AccessToken(value)  # type: ignore[arg-type]
     assert len(str(caught.value)) < 120
 
 
-def test_an_expired_token_is_known_before_anything_is_sent() -> None:
+def test_a_token_knows_its_expiry() -> None:
     """At the instant of its expiry a token is expired."""
     token = AccessToken(CANARY, expires_at=NOW)
     token.require_unexpired(NOW - timedelta(seconds=1))
@@ -137,13 +137,13 @@ def test_an_expired_token_is_known_before_anything_is_sent() -> None:
 
 
 def test_an_expiry_without_a_zone_is_refused() -> None:
-    """Instants are aware; a naive expiry could be hours off."""
+    """Instants are aware; a naive expiry could be wrong by hours."""
     with pytest.raises(ConfigurationError, match="aware"):
         AccessToken(CANARY, expires_at=datetime(2025, 5, 1))  # noqa: DTZ001 - the rule itself
 
 
 def test_the_environment_is_the_second_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An argument comes before P2P_ACCESS_TOKEN; without both the sentence says what to do."""
+    """An argument takes precedence over P2P_ACCESS_TOKEN; without both, the error says what to do."""
     with pytest.raises(TokenError, match="P2P_ACCESS_TOKEN"):
         find_token()
     monkeypatch.setenv("P2P_ACCESS_TOKEN", "from-the-environment\n")
@@ -151,7 +151,7 @@ def test_the_environment_is_the_second_source(monkeypatch: pytest.MonkeyPatch) -
     assert find_token("given").token.reveal() == "given"
 
 
-def test_the_authorize_address_carries_the_documented_parameters() -> None:
+def test_the_authorize_url_has_the_documented_parameters() -> None:
     """client_id, and the scopes separated by a URL-encoded space."""
     address = authorize_url(
         "https://pay.example", "1234", ["access_profile", "access_friends"],
@@ -170,7 +170,7 @@ def test_the_authorize_address_carries_the_documented_parameters() -> None:
 
 @pytest.mark.parametrize("scopes", [[], ["read_everything"], "access_profile access_friends"])
 def test_scopes_outside_the_document_are_refused(scopes: object) -> None:
-    """At least one scope, each a documented word."""
+    """At least one scope, and each of them documented."""
     with pytest.raises(ConfigurationError, match="access_profile, access_email"):
         authorize_url("https://pay.example", "1234", scopes)  # type: ignore[arg-type]
 
@@ -184,8 +184,8 @@ def test_scopes_outside_the_document_are_refused(scopes: object) -> None:
         f"access_token={CANARY}",
     ],
 )
-def test_the_token_is_taken_from_the_query_of_the_redirect(address: str) -> None:
-    """The service appends access_token as a query parameter; it is good for 30 minutes."""
+def test_the_token_is_a_query_parameter_of_the_redirect(address: str) -> None:
+    """The service appends access_token as a query parameter; the token is valid for 30 minutes."""
     token = token_from_redirect(address, scopes=["access_profile"], now=NOW)
     assert token.reveal() == CANARY
     assert token.expires_at == datetime(2025, 5, 1, 12, 30, tzinfo=UTC)
@@ -203,7 +203,7 @@ def test_the_token_is_taken_from_the_query_of_the_redirect(address: str) -> None
         ("", "holds no access token"),
     ],
 )
-def test_an_address_without_one_token_reads_as_a_sentence(address: str, sentence: str) -> None:
-    """A denial, and an address that was not copied whole, say what to do."""
+def test_a_url_without_exactly_one_token_is_explained(address: str, sentence: str) -> None:
+    """The errors for a denial and for a URL that was not copied completely say what to do."""
     with pytest.raises(TokenError, match=sentence):
         token_from_redirect(address)

@@ -83,17 +83,17 @@ REQUESTS: Final = {
         MASKING,
         "test_a_token_that_the_service_reencodes_is_not_quoted",
     ),
-    "the same, in the usual spellings": ("auth/test_redaction.py", "test_the_whole_of_it"),
-    "the same, a piece of it": ("auth/test_redaction.py", "test_a_piece_of_eight"),
+    "the same, in the usual spellings": ("auth/test_redaction.py", "test_every_encoding_is_redacted"),
+    "the same, a piece of it": ("auth/test_redaction.py", "test_a_fragment_of_eight_characters_is_redacted"),
 }
 OBJECTS: Final = {
     "repr, str and format of the token": (TOKEN, "test_no_way_of_printing_shows_the_token"),
-    "pickle, copy, %store, vars, hash": (TOKEN, "test_no_store_takes_the_token"),
-    "comparing": (TOKEN, "test_comparing_tells_nothing"),
-    "debuggers, rich.inspect, inspect.getmembers, __getstate__": (TOKEN, "test_no_tool_that_looks_inside_shows_it"),
+    "pickle, copy, %store, vars, hash": (TOKEN, "test_a_token_cannot_be_serialised"),
+    "comparing": (TOKEN, "test_equality_is_identity"),
+    "debuggers, rich.inspect, inspect.getmembers, __getstate__": (TOKEN, "test_introspection_shows_no_secret"),
     "asdict, pickle, deepcopy and multiprocessing of what holds it": (
         TOKEN,
-        "test_nothing_that_holds_a_token_gives_it_away",
+        "test_objects_with_a_token_do_not_show_it",
     ),
     "repr of what holds it": (CANARIES, "test_the_server_flow_leaves_no_secret_behind"),
 }
@@ -106,7 +106,7 @@ ELSEWHERE: Final = {
     ),
     "%xmode Verbose in a notebook": (SAVED, "test_no_route_saves_a_token"),
     "the same, when a prompt is interrupted": (KERNEL, "test_an_interrupted_prompt_does_not_show_pasted_text"),
-    "the same, of a malformed variable": ("auth/test_sources.py", "test_a_malformed_one_is_in_no_traceback"),
+    "the same, of a malformed variable": ("auth/test_sources.py", "test_a_malformed_token_is_in_no_traceback"),
     "defaults in --help": (OWN, "test_help_shows_no_variable"),
     "an argument in process lists and shell histories": (OWN, "test_no_command_takes_a_token"),
     "the nonce of the way back, as an argument of the browser": (
