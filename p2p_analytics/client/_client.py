@@ -24,7 +24,7 @@ from p2p_analytics.client.http.transport import CachePolicy, ServiceResponse, Tr
 from p2p_analytics.client.paging.cached_pages import CachedPages
 from p2p_analytics.client.paging.friends import FriendCount, paginate_friends
 from p2p_analytics.client.paging.next_link import parse_next_link
-from p2p_analytics.client.paging.ordering import get_sort_key
+from p2p_analytics.client.paging.page_dates import get_sort_key
 from p2p_analytics.client.paging.pagination import MAX_PAYMENTS, paginate
 from p2p_analytics.client.paging.query import Query
 from p2p_analytics.client.paging.scheduler import fetch_history

@@ -99,7 +99,7 @@ def test_an_error_of_a_load_quotes_no_words_of_the_service(service, at: str, sta
     """What the service says may name people; without privacy mode it is quoted."""
     refusal = (status, {}, {"error": {"message": "Wilhelmax owes Volodya.", "code": "Quuxmart"}})
     service[1][at] = refusal
-    monkeypatch.setattr("p2p_analytics.client.http.transport.MAX_ATTEMPTS", 1)
+    monkeypatch.setattr("p2p_analytics.client.http._retry.MAX_ATTEMPTS", 1)
     texts = []
     for privacy in (True, False):
         with pytest.raises(ApiError) as caught:

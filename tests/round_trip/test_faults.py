@@ -10,7 +10,7 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics import errors
 from p2p_analytics.client.desk import PaymentDesk
-from p2p_analytics.client.http import transport
+from p2p_analytics.client.http import _retry
 from p2p_analytics.sandbox.faults import faults
 from support.servers import sandbox_fixture
 
@@ -73,7 +73,7 @@ def test_a_fault_that_passes_leaves_no_trace(
 
 
 # Where a fifth fails, one request of some 3,500 does so five times in a row, and that ends a load as it should.
-@pytest.mark.parametrize(("share", "tries"), [("0.005", transport.MAX_ATTEMPTS), ("0.015", 12)])
+@pytest.mark.parametrize(("share", "tries"), [("0.005", _retry.MAX_ATTEMPTS), ("0.015", 12)])
 def test_many_faults_at_once(  # noqa: PLR0913, PLR0917 - fixtures
     town: p2p.sandbox.SandboxServer,
     load: Callable[[str | None], History],
@@ -83,7 +83,7 @@ def test_many_faults_at_once(  # noqa: PLR0913, PLR0917 - fixtures
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With up to a fifth of all requests failing in every documented way, ten loads in a row are exact."""
-    monkeypatch.setattr(transport, "MAX_ATTEMPTS", tries)
+    monkeypatch.setattr(_retry, "MAX_ATTEMPTS", tries)
     town.faults = spec = ",".join(f"{kind}:{share}" for kind in PASSING)
     for _ in range(10):
         same(load(None), whole)

@@ -5,8 +5,6 @@ No function quotes the text of urllib3 or requests, which may hold the URL and i
 
 from __future__ import annotations
 
-import email.utils
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -15,13 +13,12 @@ import urllib3
 
 from p2p_analytics import errors
 from p2p_analytics.auth import redact
+from p2p_analytics.client.http._retry import parse_retry_after
 from p2p_analytics.client.http.adapter import LARGEST_BODY, NotSentError, OversizedBodyError, mask_token_parameters
 from p2p_analytics.display import keep_printable
 from p2p_analytics.records import repair_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from p2p_analytics.auth import Secret
 
 _TRANSPORT_FAILURES: Final[tuple[tuple[tuple[type[Exception], ...], str, bool], ...]] = (
@@ -92,7 +89,7 @@ def map_error_response(response: requests.Response, *secrets: Secret) -> errors.
         sentence.format(said=f" ({said})" if said else "", status=status),
         status_code=status,
         code=code,
-        retry_after=_parse_retry_after(response.headers),
+        retry_after=parse_retry_after(response.headers),
     )
     failure.said = said
     return failure
@@ -169,15 +166,3 @@ _KINDS: Final = (
     (errors.RateLimitedError, {429}, {"277"}, "The service asks to slow down{said}: try again later."),
     (errors.ProtocolError, _REDIRECTS, _NO_CODES, "The service answered with a redirect, which is not followed."),
 )
-
-
-def _parse_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait; None if the header is neither a whole number of seconds nor a date."""
-    text = headers.get("Retry-After", "").strip()
-    if text.isascii() and text.isdigit():
-        return float(text[:9])
-    try:
-        moment = email.utils.parsedate_to_datetime(text)
-    except (TypeError, ValueError, IndexError, OverflowError):
-        return None
-    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

@@ -15,7 +15,7 @@ import threading
 import time
 from datetime import UTC, datetime
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Final, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 import requests
@@ -23,6 +23,7 @@ import urllib3
 
 from p2p_analytics import errors
 from p2p_analytics.auth import hide_frames, redact_exception
+from p2p_analytics.client.http import _retry
 from p2p_analytics.client.http._decoding import SUCCESSES, get_decoded, make_decoding_hook
 from p2p_analytics.client.http._throttle import Throttle
 from p2p_analytics.client.http.adapter import NotSentError, prepare_session
@@ -46,9 +47,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
-MAX_ATTEMPTS: Final = 5
-MAX_RETRY_AFTER: Final = 60.0  # the caller gets the error of a longer Retry-After
 
 
 class CachePolicy(Enum):
@@ -234,7 +232,7 @@ class Transport:
         with contextlib.ExitStack() as turn:
             has_turn = self._throttle.wait_turn(turn)
             give_up_at = self._monotonic() + self._deadline
-            for attempt in range(MAX_ATTEMPTS):
+            for attempt in range(_retry.MAX_ATTEMPTS):
                 if self._token_source is not None:
                     self._token = self._token_source.get_token()
                 used = self._token
@@ -245,12 +243,10 @@ class Transport:
                     return outcome
                 if method == "GET" and isinstance(outcome, errors.AuthenticationError) and self._has_new_token(used):
                     continue
-                # For a write, only a TransportError means that nothing was sent.
-                may_retry = outcome.retryable and (method == "GET" or isinstance(outcome, errors.TransportError))
-                pause = self._compute_pause(attempt, outcome)
+                pause = _retry.compute_pause(attempt, outcome, self._jitter)
                 seconds_left = give_up_at - self._monotonic()
-                is_last = attempt == MAX_ATTEMPTS - 1
-                if not may_retry or pause is None or is_last or pause > seconds_left or is_cancelled():
+                may_retry = _retry.is_retryable(method, outcome) and not is_cancelled()
+                if not may_retry or pause is None or pause > seconds_left:
                     raise outcome
                 if outcome.retry_after is not None and not has_turn:
                     self._throttle.slow_down()
@@ -336,9 +332,3 @@ class Transport:
             return failure
         fetched_at = getattr(response, "created_at", None) or datetime.now(UTC)
         return ServiceResponse(value, fetched_at, from_cache=getattr(response, "from_cache", False))
-
-    def _compute_pause(self, attempt: int, failure: errors.ServiceError) -> float | None:
-        """Return the seconds before the next attempt: Retry-After, else exponential backoff; None if too long."""
-        if failure.retry_after is not None:
-            return None if failure.retry_after > MAX_RETRY_AFTER else failure.retry_after + self._jitter()
-        return float(min(0.5 * 2**attempt, 5.0)) * (0.5 + self._jitter() / 2)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from p2p_analytics.client.paging.ordering import is_between
+from p2p_analytics.client.paging.page_dates import is_between
 from p2p_analytics.errors import PaginationError
 from p2p_analytics.records import PaymentPage, Payments, Problem
 from p2p_analytics.vocabulary import Status

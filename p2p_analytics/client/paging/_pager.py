@@ -1,4 +1,4 @@
-"""Pager: reads the list of payments page by page and checks that no page is missing.
+"""Pager: cursor over the list of payments; fetches one page per call and checks that no page is missing.
 
 A next link with ``before=<second>`` skips payments that share the second of the last one. So the pager never follows
 the link, and takes neither its presence nor its absence as proof. The next request includes the last second again:
@@ -8,13 +8,13 @@ nothing older.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from p2p_analytics.client.paging._continuity import find_contradiction, find_overlap
 from p2p_analytics.client.paging._crowded_seconds import fetch_by_filters
-from p2p_analytics.client.paging.ordering import (
+from p2p_analytics.client.paging.page_dates import (
     MICROSECOND,
     floor_to_second,
     get_dates,
@@ -104,7 +104,7 @@ class Pager:
             raise PaginationError(_CONTRADICTORY)
         oldest = get_dates(page.items)[-1]
         if self._advances(page):
-            self._move_cursor(page, get_end_of_second(oldest), overlap=_find_overlap(page.items, self.query.limit))
+            self._move_cursor(page, get_end_of_second(oldest), overlap=find_overlap(page.items, self.query.limit))
             return page
         if full and not (last and self._is_link_trusted(page) and not self._has_older(oldest)):
             return self._complete_second(page, oldest)
@@ -191,11 +191,11 @@ class Pager:
 
     def _complete_second(self, page: PaymentPage, oldest: datetime) -> PaymentPage:
         """Return a page that one second fills, completed by microseconds or else by filters."""
-        finer, overlap = oldest + MICROSECOND, _find_overlap(page.items, PAGE_SIZE_MAXIMUM)
+        finer, overlap = oldest + MICROSECOND, find_overlap(page.items, PAGE_SIZE_MAXIMUM)
         if self.query.before is not None and finer < self.query.before:
             query = msgspec.structs.replace(self.query, before=finer, limit=PAGE_SIZE_MAXIMUM)
             rest = self._fetch(query, refetch=self._refetch)
-            if not _find_contradiction(rest, query, overlap):  # the service compares microseconds
+            if not find_contradiction(rest, query, overlap):  # the service compares microseconds
                 self._move_cursor(page, finer, overlap=overlap)
                 self._prefetched = rest
                 return page
@@ -210,7 +210,7 @@ class Pager:
         page = self._prefetched or self._fetch(query, refetch=refetch or self._refetch)
         self._prefetched = None
         self._state.has_links |= page.next is not None
-        if not _find_contradiction(page, query, self.overlap):
+        if not find_contradiction(page, query, self.overlap):
             return page
         if self._is_same_last_page(page):
             page = self._fetch(query, refetch=True)
@@ -218,18 +218,18 @@ class Pager:
                 return page
         query = msgspec.structs.replace(query, limit=PAGE_SIZE_MAXIMUM)  # a new payment shifts the others down
         page = self._fetch(query, refetch=True)
-        contradiction = _find_contradiction(page, query, self.overlap)
+        contradiction = find_contradiction(page, query, self.overlap)
         for _ in range(_FILTERED_ATTEMPTS if query.status else 1):
             if not contradiction or self._is_partly_unreadable(page, query) or self._has_changed_status(page):
                 return page
             page = self._fetch(query, refetch=True)
-            contradiction = _find_contradiction(page, query, self.overlap)
+            contradiction = find_contradiction(page, query, self.overlap)
         raise PaginationError(contradiction)
 
     @staticmethod
     def _is_partly_unreadable(page: PaymentPage, query: Query) -> bool:
         """Return whether a page may lack a payment because a record has no readable id, as its problems report."""
-        readable = not _find_contradiction(page, query, None) and bool(get_dates(page.items))
+        readable = not find_contradiction(page, query, None) and bool(get_dates(page.items))
         return readable and any(problem.unreadable and problem.record_id is None for problem in page.problems)
 
     def _has_changed_status(self, page: PaymentPage) -> bool:
@@ -239,45 +239,14 @@ class Pager:
         the time that they share.
         """
         before, previous = self.query.before, self._previous
-        if not self.query.status or previous is None or before is None or _find_contradiction(page, self.query, None):
+        if not self.query.status or previous is None or before is None or find_contradiction(page, self.query, None):
             return False
         current = self._fetch(previous, refetch=True)
-        if self.overlap in current.items.ids or _find_contradiction(current, previous, None):
+        if self.overlap in current.items.ids or find_contradiction(current, previous, None):
             return False
         dated = zip(current.items.ids, current.items.created, strict=True)
         shared = {payment_id for payment_id, date in dated if date is not None and date < before}
         return shared.issubset(page.items.ids) and bool(shared) == bool(page.items)
-
-
-def _find_contradiction(page: PaymentPage, query: Query, overlap: str | None) -> str:
-    """Return why a page cannot be the answer to a query, as a sentence; empty if it can.
-
-    ``overlap`` is the id of a payment that the page must hold.
-    """
-    dates = get_dates(page.items)
-    if any(later < earlier for later, earlier in pairwise(dates)):
-        return "The service's list of payments is not sorted newest first, so it cannot be paged without loss."
-    if query.before is not None and dates and dates[0] > query.before:
-        return "The service returned payments after the bound 'before', so its list cannot be paged."
-    if not dates and page.next is not None and (page.items or page.problems):
-        return "A page of payments holds no readable date, so the next page cannot be requested."
-    if overlap is not None and overlap not in page.items.ids:
-        return (
-            "A page of payments does not continue the one before it, so payments may be missing between them, and "
-            "nothing is returned: try again later."
-        )
-    return ""
-
-
-def _find_overlap(items: Payments, limit: int) -> str:
-    """Return the id of the oldest payment that the next page must hold.
-
-    The next page has ``limit`` records and starts with the last second of these payments.
-    """
-    dated = [(payment_id, date) for payment_id, date in zip(items.ids, items.created, strict=True) if date is not None]
-    second = floor_to_second(dated[-1][1])
-    of_second = [payment_id for payment_id, date in dated if floor_to_second(date) == second]
-    return of_second[:limit][-1]
 
 
 def _merge_pages(pages: Sequence[PaymentPage]) -> PaymentPage:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.client.paging._pager import Pager
 from p2p_analytics.client.paging._windows import floor_to_unit, split_window
-from p2p_analytics.client.paging.ordering import get_oldest_date
+from p2p_analytics.client.paging.page_dates import get_oldest_date
 from p2p_analytics.client.paging.query import Query
 from p2p_analytics.client.window import BEGINNING, END, Window
 from p2p_analytics.errors import PaginationError

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from p2p_analytics.client.http.transport import CachePolicy
-from p2p_analytics.client.paging.ordering import get_oldest_date
+from p2p_analytics.client.paging.page_dates import get_oldest_date
 from p2p_analytics.client.paging.query import Query
 from p2p_analytics.records import Payments
 from p2p_analytics.vocabulary import Status

@@ -1,4 +1,7 @@
-"""Pagination of a list of payments on one connection."""
+"""Sequential load of a list: runs one `_pager` to the end on one connection; `scheduler` uses several.
+
+`_pager` fetches and checks one page per call. `scheduler` runs one pager per calendar window, in parallel.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from p2p_analytics.client.paging._crowded_seconds import fetch_by_people
 from p2p_analytics.client.paging._deduplication import Deduplicator
 from p2p_analytics.client.paging._load_state import LoadState
 from p2p_analytics.client.paging._pager import Pager
-from p2p_analytics.client.paging.ordering import get_oldest_date
+from p2p_analytics.client.paging.page_dates import get_oldest_date
 from p2p_analytics.client.window import BEGINNING, END
 
 if TYPE_CHECKING:

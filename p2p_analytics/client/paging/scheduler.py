@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
 from p2p_analytics.client.http.deadline import Cancellation
-from p2p_analytics.client.paging._completeness import CompletenessCheck
 from p2p_analytics.client.paging._crowded_seconds import fetch_by_people
 from p2p_analytics.client.paging._deduplication import Deduplicator
 from p2p_analytics.client.paging._load_state import LoadState
+from p2p_analytics.client.paging._window_completeness import CompletenessCheck
 from p2p_analytics.client.paging._window_task import WindowTask
 from p2p_analytics.client.paging._windows import cover_window, find_open_window_start
-from p2p_analytics.client.paging.ordering import get_oldest_date
+from p2p_analytics.client.paging.page_dates import get_oldest_date
 from p2p_analytics.client.paging.pagination import MAX_PAYMENTS
 from p2p_analytics.client.window import Window
 from p2p_analytics.errors import TransportError

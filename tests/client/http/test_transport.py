@@ -1,12 +1,10 @@
-"""Transport: retries, backoff, Retry-After, error classes, certificates and proxies."""
+"""Transport: error classes, certificates and proxies."""
 
 from __future__ import annotations
 
 import gzip
 import inspect
-import itertools
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
+from datetime import UTC, datetime
 
 import pytest
 import requests
@@ -15,7 +13,7 @@ import urllib3
 from p2p_analytics import errors
 from p2p_analytics.auth import AccessToken
 from p2p_analytics.client.http.error_mapping import map_transport_failure
-from p2p_analytics.client.http.transport import MAX_ATTEMPTS, Transport
+from p2p_analytics.client.http.transport import Transport
 from support.canary import CANARY
 from support.connections import transport_to
 from support.exceptions import format_everything
@@ -49,81 +47,6 @@ def test_a_refusal_is_not_retried(scripted, status: int, body: object, kind: typ
         transport.get("/me", {})
     assert (len(service.asked), waits, caught.value.status_code) == (1, [], status)
     assert CANARY not in format_everything(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("answer", "kind"),
-    [
-        ((500, {}, b""), errors.ServerError),
-        ((503, {}, {"error": {"message": "later", "code": None}}), errors.ServerError),
-        ((429, {}, b""), errors.RateLimitedError),
-        ((200, {}, b"<html>please log in</html>"), errors.ProtocolError),
-        ((200, {}, b"null"), errors.ProtocolError),
-        ((200, {}, b"[]"), errors.ProtocolError),
-        ((200, {}, b'{"data": [1, 2'), errors.ProtocolError),
-        ((200, {"Content-Encoding": "gzip"}, b"not gzip"), errors.TransportError),
-        ((200, {"Content-Length": "9999"}, b'{"data": 1}'), errors.TransportError),
-    ],
-)
-def test_a_transient_fault_is_retried_with_exponential_backoff(scripted, answer: object, kind: type[Exception]) -> None:
-    """Five attempts, then the last failure; with jitter at its midpoint the waits are 3/4 of 0.5, 1, 2, 4."""
-    service = scripted(lambda _path, _parameters: answer)
-    transport, waits = transport_to(service.base_url, timeout=(1.0, 0.3))
-    with pytest.raises(kind) as caught:
-        transport.get("/me", {})
-    assert len(service.asked) == MAX_ATTEMPTS == 5
-    assert waits == [0.375, 0.75, 1.5, 3.0]
-    assert CANARY not in format_everything(caught.value)
-
-
-def test_a_retry_returns_the_first_good_response(scripted) -> None:
-    """Two transient faults cost two waits."""
-    answers = itertools.chain([(500, {}, b""), (200, {}, b"<html>")], itertools.repeat(GOOD))
-    service = scripted(lambda _path, _parameters: next(answers))
-    transport, waits = transport_to(service.base_url)
-    assert transport.get("/me", {}).value == b'{"data": {"id": "7"}}'
-    assert len(waits) == 2
-
-
-@pytest.mark.parametrize(
-    ("header", "waits"),
-    [("7", [7.5]), ("soon", [0.375]), ("-5", [0.375]), ("", [0.375]), ("1.5", [0.375])],
-)
-def test_a_readable_retry_after_is_obeyed(scripted, header: str, waits: list[float]) -> None:
-    """A whole number of seconds is waited, plus jitter; any other value is ignored."""
-    answers = itertools.chain([(429, {"Retry-After": header}, b"")], itertools.repeat(GOOD))
-    transport, waited = transport_to(scripted(lambda _path, _parameters: next(answers)).base_url)
-    transport.get("/me", {})
-    assert waited == pytest.approx(waits, abs=0.1)
-
-
-def test_retry_after_may_be_a_date(scripted) -> None:
-    """The transport waits until an HTTP date."""
-    date = format_datetime(datetime.now(UTC) + timedelta(seconds=20), usegmt=True)
-    answers = itertools.chain([(503, {"Retry-After": date}, b"")], itertools.repeat(GOOD))
-    transport, waited = transport_to(scripted(lambda _path, _parameters: next(answers)).base_url)
-    transport.get("/me", {})
-    assert 15 < waited[0] < 21
-
-
-def test_a_long_retry_after_raises_at_once(scripted) -> None:
-    """The transport does not wait a day; the error has the requested delay."""
-    service = scripted(lambda _path, _parameters: (429, {"Retry-After": "86400"}, b""))
-    transport, waits = transport_to(service.base_url)
-    with pytest.raises(errors.RateLimitedError) as caught:
-        transport.get("/me", {})
-    assert (caught.value.retry_after, waits, len(service.asked)) == (86400.0, [], 1)
-
-
-def test_the_deadline_bounds_all_attempts_together(scripted) -> None:
-    """A wait beyond the deadline does not begin."""
-    clock = itertools.count(step=2.0)
-    service = scripted(lambda _path, _parameters: (500, {}, b""))
-    transport, waits = transport_to(service.base_url, deadline=10.0, monotonic=lambda: next(clock))
-    with pytest.raises(errors.ServerError):
-        transport.get("/me", {})
-    assert len(service.asked) < MAX_ATTEMPTS
-    assert len(waits) == len(service.asked) - 1
 
 
 def test_an_unreachable_service_is_one_sentence() -> None:

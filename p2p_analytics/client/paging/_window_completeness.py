@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from p2p_analytics.client.paging.ordering import is_between
+from p2p_analytics.client.paging.page_dates import is_between
 from p2p_analytics.errors import PaginationError
 
 if TYPE_CHECKING:

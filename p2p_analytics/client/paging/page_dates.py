@@ -1,4 +1,4 @@
-"""Order of the list of payments: newest first, by date, then by id."""
+"""Dates of the payments on a page, seconds as time cursors, and the sort key of the list (newest first)."""
 
 from __future__ import annotations
 
