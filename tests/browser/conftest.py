@@ -1,7 +1,7 @@
-"""The browser that the tests of this folder share, and a real JupyterLab for it.
+"""Browser shared by the tests of this folder, and a real JupyterLab for it.
 
-The browser serves the tests of one file, and is closed at its end and not at that of the session: while it
-runs, this thread counts as one that runs an event loop, and tests that start their own could not.
+The browser is closed at the end of each test file and not of the session: while it
+runs, this thread counts as running an event loop, and other tests could not start their own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
-PATIENCE = 60_000  # milliseconds: a kernel that starts, or draws, beside three other processes of tests takes its time
+PATIENCE = 60_000  # milliseconds: starting a kernel and drawing are slow beside three other test processes
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
@@ -42,7 +42,7 @@ SETTINGS = {
     "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},
     "@jupyter-widgets/jupyterlab-manager:plugin": {"saveState": True},  # the worst case for a secret in a widget
 }
-# The status bar says idle before there is a kernel; this does not.
+# The status bar reports idle even before the kernel exists, so this waits for the kernel itself.
 READY = """async () => {
   const panel = window.jupyterapp.shell.currentWidget;
   await panel.context.ready;
@@ -57,7 +57,7 @@ COMMAND = """([name, args, patience]) => Promise.race([
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Start Debian's Chromium; without one there is nothing to test with."""
+    """Start Debian's Chromium, or skip the tests if it is not installed."""
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="Playwright, which drives the browser, is not installed"
     )
@@ -73,14 +73,14 @@ def browser() -> Iterator[Browser]:
 
 @dataclass
 class Lab:
-    """A running JupyterLab with folders of its own."""
+    """Running JupyterLab with its own folders."""
 
     root: Path
     url: str
     token: str
     context: BrowserContext
 
-    def notebook(self, name: str, *cells: str) -> Notebook:
+    def open_notebook(self, name: str, *cells: str) -> Notebook:
         """Write a notebook of code cells and open it."""
         document = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
         document.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -91,13 +91,13 @@ class Lab:
         page.wait_for_function("() => window.jupyterapp?.shell?.currentWidget?.sessionContext")
         page.evaluate(READY)
         notebook = Notebook(page, self.root / f"{name}.ipynb")
-        notebook.uncovered()
+        notebook.wait_for_splash()
         return notebook
 
 
 @dataclass
 class Notebook:
-    """A notebook that is open in the browser."""
+    """Notebook that is open in the browser."""
 
     page: Page
     path: Path
@@ -107,15 +107,15 @@ class Notebook:
         return self.page.locator(".jp-Notebook .jp-CodeCell").nth(cell)
 
     def output(self, cell: int) -> Locator:
-        """Return all that a cell shows."""
+        """Return the output area of a cell."""
         return self.code(cell).locator(".jp-OutputArea")
 
     def prompt(self, cell: int) -> Locator:
-        """Return what stands before a cell: the number of its last run, or a star while it runs."""
+        """Return the prompt of a cell: the number of its last run, or a star while it runs."""
         return self.code(cell).locator(".jp-InputArea-prompt")
 
     def start(self, cell: int) -> None:
-        """Begin to run a cell, and see it begin: the number of an earlier run would look like the end of this one."""
+        """Start a cell, and wait until its prompt changes, because the number of an earlier run looks like the end."""
         from playwright.sync_api import expect
 
         before = self.prompt(cell).inner_text()
@@ -126,37 +126,37 @@ class Notebook:
     def run(self, cell: int) -> None:
         """Run a cell and wait for its end."""
         self.start(cell)
-        self.done(cell)
+        self.wait_for_cell(cell)
 
-    def done(self, cell: int) -> None:
-        """Wait for the end of a cell's run."""
+    def wait_for_cell(self, cell: int) -> None:
+        """Wait until a cell has finished."""
         from playwright.sync_api import expect
 
         expect(self.prompt(cell)).to_have_text(re.compile(r"^\[\d+\]:$"))
 
-    def command(self, name: str, **arguments: Any) -> None:
-        """Give JupyterLab one of its commands; an end that never comes fails, as nothing else waits for it."""
+    def run_command(self, name: str, **arguments: Any) -> None:
+        """Run a JupyterLab command; fail if it does not finish, because Playwright would wait for ever."""
         self.page.evaluate(COMMAND, [name, arguments, PATIENCE])
 
-    def theme(self, name: str) -> None:
+    def change_theme(self, name: str) -> None:
         """Change JupyterLab's theme.
 
-        The command ends before the style sheet is there. Then JupyterLab hides all it shows for a moment, which
-        closes an open list: its next keys would go elsewhere.
+        The command ends before the style sheet is loaded. JupyterLab then hides its page for a moment, which
+        closes an open list, so the next keys would have another target.
         """
         from playwright.sync_api import expect
 
-        self.command("apputils:change-theme", theme=name)
+        self.run_command("apputils:change-theme", theme=name)
         expect(self.page.locator("body")).to_have_attribute("data-jp-theme-name", name)
-        self.uncovered()
+        self.wait_for_splash()
 
-    def uncovered(self) -> None:
-        """Wait until JupyterLab shows its page, which it covers, and hides, while a theme loads."""
+    def wait_for_splash(self) -> None:
+        """Wait until JupyterLab has removed the splash screen that covers the page while a theme loads."""
         self.page.locator("#jupyterlab-splash").wait_for(state="detached")
 
-    def saved(self) -> str:
-        """Save, and return what is on the disk: the notebook with its widgets' state, and its checkpoint."""
-        self.command("docmanager:save")
+    def save(self) -> str:
+        """Save, and return the files on disk: the notebook with its widgets' state, and its checkpoint."""
+        self.run_command("docmanager:save")
         checkpoint = self.path.parent / ".ipynb_checkpoints" / f"{self.path.stem}-checkpoint.ipynb"
         texts = [self.path.read_text(encoding="utf-8"), checkpoint.read_text(encoding="utf-8")]
         assert all(
@@ -179,7 +179,7 @@ def lab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
                 "--ServerApp.terminals_enabled=False", "--LabApp.expose_app_in_browser=True",
                 "--LabApp.extension_manager=readonly",
             ]  # fmt: skip
-            url = stack.enter_context(serving(home, arguments, f"/api/status?token={token}", variables))
+            url = stack.enter_context(run_server(home, arguments, f"/api/status?token={token}", variables))
             context = browser.new_context(viewport={"width": 1200, "height": 1000})
             context.set_default_timeout(PATIENCE)
             stack.callback(context.close)
@@ -189,8 +189,8 @@ def lab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @contextlib.contextmanager
-def serving(home: Path, arguments: list[str], ready: str, variables: dict[str, str]) -> Iterator[str]:
-    """Run one of Jupyter's servers with folders of its own, from its first answer on; give its address."""
+def run_server(home: Path, arguments: list[str], ready: str, variables: dict[str, str]) -> Iterator[str]:
+    """Run a Jupyter server with its own folders, and yield its URL once it responds."""
     for plugin, values in SETTINGS.items():
         package, name = plugin.rsplit(":", 1)
         folder = home / "settings" / package
@@ -203,7 +203,7 @@ def serving(home: Path, arguments: list[str], ready: str, variables: dict[str, s
         "HOME": "", "IPYTHONDIR": "ipython", "JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data",
         "JUPYTER_RUNTIME_DIR": "run", "JUPYTERLAB_SETTINGS_DIR": "settings", "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
     }  # fmt: skip
-    # Without bytecode every kernel would compile pandas anew.
+    # Without bytecode every kernel would compile pandas again.
     own = {name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "PYTHONDONTWRITE"))}
     own |= {name: str(home / place) for name, place in places.items()} | variables
     command = [sys.executable, "-m", *arguments, "--no-browser", "--ip=127.0.0.1", f"--port={port}"]
@@ -216,7 +216,7 @@ def serving(home: Path, arguments: list[str], ready: str, variables: dict[str, s
         subprocess.Popen(command, stdout=log, stderr=log, env=own, start_new_session=True) as process,  # noqa: S603 - ours
     ):
         try:
-            wait_for(f"http://127.0.0.1:{port}{ready}", process)
+            wait_for_server(f"http://127.0.0.1:{port}{ready}", process)
             yield f"http://127.0.0.1:{port}"
         finally:
             with contextlib.suppress(ProcessLookupError):
@@ -227,17 +227,17 @@ def serving(home: Path, arguments: list[str], ready: str, variables: dict[str, s
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
-    """Wait until a server sends any answer."""
+def wait_for_server(url: str, process: subprocess.Popen[bytes]) -> None:
+    """Wait until a server sends any response."""
 
-    def answers() -> bool:
+    def is_up() -> bool:
         assert process.poll() is None, "the server ended before its first answer"
         with contextlib.suppress(requests.ConnectionError):
             requests.get(url, timeout=5)
             return True
         return False
 
-    wait_until(answers, 60)
+    wait_until(is_up, 60)
 
 
 @pytest.fixture(scope="module")
@@ -248,7 +248,7 @@ def voila(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
         def show(notebook: Path) -> Page:
             home = tmp_path_factory.mktemp("voila")
-            url = stack.enter_context(serving(home, ["voila", str(notebook)], "/nothing", {}))
+            url = stack.enter_context(run_server(home, ["voila", str(notebook)], "/nothing", {}))
             context = browser.new_context(viewport={"width": 1000, "height": 1200})
             context.set_default_timeout(PATIENCE)
             stack.callback(context.close)
@@ -261,7 +261,7 @@ def voila(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """Open a tab of desk size."""
+    """Open a tab of desktop size."""
     with open_tab(browser, viewport=DESK) as page:
         yield page
 

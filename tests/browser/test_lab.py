@@ -1,6 +1,6 @@
-"""The sign-in form and the explorer in a real JupyterLab, clicked and typed into as a person does.
+"""Sign-in form and explorer in a real JupyterLab, used with mouse and keyboard.
 
-JupyterLab saves the state of all widgets here, as the setting "Save Widget State Automatically" makes it do.
+JupyterLab saves the state of all widgets here: the setting "Save Widget State Automatically" is on.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ EXPIRE = "from datetime import timedelta\nform.token.expires_at -= timedelta(min
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[SandboxServer]:
-    """Run a sandbox whose tokens begin with a canary; the nonce of the way back is shorter, and no secret to a file."""
+    """Run a sandbox that issues canary tokens; the nonce of a redirect URI is shorter and no secret to a file."""
     with pytest.MonkeyPatch.context() as patch, SandboxServer(seed=7) as running:
         issue_canary_tokens(patch, sizes={TOKEN_BYTES})
         yield running
@@ -35,20 +35,20 @@ def server() -> Iterator[SandboxServer]:
 
 @pytest.fixture(scope="module")
 def jupyter(lab: Callable[..., Any], server: SandboxServer) -> Any:
-    """Run a JupyterLab whose notebooks know the sandbox."""
+    """Run a JupyterLab with the sandbox's URL in its environment."""
     return lab(P2P_BASE_URL=server.base_url, P2P_CLIENT_ID=server.client_id)
 
 
 @pytest.fixture(scope="module")
 def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder for pictures."""
+    """Return the folder for screenshots."""
     folder = Path(os.environ.get("P2P_SHOTS") or tmp_path_factory.mktemp("shots"))
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
-def go_through(notebook: Any, username: str | None, button: str = "Allow") -> None:
-    """Follow the form's link into a new tab, by keyboard, answer there, and come back."""
+def complete_sign_in(notebook: Any, username: str | None, button: str = "Allow") -> None:
+    """Follow the form's link into a new tab, answer there by keyboard, and return."""
     with notebook.page.context.expect_page() as opened:
         notebook.output(0).locator("a.sign-in").press("Enter")
     tab = opened.value
@@ -62,31 +62,31 @@ def go_through(notebook: Any, username: str | None, button: str = "Allow") -> No
 
 
 def test_from_the_link_to_a_saved_plot(jupyter: Any, server: SandboxServer, shots: Path) -> None:
-    """Link, consent, back; load, explore, save; expired, one sign-in, the same cell again; no state holds a token."""
+    """Sign in, load, explore and save; after expiry, sign in and rerun the same cell; no saved state holds a token."""
     from playwright.sync_api import expect
 
-    notebook = jupyter.notebook("journey", FORM, LOAD, EXPLORE, EXPIRE)
+    notebook = jupyter.open_notebook("journey", FORM, LOAD, EXPLORE, EXPIRE)
     notebook.run(0)
     form = notebook.output(0)
     form.get_by_label("Address or token").wait_for()
-    assert "PasswordModel" in notebook.saved()
+    assert "PasswordModel" in notebook.save()
     notebook.run(1)
     expect(notebook.output(1)).to_contain_text(
         "NotSignedIn: Not signed in yet: sign in with the form, then run this cell again."
     )
     notebook.page.screenshot(path=shots / "form.png")
-    go_through(notebook, server.viewer)
+    complete_sign_in(notebook, server.viewer)
     expect(form.get_by_role("status")).to_contain_text("Signed in as Maya Lindqvist")
     expect(form).to_contain_text("Valid for 29 minutes")
-    assert CANARY not in notebook.saved()
+    assert CANARY not in notebook.save()
     notebook.run(1)
     expect(notebook.output(1)).to_contain_text("536 payments of Maya Lindqvist")
     notebook.run(2)
     explorer = notebook.output(2)
     explorer.get_by_role("table").wait_for()
     notebook.page.screenshot(path=shots / "explorer.png")
-    notebook.theme("JupyterLab Dark")
-    explorer.get_by_label("Show").press("Space")  # JupyterLab keeps the arrow keys of a closed list for itself
+    notebook.change_theme("JupyterLab Dark")
+    explorer.get_by_label("Show").press("Space")  # JupyterLab handles the arrow keys of a closed list itself
     notebook.page.keyboard.press("ArrowDown")
     notebook.page.keyboard.press("Enter")
     expect(explorer.get_by_label("Show")).to_have_value("Month by month")
@@ -104,34 +104,34 @@ def test_from_the_link_to_a_saved_plot(jupyter: Any, server: SandboxServer, shot
 
     notebook.run(3)
     expect(form.get_by_role("alert")).to_contain_text("The token expired at")
-    assert CANARY not in notebook.saved()
+    assert CANARY not in notebook.save()
     notebook.run(1)
     expect(notebook.output(1)).to_contain_text("UTC: sign in with the form, then run this cell again.")
     form.scroll_into_view_if_needed()
     notebook.page.screenshot(path=shots / "expired-dark.png")
-    go_through(notebook, None)
+    complete_sign_in(notebook, None)
     expect(form.get_by_role("status")).to_contain_text("Signed in as Maya Lindqvist")
     notebook.run(1)
     expect(notebook.output(1)).to_contain_text("536 payments")
     notebook.page.screenshot(path=shots / "signed-in-dark.png")
-    assert CANARY not in notebook.saved()
+    assert CANARY not in notebook.save()
     notebook.page.close()
 
 
 def test_by_pasting_and_by_declining(jupyter: Any, server: SandboxServer, shots: Path) -> None:
-    """The box takes an address, and says what is wrong with another; no saved state holds what was typed into it."""
+    """The box accepts a redirect URL and explains the problem with another; no saved state holds its text."""
     from playwright.sync_api import expect
 
-    notebook = jupyter.notebook("paste", FORM, LOAD)
+    notebook = jupyter.open_notebook("paste", FORM, LOAD)
     notebook.run(0)
     form = notebook.output(0)
     box = form.get_by_label("Address or token")
-    go_through(notebook, None, "Deny")
+    complete_sign_in(notebook, None, "Deny")
     expect(form.get_by_role("alert")).to_contain_text("(user denied access): sign in again and agree.")
     notebook.page.screenshot(path=shots / "declined.png")
     address = server.sign_in(form.locator("a.sign-in").get_attribute("href"), server.viewer)
     box.press_sequentially(address)
-    assert CANARY not in notebook.saved()
+    assert CANARY not in notebook.save()
     assert box.input_value() == address
     box.fill("two words")
     box.press("Enter")
@@ -140,70 +140,70 @@ def test_by_pasting_and_by_declining(jupyter: Any, server: SandboxServer, shots:
     box.fill(address)
     box.press("Enter")
     expect(form.get_by_role("status")).to_contain_text("Signed in as Maya Lindqvist")
-    assert CANARY not in notebook.saved()
+    assert CANARY not in notebook.save()
     notebook.run(1)
     expect(notebook.output(1)).to_contain_text("536 payments")
     server.expire(address.partition("access_token=")[2])
     notebook.run(1)
     expect(notebook.output(1)).to_contain_text("AuthenticationError: The service does not accept the token")
     form.get_by_role("button", name="Sign in again").click()
-    go_through(notebook, None)
+    complete_sign_in(notebook, None)
     expect(form.get_by_role("status")).to_contain_text("Signed in as Maya Lindqvist")
     notebook.run(1)
     expect(notebook.output(1)).to_contain_text("536 payments")
-    assert CANARY not in notebook.saved()
+    assert CANARY not in notebook.save()
     notebook.page.close()
 
 
-def test_a_busy_kernel_closes_the_box(jupyter: Any, server: SandboxServer) -> None:
-    """While a cell runs, the one that shows the form too, nothing can be pasted, so no saved state can hold it."""
+def test_a_busy_kernel_disables_the_box(jupyter: Any, server: SandboxServer) -> None:
+    """While a cell runs, also the one that displays the form, pasting is disabled, so that no state holds a token."""
     from playwright.sync_api import expect
 
     busy = "import p2p_analytics as p2p, time, pathlib\nform = p2p.TokenForm()\ndisplay(form)\n"
     wait = "while not pathlib.Path('go').exists(): time.sleep(0.05)\npathlib.Path('go').unlink()"
-    notebook = jupyter.notebook("busy", busy + wait, wait)
+    notebook = jupyter.open_notebook("busy", busy + wait, wait)
     go, box = notebook.path.parent / "go", notebook.output(0).get_by_label("Address or token")
     for cell in (0, 1):
         notebook.start(cell)
         expect(box).to_be_disabled()
         expect(box).to_have_attribute("placeholder", "wait until no cell runs, then paste it here")
         go.touch()
-        notebook.done(cell)
+        notebook.wait_for_cell(cell)
         expect(box).to_be_enabled()
     box.fill(server.sign_in(server.authorize_url("access_profile", "access_friends"), server.viewer))
     box.press("Enter")
     expect(notebook.output(0).get_by_role("status")).to_contain_text("Signed in as Maya Lindqvist")
-    assert CANARY not in notebook.saved()
+    assert CANARY not in notebook.save()
     notebook.page.close()
 
 
 def test_a_prompt_survives_run_all(jupyter: Any, server: SandboxServer) -> None:
-    """With how="prompt" the cells below wait: one Run All asks, loads, and saves nothing of the token."""
+    """With how="prompt" the cells below wait: one Run All prompts, loads, and saves no part of the token."""
     from playwright.sync_api import expect
 
-    notebook = jupyter.notebook("prompt", FORM.replace("TokenForm()", 'TokenForm(how="prompt")'), LOAD)
+    notebook = jupyter.open_notebook("prompt", FORM.replace("TokenForm()", 'TokenForm(how="prompt")'), LOAD)
     notebook.page.get_by_role("menuitem", name="Run", exact=True).click()
     notebook.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
     prompt = notebook.output(0).locator("input.jp-Stdin-input")
     prompt.fill(server.sign_in(server.authorize_url("access_profile", "access_friends"), server.viewer))
     prompt.press("Enter")
-    notebook.done(1)
+    notebook.wait_for_cell(1)
     expect(notebook.output(1)).to_contain_text("536 payments of Maya Lindqvist")
-    assert CANARY not in notebook.saved()
+    assert CANARY not in notebook.save()
     notebook.page.close()
 
 
-def test_what_jupyter_keeps_holds_no_token(jupyter: Any, server: SandboxServer) -> None:
-    """Its log, its workspaces and the history of cells, after a sign-in by pasting: what was typed is in none."""
+def test_files_of_jupyter_hold_no_token(jupyter: Any, server: SandboxServer) -> None:
+    """After a sign-in by pasting, log, workspaces and cell history do not hold the pasted text."""
     from playwright.sync_api import expect
 
-    notebook = jupyter.notebook("kept", FORM)
+    notebook = jupyter.open_notebook("kept", FORM)
     notebook.run(0)
     box = notebook.output(0).get_by_label("Address or token")
     box.fill(server.sign_in(server.authorize_url("access_profile", "access_friends"), server.viewer))
     box.press("Enter")
     expect(notebook.output(0).get_by_role("status")).to_contain_text("Signed in as Maya Lindqvist")
-    notebook.saved()
+    notebook.save()
     notebook.page.close()
     files = {path: path.read_bytes() for path in jupyter.root.parent.rglob("*") if path.is_file()}
     history = b"".join(content for path, content in files.items() if path.name.startswith("history.sqlite"))
@@ -213,7 +213,7 @@ def test_what_jupyter_keeps_holds_no_token(jupyter: Any, server: SandboxServer) 
 
 
 def test_the_dashboard_is_a_page(voila: Callable[[Path], Any], shots: Path) -> None:
-    """Voila runs the dashboard's notebook with nobody in front, and shows an explorer that works, without the code."""
+    """Voila runs the dashboard's notebook as an application, and shows a working explorer without the code."""
     from playwright.sync_api import expect
 
     page = voila(Path(__file__).parents[2] / "notebooks" / "dashboard.ipynb")
@@ -221,7 +221,7 @@ def test_the_dashboard_is_a_page(voila: Callable[[Path], Any], shots: Path) -> N
     page.get_by_label("Show").select_option("What became of it")
     expect(page.get_by_role("table")).to_contain_text("What became of it")
     page.screenshot(path=shots / "dashboard.png", full_page=True)
-    for width in (340, 700, 1000, 1400):  # the period stays together, and within the page
+    for width in (340, 700, 1000, 1400):  # both dates of the period are on one line, within the page
         page.set_viewport_size({"width": width, "height": 1200})
         first, last = page.locator(".period input").evaluate_all("all => all.map(one => one.getBoundingClientRect())")
         assert first["top"] == last["top"]

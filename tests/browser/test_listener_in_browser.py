@@ -1,4 +1,4 @@
-"""The loopback listener in a real browser: redirects, its last page, and requests of other pages."""
+"""Loopback listener in a real browser: redirects, its last page, and requests from other pages."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ server = sandbox_fixture(people=8, years=1)
 
 
 @pytest.mark.parametrize("allow", [True, False])
-def test_the_listener_takes_what_a_browser_brings(
+def test_the_listener_receives_a_real_redirect(
     browser: Browser, server: SandboxServer, tmp_path: Path, *, allow: bool
 ) -> None:
-    """A real redirect reaches the listener, which ends on a styled page whose address holds no token."""
+    """The browser ends on a styled page; the URL of that page holds no token."""
     device: Any = {"viewport": DESK} if allow else {"viewport": PHONE, "color_scheme": "dark"}
     button, heading = ("Allow", "You are signed in") if allow else ("Deny", "You are not signed in")
     outcomes: list[Any] = []
@@ -50,7 +50,7 @@ def test_the_listener_takes_what_a_browser_brings(
 
 
 def test_a_private_page_leads_to_the_consent_page(page: Page, server: SandboxServer, monkeypatch) -> None:
-    """A real browser follows the redirect of the file that it is given, and tells the service no referrer."""
+    """The browser follows the redirect of the private file, and sends the service no referrer."""
     given: list[str] = []
     monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.setattr("webbrowser.open", lambda address: not given.append(address))
@@ -67,16 +67,16 @@ def test_a_private_page_leads_to_the_consent_page(page: Page, server: SandboxSer
 
 
 def test_another_page_cannot_plant_a_token(page: Page, scripted: Callable[..., Any]) -> None:
-    """Even with the nonce, no fetch, image or frame of another page hands a token over or reads an answer."""
+    """Even with the nonce, no fetch, image or frame of another page can submit a token or read a response."""
     outcomes: list[Any] = []
     with Listener(outcomes.append) as listener:
         planted = f"{listener.redirect_uri}?access_token=planted"
         site = scripted(lambda *_: (200, {"Content-Type": "text/html"}, b"<h1>Here</h1>"))
         page.goto(site.base_url)
         read = """async url => {
-          const told = [];
+          const responses = [];
           for (const mode of ["cors", "no-cors"])
-            told.push(await fetch(url, {mode}).then(answer => answer.type + answer.status, () => "refused"));
+            responses.push(await fetch(url, {mode}).then(answer => answer.type + answer.status, () => "refused"));
           for (const name of ["img", "iframe"]) {
             const node = document.createElement(name);
             const done = new Promise(resolve => { node.onload = node.onerror = resolve; });
@@ -84,10 +84,10 @@ def test_another_page_cannot_plant_a_token(page: Page, scripted: Callable[..., A
             document.body.append(node);
             await done;
           }
-          return told;
+          return responses;
         }"""
         assert page.evaluate(read, planted) == ["refused", "refused"]
         assert outcomes == []
         page.goto(planted)
-        wait_until(lambda: outcomes)  # The browser has its answer before the token is handed on.
+        wait_until(lambda: outcomes)  # The browser gets its response before the token is reported.
         assert isinstance(outcomes[0], AccessToken)

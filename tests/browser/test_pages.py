@@ -1,4 +1,4 @@
-"""The sandbox's pages in a real browser: what a person sees and presses, on a desk and on a phone."""
+"""Pages of the sandbox in a real browser, at desktop and phone size."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ server = sandbox_fixture(people=8, years=1)
 
 @pytest.fixture
 def application(scripted: Callable[..., Any]) -> Any:
-    """Run the web server of an application, which greets whoever comes back."""
+    """Run the web server of an application, with a page for each redirect."""
 
     def greet(path: str, _parameters: dict[str, str]) -> Any:
         return 200, {"Content-Type": "text/html"}, f"<h1>Back at {path}</h1>".encode()
@@ -41,7 +41,7 @@ def callback(application: Any) -> str:
 
 
 def arrivals(application: Any) -> list[dict[str, str]]:
-    """Return the parameters with which a browser came back."""
+    """Return the parameters of each redirect that the application received."""
     return [parameters for path, parameters in application.asked if path == "/callback"]
 
 
@@ -49,13 +49,13 @@ def arrivals(application: Any) -> list[dict[str, str]]:
 def test_from_registration_to_revocation(
     browser: Browser, server: SandboxServer, application: Any, tmp_path: Path, device: Any
 ) -> None:
-    """A developer registers, a person agrees, the code becomes tokens, and the person takes it back; all by pages."""
+    """Register an application, consent, exchange the code and revoke the access, all on the pages."""
     with open_tab(browser, **device) as page:
-        whole_journey(page, server, application, tmp_path)
+        complete_journey(page, server, application, tmp_path)
 
 
-def whole_journey(page: Page, server: SandboxServer, application: Any, tmp_path: Path) -> None:
-    """Go from the registration of an application to its end."""
+def complete_journey(page: Page, server: SandboxServer, application: Any, tmp_path: Path) -> None:
+    """Go from the registration of an application to its revocation."""
     page.goto(f"{server.base_url}/account/developer")
     check_page(page, tmp_path, "sign-in")
     fill_sign_in(page, "tom-ohara")
@@ -106,7 +106,7 @@ def whole_journey(page: Page, server: SandboxServer, application: Any, tmp_path:
 
 
 def test_allow_and_deny_by_keyboard(phone: Page, server: SandboxServer, application: Any) -> None:
-    """Sign-in and consent need no mouse: type, Enter, Tab to a button, Enter; the answer is what was chosen."""
+    """Sign-in and consent work with typing, Enter and Tab alone, and the outcome is the chosen one."""
     app = server.register_application(server.viewer, name="Keys", redirect_url=callback(application))
     phone.goto(server.authorize_url("access_profile", client_id=app.client_id))
     phone.locator("#username:focus").wait_for()
@@ -129,8 +129,8 @@ def test_allow_and_deny_by_keyboard(phone: Page, server: SandboxServer, applicat
     assert me["username"] == "noor-haddad"
 
 
-def test_the_address_of_a_refusal(page: Page, server: SandboxServer, application: Any) -> None:
-    """A denied consent shows `error=user+denied+access` in the address bar."""
+def test_the_url_of_a_declined_consent(page: Page, server: SandboxServer, application: Any) -> None:
+    """A declined consent shows `error=user+denied+access` in the address bar."""
     app = server.register_application(server.viewer, name="Denied", redirect_url=callback(application))
     page.goto(server.authorize_url(client_id=app.client_id, response_type="code"))
     fill_sign_in(page, "noor-haddad")
@@ -139,8 +139,10 @@ def test_the_address_of_a_refusal(page: Page, server: SandboxServer, application
     assert page.url == f"{callback(application)}?error=user+denied+access"
 
 
-def test_a_wrong_redirect_goes_nowhere(phone: Page, server: SandboxServer, application: Any, tmp_path: Path) -> None:
-    """An override that leads elsewhere shows a page of ours that says why; the other place hears nothing."""
+def test_an_unregistered_redirect_is_not_followed(
+    phone: Page, server: SandboxServer, application: Any, tmp_path: Path
+) -> None:
+    """A redirect override to another host shows an error page with the reason; the other host gets no request."""
     app = server.register_application(server.viewer, name="Web", redirect_url="https://app.example/cb")
     answer = phone.goto(server.authorize_url(client_id=app.client_id, redirect_uri=callback(application)))
     assert answer is not None
@@ -152,8 +154,8 @@ def test_a_wrong_redirect_goes_nowhere(phone: Page, server: SandboxServer, appli
     assert arrivals(application) == []
 
 
-def test_names_with_markup_are_text(page: Page, server: SandboxServer, application: Any, tmp_path: Path) -> None:
-    """An application's and a person's name with HTML are read as they are on every page, and nothing in them runs."""
+def test_names_with_markup_are_escaped(page: Page, server: SandboxServer, application: Any, tmp_path: Path) -> None:
+    """Names of applications and people with HTML are displayed literally on every page, and run nothing."""
     logged: list[str] = []
     page.on("console", lambda message: logged.append(message.text))
     with server.store.writing() as connection:
@@ -178,8 +180,8 @@ def test_names_with_markup_are_text(page: Page, server: SandboxServer, applicati
     assert logged == []
 
 
-def test_no_script_could_run(page: Page, server: SandboxServer) -> None:
-    """Were there markup in a page after all, its policy would still stop scripts, pictures and frames."""
+def test_the_content_policy_blocks_injected_markup(page: Page, server: SandboxServer) -> None:
+    """If a page contained injected markup, its policy would block scripts, pictures and frames."""
     page.goto(f"{server.base_url}/account/sign-in")
     page.evaluate("""() => { window.stopped = []; document.addEventListener(
                      "securitypolicyviolation", event => stopped.push(event.effectiveDirective)); }""")
@@ -192,10 +194,10 @@ def test_no_script_could_run(page: Page, server: SandboxServer) -> None:
     assert page.title() == "Sign in"
 
 
-def test_another_site_presses_no_button(page: Page, server: SandboxServer, scripted: Callable[..., Any]) -> None:
-    """A form on another site, even with a ticket it stole, is refused: the browser sends no session with it.
+def test_a_form_of_another_site_is_refused(page: Page, server: SandboxServer, scripted: Callable[..., Any]) -> None:
+    """Even with a stolen ticket, the form is refused, because the browser sends no session with it.
 
-    A link from there does find who is signed in, as an application's link to the authorization page has to.
+    A link from another site does use the session, because an application links to the authorization page.
     """
     held: dict[str, str] = {}
 
@@ -221,17 +223,17 @@ def test_another_site_presses_no_button(page: Page, server: SandboxServer, scrip
     page.get_by_role("button", name="Allow").wait_for()
 
 
-def test_no_other_page_frames_ours(page: Page, server: SandboxServer, scripted: Callable[..., Any]) -> None:
-    """The consent page shows nothing in another page's frame, so no click can be led astray."""
+def test_pages_cannot_be_framed(page: Page, server: SandboxServer, scripted: Callable[..., Any]) -> None:
+    """The consent page is empty in a frame of another page, which prevents clickjacking."""
     frame = f'<iframe src="{server.base_url}/account/sign-in" width="600" height="400"></iframe>'
     site = scripted(lambda *_: (200, {"Content-Type": "text/html"}, frame.encode()))
-    page.goto(site.base_url)  # until the frame too has loaded what it may show
+    page.goto(site.base_url)  # until the frame has loaded as well
     assert page.frames[-1].url == "chrome-error://chromewebdata/"
     assert page.frames[-1].get_by_text("Who are you?").count() == 0
 
 
-def test_an_unverified_person_reads_why(phone: Page, server: SandboxServer, tmp_path: Path) -> None:
-    """Who is not verified finds the reason where the form would be."""
+def test_an_unverified_person_gets_the_reason(phone: Page, server: SandboxServer, tmp_path: Path) -> None:
+    """An unverified person finds the reason in place of the form."""
     phone.goto(f"{server.base_url}/account/developer")
     fill_sign_in(phone, "kai_")
     assert "Your identity is not verified" in phone.get_by_role("alert").inner_text()
@@ -240,7 +242,7 @@ def test_an_unverified_person_reads_why(phone: Page, server: SandboxServer, tmp_
 
 
 def test_back_after_allowing_gives_no_second_token(page: Page, server: SandboxServer, application: Any) -> None:
-    """After Allow, the browser's back button shows the question anew; the answer given stays the only one."""
+    """After Allow, the back button shows the question again, but the first answer remains the only one."""
     app = server.register_application(server.viewer, name="Back", redirect_url=callback(application))
     page.goto(server.authorize_url(client_id=app.client_id))
     fill_sign_in(page, "noor-haddad")

@@ -1,6 +1,6 @@
-"""What nbval does not see: cells that never ran, hidden failures, secrets, and outputs of one machine.
+"""Checks of notebooks that nbval does not make: unexecuted cells, hidden failures, secrets, machine paths.
 
-nbval compares no cell without an execution count, passes unknown magics and failed shell lines.
+nbval compares no cell without an execution count, and accepts unknown magics and failed shell lines.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ALLOWED_MAGICS = {"%matplotlib inline"}
 
 
 def test_the_example_reports_are_there() -> None:
-    """A wildcard that finds nothing must not pass for a test."""
+    """An empty wildcard must not pass as a test."""
     assert [path.stem for path in NOTEBOOKS] == [
         "00_sign_in",
         "01_connect_and_load",
@@ -29,17 +29,17 @@ def test_the_example_reports_are_there() -> None:
 
 @pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
 def notebook(request: pytest.FixtureRequest) -> nbformat.NotebookNode:
-    """Return each notebook as it is committed."""
+    """Return each committed notebook."""
     return nbformat.read(request.param, as_version=4)
 
 
 def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
-    """Return the cells that run."""
+    """Return the code cells."""
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
 def test_every_cell_has_run_once_in_order_without_an_error(notebook) -> None:
-    """Counts are 1 to n, so nbval compares every cell, and no output is an error or goes to stderr."""
+    """Counts are 1 to n, so that nbval compares every cell, and no output is an error or goes to stderr."""
     cells = code_cells(notebook)
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
     outputs = [output for cell in cells for output in cell.outputs]
@@ -48,7 +48,7 @@ def test_every_cell_has_run_once_in_order_without_an_error(notebook) -> None:
 
 
 def test_no_cell_hides_a_failure(notebook) -> None:
-    """Unknown magics and shell lines fail unseen under nbval; tags can switch its comparison off."""
+    """nbval ignores failures of unknown magics and shell lines, and tags can disable its comparison."""
     for cell in code_cells(notebook):
         magics = {line.strip() for line in cell.source.splitlines() if re.match(r"\s*[%!]", line)}
         assert magics <= ALLOWED_MAGICS
@@ -56,7 +56,7 @@ def test_no_cell_hides_a_failure(notebook) -> None:
 
 
 def test_nothing_private_is_saved(notebook) -> None:
-    """No token, no widget state, no folder of the machine it ran on; the kernel has the common name."""
+    """No token, no widget state, no path of the machine; the kernel has the default name."""
     text = nbformat.writes(notebook)
     assert not re.search(r"access_token=(?!\.\.\.)\w", text)
     assert "widgets" not in notebook.metadata
@@ -65,7 +65,7 @@ def test_nothing_private_is_saved(notebook) -> None:
 
 
 def test_each_notebook_starts_its_own_sandbox_and_stops_it(notebook) -> None:
-    """Whoever opens it can run it, and leaves nothing running."""
+    """Every notebook runs without further setup and leaves no process."""
     cells = code_cells(notebook)
     assert "SandboxServer(seed=7).start()" in cells[0].source
     assert "server.stop()" in cells[-1].source

@@ -1,4 +1,4 @@
-"""No figure outlives its test, and none needs a screen."""
+"""Figures of the tests: closed after each test, and drawn without a screen."""
 
 from __future__ import annotations
 

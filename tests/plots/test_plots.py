@@ -1,4 +1,4 @@
-"""Each plot draws the finished table it is given: every value, in order, without a warning."""
+"""Plots of complete tables: every value, in order, without a warning."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ EMPTY_TABLES["pending_ageing"] = TABLES["pending_ageing"].assign(payments=0, amo
 
 
 def test_every_plot_has_its_table() -> None:
-    """A plot without one would be tested nowhere; the rest of what plots offer takes axes."""
+    """Every plot function is tested with a table; the other public functions take axes."""
     assert {*TABLES, "mark_private", "to_image"} == set(plots.__all__)
 
 
@@ -94,7 +94,7 @@ def _bars(ax: Axes, *, width: bool = True) -> list[float]:
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("form", ["png", "svg"])
 def test_nasty_text_draws_without_a_warning(name: str, form: str) -> None:
-    """No name, note or word can break a figure or make it warn (the tests turn warnings into errors)."""
+    """No name, note or word breaks a figure or causes a warning (the tests turn warnings into errors)."""
     target = io.BytesIO()
     _draw(name).figure.savefig(target, format=form)
     assert len(target.getvalue()) > 5000
@@ -102,7 +102,7 @@ def test_nasty_text_draws_without_a_warning(name: str, form: str) -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_nothing_to_draw(name: str) -> None:
-    """An empty table gives axes that say so, under the title."""
+    """An empty table gives axes that say so below the title."""
     ax = _draw(name, EMPTY_TABLES[name])
     ax.figure.savefig(io.BytesIO())
     assert ax.get_title(loc="left")
@@ -112,8 +112,8 @@ def test_nothing_to_draw(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_given_axes_are_drawn_on(name: str) -> None:
-    """With ``ax`` the plot goes there, without it to a new figure that a notebook shows."""
+def test_axes_are_optional(name: str) -> None:
+    """With ``ax`` the plot uses these axes, otherwise a new figure, which a notebook displays."""
     import matplotlib.pyplot as plt
 
     ax = Figure().subplots()
@@ -126,9 +126,9 @@ def test_given_axes_are_drawn_on(name: str) -> None:
 @pytest.mark.parametrize("private", [False, True])
 @pytest.mark.parametrize("name", TABLES)
 def test_figures_can_be_pickled(name: str, table: str | None, *, private: bool) -> None:
-    """A figure that was pickled and loaded again draws the same picture: notebooks and process pools pickle them."""
+    """An unpickled figure renders the same picture; notebooks and process pools pickle figures."""
 
-    def drawn(figure: Figure) -> bytes:
+    def render_png(figure: Figure) -> bytes:
         target = io.BytesIO()
         figure.savefig(target, format="png", metadata={"Software": None})
         return target.getvalue()
@@ -137,7 +137,7 @@ def test_figures_can_be_pickled(name: str, table: str | None, *, private: bool) 
     if private:
         plots.mark_private(ax)
     again = pickle.loads(pickle.dumps(ax.figure))  # noqa: S301 - our own bytes
-    assert drawn(again) == drawn(ax.figure)
+    assert render_png(again) == render_png(ax.figure)
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -152,7 +152,7 @@ def test_tables_of_both_kinds(name: str) -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_missing_columns_are_named(name: str) -> None:
-    """A table without its columns is refused, and the message names them."""
+    """The message names the missing columns."""
     with pytest.raises(SchemaError, match=rf"plots\.{name} needs the columns"):
         _draw(name, pd.DataFrame({"x": [1]}))
 
@@ -176,7 +176,7 @@ def test_spend_by_friend_says_what_it_leaves_out() -> None:
 
 
 def test_status_mix_parts_add_up() -> None:
-    """Parts lie end to end in fixed colours, and a part too small for its label is counted under the bar."""
+    """Parts are stacked in fixed colours, and a part too small for its label is listed below the bar."""
     ax = _draw("status_mix")
     assert ax.get_title(loc="left") == "What became of payments, by medium"
     first_row = [bar for box in ax.containers for bar in box if round(bar.get_y() + bar.get_height() / 2) == 0]
@@ -198,21 +198,21 @@ def test_status_mix_parts_add_up() -> None:
 
 
 def test_pending_ageing_by_direction() -> None:
-    """To receive and to pay stand side by side in each band, with amounts and numbers."""
+    """Each band has a bar to receive beside a bar to pay, with amounts and numbers."""
     ax = _draw("pending_ageing")
     assert _bars(ax) == [0.0, 1234.0, 20.0, 0.0, 5.25]
     assert _texts(ax) == ["$1,234.00 in 2 payments", "$20.00 in 1 payment", "$5.25 in 1 payment"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["under 7 days", "7 days or more", "no date"]
 
 
-def test_an_age_that_holds_nothing_says_so() -> None:
-    """A band without payments is labelled "none", and one with a single empty side is not."""
+def test_an_empty_age_band_is_labelled() -> None:
+    """A band without payments is labelled "none", a band with payments on one side is not."""
     table = TABLES["pending_ageing"].assign(payments=[0, 2, 0, 0, 1])
     assert _texts(_draw("pending_ageing", table)) == ["$1,234.00 in 2 payments", "$5.25 in 1 payment", "none"]
 
 
 def test_one_precision_and_one_size_per_plot() -> None:
-    """Labels of one plot all have cents, or none where every amount is whole, and all are of one size."""
+    """All labels of a plot have cents, or none if every amount is whole, and all have the same size."""
     names = ["Ada", "Ben"]
     table = pd.DataFrame({"counterparty_name": names, "sent": [105.0, 65.33], "received": [2.0, 0.0]})
     for data, labels in (
@@ -226,8 +226,8 @@ def test_one_precision_and_one_size_per_plot() -> None:
     assert _texts(_draw("pending_requests", asked)) == ["$105.00", "$65.33"]
 
 
-def test_two_people_of_one_name_look_different() -> None:
-    """Where a name repeats, the end of the id tells whose bar it is; one person twice needs none."""
+def test_people_with_the_same_name_are_distinguished() -> None:
+    """A repeated name of different people has the end of the id as a suffix; a repeated person has none."""
     people = pd.DataFrame(
         {
             "counterparty_id": ["31234", "35678", "39999", "39999"],
@@ -252,8 +252,8 @@ def _mix(statuses: list[str]) -> pd.DataFrame:
     )
 
 
-def test_labels_stand_out_on_every_fill() -> None:
-    """Each share is written with a contrast of 4.5 or more on its colour, as WCAG 2 counts it."""
+def test_labels_are_legible_on_every_fill() -> None:
+    """Each label has a contrast of at least 4.5 to its fill by WCAG 2."""
     words = [*STATUS, *(f"word {at}" for at in range(8))]
     ax = _draw("status_mix", _mix(words))
     assert len(ax.texts) == len(words)
@@ -271,20 +271,20 @@ def _luminance(colour: tuple[float, ...]) -> float:
 
 
 def test_unknown_words_never_look_alike() -> None:
-    """However many words there are, no two have the same colour and hatch."""
+    """No two unknown words have the same colour and hatch."""
     ax = _draw("status_mix", _mix([*STATUS, *(f"word {at}" for at in range(70))]))
     looks = [(to_hex(bar.get_facecolor()), bar.get_hatch()) for box in ax.containers for bar in box]
     assert len(set(looks)) == len(looks) == 75
 
 
 def test_many_small_parts_are_one_short_line() -> None:
-    """Of many small parts as many are counted under the bar as have room, with the number of the others."""
+    """Below the bar, as many small parts are listed as fit, with the number of the others."""
     (note,) = _texts(_draw("status_mix", _mix([f"rather a long word {at:02d}" for at in range(20)])))
     assert note == "also 3 rather a long word 00, 3 rather a long word 01 and 18 more"
 
 
-def test_an_odd_month_does_not_bloat_the_plot() -> None:
-    """Of very many months only those with money are drawn, and the axis says so."""
+def test_an_outlier_month_does_not_lengthen_the_plot() -> None:
+    """If the range of months is very long, only months with money are drawn, and the axis says so."""
     months = [f"{year}-{month:02d}" for year in range(1970, 2200) for month in range(1, 13)]
     table = pd.DataFrame({"month": [*months, None], "sent": 0.0, "received": 0.0, "net": 0.0})
     table.loc[[0, 600, 601, 612, 2760], "sent"] = 5.0
@@ -295,8 +295,8 @@ def test_an_odd_month_does_not_bloat_the_plot() -> None:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_what_is_no_table_is_refused(name: str) -> None:
-    """Two columns of one name, or no frame at all, are refused in one sentence."""
+def test_an_invalid_table_is_refused(name: str) -> None:
+    """A table with duplicate columns, or an object that is not a table, is refused in one sentence."""
     with pytest.raises(SchemaError, match="distinct column names"):
         _draw(name, pd.concat([TABLES[name], TABLES[name]], axis="columns"))
     with pytest.raises(SchemaError, match="needs a frame, not list"):
@@ -304,14 +304,14 @@ def test_what_is_no_table_is_refused(name: str) -> None:
 
 
 def test_pending_requests_without_amount_or_date() -> None:
-    """A request without an amount or a date is drawn and says so."""
+    """A request without an amount or a date is drawn and labelled so."""
     labels = _texts(_draw("pending_requests"))
     assert labels[:3] == ["$12.50", "amount not known", "$3.00"]
     assert labels[-1] == "$3.00, no date"
 
 
 def test_monthly_flow_around_zero() -> None:
-    """Received goes up, sent down, the net is a line; a month that is not known is named so."""
+    """Bars of received money go up and of sent money down, the net is a line; an unknown month is labelled so."""
     ax = _draw("monthly_flow")
     assert _bars(ax, width=False) == [20.0, 3000.0, 0.0, -100.25, 0.0, -50.0]
     assert list(ax.lines[0].get_ydata()) == [-80.25, 3000.0, -50.0]
@@ -345,14 +345,14 @@ def test_monthly_flow_around_zero() -> None:
     ],
 )
 def test_month_labels_have_room(months: int, labels: list[str]) -> None:
-    """Few months are all named, more by quarter, many by year."""
+    """Few months are all labelled, more of them by quarter, many by year."""
     names = pd.period_range("2019-05", periods=months, freq="M").astype(str)
     ax = _draw("monthly_flow", pd.DataFrame({"month": names, "sent": 1.0, "received": 2.0, "net": 1.0}))
     assert [label.get_text() for label in ax.get_xticklabels()] == labels
 
 
 def test_the_user_s_style_is_left_alone() -> None:
-    """Drawing changes no setting of matplotlib, and follows a dark style with its text."""
+    """Drawing changes no setting of matplotlib, and its text adapts to a dark style."""
     with mpl.rc_context({"text.color": "white"}):
         before = dict(mpl.rcParams)
         ax = _draw("monthly_flow")

@@ -1,4 +1,4 @@
-"""Names and notes that people wrote, as a figure may show them."""
+"""Names and notes of payments in the form that figures display."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from p2p_analytics.plots._text import to_drawable, to_drawable_names
     ],
 )
 def test_clean(written: str | None, drawn: str) -> None:
-    """A name is one short line of characters that the font has, emoji as words only where nothing else is."""
+    """A name is one short line of characters that the font has; emoji become words only in names of nothing else."""
     assert to_drawable(written) == drawn
 
 
 def test_lengths() -> None:
-    """The limit counts what is drawn, with the ellipsis."""
+    """The limit counts displayed characters, including the ellipsis."""
     assert to_drawable("abcdefgh", longest=5) == "abcd…"
     assert len(to_drawable("👨‍👩‍👧‍👦" * 9)) <= 24
 
 
-def test_two_people_of_one_name() -> None:
-    """Where two people would look alike, the end of the id is added: four characters, or as many as it takes."""
+def test_suffixes_of_equal_names() -> None:
+    """Equal displayed names get the end of the id: four characters, or as many as make them unique."""
     names = ["Sam 🌻", "Sam", "Ann", "Ann", "Bo", "Bo", None, "Bo"]
     ids = ["11234", "25678", "3", "3", "901111", "911111", None, None]
     assert to_drawable_names(names, ids) == [

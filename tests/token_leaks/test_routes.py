@@ -36,7 +36,7 @@ WIDGETS: Final = {
     "typed and not entered, then saved with the state of widgets": (LAB, "test_by_pasting_and_by_declining"),
     "entered, then saved, and the checkpoint": (LAB, "test_by_pasting_and_by_declining"),
     "signed in, expired and signed in again, then saved": (LAB, "test_from_the_link_to_a_saved_plot"),
-    "pasted while the kernel is busy": (LAB, "test_a_busy_kernel_closes_the_box"),
+    "pasted while the kernel is busy": (LAB, "test_a_busy_kernel_disables_the_box"),
     "asked for by getpass": (LAB, "test_a_prompt_survives_run_all"),
     "asked for by input()": (OWN, "test_functions_that_show_secrets_are_never_used"),
     "repr of a widget as the text of an output": (SAVED, "test_no_route_saves_a_token"),
@@ -119,7 +119,7 @@ ELSEWHERE: Final = {
     "debuglevel of http.client, in the sandbox's played browser": (
         "sandbox/test_logging.py", "test_a_process_that_debugs_its_http",
     ),
-    "the history that IPython keeps of cells": (LAB, "test_what_jupyter_keeps_holds_no_token"),
+    "the history that IPython keeps of cells": (LAB, "test_files_of_jupyter_hold_no_token"),
     "a cell for parameters, which papermill writes to": ("notebooks/test_guard.py", "test_no_cell_hides_a_failure"),
     "attrs of a frame, Parquet and pickle": (CANARIES, "test_a_load_leaves_no_token_behind"),
     "CSV, report and plots": (CANARIES, "test_a_load_leaves_no_token_behind"),

@@ -1,4 +1,4 @@
-"""The explorer without a browser: its choices are set as a click sets them, and its table, plot and files are read."""
+"""Explorer without a browser: the tests set its widgets as clicks do, and read its table, plot and files."""
 
 from __future__ import annotations
 
@@ -25,16 +25,17 @@ if TYPE_CHECKING:
 EVIL = '<img src=x onerror="alert(1)"> $x$ _\u202e'
 
 
-def frame(rows: list[dict[str, Any]], schema: Any) -> pd.DataFrame:
+def build_frame(rows: list[dict[str, Any]], schema: Any) -> pd.DataFrame:
     """Return a frame of literal rows."""
     return pd.DataFrame(
         {name: pd.Series([row.get(name) for row in rows], dtype=dtype) for name, dtype in schema.items()}
     )
 
 
-def payment(number: int, created: str | None, who: str | None, name: str, cents: int, **more: Any) -> dict[str, Any]:
-    """Return a settled payment that moved so many cents; the row's settling is its creation."""
-    moved = None if created is None else to_microseconds(parse_instant(created))
+def build_payment(
+    number: int, created: str | None, who: str | None, name: str, cents: int, **more: Any
+) -> dict[str, Any]:
+    """Return a row of a settled payment with this flow in cents; it settles when it is created."""
     instant = None if created is None else parse_instant(created)
     moved = None if instant is None else to_microseconds(instant)
     return {
@@ -45,55 +46,57 @@ def payment(number: int, created: str | None, who: str | None, name: str, cents:
 
 
 ROWS = [
-    payment(1, "2024-03-01T04:59:00Z", "2", "Ben", -1000),  # the last minute of February in New York
-    payment(2, "2024-03-01T05:00:00Z", "2", "Ben", -200),
-    payment(3, "2024-03-31T12:00:00Z", "2", "Ben B.", 50),
-    payment(4, "2024-04-01T03:59:59Z", "3", "Sam", -30),  # the last second of March in New York
-    payment(5, "2024-04-01T04:00:00Z", "41", "Sam", -4),
-    payment(6, "2024-05-01T00:00:00Z", None, "ann@example.com", -7, status="pending"),
-    payment(7, "2024-05-02T00:00:00Z", "5", EVIL, 9, status="pending"),
-    payment(8, None, "2", "Ben", -3),
+    build_payment(1, "2024-03-01T04:59:00Z", "2", "Ben", -1000),  # the last minute of February in New York
+    build_payment(2, "2024-03-01T05:00:00Z", "2", "Ben", -200),
+    build_payment(3, "2024-03-31T12:00:00Z", "2", "Ben B.", 50),
+    build_payment(4, "2024-04-01T03:59:59Z", "3", "Sam", -30),  # the last second of March in New York
+    build_payment(5, "2024-04-01T04:00:00Z", "41", "Sam", -4),
+    build_payment(6, "2024-05-01T00:00:00Z", None, "ann@example.com", -7, status="pending"),
+    build_payment(7, "2024-05-02T00:00:00Z", "5", EVIL, 9, status="pending"),
+    build_payment(8, None, "2", "Ben", -3),
 ]
 
 
-def history(rows: list[dict[str, Any]], **user: str) -> History:
-    """Return Rosa's history of literal payments."""
+def build_history(rows: list[dict[str, Any]], **user: str) -> History:
+    """Return a history of literal payments, fetched by Rosa."""
     return History(
         me=Me(user=User(id="1", **{"display_name": "Rosa", "username": "rosa-vale", **user})),
-        payments=frame(rows, PAYMENTS),
-        friends=frame([{"user_id": "2"}], FRIENDS),
+        payments=build_frame(rows, PAYMENTS),
+        friends=build_frame([{"user_id": "2"}], FRIENDS),
         fetched_at=datetime(2024, 6, 1, tzinfo=UTC),
-        problems=frame([], PROBLEMS),
+        problems=build_frame([], PROBLEMS),
     )
 
 
 @pytest.fixture
 def explorer(tmp_path: Path) -> p2p.Explorer:
     """Return an explorer of the payments above."""
-    return p2p.Explorer(history(ROWS), tz="America/New_York", folder=tmp_path)
+    return p2p.Explorer(build_history(ROWS), tz="America/New_York", folder=tmp_path)
 
 
 def choose(explorer: p2p.Explorer, name: str, label: str) -> None:
-    """Choose what a person reads."""
+    """Choose an option by its label."""
     getattr(explorer, name).value = dict(getattr(explorer, name).options)[label]
 
 
-def shown(explorer: p2p.Explorer) -> list[str]:
-    """Return the ids of the payments that it shows."""
+def displayed_ids(explorer: p2p.Explorer) -> list[str]:
+    """Return the ids of the displayed payments."""
     return list(explorer.payments["payment_id"])
 
 
-def test_at_first_it_shows_all(explorer: p2p.Explorer) -> None:
-    """Everyone, every status, all time: where the money went, as the analysis of that name says."""
-    assert shown(explorer) == [str(number) for number in range(1, 9)]
-    pd.testing.assert_frame_equal(explorer.table, p2p.spend_by_friend(history(ROWS).payments, history(ROWS).friends))
+def test_the_initial_choices_include_all_payments(explorer: p2p.Explorer) -> None:
+    """Every person, status and date, with the spend-by-friend analysis."""
+    assert displayed_ids(explorer) == [str(number) for number in range(1, 9)]
+    pd.testing.assert_frame_equal(
+        explorer.table, p2p.spend_by_friend(build_history(ROWS).payments, build_history(ROWS).friends)
+    )
     assert repr(explorer) == "<Explorer of Rosa: Where it went, 8 payments>"
     assert explorer.person.label == "everyone"
     assert "application/vnd.jupyter.widget-view+json" in explorer._repr_mimebundle_()
 
 
-def test_where_no_kernel_runs_the_plot_and_the_table_are_there(explorer: p2p.Explorer) -> None:
-    """A saved notebook holds beside the widget what it showed at first, which viewers without a kernel show."""
+def test_viewers_without_a_kernel_show_plot_and_table(explorer: p2p.Explorer) -> None:
+    """A saved notebook holds the initial plot and table beside the widget, as HTML."""
     still = explorer._repr_mimebundle_()["text/html"]
     assert '<img src="data:image/svg+xml;base64,' in still
     assert re.search(r"<caption>Where it went: \d+ rows</caption>", still)
@@ -101,8 +104,8 @@ def test_where_no_kernel_runs_the_plot_and_the_table_are_there(explorer: p2p.Exp
 
 
 def test_the_zones_begin_with_the_likely_ones(explorer: p2p.Explorer, tmp_path: Path) -> None:
-    """UTC and the zone that was asked for come before all the others, each zone once."""
-    zones = p2p.Explorer(history(ROWS), tz="America/New_York", folder=tmp_path).zone.options
+    """UTC and the requested zone come first, and each zone occurs once."""
+    zones = p2p.Explorer(build_history(ROWS), tz="America/New_York", folder=tmp_path).zone.options
     assert zones[:4] == ("UTC", "America/New_York", "Africa/Abidjan", "Africa/Accra")
     assert len(set(zones)) == len(zones) == len(explorer.zone.options)
 
@@ -116,10 +119,10 @@ def test_the_zones_begin_with_the_likely_ones(explorer: p2p.Explorer, tmp_path: 
         ("ann@example.com", ["6"]),
     ],
 )
-def test_a_person_is_an_id(explorer: p2p.Explorer, label: str, ids: list[str]) -> None:
-    """Or, where there is no id, an address."""
+def test_people_are_distinguished_by_id(explorer: p2p.Explorer, label: str, ids: list[str]) -> None:
+    """People without an id are distinguished by address."""
     choose(explorer, "person", label)
-    assert shown(explorer) == ids
+    assert displayed_ids(explorer) == ids
 
 
 @pytest.mark.parametrize(
@@ -133,18 +136,18 @@ def test_a_person_is_an_id(explorer: p2p.Explorer, label: str, ids: list[str]) -
         ("Asia/Tokyo", date(1, 1, 1), None, ["1", "2", "3", "4", "5", "6", "7"]),
     ],
 )
-def test_the_period_is_of_whole_days_of_the_zone(
+def test_the_period_covers_whole_days_of_the_zone(
     explorer: p2p.Explorer, zone: str, first: date | None, last: date | None, ids: list[str]
 ) -> None:
-    """Both days are included; a payment without a date is in no period."""
+    """First and last day are included; a payment without a date is in no period."""
     explorer.zone.value = zone
     explorer.first_day.value = first
     explorer.last_day.value = last
-    assert shown(explorer) == ids
+    assert displayed_ids(explorer) == ids
 
 
 def test_status_and_analysis_change_table_and_plot(explorer: p2p.Explorer) -> None:
-    """Each choice computes and draws anew, and the table's own figures are those of the analysis."""
+    """Each choice recomputes table and plot, and the table equals the result of the analysis."""
     before = explorer._plot.value
     choose(explorer, "status", "pending")
     choose(explorer, "analysis", "Open requests")
@@ -158,8 +161,8 @@ def test_status_and_analysis_change_table_and_plot(explorer: p2p.Explorer) -> No
 @pytest.mark.parametrize("analysis", ["Where it went", "Month by month", "What became of it", "Still open, by age"])
 @pytest.mark.parametrize("rows", [[], ROWS], ids=["empty", "some"])
 def test_every_analysis_shows_something(tmp_path: Path, rows: list[dict[str, Any]], analysis: str) -> None:
-    """With no payments too; the picture is an SVG with words for who cannot see it."""
-    explorer = p2p.Explorer(history(rows), folder=tmp_path)
+    """Also without payments; the picture is an SVG with alternative text."""
+    explorer = p2p.Explorer(build_history(rows), folder=tmp_path)
     choose(explorer, "analysis", analysis)
     drawn = re.fullmatch(
         r'<figure><img src="data:image/svg\+xml;base64,([^"]+)" alt="([^"]+)"></figure>', explorer._plot.value
@@ -170,8 +173,8 @@ def test_every_analysis_shows_something(tmp_path: Path, rows: list[dict[str, Any
     assert explorer._message.value == ""
 
 
-def test_what_people_wrote_is_text(explorer: p2p.Explorer) -> None:
-    """A name with HTML, dollars and a direction override shows as text, and turns nothing around it."""
+def test_names_are_escaped(explorer: p2p.Explorer) -> None:
+    """HTML, dollars and direction overrides in a name are displayed as text, without effect on the text around it."""
     choose(explorer, "analysis", "Open requests")
     html = explorer._table.value
     assert "&lt;img src=x onerror=&quot;alert(1)&quot;&gt; $x$ _</bdi>" in html
@@ -179,8 +182,8 @@ def test_what_people_wrote_is_text(explorer: p2p.Explorer) -> None:
     assert {widget._view_name for widget in (explorer._plot, explorer._table, explorer._message)} == {"HTMLView"}
 
 
-def test_files_tell_what_was_chosen(explorer: p2p.Explorer, tmp_path: Path) -> None:
-    """Safe names, private files, the whole path said; the same choice replaces its file and another does not."""
+def test_files_are_named_after_the_choices(explorer: p2p.Explorer, tmp_path: Path) -> None:
+    """File names are safe, files private, and the message has the whole path; only the same choices replace a file."""
     choose(explorer, "person", '<img src=x onerror="alert(1)"> $x$ _')
     explorer.last_day.value = date(2024, 12, 31)
     explorer.save_csv.click()
@@ -200,53 +203,55 @@ def test_files_tell_what_was_chosen(explorer: p2p.Explorer, tmp_path: Path) -> N
     assert all(path.read_bytes()[:4] == b"\x89PNG" for path in tmp_path.glob("*.png"))
 
 
-def test_two_people_of_one_name_have_two_files(explorer: p2p.Explorer, tmp_path: Path) -> None:
-    """Letters that a file name cannot keep do not make one person overwrite another."""
+def test_two_people_with_one_name_have_two_files(explorer: p2p.Explorer, tmp_path: Path) -> None:
+    """Names that only differ in characters unsafe in file names get different files."""
     for label in ("Sam (…3)", "Sam (…41)"):
         choose(explorer, "person", label)
         explorer.save_csv.click()
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_what_cannot_be_saved_is_said(tmp_path: Path) -> None:
-    """A folder that is not there is one sentence in the form, not a traceback that nobody sees."""
-    explorer = p2p.Explorer(history(ROWS), folder=tmp_path / "nowhere")
+def test_a_failed_save_is_reported(tmp_path: Path) -> None:
+    """A missing folder is reported in one sentence in the form, not in a traceback that is never displayed."""
+    explorer = p2p.Explorer(build_history(ROWS), folder=tmp_path / "nowhere")
     explorer.save_csv.click()
     assert 'role="alert"' in explorer._message.value
     assert "there is no such file or folder" in explorer._message.value
 
 
-def test_a_period_that_ends_first_is_said(explorer: p2p.Explorer) -> None:
-    """It shows nothing, and says why; with the period mended the sentence goes."""
+def test_an_inverted_period_is_reported(explorer: p2p.Explorer) -> None:
+    """Nothing is displayed but the reason, which disappears when the period is corrected."""
     explorer.first_day.value = date(2024, 5, 1)
     explorer.last_day.value = date(2024, 4, 1)
-    assert shown(explorer) == []
+    assert displayed_ids(explorer) == []
     assert "ends before it begins" in explorer._message.value
     explorer.first_day.value = None
     assert explorer._message.value == ""
 
 
-def test_unusable_settings_are_told(tmp_path: Path) -> None:
-    """A zone that is none, a moment that is none, and a frame in place of a history."""
+def test_invalid_settings_are_refused(tmp_path: Path) -> None:
+    """An unknown zone, an invalid datetime, and a frame instead of a history."""
     with pytest.raises(ConfigurationError, match=r"^Explorer needs a History, .* not DataFrame\.$"):
-        p2p.Explorer(history(ROWS).payments)
+        p2p.Explorer(build_history(ROWS).payments)
     with pytest.raises(ConfigurationError, match="tz must be a zone name"):
-        p2p.Explorer(history(ROWS), tz="Mars")
+        p2p.Explorer(build_history(ROWS), tz="Mars")
     with pytest.raises(ConfigurationError, match="as_of is"):
-        p2p.Explorer(history(ROWS), as_of="soon")
+        p2p.Explorer(build_history(ROWS), as_of="soon")
 
 
 def test_a_long_table_shows_its_first_rows(tmp_path: Path) -> None:
-    """A hundred, and says of how many; the file has all."""
-    people = [payment(number, "2024-01-01T00:00:00Z", str(number), f"Person {number}", -1) for number in range(120)]
-    explorer = p2p.Explorer(history(people), folder=tmp_path)
+    """It shows a hundred rows and their total number; the file has all of them."""
+    people = [
+        build_payment(number, "2024-01-01T00:00:00Z", str(number), f"Person {number}", -1) for number in range(120)
+    ]
+    explorer = p2p.Explorer(build_history(people), folder=tmp_path)
     assert explorer._table.value.count("<tr>") == 101
     assert "the first 100 of 120 rows" in explorer._table.value
     assert len(explorer.table) == 120
 
 
 def test_it_opens_no_figure(explorer: p2p.Explorer) -> None:
-    """Plots are drawn without pyplot, so that a hundred clicks leave no figure behind."""
+    """Plots are drawn without pyplot, so that a hundred clicks leave no open figure."""
     import matplotlib.pyplot as plt
 
     before = plt.get_fignums()
@@ -256,8 +261,10 @@ def test_it_opens_no_figure(explorer: p2p.Explorer) -> None:
 
 
 def test_strict_privacy_mode_shows_months(tmp_path: Path) -> None:
-    """Dates are months, a period takes whole months, the zone is UTC, and ages are in bands of months."""
-    explorer = p2p.Explorer(history(ROWS).masked(key=b"k" * 32, strict=True), tz="America/New_York", folder=tmp_path)
+    """Dates and periods are whole months, the zone is UTC, and ages are in bands of months."""
+    explorer = p2p.Explorer(
+        build_history(ROWS).masked(key=b"k" * 32, strict=True), tz="America/New_York", folder=tmp_path
+    )
     assert explorer.zone.options == ("UTC",)
     assert "<bdi>2024-03</bdi>" in explorer._table.value
     assert "2024-03-" not in explorer._table.value
@@ -268,9 +275,9 @@ def test_strict_privacy_mode_shows_months(tmp_path: Path) -> None:
     assert "under 31 days" in explorer.table["band"].tolist()
 
 
-def test_privacy_mode_is_said(tmp_path: Path) -> None:
-    """A history under pseudonyms shows those alone, and its plot says that it is one."""
-    masked = history(ROWS, username="rosa").masked(key=b"k" * 32)
+def test_privacy_mode_is_displayed(tmp_path: Path) -> None:
+    """A pseudonymised history shows only pseudonyms, and its plot has a privacy mark."""
+    masked = build_history(ROWS, username="rosa").masked(key=b"k" * 32)
     explorer = p2p.Explorer(masked, folder=tmp_path)
     shown = repr(explorer) + explorer._table.value + str(explorer.person.options)
     assert "ann@example.com" not in shown

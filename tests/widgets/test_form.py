@@ -1,4 +1,4 @@
-"""The sign-in form against the sandbox: link, redirect, pasted text, and the lifetime of a token."""
+"""Sign-in form with the sandbox: link, redirect, pasted text, and the lifetime of a token."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ server = sandbox_fixture(people=5, years=1)
 
 
 def test_a_new_form_says_what_to_do(form: p2p.TokenForm) -> None:
-    """The constructor returns with a link and a box displayed; reading the token raises one sentence at once."""
+    """The constructor displays a link and a box and returns; reading the token raises one sentence at once."""
     with pytest.raises(NotSignedIn, match=r"^Not signed in yet: sign in with the form, then run this cell ag"):
         _ = form.token
     assert repr(form) == "<TokenForm: not signed in>"
@@ -56,7 +56,7 @@ def test_the_redirect_signs_in(server: Any, form: p2p.TokenForm) -> None:
 
 
 def test_declining_displays_a_sentence_and_a_working_link(server: Any, form: p2p.TokenForm) -> None:
-    """A declined consent is said as one, and the next sign-in needs nothing but the link."""
+    """A declined consent is reported, and the displayed link starts the next sign-in."""
     first = form.link
     complete_sign_in(server, form, allow=False)
     wait_until(lambda: "user denied access" in displayed_text(form))
@@ -69,7 +69,7 @@ def test_declining_displays_a_sentence_and_a_working_link(server: Any, form: p2p
 
 @pytest.mark.parametrize("shape", ["{address}", "  '{address}' ", "access_token={token}", "{token}", ' "{token}"\n'])
 def test_the_box_accepts_each_form_and_is_cleared_at_once(server: Any, form: p2p.TokenForm, shape: str) -> None:
-    """A whole address, the parameter or the bare token, with quotes and blanks around it; nothing stays in the box."""
+    """A whole URL, the parameter or the bare token, with quotes and whitespace; the box never keeps its text."""
     address = server.sign_in(form.link, server.viewer)
     token = address.partition("access_token=")[2]
     form._box.value = shape.format(address=address, token=token)
@@ -90,7 +90,7 @@ def test_the_box_accepts_each_form_and_is_cleared_at_once(server: Any, form: p2p
     ],
 )
 def test_text_without_a_token_is_reported_and_not_kept(form: p2p.TokenForm, pasted: str, sentence: str) -> None:
-    """The box says what is wrong and is empty; `take` raises it as well; the link still stands."""
+    """The form displays the problem and clears the box; `take` raises it too; the link remains valid."""
     link = form.link
     form._box.value = pasted
     assert form._box.value == ""
@@ -104,7 +104,7 @@ def test_text_without_a_token_is_reported_and_not_kept(form: p2p.TokenForm, past
 
 
 def test_the_granted_scopes_are_displayed(server: Any, make_form: Callable[..., p2p.TokenForm]) -> None:
-    """Scopes are those that the service's answers show, whatever was asked for; a bare token's life is not known."""
+    """The displayed scopes follow from the service's responses; the expiry of a bare token is unknown."""
     form = make_form(scopes=["access_profile", "access_email", "access_balance", "access_friends"])
     form.take(server.token(server.viewer, "access_profile", "access_balance"))
     assert "The token permits access_balance, access_profile." in displayed_text(form)
@@ -113,7 +113,7 @@ def test_the_granted_scopes_are_displayed(server: Any, make_form: Callable[..., 
 
 
 def test_an_expired_token_is_not_returned(server: Any, form: p2p.TokenForm) -> None:
-    """After its 30 minutes: NotSignedIn with the time, an alert, and a new link with which one sign-in suffices."""
+    """After 30 minutes: NotSignedIn with the time, an alert, and a new link that needs one sign-in."""
     form.take(server.sign_in(form.link, server.viewer))
     used = form.link
     ends = form.token.expires_at - timedelta(minutes=30)
@@ -129,7 +129,7 @@ def test_an_expired_token_is_not_returned(server: Any, form: p2p.TokenForm) -> N
 
 
 def test_the_form_notices_the_expiry(server: Any, form: p2p.TokenForm) -> None:
-    """The countdown runs without any cell, and ends with a new link."""
+    """The countdown needs no cell, and ends with a new link."""
     form.take(server.sign_in(form.link, server.viewer))
     form._token.expires_at = datetime.now(UTC) + timedelta(seconds=90)
     wait_until(lambda: "Valid for 80 seconds" in displayed_text(form))
@@ -139,7 +139,7 @@ def test_the_form_notices_the_expiry(server: Any, form: p2p.TokenForm) -> None:
 
 
 def test_a_refused_token_is_not_kept(server: Any, form: p2p.TokenForm) -> None:
-    """A token that is good by the clock and not by the service's word: the form says so, and holds none."""
+    """If the service refuses a token that has not expired, the form says so and discards it."""
     token = server.token(server.viewer)
     server.expire(token)
     form.take(token)
