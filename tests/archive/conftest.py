@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def service(scripted, payment) -> Service:
+def service(start_service, payment) -> Service:
     """Serve sixty payments."""
-    return Service(scripted, payment)
+    return Service(start_service, payment)
 
 
 @pytest.fixture

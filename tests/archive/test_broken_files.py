@@ -101,9 +101,9 @@ def test_incomplete_lists_replace_no_broken_file(town, tmp_path, kind, place, fr
 class Service:
     """A service of one account that lists the payments the test gives it."""
 
-    def __init__(self, scripted: Callable[..., Any], rows: dict[str, dict[str, Any]]) -> None:
+    def __init__(self, start_service: Callable[..., Any], rows: dict[str, dict[str, Any]]) -> None:
         self.rows = rows
-        self._running = scripted(self._answer)
+        self._running = start_service(self._answer)
 
     def client(self) -> p2p.Client:
         """Return a client that does not wait between retries."""
@@ -124,12 +124,12 @@ class Service:
 
 
 @pytest.fixture
-def service(scripted, payment, monkeypatch) -> Service:
+def service(start_service, payment, monkeypatch) -> Service:
     """Serve forty payments, ten in each of four files."""
     monkeypatch.setattr("p2p_analytics.archive._merge.MOST_ROWS", 12)
     monkeypatch.setattr("p2p_analytics.archive._merge._USUAL_ROWS", 10)
     dates = {str(number): f"2024-{number // 10 + 1:02}-{number % 10 + 1:02}T12:00:00" for number in range(40)}
-    return Service(scripted, {key: payment(key, date_created=date) for key, date in dates.items()})
+    return Service(start_service, {key: payment(key, date_created=date) for key, date in dates.items()})
 
 
 CASES = [

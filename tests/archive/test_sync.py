@@ -152,7 +152,7 @@ def test_files_hold_what_is_real_and_no_token(server, tmp_path, monkeypatch) -> 
     assert not [file for file in tmp_path.iterdir() if token.encode() in file.read_bytes()]
 
 
-def start_service(scripted, state):
+def start_service(start_service, state):
     """Start a service; the test changes its payments and its answers by id."""
 
     def answer(path: str, sent: dict[str, str]):
@@ -165,16 +165,16 @@ def start_service(scripted, state):
             return {"data": items, "pagination": None}
         return state.get(path, {"data": [], "pagination": None})
 
-    client = p2p.Client("token", base_url=scripted(answer).base_url, cache_dir=False)
+    client = p2p.Client("token", base_url=start_service(answer).base_url, cache_dir=False)
     client._transport._sleep = lambda _seconds: None
     return client
 
 
-def test_a_sync_that_fails_changes_nothing(scripted, tmp_path, payment) -> None:
+def test_a_sync_that_fails_changes_nothing(start_service, tmp_path, payment) -> None:
     """The next one asks from where the last whole one was."""
     state = {"payments": [payment(1)]}
     archive = p2p.open_archive(tmp_path)
-    with start_service(scripted, state) as client:
+    with start_service(start_service, state) as client:
         archive.sync(client)
         before = (tmp_path / "manifest.json").read_bytes()
         state |= {"payments": [payment(2, date_created="2024-05-02T12:00:00"), payment(1)], "fails": True}
@@ -192,12 +192,12 @@ def test_a_sync_that_fails_changes_nothing(scripted, tmp_path, payment) -> None:
         ({"data": {"id": "1", "amount": 0.001}}, "cannot be read"),
     ],
 )
-def test_a_pending_payment_that_is_gone_stays_and_is_told(scripted, tmp_path, payment, by_id, told) -> None:
+def test_a_pending_payment_that_is_gone_stays_and_is_told(start_service, tmp_path, payment, by_id, told) -> None:
     """No payment is dropped silently; the problem is listed once, and not after the payment is back."""
     newer = payment(2, date_created="2024-05-02T12:00:00")
     state = {"payments": [newer, payment(1, status="pending")]}
     archive = p2p.open_archive(tmp_path)
-    with start_service(scripted, state) as client:
+    with start_service(start_service, state) as client:
         archive.sync(client)
         state |= {"payments": [newer], "/v1/payments/1": by_id}
         for _ in range(2):
@@ -210,11 +210,11 @@ def test_a_pending_payment_that_is_gone_stays_and_is_told(scripted, tmp_path, pa
         assert len(archive.history().problems) == 0
 
 
-def test_an_unreadable_record_stops_a_sync_unless_it_is_to_be_reported(scripted, tmp_path, payment) -> None:
+def test_an_unreadable_record_stops_a_sync_unless_it_is_to_be_reported(start_service, tmp_path, payment) -> None:
     """As in a load."""
     state = {"payments": [payment(1, amount=0.001)]}
     archive = p2p.open_archive(tmp_path)
-    with start_service(scripted, state) as client:
+    with start_service(start_service, state) as client:
         with pytest.raises(RecordError, match="amount"):
             archive.sync(client)
         assert not (tmp_path / "manifest.json").exists()
@@ -223,11 +223,11 @@ def test_an_unreadable_record_stops_a_sync_unless_it_is_to_be_reported(scripted,
     assert json.loads((tmp_path / "manifest.json").read_bytes())["synced_to"] == "2024-05-01T12:00:00Z"
 
 
-def test_a_list_without_the_newest_known_payment_is_no_answer(scripted, tmp_path, payment) -> None:
+def test_a_list_without_the_newest_known_payment_is_no_answer(start_service, tmp_path, payment) -> None:
     """Nothing is changed; a refresh accepts the list, keeps unlisted payments, and later syncs continue from it."""
     state = {"payments": [payment(2, date_created="2024-05-02T12:00:00"), payment(1)]}
     archive = p2p.open_archive(tmp_path)
-    with start_service(scripted, state) as client:
+    with start_service(start_service, state) as client:
         archive.sync(client)
         state["payments"] = [payment(1)]
         with pytest.raises(PaginationError, match="as new as the newest one that is known"):
@@ -238,22 +238,22 @@ def test_a_list_without_the_newest_known_payment_is_no_answer(scripted, tmp_path
         assert archive.sync(client) == (0, 0, ())
 
 
-def test_a_payment_dated_ahead_hides_no_later_one(scripted, tmp_path, payment) -> None:
+def test_a_payment_dated_ahead_hides_no_later_one(start_service, tmp_path, payment) -> None:
     """A sync goes on from its own moment at most, so a date in the far future moves nothing."""
     state = {"payments": [payment(1, date_created="2999-01-01T00:00:00")]}
     archive = p2p.open_archive(tmp_path)
-    with start_service(scripted, state) as client:
+    with start_service(start_service, state) as client:
         archive.sync(client)
     assert archive._folder.read_manifest().synced_to == archive.history().fetched_at
 
 
-def test_in_privacy_mode_an_error_quotes_nothing(scripted, tmp_path, payment, monkeypatch) -> None:
+def test_in_privacy_mode_an_error_quotes_nothing(start_service, tmp_path, payment, monkeypatch) -> None:
     """Neither the id nor the value of a payment that was pending and cannot be read."""
     newer = payment(2, date_created="2024-05-02T12:00:00")
     state = {"payments": [newer, payment(47114711, status="pending")]}
     archive = p2p.open_archive(tmp_path)
     monkeypatch.setenv("P2P_PRIVACY", "1")
-    with start_service(scripted, state) as client:
+    with start_service(start_service, state) as client:
         archive.sync(client)
         state |= {"payments": [newer], "/v1/payments/47114711": {"data": {"id": "47114711", "amount": 0.123456}}}
         with pytest.raises(RecordError) as caught:

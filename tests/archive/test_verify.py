@@ -85,9 +85,9 @@ def test_verify_names_a_broken_file(service, archive) -> None:
         archive.verify(client)
 
 
-def test_archives_of_no_payments(scripted, payment, tmp_path) -> None:
+def test_archives_of_no_payments(start_service, payment, tmp_path) -> None:
     """Empty on both sides, and in the archive; an empty answer about an archive with payments is not believed."""
-    service = Service(scripted, payment)
+    service = Service(start_service, payment)
     rows, service.payments = service.payments, {}
     empty = p2p.open_archive(tmp_path / "archive")
     with service.client() as client:

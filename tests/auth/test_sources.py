@@ -95,9 +95,9 @@ def test_a_token_of_another_service_is_not_used(other: str) -> None:
     assert find_token(base_url=other).token.reveal() == "CANARY"
 
 
-def test_a_client_uses_a_stored_token_for_its_service(scripted) -> None:
+def test_a_client_uses_a_stored_token_for_its_service(start_service) -> None:
     """Base URLs are compared in normal form: ``/v1`` and a final slash make no difference."""
-    service = scripted(lambda _path, _parameters: {"data": {"balance": None, "user": {"id": "7"}}})
+    service = start_service(lambda _path, _parameters: {"data": {"balance": None, "user": {"id": "7"}}})
     save_sign_in("kept", base_url=service.base_url)
     with p2p.Client(base_url=service.base_url.removesuffix("v1"), cache_dir=False) as client:
         client.me(lenient=True)

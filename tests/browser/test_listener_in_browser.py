@@ -66,12 +66,12 @@ def test_a_private_page_leads_to_the_consent_page(page: Page, server: SandboxSer
         assert not Path(urlsplit(given[0]).path).exists()
 
 
-def test_another_page_cannot_plant_a_token(page: Page, scripted: Callable[..., Any]) -> None:
+def test_another_page_cannot_plant_a_token(page: Page, start_service: Callable[..., Any]) -> None:
     """Even with the nonce, no fetch, image or frame of another page can submit a token or read a response."""
     outcomes: list[Any] = []
     with Listener(outcomes.append) as listener:
         planted = f"{listener.redirect_uri}?access_token=planted"
-        site = scripted(lambda *_: (200, {"Content-Type": "text/html"}, b"<h1>Here</h1>"))
+        site = start_service(lambda *_: (200, {"Content-Type": "text/html"}, b"<h1>Here</h1>"))
         page.goto(site.base_url)
         read = """async url => {
           const responses = [];

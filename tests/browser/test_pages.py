@@ -26,13 +26,13 @@ server = sandbox_fixture(people=8, years=1)
 
 
 @pytest.fixture
-def application(scripted: Callable[..., Any]) -> Any:
+def application(start_service: Callable[..., Any]) -> Any:
     """Run the web server of an application, with a page for each redirect."""
 
     def greet(path: str, _parameters: dict[str, str]) -> Any:
         return 200, {"Content-Type": "text/html"}, f"<h1>Back at {path}</h1>".encode()
 
-    return scripted(greet)
+    return start_service(greet)
 
 
 def callback(application: Any) -> str:
@@ -194,7 +194,9 @@ def test_the_content_policy_blocks_injected_markup(page: Page, server: SandboxSe
     assert page.title() == "Sign in"
 
 
-def test_a_form_of_another_site_is_refused(page: Page, server: SandboxServer, scripted: Callable[..., Any]) -> None:
+def test_a_form_of_another_site_is_refused(
+    page: Page, server: SandboxServer, start_service: Callable[..., Any]
+) -> None:
     """Even with a stolen ticket, the form is refused, because the browser sends no session with it.
 
     A link from another site does use the session, because an application links to the authorization page.
@@ -208,7 +210,7 @@ def test_a_form_of_another_site_is_refused(page: Page, server: SandboxServer, sc
         )
         return 200, {"Content-Type": "text/html"}, f'{form}<a href="{held.get("link")}">Connect</a>'.encode()
 
-    site = scripted(lure).base_url.replace("127.0.0.1", "localhost")
+    site = start_service(lure).base_url.replace("127.0.0.1", "localhost")
     held["link"] = server.authorize_url("access_profile").replace("&", "&amp;")
     page.goto(held["link"].replace("&amp;", "&"))
     fill_sign_in(page, "noor-haddad")
@@ -223,10 +225,10 @@ def test_a_form_of_another_site_is_refused(page: Page, server: SandboxServer, sc
     page.get_by_role("button", name="Allow").wait_for()
 
 
-def test_pages_cannot_be_framed(page: Page, server: SandboxServer, scripted: Callable[..., Any]) -> None:
+def test_pages_cannot_be_framed(page: Page, server: SandboxServer, start_service: Callable[..., Any]) -> None:
     """The consent page is empty in a frame of another page, which prevents clickjacking."""
     frame = f'<iframe src="{server.base_url}/account/sign-in" width="600" height="400"></iframe>'
-    site = scripted(lambda *_: (200, {"Content-Type": "text/html"}, frame.encode()))
+    site = start_service(lambda *_: (200, {"Content-Type": "text/html"}, frame.encode()))
     page.goto(site.base_url)  # until the frame has loaded as well
     assert page.frames[-1].url == "chrome-error://chromewebdata/"
     assert page.frames[-1].get_by_text("Who are you?").count() == 0

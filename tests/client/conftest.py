@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def open_desk(scripted):
+def open_desk(start_service):
     """Return a function that opens a desk; it returns desk, book, service and the list of waits.
 
     A wait advances the clock of the book.
@@ -24,7 +24,7 @@ def open_desk(scripted):
 
     def start(fault: Callable[[PaymentBook, dict[str, str]], Any], **options: Any):
         book = PaymentBook(fault)
-        service = scripted(book)
+        service = start_service(book)
         client = Client(CANARY, base_url=service.base_url, timeout=(1.0, 0.5), **({"cache_dir": False} | options))
         client._transport._sleep = lambda _seconds: None
         waits: list[float] = []

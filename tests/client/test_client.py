@@ -20,9 +20,9 @@ def client_of(service) -> Client:
     return Client("token", base_url=service.base_url, cache_dir=False)
 
 
-def test_filters_are_sent_in_the_documented_form(scripted) -> None:
+def test_filters_are_sent_in_the_documented_form(start_service) -> None:
     """Values separated by commas, instants in UTC, and the largest page; an empty page is confirmed."""
-    service = scripted(lambda _path, _parameters: EMPTY)
+    service = start_service(lambda _path, _parameters: EMPTY)
     client_of(service).payments(
         action="charge", actor=["8", "9"], status=["pending", "failed"],
         after=date(2024, 5, 1), before=datetime(2024, 6, 1, 2, tzinfo=timezone(timedelta(hours=2))),
@@ -51,9 +51,9 @@ def test_filters_are_sent_in_the_documented_form(scripted) -> None:
         ({"before": "2024-13-01"}, "before: "),
     ],
 )
-def test_an_undocumented_filter_is_refused_before_sending(scripted, arguments: dict, sentence: str) -> None:
+def test_an_undocumented_filter_is_refused_before_sending(start_service, arguments: dict, sentence: str) -> None:
     """The service would ignore or refuse the value; the message says which values are allowed."""
-    service = scripted(lambda _path, _parameters: EMPTY)
+    service = start_service(lambda _path, _parameters: EMPTY)
     with pytest.raises(ConfigurationError, match=sentence):
         client_of(service).payments(**arguments)
     assert service.asked == []
@@ -77,9 +77,9 @@ def test_bad_settings_are_refused_by_the_constructor() -> None:
         Client("token", base_url="https://pay.example").payment_pages(page_size=51)
 
 
-def test_ids_are_quoted_in_the_path(scripted) -> None:
+def test_ids_are_quoted_in_the_path(start_service) -> None:
     """An id is never converted to a number, and adds no segment to the path."""
-    service = scripted(lambda _path, _parameters: {"data": {"id": "x"}})
+    service = start_service(lambda _path, _parameters: {"data": {"id": "x"}})
     client_of(service).payment("../me?x=1")
     assert service.asked[0][0] == "/v1/payments/..%2Fme%3Fx%3D1"
     for wrong in (1322585332520059420, "", ".", ".."):
@@ -87,14 +87,14 @@ def test_ids_are_quoted_in_the_path(scripted) -> None:
             client_of(service).user(wrong)  # type: ignore[arg-type]
 
 
-def test_friends_follow_the_next_links(scripted) -> None:
+def test_friends_follow_the_next_links(start_service) -> None:
     """The client sends the parameters of the link without its token, returns each friend once, and confirms the end."""
     pages = {
         None: {"data": [{"id": "1"}, {"id": "2"}], "pagination": {"next": "?after=2&limit=2&access_token=old"}},
         "2": {"data": [{"id": "2"}, {"id": "3"}], "pagination": {"next": None}},
         "3": {"data": [], "pagination": {"next": None}},
     }
-    service = scripted(lambda path, sent: ME if path == "/v1/me" else pages[sent.get("after")])
+    service = start_service(lambda path, sent: ME if path == "/v1/me" else pages[sent.get("after")])
     assert [friend.id for friend in client_of(service).friends()] == ["1", "2", "3"]
     assert service.asked[1:] == [
         ("/v1/users/7/friends", {"limit": "50", "access_token": "token"}),
@@ -104,35 +104,37 @@ def test_friends_follow_the_next_links(scripted) -> None:
 
 
 @pytest.mark.parametrize("link", [lambda n: "?after=1", lambda n: f"?after={n}"])
-def test_an_endless_list_of_friends_raises(scripted, link) -> None:
+def test_an_endless_list_of_friends_raises(start_service, link) -> None:
     """A cycle of links, and links without new friends, raise after a few requests."""
-    service = scripted(lambda _path, _sent: {"data": [{"id": "1"}], "pagination": {"next": link(len(service.asked))}})
+    service = start_service(
+        lambda _path, _sent: {"data": [{"id": "1"}], "pagination": {"next": link(len(service.asked))}}
+    )
     with pytest.raises(PaginationError):
         client_of(service).friends("7")
     assert len(service.asked) <= 4
 
 
-def test_a_foreign_next_link_of_the_payments_raises(scripted) -> None:
+def test_a_foreign_next_link_of_the_payments_raises(start_service) -> None:
     """The link is not followed, but a service that points elsewhere is not trusted."""
     item = {"id": "1", "date_created": "2024-05-01T12:00:00"}
     foreign = {"data": [item], "pagination": {"next": "https://evil.example/v1/payments?before=x"}}
     with pytest.raises(PaginationError, match="another host"):
-        client_of(scripted(lambda _path, _parameters: foreign)).payments()
+        client_of(start_service(lambda _path, _parameters: foreign)).payments()
 
 
-def test_an_unreadable_record_fails_the_list_but_not_the_pages(scripted) -> None:
+def test_an_unreadable_record_fails_the_list_but_not_the_pages(start_service) -> None:
     """payments() raises; payment_pages() lists a problem of the page."""
-    service = scripted(lambda _path, _parameters: {"data": [{"id": "1", "amount": 0.123}], "pagination": None})
+    service = start_service(lambda _path, _parameters: {"data": [{"id": "1", "amount": 0.123}], "pagination": None})
     with pytest.raises(RecordError, match="'amount' of payment 1"):
         client_of(service).payments()
     (page,) = client_of(service).payment_pages()
     assert [problem.field for problem in page.problems if problem.unreadable] == ["amount"]
 
 
-def test_a_token_without_access_to_me_uses_no_cache(scripted, tmp_path) -> None:
+def test_a_token_without_access_to_me_uses_no_cache(start_service, tmp_path) -> None:
     """Without access_profile the account is unknown, so nothing is cached; friends can still be read."""
     refused = (403, {}, {"error": {"message": "scope", "code": "260"}})
-    service = scripted(lambda path, _sent: refused if path == "/v1/me" else EMPTY)
+    service = start_service(lambda path, _sent: refused if path == "/v1/me" else EMPTY)
     client = Client("token", base_url=service.base_url, cache_dir=tmp_path)
     assert client.friends("7") == []
     assert list(tmp_path.iterdir()) == []
@@ -140,9 +142,9 @@ def test_a_token_without_access_to_me_uses_no_cache(scripted, tmp_path) -> None:
         client.me()
 
 
-def test_threads_share_one_request_to_me(scripted, tmp_path) -> None:
+def test_threads_share_one_request_to_me(start_service, tmp_path) -> None:
     """Sixteen simultaneous calls need one request."""
-    service = scripted(lambda path, _sent: ME if path == "/v1/me" else EMPTY)
+    service = start_service(lambda path, _sent: ME if path == "/v1/me" else EMPTY)
     client = Client("token", base_url=service.base_url, cache_dir=tmp_path)
     with ThreadPoolExecutor(16) as threads:
         found = list(threads.map(lambda day: client.payments(before=f"2025-01-{day:02}"), range(1, 17)))
@@ -157,8 +159,8 @@ def test_the_repr_of_a_client_holds_no_token() -> None:
     assert "CANARY" not in repr(vars(client))
 
 
-def test_pages_have_the_time_of_their_response(scripted) -> None:
+def test_pages_have_the_time_of_their_response(start_service) -> None:
     """An aware UTC time."""
     before = datetime.now(UTC)
-    (page,) = client_of(scripted(lambda _path, _parameters: EMPTY)).payment_pages()
+    (page,) = client_of(start_service(lambda _path, _parameters: EMPTY)).payment_pages()
     assert before <= page.fetched_at <= datetime.now(UTC)

@@ -111,18 +111,18 @@ def test_an_invented_code_is_refused(server, application) -> None:
 
 
 @pytest.mark.parametrize("code", ["256", 257, "275"])
-def test_error_codes_may_be_text_or_numbers(scripted, code: str | int) -> None:
+def test_error_codes_may_be_text_or_numbers(start_service, code: str | int) -> None:
     """The observed dialect writes numbers; the message is the same."""
-    service = scripted(lambda *_: (400, {}, {"error": {"message": CANARY, "code": code}}))
+    service = start_service(lambda *_: (400, {}, {"error": {"message": CANARY, "code": code}}))
     with pytest.raises(errors.AuthenticationError, match="sign in again") as caught:
         oauth.exchange(CANARY, base_url=service.base_url, client_id="1", secret="s")
     assert caught.value.code == str(code)
     assert CANARY not in str(caught.value)
 
 
-def test_the_form_of_the_request(scripted) -> None:
+def test_the_form_of_the_request(start_service) -> None:
     """One form with the parameters that public clients send; the URL holds none of them."""
-    service = scripted(lambda *_: ANSWER)
+    service = start_service(lambda *_: ANSWER)
     sign_in = oauth.exchange("c&d", base_url=service.base_url, client_id="1", secret="s=t", redirect_uri=REDIRECT)
     assert sign_in.refresh_token is None
     assert service.asked == [
@@ -138,9 +138,9 @@ def test_the_form_of_the_request(scripted) -> None:
     ]
 
 
-def test_a_response_without_a_refresh_token_keeps_the_old_one(scripted) -> None:
+def test_a_response_without_a_refresh_token_keeps_the_old_one(start_service) -> None:
     """Only the access token is replaced."""
-    service = scripted(lambda *_: ANSWER)
+    service = start_service(lambda *_: ANSWER)
     old = SignIn(service.base_url, AccessToken("old"), "1", Secret("r"))
     refreshed = oauth.refresh(old, secret="s")
     assert refreshed.refresh_token is not None
@@ -165,10 +165,10 @@ def truncate(connection: socket.socket) -> None:
         lambda *_: ANSWER | {"expires_in": "nan"},
     ],
 )
-def test_a_failure_is_not_retried_and_shows_no_secret(scripted, caplog, answer) -> None:
+def test_a_failure_is_not_retried_and_shows_no_secret(start_service, caplog, answer) -> None:
     """One request, one error of this package, and no secret in the error, its frames or the log."""
     caplog.set_level(logging.DEBUG)
-    service = scripted(answer)
+    service = start_service(answer)
     with pytest.raises(errors.ServiceError) as caught:
         oauth.exchange(Secret(CANARY), base_url=service.base_url, client_id="1", secret=Secret(CANARY))
     assert len(service.asked) == 1

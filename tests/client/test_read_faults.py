@@ -198,11 +198,11 @@ def test_the_matrix_is_large_enough() -> None:
 
 @pytest.mark.fault("read")
 @pytest.mark.parametrize("cell", CELLS, ids=lambda cell: f"{cell.name} ({'first' if cell.at == FIRST else 'later'})")
-def test_a_load_is_exact_or_one_typed_error(scripted, tmp_path, caplog, cell: Cell) -> None:
+def test_a_load_is_exact_or_one_typed_error(start_service, tmp_path, caplog, cell: Cell) -> None:
     """Through the cache, on three connections, with recorded waits."""
     caplog.set_level(logging.DEBUG)
-    foreign = scripted(lambda _path, _parameters: {"data": []})
-    service = scripted(Service(cell, foreign.base_url))
+    foreign = start_service(lambda _path, _parameters: {"data": []})
+    service = start_service(Service(cell, foreign.base_url))
     client = Client(CANARY, base_url=service.base_url, cache_dir=tmp_path, timeout=(0.5, 0.3), concurrency=3)
     waits: list[float] = []
     client._transport._sleep = waits.append

@@ -58,10 +58,10 @@ def request_me(base_url: str, times: int = 1) -> None:
             client.me(lenient=True)
 
 
-def store_scripted_sign_in(scripted, monkeypatch: pytest.MonkeyPatch, answer: object, left: timedelta):
+def store_scripted_sign_in(start_service, monkeypatch: pytest.MonkeyPatch, answer: object, left: timedelta):
     """Store a sign-in for a scripted service with one answer to refreshes, and return the service."""
     monkeypatch.setenv("P2P_CLIENT_SECRET", "s")
-    service = scripted(lambda path, _parameters: answer if path.startswith("POST") else ME)
+    service = start_service(lambda path, _parameters: answer if path.startswith("POST") else ME)
     store_sign_in(SignIn(service.base_url, AccessToken("old"), "1", Secret("r1")), left)
     return service
 
@@ -90,14 +90,14 @@ def test_an_expired_sign_in_is_renewed(sign_in: SignIn) -> None:
     assert get_text(load_sign_in()) != get_text(sign_in)
 
 
-def test_a_sign_in_is_not_renewed_early(scripted, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sign_in_is_not_renewed_early(start_service, monkeypatch: pytest.MonkeyPatch) -> None:
     """With two days left, nothing is refreshed."""
-    service = store_scripted_sign_in(scripted, monkeypatch, NEW, timedelta(days=2))
+    service = store_scripted_sign_in(start_service, monkeypatch, NEW, timedelta(days=2))
     request_me(service.base_url)
     assert service.asked == [("/v1/me", {"access_token": "old"})]
 
 
-def test_new_tokens_are_stored_before_they_are_used(scripted, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_tokens_are_stored_before_they_are_used(start_service, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file holds the new pair before the first request with it."""
     seen = []
     monkeypatch.setenv("P2P_CLIENT_SECRET", "s")
@@ -106,15 +106,15 @@ def test_new_tokens_are_stored_before_they_are_used(scripted, monkeypatch: pytes
         seen.append((path, get_text(load_sign_in()), load_sign_in().refresh_token.reveal()))  # type: ignore[union-attr]
         return NEW if path.startswith("POST") else ME
 
-    service = scripted(answer)
+    service = start_service(answer)
     store_sign_in(SignIn(service.base_url, AccessToken("old"), "1", Secret("r1")), timedelta(hours=1))
     request_me(service.base_url)
     assert seen == [("POST /v1/oauth/access_token", "old", "r1"), ("/v1/me", "new", "r2")]
 
 
-def test_threads_renew_once(scripted, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_renew_once(start_service, monkeypatch: pytest.MonkeyPatch) -> None:
     """One thread of a client refreshes, and all use the new token."""
-    service = store_scripted_sign_in(scripted, monkeypatch, NEW, timedelta(hours=1))
+    service = store_scripted_sign_in(start_service, monkeypatch, NEW, timedelta(hours=1))
     with p2p.Client(base_url=service.base_url, cache_dir=False) as client:
         threads = [threading.Thread(target=client.me, kwargs={"lenient": True}) for _ in range(8)]
         for thread in threads:
@@ -125,7 +125,7 @@ def test_threads_renew_once(scripted, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [asked for path, asked in service.asked if path == "/v1/me"] == [{"access_token": "new"}] * 8
 
 
-def test_two_clients_renew_once(scripted, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_clients_renew_once(start_service, monkeypatch: pytest.MonkeyPatch) -> None:
     """While one client refreshes, the other one waits for the result instead of refreshing too."""
     second = threading.Event()
 
@@ -138,7 +138,7 @@ def test_two_clients_renew_once(scripted, monkeypatch: pytest.MonkeyPatch) -> No
         return ME
 
     monkeypatch.setenv("P2P_CLIENT_SECRET", "s")
-    service = scripted(answer)
+    service = start_service(answer)
     store_sign_in(SignIn(service.base_url, AccessToken("old"), "1", Secret("r1")), timedelta(hours=1))
     clients = [p2p.Client(base_url=service.base_url, cache_dir=False) for _ in range(2)]
     threads = [threading.Thread(target=client.me, kwargs={"lenient": True}) for client in clients]
@@ -181,7 +181,7 @@ def test_two_processes_renew_once(sign_in: SignIn, server) -> None:
     request_me(sign_in.base_url)
 
 
-def test_a_token_renewed_by_another_process_is_used(scripted) -> None:
+def test_a_token_renewed_by_another_process_is_used(start_service) -> None:
     """A read that is refused with the old token is retried with the stored one."""
     base = []
 
@@ -191,24 +191,24 @@ def test_a_token_renewed_by_another_process_is_used(scripted) -> None:
             return 401, {}, {"error": {"message": "deleted", "code": "259"}}
         return ME
 
-    service = scripted(answer)
+    service = start_service(answer)
     base.append(store_sign_in(SignIn(service.base_url, AccessToken("old"), "1", Secret("r1")), timedelta(days=2)))
     request_me(service.base_url)
     assert [asked["access_token"] for _, asked in service.asked] == ["old", "new"]
 
 
-def test_a_refused_token_without_a_renewal_raises(scripted) -> None:
+def test_a_refused_token_without_a_renewal_raises(start_service) -> None:
     """The request is sent once."""
-    service = scripted(lambda *_: (401, {}, {"error": {"message": "deleted", "code": "259"}}))
+    service = start_service(lambda *_: (401, {}, {"error": {"message": "deleted", "code": "259"}}))
     store_sign_in(SignIn(service.base_url, AccessToken("old"), "1", Secret("r1")), timedelta(days=2))
     with pytest.raises(errors.AuthenticationError):
         request_me(service.base_url)
     assert len(service.asked) == 1
 
 
-def test_another_sign_in_is_not_used(scripted, monkeypatch: pytest.MonkeyPatch, caplog) -> None:
+def test_another_sign_in_is_not_used(start_service, monkeypatch: pytest.MonkeyPatch, caplog) -> None:
     """A later sign-in may belong to another user: a running client neither uses nor renews it."""
-    service = store_scripted_sign_in(scripted, monkeypatch, NEW, timedelta(days=2))
+    service = store_scripted_sign_in(start_service, monkeypatch, NEW, timedelta(days=2))
     with p2p.Client(base_url=service.base_url, cache_dir=False) as client:
         other = store_sign_in(SignIn(service.base_url, AccessToken("other"), "1", Secret("r9")), timedelta(hours=1))
         client._transport._token_source._sign_in = replace(  # type: ignore[union-attr]
@@ -230,11 +230,11 @@ def test_another_sign_in_is_not_used(scripted, monkeypatch: pytest.MonkeyPatch, 
     ],
 )
 def test_a_failed_renewal_is_logged_before_expiry(
-    scripted, monkeypatch: pytest.MonkeyPatch, caplog, answer, sent: int
+    start_service, monkeypatch: pytest.MonkeyPatch, caplog, answer, sent: int
 ) -> None:
     """It is sent once and logged; after expiry it raises."""
     caplog.set_level(logging.WARNING)
-    service = store_scripted_sign_in(scripted, monkeypatch, answer, timedelta(hours=1))
+    service = store_scripted_sign_in(start_service, monkeypatch, answer, timedelta(hours=1))
     request_me(service.base_url, times=3)
     assert count_refreshes(service) == sent
     assert caplog.text.count("could not be renewed") == 1
@@ -245,18 +245,20 @@ def test_a_failed_renewal_is_logged_before_expiry(
     assert load_sign_in().refresh_token is not None
 
 
-def test_without_a_client_secret_nothing_is_renewed(scripted, monkeypatch: pytest.MonkeyPatch, caplog) -> None:
+def test_without_a_client_secret_nothing_is_renewed(start_service, monkeypatch: pytest.MonkeyPatch, caplog) -> None:
     """The secret is not stored with the tokens; without P2P_CLIENT_SECRET nothing is sent, and the log says so."""
-    service = store_scripted_sign_in(scripted, monkeypatch, NEW, timedelta(hours=1))
+    service = store_scripted_sign_in(start_service, monkeypatch, NEW, timedelta(hours=1))
     monkeypatch.delenv("P2P_CLIENT_SECRET")
     request_me(service.base_url)
     assert count_refreshes(service) == 0
     assert "set P2P_CLIENT_SECRET" in caplog.text
 
 
-def test_an_unwritable_store_is_detected_before_the_refresh(scripted, monkeypatch: pytest.MonkeyPatch, caplog) -> None:
+def test_an_unwritable_store_is_detected_before_the_refresh(
+    start_service, monkeypatch: pytest.MonkeyPatch, caplog
+) -> None:
     """The old pair is not given up if the new one could not be stored."""
-    service = store_scripted_sign_in(scripted, monkeypatch, NEW, timedelta(hours=1))
+    service = store_scripted_sign_in(start_service, monkeypatch, NEW, timedelta(hours=1))
 
     def full(_number: int) -> None:
         raise OSError(28, "No space left on device")

@@ -83,7 +83,7 @@ class Service(Protocol):
 
 
 @pytest.fixture
-def service(scripted: Callable[[Callable[[str, dict[str, str]], object]], Service]) -> Service:
+def service(start_service: Callable[[Callable[[str, dict[str, str]], object]], Service]) -> Service:
     """Serve the document's answers for one test."""
     answers = {
         "/v1/me": ME,
@@ -92,7 +92,7 @@ def service(scripted: Callable[[Callable[[str, dict[str, str]], object]], Servic
         "/v1/payments": PAYMENTS,
         "/v1/payments/4": ONE,
     }
-    return scripted(lambda path, _parameters: answers[path])
+    return start_service(lambda path, _parameters: answers[path])
 
 
 @pytest.fixture

@@ -18,11 +18,11 @@ GOOD = {"id": "2", "status": "settled", "action": "pay", "amount": 5, "date_crea
 BAD = GOOD | {"id": "1", "amount": 0.123, "date_created": "2024-05-01T12:00:00"}
 
 
-def service_with(scripted, *items: object, friends: object = None):
+def service_with(start_service, *items: object, friends: object = None):
     """Return a service of one page of payments."""
     lists = {"/v1/me": ME, "/v1/payments": {"data": items, "pagination": None},
              "/v1/users/7/friends": friends or {"data": [{"id": "8"}], "pagination": None}}  # fmt: skip
-    return scripted(lambda path, _sent: lists[path])
+    return start_service(lambda path, _sent: lists[path])
 
 
 def client_of(service) -> Client:
@@ -32,10 +32,10 @@ def client_of(service) -> Client:
     return client
 
 
-def test_a_history_holds_who_what_and_when(scripted) -> None:
+def test_a_history_holds_who_what_and_when(start_service) -> None:
     """Me, both frames, the moment of the oldest answer, no problems; and it shows its size, not its contents."""
     before = datetime.now(UTC)
-    history = load_history(client_of(service_with(scripted, GOOD)))
+    history = load_history(client_of(service_with(start_service, GOOD)))
     assert history.me.user.id == "7"
     assert list(history.payments["flow_cents"]) == [-500]
     assert list(history.friends["user_id"]) == ["8"]
@@ -44,9 +44,9 @@ def test_a_history_holds_who_what_and_when(scripted) -> None:
     assert repr(history).startswith("<History of Me: 1 payments, 1 friends, 0 problems, data as of 20")
 
 
-def test_a_bad_record_stops_the_load_unless_it_shall_be_reported(scripted) -> None:
+def test_a_bad_record_stops_the_load_unless_it_shall_be_reported(start_service) -> None:
     """By default it raises; reported, the field is empty, the row stays, and the finding is listed."""
-    service = service_with(scripted, GOOD, BAD)
+    service = service_with(start_service, GOOD, BAD)
     with pytest.raises(RecordError, match='on_bad_record="report"'):
         load_history(client_of(service))
     history = load_history(client_of(service), on_bad_record="report")
@@ -55,9 +55,9 @@ def test_a_bad_record_stops_the_load_unless_it_shall_be_reported(scripted) -> No
     assert history.problems[["payment_id", "field", "value"]].to_numpy().tolist() == [["1", "amount", "0.123"]]
 
 
-def test_another_word_for_on_bad_record_is_refused(scripted) -> None:
+def test_another_word_for_on_bad_record_is_refused(start_service) -> None:
     """Before anything is sent."""
-    service = service_with(scripted)
+    service = service_with(start_service)
     with pytest.raises(ConfigurationError, match='"raise" or "report"'):
         load_history(client_of(service), on_bad_record="ignore")  # type: ignore[arg-type]
     assert service.asked == []
@@ -70,17 +70,17 @@ def test_what_is_no_client_is_refused(client: Any, kind: str) -> None:
         load_history(client)
 
 
-def test_a_lost_page_raises_and_nothing_partial_is_returned(scripted) -> None:
+def test_a_lost_page_raises_and_nothing_partial_is_returned(start_service) -> None:
     """A failure in the last list loses the whole load, not the friends alone."""
-    service = service_with(scripted, GOOD, friends=(500, {}, b""))
+    service = service_with(start_service, GOOD, friends=(500, {}, b""))
     with pytest.raises(ServerError):
         load_history(client_of(service))
 
 
-def test_friends_and_me_are_reported_too(scripted) -> None:
+def test_friends_and_me_are_reported_too(start_service) -> None:
     """A friend's bad date, and a balance of half a cent, stop the load or are listed, as asked."""
     friends = {"data": [{"id": "8", "date_joined": "2013-13-01T00:00:00"}], "pagination": None}
-    service = service_with(scripted, GOOD, friends=friends)
+    service = service_with(start_service, GOOD, friends=friends)
     with pytest.raises(RecordError, match=r"friend\.date_joined.*on_bad_record"):
         load_history(client_of(service))
     history = load_history(client_of(service), on_bad_record="report")
@@ -88,28 +88,28 @@ def test_friends_and_me_are_reported_too(scripted) -> None:
     assert list(history.problems["field"]) == ["friend.date_joined"]
 
 
-def test_a_payment_between_others_is_told(scripted) -> None:
+def test_a_payment_between_others_is_told(start_service) -> None:
     """It stays a row without direction, and the problems say why."""
     foreign = GOOD | {"actor": {"id": "8"}, "target": {"type": "user", "user": {"id": "9"}}}
-    history = load_history(client_of(service_with(scripted, foreign)))
+    history = load_history(client_of(service_with(start_service, foreign)))
     assert history.payments["direction"].isna().all()
     assert history.problems[["payment_id", "field"]].to_numpy().tolist() == [["2", "actor"]]
 
 
-def test_a_bad_bound_is_refused_before_anything_is_sent(scripted) -> None:
+def test_a_bad_bound_is_refused_before_anything_is_sent(start_service) -> None:
     """Not even /me is requested."""
-    service = service_with(scripted)
+    service = service_with(start_service)
     with pytest.raises(ConfigurationError, match="after"):
         load_history(client_of(service), after="yesterday")
     assert service.asked == []
 
 
-def test_what_may_have_changed_is_asked_again_and_dates_the_history(scripted, tmp_path) -> None:
+def test_what_may_have_changed_is_asked_again_and_dates_the_history(start_service, tmp_path) -> None:
     """Of two loads, the second asks for the open window, for /me and for the friends, and is as of then.
 
     Each list is asked for once more, for what comes after its end.
     """
-    service = service_with(scripted, GOOD)
+    service = service_with(start_service, GOOD)
     first, second = (load_history(Client("token", base_url=service.base_url, cache_dir=tmp_path)) for _ in range(2))
     assert [path for path, _ in service.asked] == [
         "/v1/me", *["/v1/payments"] * 2, *["/v1/users/7/friends"] * 2
@@ -117,16 +117,16 @@ def test_what_may_have_changed_is_asked_again_and_dates_the_history(scripted, tm
     assert second.fetched_at > first.fetched_at
 
 
-def test_an_odd_note_does_not_cost_the_load(scripted) -> None:
+def test_an_odd_note_does_not_cost_the_load(start_service) -> None:
     """A byte order mark, and half an emoji in one note, are mended on the way in."""
     body = b"\xef\xbb\xbf" + json.dumps({"data": [GOOD | {"note": "NOTE"}]}).encode().replace(b"NOTE", rb"a\ud83c")
-    history = load_history(client_of(scripted(lambda path, sent: body if path == "/v1/payments" else {
+    history = load_history(client_of(start_service(lambda path, sent: body if path == "/v1/payments" else {
         "/v1/me": ME, "/v1/users/7/friends": {"data": []}}[path])))  # fmt: skip
     assert list(history.payments["note"]) == ["a\ufffd"]
 
 
-def test_progress_is_told_after_each_page(scripted) -> None:
+def test_progress_is_told_after_each_page(start_service) -> None:
     """The number of payments so far."""
     told: list[int] = []
-    load_history(client_of(service_with(scripted, GOOD)), progress=told.append)
+    load_history(client_of(service_with(start_service, GOOD)), progress=told.append)
     assert told == [1]

@@ -45,14 +45,14 @@ def user_id(server: SandboxServer, username: str) -> str:
 
 
 @pytest.fixture
-def command(server: SandboxServer, run: Command, scripted: Callable[..., Any], tmp_path: Path) -> Command:
+def command(server: SandboxServer, run: Command, start_service: Callable[..., Any], tmp_path: Path) -> Command:
     """Return a runner of the command of venmo 0.12.0: command("pay", "@tom-ohara", "1.25", "lunch").
 
     The search for users is none of the document: its address is a service of the test.
     """
     (tmp_path / ".venmo").mkdir()
     people = [{**one._asdict(), "id": one.user_id, "profile_picture_url": None} for one in server.people]
-    search = scripted(lambda _path, asked: {"data": [one for one in people if asked["query"] in one["username"]]})
+    search = start_service(lambda _path, asked: {"data": [one for one in people if asked["query"] in one["username"]]})
 
     def start(*arguments: str, token: str | None = None) -> subprocess.CompletedProcess[str]:
         kept = f"[DEFAULT]\naccess_token = {token or server.token(ME, *SCOPES)}\n"
@@ -63,14 +63,14 @@ def command(server: SandboxServer, run: Command, scripted: Callable[..., Any], t
 
 
 @pytest.fixture
-def calls(server: SandboxServer, run: Command, scripted: Callable[..., Any]) -> Calls:
+def calls(server: SandboxServer, run: Command, start_service: Callable[..., Any]) -> Calls:
     """Return a caller of venmo-api 0.3.1: calls(("payment.cancel_payment", {"payment_id": "1"}), ...).
 
     The two addresses it wants that are none of the document are answered outside the sandbox: /account by
     what /me has, and the payment methods by a service of the test.
     """
     methods = {"data": [{"id": "7", "peer_payment_role": "default", "name": "Balance", "type": "balance"}]}
-    private = scripted(lambda _path, _asked: methods)
+    private = start_service(lambda _path, _asked: methods)
 
     def start(*wanted: tuple[str, dict[str, Any]]) -> list[Any]:
         elsewhere = {"/account": f"{server.base_url}/me", "/payment-methods": private.base_url}

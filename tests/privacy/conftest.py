@@ -29,14 +29,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture
-def service(scripted):
+def service(start_service):
     """Serve a history full of secrets."""
     lists = {
         "/v1/me": {"data": {"balance": "8765432.19", "user": ME}},
         "/v1/payments": {"data": SENT[::-1], "pagination": None},
         f"/v1/users/{ME['id']}/friends": {"data": [ZEB, FRIEND], "pagination": None},
     }
-    return scripted(lambda path, _sent: lists[path]), lists
+    return start_service(lambda path, _sent: lists[path]), lists
 
 
 @pytest.fixture(autouse=True)

@@ -133,7 +133,7 @@ def test_dates_are_days_or_months(service, strict, starts: str) -> None:
         )
 
 
-def test_the_order_of_rows_tells_nothing(scripted) -> None:
+def test_the_order_of_rows_tells_nothing(start_service) -> None:
     """Payments of one date, friends and problems come in the order of their pseudonyms, whatever the order was."""
     friends = [{"id": f"77{number:017d}", "display_name": f"Friend {number:02d}"} for number in range(20)]
     sent = [payment(3, id=f"66{number:016d}", date_created=f"2024-05-{3 + number // 20:02d}T{number % 20:02d}:00:00",
@@ -143,7 +143,7 @@ def test_the_order_of_rows_tells_nothing(scripted) -> None:
         "/v1/payments": {"data": sent[::-1], "pagination": None},
         f"/v1/users/{ME['id']}/friends": {"data": friends, "pagination": None},
     }
-    history = load([scripted(lambda path, _sent: lists[path])], on_bad_record="report")
+    history = load([start_service(lambda path, _sent: lists[path])], on_bad_record="report")
     private = history.masked(key=KEY)
     for frame, name, groups in (
         (private.payments, "payment_id", private.payments.groupby("date_created").indices.values()),

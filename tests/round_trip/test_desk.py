@@ -86,10 +86,10 @@ def town(request: pytest.FixtureRequest) -> Iterator[p2p.sandbox.SandboxServer]:
 
 
 @pytest.fixture
-def two(town, scripted: Callable[..., Any]) -> Iterator[tuple[Person, Person]]:
+def two(town, start_service: Callable[..., Any]) -> Iterator[tuple[Person, Person]]:
     """Give two people 20.00 each and a desk; check the ledger after each test."""
     relay = Relay(town)
-    address = scripted(relay).base_url
+    address = start_service(relay).base_url
     relay.shown_as = address.removesuffix("/v1")
     maya, sam = (Person(town, relay, address, name) for name in (MAYA, SAM))
     yield maya, sam

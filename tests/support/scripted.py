@@ -87,7 +87,7 @@ class ScriptedService:
 
 
 @pytest.fixture
-def scripted() -> Iterator[Callable[[Callable[[str, dict[str, str]], Any]], ScriptedService]]:
+def start_service() -> Iterator[Callable[[Callable[[str, dict[str, str]], Any]], ScriptedService]]:
     """Return a function that starts a scripted service; all of them stop after the test."""
     services: list[ScriptedService] = []
 

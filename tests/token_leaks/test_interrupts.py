@@ -75,7 +75,7 @@ DEPTHS: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("depth", DEPTHS)
-def test_in_the_middle_of_a_request(scripted, monkeypatch, tmp_path, depth: str, kind: str) -> None:
+def test_in_the_middle_of_a_request(start_service, monkeypatch, tmp_path, depth: str, kind: str) -> None:
     """Each kind at each depth of a cached GET: the caller gets the same exception, without the token."""
     raised = []
 
@@ -83,7 +83,7 @@ def test_in_the_middle_of_a_request(scripted, monkeypatch, tmp_path, depth: str,
         raised.append(KINDS[kind]())
         raise raised[-1]
 
-    service = scripted(lambda _path, _asked: GOOD)
+    service = start_service(lambda _path, _asked: GOOD)
     transport = transport_to(service.base_url)
     transport.open_cache(tmp_path, "7")
     monkeypatch.setattr(*DEPTHS[depth], interrupt)
@@ -101,7 +101,7 @@ def test_in_the_middle_of_a_request(scripted, monkeypatch, tmp_path, depth: str,
 
 
 @pytest.mark.parametrize("kind", PLAIN_KINDS)
-def test_in_the_wait_before_a_retry(scripted, kind: str) -> None:
+def test_in_the_wait_before_a_retry(start_service, kind: str) -> None:
     """The failure before the wait quotes the token; the exception in the wait does not lead to it."""
     error = PLAIN_KINDS[kind]()
     answer = 500, {}, {"error": {"message": f"access_token={CANARY}", "code": 1}}
@@ -110,11 +110,11 @@ def test_in_the_wait_before_a_retry(scripted, kind: str) -> None:
         raise error
 
     with pytest.raises(type(error)) as caught:
-        transport_to(scripted(lambda *_: answer).base_url, sleep=interrupt).get("/me", {})
+        transport_to(start_service(lambda *_: answer).base_url, sleep=interrupt).get("/me", {})
     assert find_secrets(caught.value) == []
 
 
-def test_an_error_without_frames_says_where_it_was_raised(scripted, monkeypatch) -> None:
+def test_an_error_without_frames_says_where_it_was_raised(start_service, monkeypatch) -> None:
     """Unexpected errors alone get a note with file, line and function; attributes without a token are kept."""
 
     class Odd(Exception):  # noqa: N818 - not an error of ours
@@ -133,7 +133,7 @@ def test_an_error_without_frames_says_where_it_was_raised(scripted, monkeypatch)
 
     @auth.hide_frames
     def outer() -> None:
-        transport_to(scripted(lambda *_: GOOD).base_url).get("/me", {})
+        transport_to(start_service(lambda *_: GOOD).base_url).get("/me", {})
 
     monkeypatch.setattr(http.client.HTTPConnection, "getresponse", fail)
     with pytest.raises(Odd) as caught:
@@ -146,7 +146,7 @@ def test_an_error_without_frames_says_where_it_was_raised(scripted, monkeypatch)
     assert not hasattr(refused.value, "__notes__")
 
 
-def test_by_a_signal(scripted) -> None:
+def test_by_a_signal(start_service) -> None:
     """A handler raises while the service does not answer, as an alarm of pytest-timeout does."""
     interrupted = threading.Event()
 
@@ -161,13 +161,13 @@ def test_by_a_signal(scripted) -> None:
     before = signal.signal(signal.SIGUSR1, handler)
     try:
         with pytest.raises(Timeout) as caught:
-            transport_to(scripted(lambda *_: hang).base_url).get("/me", {})
+            transport_to(start_service(lambda *_: hang).base_url).get("/me", {})
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert find_secrets(caught.value) == []
 
 
-def test_by_another_thread(scripted) -> None:
+def test_by_another_thread(start_service) -> None:
     """``PyThreadState_SetAsyncExc``, while the service does not answer."""
     here = ctypes.c_ulong(threading.get_ident())
 
@@ -176,7 +176,7 @@ def test_by_another_thread(scripted) -> None:
         return GOOD
 
     with pytest.raises(Timeout) as caught:
-        transport_to(scripted(answer).base_url).get("/me", {})
+        transport_to(start_service(answer).base_url).get("/me", {})
     assert find_secrets(caught.value) == []
 
 
@@ -189,7 +189,7 @@ def test_by_another_thread(scripted) -> None:
         (_redaction, "_redact_value"),
     ],
 )
-def test_by_a_second_one_while_the_first_is_sealed(scripted, monkeypatch, step: tuple[Any, str]) -> None:
+def test_by_a_second_one_while_the_first_is_sealed(start_service, monkeypatch, step: tuple[Any, str]) -> None:
     """A second Ctrl-C while the frames of the first exception are removed."""
 
     def interrupt(*_: object) -> None:
@@ -201,7 +201,7 @@ def test_by_a_second_one_while_the_first_is_sealed(scripted, monkeypatch, step: 
     monkeypatch.setattr(http.client.HTTPConnection, "getresponse", fail)
     monkeypatch.setattr(*step, interrupt)
     with pytest.raises(KeyboardInterrupt) as caught:
-        transport_to(scripted(lambda *_: GOOD).base_url).get("/me", {})
+        transport_to(start_service(lambda *_: GOOD).base_url).get("/me", {})
     assert find_secrets(caught.value) == []
 
 

@@ -254,10 +254,10 @@ FLOWS = [flow for name, flow in list(globals().items()) if name.startswith("flow
 
 
 @pytest.mark.parametrize("flow", FLOWS, ids=lambda flow: flow.__name__.removeprefix("flow_"))
-def test_at_any_place(scripted, tmp_path, flow: Any) -> None:
+def test_at_any_place(start_service, tmp_path, flow: Any) -> None:
     """Raise at each line of this package and in 50 of the functions that it calls, with each kind in turn."""
     interrupter = Interrupter()
-    run = flow(scripted(lambda *_: GOOD), tmp_path)
+    run = flow(start_service(lambda *_: GOOD), tmp_path)
     interrupter.run(run)
     places = [place for place in interrupter.places if PACKAGE in place[0]]
     below = [place for place in interrupter.places if PACKAGE not in place[0]]

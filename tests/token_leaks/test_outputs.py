@@ -145,10 +145,10 @@ TROUBLES = {
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
-def test_no_broken_answer_quotes_the_token(scripted, trouble: str, caplog, capfd) -> None:
+def test_no_broken_answer_quotes_the_token(start_service, trouble: str, caplog, capfd) -> None:
     """Error, log at DEBUG, output and pickle of each failure on the wire, with its retries."""
     caplog.set_level(logging.DEBUG)
-    service = scripted(TROUBLES[trouble])
+    service = start_service(TROUBLES[trouble])
     client = p2p.Client(f"{CANARY}-1", base_url=service.base_url, cache_dir=False, timeout=(0.2, 0.2))
     client._transport._sleep = lambda _seconds: None
     with pytest.raises(p2p.P2PAnalyticsError) as caught:

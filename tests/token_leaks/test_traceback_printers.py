@@ -88,9 +88,9 @@ SHOWS_VARIABLES = {"print_with_ipython", "print_with_rich", "print_with_pytest",
 
 
 @pytest.mark.parametrize("printer", PRINTERS, ids=lambda printer: printer.__name__.removeprefix("print_with_"))
-def test_no_tool_prints_it(scripted, monkeypatch, printer: Any) -> None:
+def test_no_tool_prints_it(start_service, monkeypatch, printer: Any) -> None:
     """For a request of this package no tool prints the token; for an unprotected one those with variables do."""
-    base_url = scripted(lambda *_: GOOD).base_url
+    base_url = start_service(lambda *_: GOOD).base_url
     transport, said = transport_to(base_url), {}
 
     def interrupt(_response: object) -> None:

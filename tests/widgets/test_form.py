@@ -148,9 +148,9 @@ def test_a_refused_token_is_not_kept(server: Any, form: p2p.TokenForm) -> None:
         _ = form.token
 
 
-def test_a_failing_service_does_not_discard_the_token(scripted: Callable[..., Any]) -> None:
+def test_a_failing_service_does_not_discard_the_token(start_service: Callable[..., Any]) -> None:
     """If the user cannot be requested, the form displays the reason and keeps the token."""
-    service = scripted(lambda *_: (400, {}, {"error": {"message": "broken", "code": 1}}))
+    service = start_service(lambda *_: (400, {}, {"error": {"message": "broken", "code": 1}}))
     form = p2p.TokenForm(service.base_url, "1")
     form.take("abc")
     assert "broken" in displayed_text(form)
@@ -236,11 +236,11 @@ def test_privacy_mode_hides_the_name(server: Any, form: p2p.TokenForm, monkeypat
 
 
 def test_privacy_mode_quotes_no_text_of_the_service(
-    scripted: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    start_service: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The service's error text may contain names."""
     monkeypatch.setenv("P2P_PRIVACY", "1")
-    service = scripted(lambda *_: (400, {}, {"error": {"message": "Maya is blocked", "code": 1}}))
+    service = start_service(lambda *_: (400, {}, {"error": {"message": "Maya is blocked", "code": 1}}))
     form = p2p.TokenForm(service.base_url, "1")
     form.take("abc")
     assert "The service refused the request with status 400." in displayed_text(form)

@@ -41,37 +41,37 @@ def list_ids(service, token: str, folder: Path) -> list[str]:
         return [payment.id for payment in client.payments()]
 
 
-def test_two_users_share_a_folder_and_nothing_else(scripted, tmp_path) -> None:
+def test_two_users_share_a_folder_and_nothing_else(start_service, tmp_path) -> None:
     """With the defaults of requests-cache, the second user would get the first user's responses."""
-    service = scripted(answer)
+    service = start_service(answer)
     assert list_ids(service, "TOKEN-A", tmp_path) == ["1001"]
     assert list_ids(service, "TOKEN-B", tmp_path) == ["2001"]
     assert list_ids(service, "TOKEN-A", tmp_path) == ["1001"]
     assert len(list(tmp_path.glob("*.sqlite"))) == 2
 
 
-def test_unexpired_entries_are_not_refetched(scripted, tmp_path) -> None:
+def test_unexpired_entries_are_not_refetched(start_service, tmp_path) -> None:
     """The second load of an account, even with a new token, requests only /me."""
-    service = scripted(answer)
+    service = start_service(answer)
     list_ids(service, "TOKEN-A", tmp_path)
     service.asked.clear()
     assert list_ids(service, "TOKEN-A-NEW", tmp_path) == ["1001"]
     assert [path for path, _ in service.asked] == ["/v1/me"]
 
 
-def test_an_unknown_token_gets_nothing_from_the_cache(scripted, tmp_path) -> None:
+def test_an_unknown_token_gets_nothing_from_the_cache(start_service, tmp_path) -> None:
     """The service refuses the token before the client opens a cache."""
-    service = scripted(answer)
+    service = start_service(answer)
     list_ids(service, "TOKEN-A", tmp_path)
     with pytest.raises(AuthenticationError):
         list_ids(service, "TOKEN-X", tmp_path)
 
 
-def test_the_files_are_private_and_hold_no_token_or_cookie(scripted, tmp_path) -> None:
+def test_the_files_are_private_and_hold_no_token_or_cookie(start_service, tmp_path) -> None:
     """Mode 0600 with any umask, for the journals too; no token or cookie is stored."""
     before = os.umask(0)
     try:
-        list_ids(scripted(answer), "TOKEN-A", tmp_path / "made")
+        list_ids(start_service(answer), "TOKEN-A", tmp_path / "made")
     finally:
         os.umask(before)
     files = list((tmp_path / "made").iterdir())
@@ -81,9 +81,9 @@ def test_the_files_are_private_and_hold_no_token_or_cookie(scripted, tmp_path) -
     assert not any(secret in file.read_bytes() for file in files for secret in (b"TOKEN-A", b"session=1"))
 
 
-def test_a_file_with_only_expired_entries_is_deleted(scripted, tmp_path) -> None:
+def test_a_file_with_only_expired_entries_is_deleted(start_service, tmp_path) -> None:
     """Opening a cache deletes files that are older than the longest expiry; others stay."""
-    service = scripted(answer)
+    service = start_service(answer)
     list_ids(service, "TOKEN-A", tmp_path)
     (old,) = tmp_path.glob("*.sqlite")
     list_ids(service, "TOKEN-B", tmp_path)
@@ -94,9 +94,9 @@ def test_a_file_with_only_expired_entries_is_deleted(scripted, tmp_path) -> None
     assert len(list(tmp_path.glob("*.sqlite"))) == 1
 
 
-def test_without_a_cache_every_load_sends_requests(scripted) -> None:
+def test_without_a_cache_every_load_sends_requests(start_service) -> None:
     """With cache_dir=False, each load requests the page and the end of the list."""
-    service = scripted(answer)
+    service = start_service(answer)
     for _ in range(2):
         with Client("TOKEN-A", base_url=service.base_url, cache_dir=False) as client:
             client.payments()
@@ -116,9 +116,9 @@ def _cache_file(service, folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("damage", [b"garbage" * 999, b"SQLite format 3\0" + b"\xff" * 4096])
-def test_a_damaged_file_is_renamed_and_the_load_succeeds(scripted, tmp_path, damage: bytes) -> None:
+def test_a_damaged_file_is_renamed_and_the_load_succeeds(start_service, tmp_path, damage: bytes) -> None:
     """Damage costs a request, and the damaged file is kept under another name."""
-    service = scripted(answer)
+    service = start_service(answer)
     file = _cache_file(service, tmp_path)
     file.write_bytes(damage)
     assert list_ids(service, "TOKEN-A", tmp_path) == ["1001"]
@@ -131,18 +131,18 @@ def test_a_damaged_file_is_renamed_and_the_load_succeeds(scripted, tmp_path, dam
 @pytest.mark.parametrize(
     "entry", ["", b"nonsense", b"[]", 5, b"\x78\x9c", zlib.compress(b"[" * 5000), zlib.compress(b"null")]
 )
-def test_a_tampered_entry_is_refetched(scripted, tmp_path, entry: object) -> None:
+def test_a_tampered_entry_is_refetched(start_service, tmp_path, entry: object) -> None:
     """Any content of an entry is at worst a cache miss."""
-    service = scripted(answer)
+    service = start_service(answer)
     with sqlite3.connect(_cache_file(service, tmp_path)) as database:
         database.execute("UPDATE answers SET body = ?", (entry,))
     database.close()
     assert list_ids(service, "TOKEN-A", tmp_path) == ["1001"]
 
 
-def test_a_pickle_in_the_cache_is_not_executed(scripted, tmp_path) -> None:
+def test_a_pickle_in_the_cache_is_not_executed(start_service, tmp_path) -> None:
     """The default serializer of requests-cache runs code from a tampered file; this one only reads JSON."""
-    service = scripted(answer)
+    service = start_service(answer)
     marker = tmp_path / "ran"
     attack = b"cos\nsystem\n(S'touch %b'\ntR." % bytes(marker)
     with sqlite3.connect(_cache_file(service, tmp_path / "cache")) as database:
@@ -152,9 +152,9 @@ def test_a_pickle_in_the_cache_is_not_executed(scripted, tmp_path) -> None:
     assert not marker.exists()
 
 
-def test_a_locked_file_does_not_fail_the_load(scripted, tmp_path) -> None:
+def test_a_locked_file_does_not_fail_the_load(start_service, tmp_path) -> None:
     """Another process holds the write lock."""
-    service = scripted(answer)
+    service = start_service(answer)
     file = _cache_file(service, tmp_path)
     holder = sqlite3.connect(file, isolation_level=None)
     holder.execute("DELETE FROM answers")
@@ -165,10 +165,10 @@ def test_a_locked_file_does_not_fail_the_load(scripted, tmp_path) -> None:
         holder.close()
 
 
-def test_an_expired_entry_is_refetched(scripted, tmp_path) -> None:
+def test_an_expired_entry_is_refetched(start_service, tmp_path) -> None:
     """An expired entry is not used, even if the service fails."""
     failing = []
-    service = scripted(lambda path, sent: (500, {}, b"") if failing and path != "/v1/me" else answer(path, sent))
+    service = start_service(lambda path, sent: (500, {}, b"") if failing and path != "/v1/me" else answer(path, sent))
     with Client("TOKEN-A", base_url=service.base_url, cache_dir=tmp_path) as client:
         client._transport._sleep = lambda _seconds: None
         assert len(client.payments()) == len(client.payments()) == 1
@@ -179,18 +179,18 @@ def test_an_expired_entry_is_refetched(scripted, tmp_path) -> None:
             client.payments()
 
 
-def test_expired_entries_are_deleted(scripted, tmp_path) -> None:
+def test_expired_entries_are_deleted(start_service, tmp_path) -> None:
     """Opening the file deletes its expired entries."""
-    service = scripted(answer)
+    service = start_service(answer)
     expire_entries(_cache_file(service, tmp_path))
     with Client("TOKEN-A", base_url=service.base_url, cache_dir=tmp_path) as client:
         client.friends("5")
         assert len(client._transport.cache.storage) == 1
 
 
-def test_a_load_waits_for_a_lock_once(scripted, tmp_path, caplog, monkeypatch) -> None:
+def test_a_load_waits_for_a_lock_once(start_service, tmp_path, caplog, monkeypatch) -> None:
     """The first failure disables the cache for the rest of the load, with one warning."""
-    service = scripted(answer)
+    service = start_service(answer)
     holder = sqlite3.connect(_cache_file(service, tmp_path), isolation_level=None)
     holder.execute("DELETE FROM answers")
     holder.execute("BEGIN IMMEDIATE")
@@ -212,9 +212,9 @@ def test_a_load_waits_for_a_lock_once(scripted, tmp_path, caplog, monkeypatch) -
     assert sum("going on without it" in record.message for record in caplog.records) == 1
 
 
-def test_a_symbolic_link_is_not_followed(scripted, tmp_path) -> None:
+def test_a_symbolic_link_is_not_followed(start_service, tmp_path) -> None:
     """A link under the name of the file would make the cache write elsewhere."""
-    service = scripted(answer)
+    service = start_service(answer)
     file = _cache_file(service, tmp_path / "cache")
     for member in (tmp_path / "cache").iterdir():
         member.unlink()
@@ -223,19 +223,19 @@ def test_a_symbolic_link_is_not_followed(scripted, tmp_path) -> None:
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_an_existing_file_is_made_private(scripted, tmp_path) -> None:
+def test_an_existing_file_is_made_private(start_service, tmp_path) -> None:
     """A file with mode 0666 gets mode 0600."""
-    service = scripted(answer)
+    service = start_service(answer)
     file = _cache_file(service, tmp_path)
     file.chmod(0o666)
     list_ids(service, "TOKEN-A", tmp_path)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_two_services_share_a_folder_and_nothing_else(scripted, tmp_path) -> None:
+def test_two_services_share_a_folder_and_nothing_else(start_service, tmp_path) -> None:
     """The same account id at another base URL is another account."""
-    other = scripted(lambda path, sent: {"data": []} if path == "/v1/payments" else answer(path, sent))
-    assert list_ids(scripted(answer), "TOKEN-A", tmp_path) == ["1001"]
+    other = start_service(lambda path, sent: {"data": []} if path == "/v1/payments" else answer(path, sent))
+    assert list_ids(start_service(answer), "TOKEN-A", tmp_path) == ["1001"]
     assert list_ids(other, "TOKEN-A", tmp_path) == []
 
 
@@ -251,10 +251,10 @@ def test_the_account_is_in_the_key_and_not_only_in_the_name(tmp_path) -> None:
     assert len(keys) == 4
 
 
-def test_an_undecodable_response_is_not_cached(scripted, tmp_path) -> None:
+def test_an_undecodable_response_is_not_cached(start_service, tmp_path) -> None:
     """A proxy's page with status 200 is not served from the cache later."""
     bodies = iter([b"<html>", *[json.dumps({"data": []}).encode()] * 2])
-    service = scripted(lambda path, parameters: answer(path, parameters) if path == "/v1/me" else next(bodies))
+    service = start_service(lambda path, parameters: answer(path, parameters) if path == "/v1/me" else next(bodies))
     with Client("TOKEN-A", base_url=service.base_url, cache_dir=tmp_path) as client:
         client._transport._sleep = lambda _seconds: None
         assert client.payments() == []

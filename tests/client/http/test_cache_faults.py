@@ -114,9 +114,9 @@ DAMAGES = {
 
 
 @pytest.fixture
-def cache_of_a_load(scripted, tmp_path) -> Iterator[tuple[object, Path]]:
+def cache_of_a_load(start_service, tmp_path) -> Iterator[tuple[object, Path]]:
     """Return a service and the cache file of a complete load."""
-    service = scripted(answer)
+    service = start_service(answer)
     assert load(service, tmp_path) == [row["id"] for row in ROWS]
     (file,) = tmp_path.glob("*.sqlite")
     yield service, file
@@ -158,7 +158,7 @@ def test_a_locked_file_is_not_used(cache_of_a_load, caplog, lock: str) -> None:
 
 @pytest.mark.fault("cache")
 @pytest.mark.parametrize("pragma", ["max_page_count = 2", "query_only = ON"], ids=["full", "read-only"])
-def test_an_unwritable_disk_disables_the_cache(scripted, tmp_path, caplog, monkeypatch, pragma: str) -> None:
+def test_an_unwritable_disk_disables_the_cache(start_service, tmp_path, caplog, monkeypatch, pragma: str) -> None:
     """With a full or a read-only disk, the load is complete and logs a warning."""
     connect = sqlite3.connect
 
@@ -168,7 +168,7 @@ def test_an_unwritable_disk_disables_the_cache(scripted, tmp_path, caplog, monke
         return connection
 
     monkeypatch.setattr(sqlite3, "connect", connect_limited)
-    check(scripted(answer), tmp_path / "x", caplog)
+    check(start_service(answer), tmp_path / "x", caplog)
     assert "going on without it" in caplog.text
 
 
@@ -178,9 +178,9 @@ def _load_in_a_process(base_url: str, folder: str, found: multiprocessing.Queue)
 
 
 @pytest.mark.fault("cache")
-def test_processes_share_the_file(scripted, tmp_path) -> None:
+def test_processes_share_the_file(start_service, tmp_path) -> None:
     """Three simultaneous loads succeed, and the next one requests only the newest page."""
-    service = scripted(answer)
+    service = start_service(answer)
     kind = multiprocessing.get_context("spawn")
     found = kind.Queue()
     processes = [

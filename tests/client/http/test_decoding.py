@@ -36,9 +36,9 @@ READS: dict[str, Callable[[Client], object]] = {
 }
 
 
-def service_of(scripted):
+def service_of(start_service):
     """Return a service of one payment and one friend."""
-    return scripted(lambda path, _parameters: BODIES[path])
+    return start_service(lambda path, _parameters: BODIES[path])
 
 
 def envelopes_parsed(call: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> int:
@@ -67,9 +67,9 @@ def envelopes_parsed(call: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("path", READS)
-def test_a_body_is_parsed_once(scripted, tmp_path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+def test_a_body_is_parsed_once(start_service, tmp_path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     """From the service without a cache, from the service into the cache, and from the cache."""
-    service = service_of(scripted)
+    service = service_of(start_service)
     with Client("token", base_url=service.base_url, cache_dir=False) as client:
         assert envelopes_parsed(lambda: READS[path](client), monkeypatch) == 1
     with Client("token", base_url=service.base_url, cache_dir=tmp_path) as client:
@@ -80,9 +80,9 @@ def test_a_body_is_parsed_once(scripted, tmp_path, monkeypatch: pytest.MonkeyPat
         assert len(service.asked) == asked + (1 if is_cached else 2)
 
 
-def test_only_a_body_that_its_decoder_accepts_is_cached(scripted, tmp_path) -> None:
+def test_only_a_body_that_its_decoder_accepts_is_cached(start_service, tmp_path) -> None:
     """A stored body that the decoder refuses is fetched again and replaced."""
-    service = service_of(scripted)
+    service = service_of(start_service)
     with Client("token", base_url=service.base_url, cache_dir=tmp_path) as client:
         client.payment("2")
         file = client._transport.cache.storage.path

@@ -31,9 +31,11 @@ GOOD = {"data": {"id": "7"}}
         ((200, {"Content-Length": "9999"}, b'{"data": 1}'), errors.TransportError),
     ],
 )
-def test_a_transient_fault_is_retried_with_exponential_backoff(scripted, answer: object, kind: type[Exception]) -> None:
+def test_a_transient_fault_is_retried_with_exponential_backoff(
+    start_service, answer: object, kind: type[Exception]
+) -> None:
     """Five attempts, then the last failure; with jitter at its midpoint the waits are 3/4 of 0.5, 1, 2, 4."""
-    service = scripted(lambda _path, _parameters: answer)
+    service = start_service(lambda _path, _parameters: answer)
     transport, waits = transport_to(service.base_url, timeout=(1.0, 0.3))
     with pytest.raises(kind) as caught:
         transport.get("/me", {})
@@ -42,10 +44,10 @@ def test_a_transient_fault_is_retried_with_exponential_backoff(scripted, answer:
     assert CANARY not in format_everything(caught.value)
 
 
-def test_a_retry_returns_the_first_good_response(scripted) -> None:
+def test_a_retry_returns_the_first_good_response(start_service) -> None:
     """Two transient faults cost two waits."""
     answers = itertools.chain([(500, {}, b""), (200, {}, b"<html>")], itertools.repeat(GOOD))
-    service = scripted(lambda _path, _parameters: next(answers))
+    service = start_service(lambda _path, _parameters: next(answers))
     transport, waits = transport_to(service.base_url)
     assert transport.get("/me", {}).value == b'{"data": {"id": "7"}}'
     assert len(waits) == 2
@@ -55,36 +57,36 @@ def test_a_retry_returns_the_first_good_response(scripted) -> None:
     ("header", "waits"),
     [("7", [7.5]), ("soon", [0.375]), ("-5", [0.375]), ("", [0.375]), ("1.5", [0.375])],
 )
-def test_a_readable_retry_after_is_obeyed(scripted, header: str, waits: list[float]) -> None:
+def test_a_readable_retry_after_is_obeyed(start_service, header: str, waits: list[float]) -> None:
     """A whole number of seconds is waited, plus jitter; any other value is ignored."""
     answers = itertools.chain([(429, {"Retry-After": header}, b"")], itertools.repeat(GOOD))
-    transport, waited = transport_to(scripted(lambda _path, _parameters: next(answers)).base_url)
+    transport, waited = transport_to(start_service(lambda _path, _parameters: next(answers)).base_url)
     transport.get("/me", {})
     assert waited == pytest.approx(waits, abs=0.1)
 
 
-def test_retry_after_may_be_a_date(scripted) -> None:
+def test_retry_after_may_be_a_date(start_service) -> None:
     """The transport waits until an HTTP date."""
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=20), usegmt=True)
     answers = itertools.chain([(503, {"Retry-After": date}, b"")], itertools.repeat(GOOD))
-    transport, waited = transport_to(scripted(lambda _path, _parameters: next(answers)).base_url)
+    transport, waited = transport_to(start_service(lambda _path, _parameters: next(answers)).base_url)
     transport.get("/me", {})
     assert 15 < waited[0] < 21
 
 
-def test_a_long_retry_after_raises_at_once(scripted) -> None:
+def test_a_long_retry_after_raises_at_once(start_service) -> None:
     """The transport does not wait a day; the error has the requested delay."""
-    service = scripted(lambda _path, _parameters: (429, {"Retry-After": "86400"}, b""))
+    service = start_service(lambda _path, _parameters: (429, {"Retry-After": "86400"}, b""))
     transport, waits = transport_to(service.base_url)
     with pytest.raises(errors.RateLimitedError) as caught:
         transport.get("/me", {})
     assert (caught.value.retry_after, waits, len(service.asked)) == (86400.0, [], 1)
 
 
-def test_the_deadline_bounds_all_attempts_together(scripted) -> None:
+def test_the_deadline_bounds_all_attempts_together(start_service) -> None:
     """A wait beyond the deadline does not begin."""
     clock = itertools.count(step=2.0)
-    service = scripted(lambda _path, _parameters: (500, {}, b""))
+    service = start_service(lambda _path, _parameters: (500, {}, b""))
     transport, waits = transport_to(service.base_url, deadline=10.0, monotonic=lambda: next(clock))
     with pytest.raises(errors.ServerError):
         transport.get("/me", {})

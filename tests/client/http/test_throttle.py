@@ -32,7 +32,7 @@ def transport_to(service, **options: object) -> Transport:
     return Transport(service.base_url, AccessToken("token"), timeout=(1.0, 5.0), jitter=lambda: 0.0, **options)
 
 
-def test_one_retry_after_pauses_every_connection(scripted) -> None:
+def test_one_retry_after_pauses_every_connection(start_service) -> None:
     """The first request has to wait; seven others begin only when its wait is over."""
     numbers = itertools.count()
     events: list[str] = []
@@ -49,7 +49,7 @@ def test_one_retry_after_pauses_every_connection(scripted) -> None:
         wait_until(lambda: len(turns) == 9)  # the first request waits for two turns, the others for one each
         events.append("wake")
 
-    transport = transport_to(scripted(answer), sleep=sleep)
+    transport = transport_to(start_service(answer), sleep=sleep)
     wait_turn = transport._throttle.wait_turn
 
     def count_turns(turn: ExitStack) -> bool:
@@ -65,7 +65,7 @@ def test_one_retry_after_pauses_every_connection(scripted) -> None:
     assert events == ["request", "sleep 7", "wake", *["request"] * 8]
 
 
-def test_a_service_that_takes_one_request_at_a_time_answers_all(scripted) -> None:
+def test_a_service_that_takes_one_request_at_a_time_answers_all(start_service) -> None:
     """Eight connections to a service that refuses every request beside another one: none fails."""
     running = threading.Semaphore(1)
     refused = threading.Event()
@@ -80,7 +80,7 @@ def test_a_service_that_takes_one_request_at_a_time_answers_all(scripted) -> Non
         finally:
             running.release()
 
-    transport = transport_to(scripted(answer), sleep=lambda _seconds: wait_until(lambda: running._value == 1))
+    transport = transport_to(start_service(answer), sleep=lambda _seconds: wait_until(lambda: running._value == 1))
     with ThreadPoolExecutor(8) as threads:
         responses = list(threads.map(lambda _: transport.get("/me", {}), range(80)))
     assert {response.value for response in responses} == {BODY}
@@ -103,7 +103,7 @@ def test_the_throttle_ends_after_a_minute() -> None:
         assert not throttle.wait_turn(other)
 
 
-def client_of(scripted, answer_later: Callable[[], object], days_apart: int) -> Client:
+def client_of(start_service, answer_later: Callable[[], object], days_apart: int) -> Client:
     """Return a client of a service that answers the newest page, and calls a function for all later requests."""
     dates = [datetime(2025, 6, 1, tzinfo=UTC) - timedelta(days=days_apart * number) for number in range(50)]
     rows = [{"id": str(number), "date_created": f"{date:%Y-%m-%dT%H:%M:%S}"} for number, date in enumerate(dates)]
@@ -111,7 +111,7 @@ def client_of(scripted, answer_later: Callable[[], object], days_apart: int) -> 
     def answer(_path: str, parameters: dict[str, str]) -> object:
         return answer_later() if "before" in parameters else {"data": rows, "pagination": {"next": "?more"}}
 
-    return Client("token", base_url=scripted(answer).base_url, cache_dir=False, timeout=(1.0, 60.0))
+    return Client("token", base_url=start_service(answer).base_url, cache_dir=False, timeout=(1.0, 60.0))
 
 
 def interrupt_soon() -> None:
@@ -123,7 +123,7 @@ def interrupt_soon() -> None:
 @pytest.mark.parametrize("waits", [False, True], ids=["during requests", "during waits"])
 @pytest.mark.parametrize("days_apart", [1, 60], ids=["by windows", "a short history"])
 @pytest.mark.parametrize("interrupts", [True, False], ids=["default signals", "signals as event loops set them"])
-def test_ctrl_c_ends_a_load_at_once(scripted, days_apart: int, request, *, waits: bool, interrupts: bool) -> None:
+def test_ctrl_c_ends_a_load_at_once(start_service, days_apart: int, request, *, waits: bool, interrupts: bool) -> None:
     """The load closes its connections, sends nothing more, and leaves no thread."""
     signal.siginterrupt(signal.SIGINT, interrupts)  # whether a signal ends system calls
     request.addfinalizer(lambda: signal.siginterrupt(signal.SIGINT, True))  # noqa: FBT003 - the library's own
@@ -140,7 +140,7 @@ def test_ctrl_c_ends_a_load_at_once(scripted, days_apart: int, request, *, waits
         requests.append("later")
         return (503, {"Retry-After": "50"}, b"") if waits else be_silent
 
-    client = client_of(scripted, answer_later, days_apart)
+    client = client_of(start_service, answer_later, days_apart)
     sleep = client._transport._sleep
 
     def sleep_and_interrupt(seconds: float) -> None:

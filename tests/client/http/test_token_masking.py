@@ -32,12 +32,12 @@ GOOD = {"data": {"id": "7"}}
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_debuglevel_prints_no_request_of_ours(
-    scripted, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], method: str
+    start_service, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], method: str
 ) -> None:
     """``debuglevel`` prints other requests of the same program, but none with the token."""
     for kind in (http.client.HTTPConnection, urllib3.connection.HTTPConnection):
         monkeypatch.setattr(kind, "debuglevel", 1, raising=False)
-    service = scripted(lambda _path, _parameters: (200, {"Location": f"/?access_token={CANARY}"}, GOOD))
+    service = start_service(lambda _path, _parameters: (200, {"Location": f"/?access_token={CANARY}"}, GOOD))
     requests.get(f"{service.base_url}/others", timeout=5)
     assert "send: " in capfd.readouterr().out
     transport, _ = transport_to(service.base_url)
@@ -83,10 +83,10 @@ def test_a_log_record_leads_to_no_frame_with_the_token(method: str, caplog: pyte
      lambda text: base64.b64encode(text.encode()).decode(), lambda text: f"{text[:9]} and more"],
 )  # fmt: skip
 @pytest.mark.parametrize("place", ["message", "code"])
-def test_a_token_that_the_service_reencodes_is_not_quoted(scripted, encode, place: str) -> None:
+def test_a_token_that_the_service_reencodes_is_not_quoted(start_service, encode, place: str) -> None:
     """Message and code of an error hide the token in every encoding."""
     envelope = {"message": "Bad token", "code": "1"} | {place: f"No {encode(CANARY)}"}
-    service = scripted(lambda _path, _parameters: (400, {}, {"error": envelope}))
+    service = start_service(lambda _path, _parameters: (400, {}, {"error": envelope}))
     with pytest.raises(errors.ApiError) as caught:
         transport_to(service.base_url)[0].get("/me", {})
     text = format_everything(caught.value)
@@ -94,20 +94,20 @@ def test_a_token_that_the_service_reencodes_is_not_quoted(scripted, encode, plac
     assert encode(CANARY) not in text
 
 
-def test_a_token_in_a_next_link_is_masked(scripted) -> None:
+def test_a_token_in_a_next_link_is_masked(start_service) -> None:
     """The adapter masks a token in a next link, below the cache and every other reader."""
     link = {"data": [], "pagination": {"next": f"/v1/payments?limit=5&access_token={CANARY}&before=x"}}
-    service = scripted(lambda _path, _parameters: (200, {"Link": f"</x?access_token={CANARY}>"}, link))
+    service = start_service(lambda _path, _parameters: (200, {"Link": f"</x?access_token={CANARY}>"}, link))
     response = transport_to(service.base_url)[0].get("/payments", {})
     assert CANARY.encode() not in response.value
     assert b"&before=x" in response.value
 
 
-def test_a_token_in_a_record_is_masked(scripted, tmp_path) -> None:
+def test_a_token_in_a_record_is_masked(start_service, tmp_path) -> None:
     """If a record repeats the token, neither the cache nor the result nor an error holds it."""
     token = f"{CANARY}-{CANARY}"
     data = {"user": {"id": "7", "username": "ann", "display_name": f"Ann {token}"}, "balance": f"much {token}"}
-    service = scripted(lambda _path, _parameters: {"data": data})
+    service = start_service(lambda _path, _parameters: {"data": data})
     client = Client(token, base_url=service.base_url, cache_dir=tmp_path)
     with pytest.raises(errors.RecordError) as caught:
         client.me()
@@ -122,10 +122,10 @@ def test_a_token_in_a_record_is_masked(scripted, tmp_path) -> None:
 
 @pytest.mark.parametrize("equals", ["=", "\\u003d", "\\u003D", "%3D", "%3d", "%253D", "&#61;", "&#x3D;", "&equals;"])
 @pytest.mark.parametrize("end", ["&before=x", "\\u0026before=x", "&amp;before=x", ""])
-def test_a_token_after_an_escaped_equals_sign_is_masked(scripted, equals: str, end: str) -> None:
+def test_a_token_after_an_escaped_equals_sign_is_masked(start_service, equals: str, end: str) -> None:
     """JSON and HTML writers may escape "=" and "&"; text after the token is kept."""
     body = f'{{"data": [], "pagination": {{"next": "/v1/payments?Access_Token{equals}{CANARY}{end}"}}}}'.encode()
-    response = transport_to(scripted(lambda _path, _parameters: (200, {}, body)).base_url)[0].get("/payments", {})
+    response = transport_to(start_service(lambda _path, _parameters: (200, {}, body)).base_url)[0].get("/payments", {})
     assert response.value == body.replace(CANARY.encode(), b"***")
 
 
@@ -166,10 +166,10 @@ def test_an_escaped_token_is_masked(escape, token: str, own: bool) -> None:  # n
     assert masked == body.replace(spelled, "***")
 
 
-def test_only_the_wire_holds_the_token(scripted, caplog: pytest.LogCaptureFixture) -> None:
+def test_only_the_wire_holds_the_token(start_service, caplog: pytest.LogCaptureFixture) -> None:
     """The service gets it as a query parameter; response, request, session and log do not hold it, pickled or not."""
     caplog.set_level(logging.DEBUG)
-    service = scripted(lambda _path, _parameters: (200, {"Location": f"/x?access_token={CANARY}"}, GOOD))
+    service = start_service(lambda _path, _parameters: (200, {"Location": f"/x?access_token={CANARY}"}, GOOD))
     transport, _ = transport_to(service.base_url)
     with transport._sessions.borrow() as session:
         response = session.get(f"{service.base_url}/me", timeout=(1, 1), allow_redirects=False)

@@ -39,9 +39,9 @@ ENVELOPE = {"error": {"message": f"Bad token {CANARY}. access_token={CANARY}", "
         (302, b"", errors.ProtocolError),
     ],
 )
-def test_a_refusal_is_not_retried(scripted, status: int, body: object, kind: type[errors.ServiceError]) -> None:
+def test_a_refusal_is_not_retried(start_service, status: int, body: object, kind: type[errors.ServiceError]) -> None:
     """A 4xx or a redirect is final: one request, and the error class of its status or code."""
-    service = scripted(lambda _path, _parameters: (status, {"Location": "http://127.0.0.1:9/v1/me"}, body))
+    service = start_service(lambda _path, _parameters: (status, {"Location": "http://127.0.0.1:9/v1/me"}, body))
     transport, waits = transport_to(service.base_url)
     with pytest.raises(kind) as caught:
         transport.get("/me", {})
@@ -58,10 +58,10 @@ def test_an_unreachable_service_is_one_sentence() -> None:
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
 
 
-def test_a_compressed_response_is_decompressed(scripted) -> None:
+def test_a_compressed_response_is_decompressed(start_service) -> None:
     """Gzip, which every request accepts, with the length of the compressed body."""
     packed = gzip.compress(b'{"data": {"id": "7"}}')
-    service = scripted(lambda _path, _parameters: (200, {"Content-Encoding": "gzip"}, packed))
+    service = start_service(lambda _path, _parameters: (200, {"Content-Encoding": "gzip"}, packed))
     assert transport_to(service.base_url)[0].get("/me", {}).value == b'{"data": {"id": "7"}}'
     assert len(service.asked) == 1
 
@@ -97,32 +97,32 @@ def test_every_error_of_requests_and_urllib3_is_mapped(monkeypatch: pytest.Monke
         assert CANARY not in repr(caught.value) + str(caught.value), kind
 
 
-def test_an_expired_token_is_not_sent(scripted) -> None:
+def test_an_expired_token_is_not_sent(start_service) -> None:
     """The transport checks the expiry before sending."""
-    service = scripted(lambda _path, _parameters: GOOD)
+    service = start_service(lambda _path, _parameters: GOOD)
     token = AccessToken(CANARY, expires_at=datetime(2020, 1, 1, tzinfo=UTC))
     with pytest.raises(errors.TokenError, match="sign in again"):
         Transport(service.base_url, token, timeout=(1, 1)).get("/me", {})
     assert service.asked == []
 
 
-def test_netrc_adds_nothing(scripted, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_netrc_adds_nothing(start_service, tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With `trust_env`, requests would add an Authorization header for the host."""
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login a password b\n")
     netrc.chmod(0o600)
     monkeypatch.setenv("NETRC", str(netrc))
-    service = scripted(lambda _path, _parameters: GOOD)
+    service = start_service(lambda _path, _parameters: GOOD)
     transport_to(service.base_url)[0].get("/me", {})
     assert "Authorization" not in service.headers[0]
 
 
-def test_loopback_bypasses_proxies(scripted, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loopback_bypasses_proxies(start_service, monkeypatch: pytest.MonkeyPatch) -> None:
     """A proxy of the environment would get the token in clear text."""
-    proxy = scripted(lambda _path, _parameters: GOOD)
+    proxy = start_service(lambda _path, _parameters: GOOD)
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, proxy.base_url.removesuffix("/v1"))
-    service = scripted(lambda _path, _parameters: GOOD)
+    service = start_service(lambda _path, _parameters: GOOD)
     transport_to(service.base_url)[0].get("/me", {})
     assert (len(service.asked), len(proxy.asked)) == (1, 0)
 
@@ -136,9 +136,9 @@ def test_a_proxy_of_the_environment_is_used_for_https(monkeypatch: pytest.Monkey
         assert session.proxies["https"] == "http://127.0.0.1:9"
 
 
-def test_a_session_reaches_only_the_service(scripted) -> None:
+def test_a_session_reaches_only_the_service(start_service) -> None:
     """The session has one adapter, for the base URL and its path; other URLs have none."""
-    service = scripted(lambda _path, _parameters: GOOD)
+    service = start_service(lambda _path, _parameters: GOOD)
     transport, _ = transport_to(service.base_url)
     for address in ("http://127.0.0.1:1/v1/me", service.base_url + ".evil.example/me", "https://evil.example/"):
         with transport._sessions.borrow() as session, pytest.raises(requests.exceptions.InvalidSchema):

@@ -89,19 +89,19 @@ def make_service(rows: list[dict], form: Callable[[Request], Page], cap: int, zo
     return answer
 
 
-def client_of(scripted: Callable[..., object], answer: Callable[..., object], **options: object) -> Client:
+def client_of(start_service: Callable[..., object], answer: Callable[..., object], **options: object) -> Client:
     """Return a client of a scripted service."""
-    return Client("token", base_url=scripted(answer).base_url, cache_dir=False, **options)
+    return Client("token", base_url=start_service(answer).base_url, cache_dir=False, **options)
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("count", [230, 100, 3, 1, 0])
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form_of_a_list_is_read_to_its_end(scripted, form: str, count: int, setting: str) -> None:
+def test_every_form_of_a_list_is_read_to_its_end(start_service, form: str, count: int, setting: str) -> None:
     """All payments, once, in order, by pagination and by a load, even if the last page has a next link."""
     rows = [payment(number, START + timedelta(days=3 * number, seconds=number)) for number in reversed(range(count))]
     cap, zone = SETTINGS[setting]
-    client = client_of(scripted, make_service(rows, FORMS[form], cap, zone))
+    client = client_of(start_service, make_service(rows, FORMS[form], cap, zone))
     assert [found.id for found in client.payments()] == [row["id"] for row in rows]
     history = load_history(client)
     assert list(history.payments["payment_id"]) == [row["id"] for row in rows]
@@ -110,13 +110,13 @@ def test_every_form_of_a_list_is_read_to_its_end(scripted, form: str, count: int
 
 @pytest.mark.parametrize("form", ["next is null", "next is never null", "an empty page after a full one"])
 @pytest.mark.parametrize("tied", [2, 9])
-def test_every_form_may_end_with_ties(scripted, form: str, tied: int) -> None:
+def test_every_form_may_end_with_ties(start_service, form: str, tied: int) -> None:
     """The oldest second of a list may hold several payments, and so may the only second."""
     for more in (0, 60):
         rows = [payment(100 + n, START + timedelta(days=n + 1)) for n in reversed(range(more))]
         rows += [payment(n, START, actor=str(20 + n)) for n in reversed(range(tied))]
         rows += [payment(999, START - timedelta(days=1))] if more else []
-        client = client_of(scripted, make_service(rows, FORMS[form], 50))
+        client = client_of(start_service, make_service(rows, FORMS[form], 50))
         assert sorted(found.id for found in client.payments()) == sorted(row["id"] for row in rows)
 
 
@@ -125,7 +125,7 @@ def test_every_form_may_end_with_ties(scripted, form: str, tied: int) -> None:
 )
 @pytest.mark.parametrize("form", ["next is null", "never a next link"])
 def test_a_crowded_second_is_complete(  # noqa: PLR0913, PLR0917 - the columns of a table
-    scripted, form: str, cap: int, crowd: int, people: int, total: int
+    start_service, form: str, cap: int, crowd: int, people: int, total: int
 ) -> None:
     """A filter by people from elsewhere in the list finds the payments that the page does not show."""
     second = START + timedelta(days=200)
@@ -136,17 +136,17 @@ def test_a_crowded_second_is_complete(  # noqa: PLR0913, PLR0917 - the columns o
         if n != people + 3
     ]
     rows.sort(key=lambda row: (row["date_created"], int(row["id"])), reverse=True)
-    client = client_of(scripted, make_service(rows, FORMS[form], cap))
+    client = client_of(start_service, make_service(rows, FORMS[form], cap))
     assert [found.id for found in client.payments()] == [row["id"] for row in rows]
     assert sorted(load_history(client).payments["payment_id"]) == sorted(row["id"] for row in rows)
 
 
-def test_a_crowded_second_without_proof_is_an_error(scripted) -> None:
+def test_a_crowded_second_without_proof_is_an_error(start_service) -> None:
     """Sixty unknown people in one second: the client cannot request hidden ones, and raises or reports a problem."""
     rows = [payment(n, START, actor=str(20 + n)) for n in reversed(range(60))] + [
         payment(99, START - timedelta(days=1))
     ]
-    client = client_of(scripted, make_service(rows, FORMS["next is null"], 20))
+    client = client_of(start_service, make_service(rows, FORMS["next is null"], 20))
     with pytest.raises(PaginationError, match=r"share one second.* seen nowhere else.*\(2019-05-01T00:00:00Z\)"):
         client.payments()
     with pytest.raises(PaginationError, match='on_bad_record="report"'):
@@ -159,12 +159,12 @@ def test_a_crowded_second_without_proof_is_an_error(scripted) -> None:
     assert len(history.payments) == 21
 
 
-def test_a_repeated_id_is_returned_once(scripted) -> None:
+def test_a_repeated_id_is_returned_once(start_service) -> None:
     """On one page or on two; different contents are a problem of the payment."""
     rows = [payment(n, START + timedelta(days=n)) for n in reversed(range(120))]
     rows[3:3] = [rows[3], rows[3] | {"note": "other"}]
     rows.insert(90, payment(100, START + timedelta(days=31, hours=1), amount=7))
-    client = client_of(scripted, make_service(rows, FORMS["next is null"], 50))
+    client = client_of(start_service, make_service(rows, FORMS["next is null"], 50))
     ids = [str(n) for n in reversed(range(120))]
     assert [found.id for found in client.payments()] == ids
     history = load_history(client)
@@ -173,7 +173,7 @@ def test_a_repeated_id_is_returned_once(scripted) -> None:
     assert set(history.problems["problem"]) == {"listed twice with different contents; one is kept"}
 
 
-def test_a_pending_payment_may_settle_between_pages(scripted) -> None:
+def test_a_pending_payment_may_settle_between_pages(start_service) -> None:
     """Settling does not count as different contents."""
     rows = [payment(n, START + timedelta(days=n), status="pending") for n in reversed(range(60))]
     answer = make_service(rows, FORMS["next is null"], 50)
@@ -183,15 +183,15 @@ def test_a_pending_payment_may_settle_between_pages(scripted) -> None:
         rows[:] = [row | {"status": "settled"} for row in rows] if path == "/v1/payments" else rows
         return found
 
-    history = load_history(client_of(scripted, answer_settled))
+    history = load_history(client_of(start_service, answer_settled))
     assert len(history.payments) == 60
     assert history.problems.empty
 
 
-def test_a_payment_of_the_year_1_is_returned(scripted) -> None:
+def test_a_payment_of_the_year_1_is_returned(start_service) -> None:
     """The bound of all time does not exclude it."""
     rows = [payment(2, START), payment(1, START, date_created="0001-01-01T00:00:00")]
-    client = client_of(scripted, make_service(rows, FORMS["next is null"], 50))
+    client = client_of(start_service, make_service(rows, FORMS["next is null"], 50))
     assert [found.id for found in client.payments()] == ["2", "1"]
     assert list(load_history(client).payments["payment_id"]) == ["2", "1"]
 
@@ -210,9 +210,9 @@ def answer_endlessly(_path: str, parameters: dict[str, str]) -> object:
 
 
 @pytest.mark.parametrize("work", [Client.payments, Client.friends, load_history], ids=lambda work: work.__name__)
-def test_an_endless_list_stops_at_the_limit(scripted, work: Callable[[Client], object]) -> None:
+def test_an_endless_list_stops_at_the_limit(start_service, work: Callable[[Client], object]) -> None:
     """The error names the setting."""
-    client = client_of(scripted, answer_endlessly, max_payments=1_000)
+    client = client_of(start_service, answer_endlessly, max_payments=1_000)
     with pytest.raises(PaginationError, match=r"more than 1,000 .*max_payments="):
         work(client)
 
@@ -225,12 +225,12 @@ def test_an_invalid_limit_is_refused(bound: object) -> None:
 
 
 @pytest.mark.parametrize("threads", [0, 1, 5])
-def test_a_process_without_more_threads_raises(scripted, monkeypatch, threads: int) -> None:
+def test_a_process_without_more_threads_raises(start_service, monkeypatch, threads: int) -> None:
     """Whichever thread cannot start, the client raises its own error, and nothing hangs."""
     import threading
 
     rows = [payment(n, START + timedelta(days=3 * n)) for n in reversed(range(900))]
-    answers = scripted(make_service(rows, FORMS["next is null"], 50))
+    answers = start_service(make_service(rows, FORMS["next is null"], 50))
     client = Client("token", base_url=answers.base_url, cache_dir=False)
     client._transport._sleep = lambda _seconds: None
     real, started = threading.Thread.start, []
@@ -251,22 +251,22 @@ def test_a_process_without_more_threads_raises(scripted, monkeypatch, threads: i
 
 @pytest.mark.parametrize("form", ["next is null", "never a next link", "next is never null"])
 @pytest.mark.parametrize("cap", [20, 50])
-def test_the_oldest_second_may_be_crowded(scripted, form: str, cap: int) -> None:
+def test_the_oldest_second_may_be_crowded(start_service, form: str, cap: int) -> None:
     """The list is complete, with or without next links."""
     rows = [payment(1000 + n, START + timedelta(hours=5 * n + 1), actor=str(20 + n % 30)) for n in reversed(range(120))]
     rows += [payment(n, START, actor=str(20 + n % 30)) for n in reversed(range(80))]
-    client = client_of(scripted, make_service(rows, FORMS[form], cap))
+    client = client_of(start_service, make_service(rows, FORMS[form], cap))
     expected = sorted(row["id"] for row in rows)
     assert sorted(found.id for found in client.payments()) == expected
     assert sorted(load_history(client).payments["payment_id"]) == expected
 
 
-def test_a_record_without_an_id_does_not_hide_a_crowded_second(scripted) -> None:
+def test_a_record_without_an_id_does_not_hide_a_crowded_second(start_service) -> None:
     """The record counts towards the length of its page, so the page still counts as full."""
     rows = [payment(1000 + n, START + timedelta(hours=5 * n + 1), actor=str(20 + n % 30)) for n in reversed(range(60))]
     rows += [payment(n, START, actor=str(20 + n % 30)) for n in reversed(range(80))]
     rows[-3] = rows[-3] | {"id": None}
     rows[62] = rows[62] | {"id": None}
-    client = client_of(scripted, make_service(rows, FORMS["next is null"], 50))
+    client = client_of(start_service, make_service(rows, FORMS["next is null"], 50))
     history = load_history(client, on_bad_record="report")
     assert set(history.payments["payment_id"]) == {row["id"] for row in rows if row["id"]}

@@ -23,12 +23,12 @@ MAY = {payment_id for payment_id, date in DATES.items() if date.startswith("2024
 class Service:
     """A service of one account; the test changes its payments, and it counts requests of lists."""
 
-    def __init__(self, scripted: Callable[..., Any], payment: Callable[..., dict[str, Any]]) -> None:
+    def __init__(self, start_service: Callable[..., Any], payment: Callable[..., dict[str, Any]]) -> None:
         self.payments = {key: payment(key, date_created=date) for key, date in DATES.items()}
         self.account = "7"
         self.fails_after: int | None = None
         self.lists = 0
-        self.running = scripted(self._answer)
+        self.running = start_service(self._answer)
 
     def client(self, cache_dir: Path | None = None) -> p2p.Client:
         """Return a client that does not wait between retries."""
