@@ -120,7 +120,7 @@ def parse_rate(text: str) -> tuple[int, float]:
 
 def parse_faults(text: str) -> str:
     """Return a fault specification that the sandbox accepts."""
-    from p2p_analytics.sandbox.faults.faults import Faults
+    from p2p_analytics.sandbox.faults.specification import Faults
 
     return _parse_setting(Faults, text).spec
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from p2p_analytics.sandbox import SandboxServer
+from p2p_analytics.sandbox.api import read_parameters
 from p2p_analytics.sandbox.http import parameters, serialize
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def test_mistakes_are_found(fuzz: Callable[..., Run], monkeypatch: pytest.Monkey
 
 def test_a_bad_query_that_is_accepted_is_found(fuzz: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
     """A parameter that accepts every value is reported, although other parameters of the request are checked."""
-    monkeypatch.setattr(parameters, "read_page_size", lambda _parameters: 20)
+    monkeypatch.setattr(read_parameters, "read_page_size", lambda _parameters: 20)
     with SandboxServer(people=6, years=1) as server:
         run = fuzz(server, 7, 1, EVERY, "--phases", "coverage", "--include-operation-id", "get_payments")
     assert not run.succeeded

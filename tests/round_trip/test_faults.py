@@ -11,7 +11,7 @@ import p2p_analytics as p2p
 from p2p_analytics import errors
 from p2p_analytics.client.desk import PaymentDesk
 from p2p_analytics.client.http import _retry
-from p2p_analytics.sandbox.faults import faults
+from p2p_analytics.sandbox.faults import injection
 from support.servers import sandbox_fixture
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ town = sandbox_fixture(people=6, years=1)
 
 @pytest.fixture(autouse=True)
 def _quick_drops(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(faults, "DRIP_SECONDS", 0.01)
+    monkeypatch.setattr(injection, "DRIP_SECONDS", 0.01)
 
 
 @pytest.fixture

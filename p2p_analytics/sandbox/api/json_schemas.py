@@ -1,6 +1,6 @@
 """JSON Schemas of requests and responses, for the OpenAPI description.
 
-Fields and words come from the vocabulary, patterns from `parameters` and `payment_requests`, and the schemas of
+Fields and words come from the vocabulary, patterns from `parameters` and `write_parameters`, and the schemas of
 values that dialects write differently from the dialect.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.money import to_units
-from p2p_analytics.sandbox.api.payment_requests import EMAIL, LARGEST_PAYMENT_CENTS, LONGEST_EMAIL, LONGEST_NOTE, PHONE
+from p2p_analytics.sandbox.api.write_parameters import EMAIL, LARGEST_PAYMENT_CENTS, LONGEST_EMAIL, LONGEST_NOTE, PHONE
 from p2p_analytics.sandbox.http import parameters
 from p2p_analytics.vocabulary import (
     EMBEDDED_USER_FIELDS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from p2p_analytics.sandbox.api import read_parameters
 from p2p_analytics.sandbox.domain.payments import may_see
 from p2p_analytics.sandbox.errors import NotFoundError
 from p2p_analytics.sandbox.http import parameters as rules
@@ -52,7 +53,7 @@ class ReadEndpoints:
     async def friends(self, request: Request) -> Response:
         """GET /users/:user_id/friends: by ascending id, with the last id as `after` of the next link."""
         _, parameters = self._enter(request, Scope.FRIENDS)
-        query = rules.read_friend_list(parameters)
+        query = read_parameters.read_friend_list(parameters)
         with self._store.reading():
             person = self._person(request.path_params["user_id"])
             found = self._store.friends(person.user_id, after=query.after, before=query.before, limit=query.limit + 1)
@@ -65,7 +66,7 @@ class ReadEndpoints:
     async def payments(self, request: Request) -> Response:
         """GET /payments: newest first, with the whole second of the last item as `before` of the next link."""
         caller, parameters = self._enter(request, Scope.PROFILE)
-        query = rules.read_payment_list(parameters)
+        query = read_parameters.read_payment_list(parameters)
         with self._store.reading():
             found = self._store.payments(caller.user_id, query.filter, query.limit + 1)
             page, more = found[: query.limit], len(found) > query.limit

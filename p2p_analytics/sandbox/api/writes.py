@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.concurrency import run_in_threadpool
 
-from p2p_analytics.sandbox.api import payment_requests
+from p2p_analytics.sandbox.api import write_parameters
 from p2p_analytics.sandbox.domain.payments import Outcome, Transitions
 from p2p_analytics.sandbox.http import bodies, serialize
 from p2p_analytics.sandbox.http import parameters as rules
@@ -41,7 +41,7 @@ class WriteEndpoints:
     async def create(self, request: Request) -> Response:
         """POST /payments."""
         caller, parameters = await self._enter(request)
-        order = payment_requests.read_order(parameters)
+        order = write_parameters.read_order(parameters)
         separates = ACTIVE_DIALECT.get().separates_new_users
         done = await self._commits.write(
             lambda: self._transitions.create(caller.user_id, order, caller.application, separate_new_users=separates)
@@ -54,7 +54,7 @@ class WriteEndpoints:
         """PUT /payments/:payment."""
         caller, parameters = await self._enter(request)
         payment_id = rules.read_id(request.path_params["payment_id"])
-        resolution = payment_requests.read_resolution(parameters)
+        resolution = write_parameters.read_resolution(parameters)
         done = await self._commits.write(lambda: self._transitions.resolve(caller.user_id, payment_id, resolution))
         return data_response(serialize.payment(done.payment, done.people, done.refund))
 

@@ -1,74 +1,19 @@
-"""Server side of a connection: a time limit for requests, and access to the transport for faults."""
+"""Deliberate cuts of a connection: closing it after the data already sent, or resetting it."""
 
 from __future__ import annotations
 
 import socket
 import struct
-from typing import TYPE_CHECKING, Any, Final
-
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import asyncio
 
     from starlette.types import Scope
 
-_EXTENSION: Final = "p2p_analytics.sandbox.transport"
+# The server's protocol puts the transport of a connection into the ASGI scope under this name.
+TRANSPORT_EXTENSION: Final = "p2p_analytics.sandbox.transport"
 _NO_LINGER: Final = struct.pack("ii", 1, 0)  # a close then sends an RST
-_UNFINISHED: Final = (h11.IDLE, h11.SEND_BODY)
-
-
-class Protocol(H11Protocol):
-    """Uvicorn's protocol with a time limit for whole requests, and with the transport in the ASGI scope.
-
-    Attributes
-    ----------
-    patience : float
-        Seconds from the connection, or from the first byte of a request, to the last byte of the request.
-    """
-
-    patience: float = 10.0
-    _limit: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as the base class
-        """Put the transport into the scope of each request, and start the time limit."""
-        super().connection_made(transport)
-        served = self.app
-
-        async def with_transport(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - of ASGI
-            scope.setdefault("extensions", {})[_EXTENSION] = transport
-            await served(scope, receive, send)
-
-        self.app = with_transport
-        self._update_limit()
-
-    def data_received(self, data: bytes) -> None:
-        """Process the data; a complete request stops the time limit."""
-        super().data_received(data)
-        self._update_limit()
-
-    def on_response_complete(self) -> None:
-        """Process pipelined data; the first part of another request starts the time limit."""
-        super().on_response_complete()
-        if self.conn.their_state is h11.SEND_BODY:
-            self._update_limit()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the time limit."""
-        self._stop_limit()
-        super().connection_lost(exc)
-
-    def _update_limit(self) -> None:
-        if self.conn.their_state not in _UNFINISHED:
-            self._stop_limit()
-        elif self._limit is None:
-            self._limit = self.loop.call_later(self.patience, self.transport.abort)
-
-    def _stop_limit(self) -> None:
-        if self._limit is not None:
-            self._limit.cancel()
-            self._limit = None
 
 
 def close(scope: Scope) -> None:
@@ -85,5 +30,5 @@ def reset(scope: Scope) -> None:
 
 
 def _transport(scope: Scope) -> asyncio.Transport:
-    transport: asyncio.Transport = scope["extensions"][_EXTENSION]
+    transport: asyncio.Transport = scope["extensions"][TRANSPORT_EXTENSION]
     return transport

@@ -6,8 +6,8 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.sandbox.errors import SettingError
-from p2p_analytics.sandbox.faults.faults import Faults
 from p2p_analytics.sandbox.faults.rate_limit import Rate, RateLimit
+from p2p_analytics.sandbox.faults.specification import Faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable

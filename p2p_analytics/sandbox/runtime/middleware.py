@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from p2p_analytics.sandbox.errors import RefusalError, TooLargeError, WrongHostError
-from p2p_analytics.sandbox.faults.faults import Kind, apply_fault, misread_bound
+from p2p_analytics.sandbox.faults.injection import apply_fault, misread_bound
 from p2p_analytics.sandbox.faults.settings import RequestSettings
+from p2p_analytics.sandbox.faults.specification import Kind
 from p2p_analytics.sandbox.http.dialects import ACTIVE_DIALECT, Dialect
 from p2p_analytics.sandbox.http.parameters import header_values, instant_us
 from p2p_analytics.sandbox.http.responses import CONTROL_PATH, EXCHANGE_PATH, error_response

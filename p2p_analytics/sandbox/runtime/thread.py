@@ -46,7 +46,7 @@ def run_server(application: ASGIApp, listener: socket.socket) -> Iterator[asynci
     """Serve in a daemon thread until the end of the block; yield its event loop when requests are accepted."""
     import uvicorn
 
-    from p2p_analytics.sandbox.faults.connection import Protocol
+    from p2p_analytics.sandbox.runtime.protocol import Protocol
 
     # No access log, because its lines contain the token. The process's own log configuration is not replaced; as it may
     # have a handler on that logger, a filter drops the lines there too.

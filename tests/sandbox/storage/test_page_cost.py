@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from p2p_analytics.sandbox.http import parameters
+from p2p_analytics.sandbox.api.read_parameters import read_payment_list
+from p2p_analytics.sandbox.http.parameters import Parameters
 from p2p_analytics.sandbox.storage.rows import Payment, Person
 from p2p_analytics.sandbox.storage.store import Store
 
@@ -97,7 +98,7 @@ def _read(store: Store, query: str) -> list[object]:
 
 
 def _page(store: Store, given: dict[str, str]) -> list[Payment]:
-    asked = parameters.read_payment_list(parameters.Parameters([*given.items(), ("limit", "50")]))
+    asked = read_payment_list(Parameters([*given.items(), ("limit", "50")]))
     with store.reading():
         payments = store.payments(ME, asked.filter, asked.limit + 1)
         store.people_by_id(one for row in payments for one in (row.actor_id, row.target_user_id) if one is not None)

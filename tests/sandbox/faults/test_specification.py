@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from p2p_analytics.sandbox import SandboxServer, SettingError
-from p2p_analytics.sandbox.faults.faults import Faults
+from p2p_analytics.sandbox.faults.specification import Faults
 from support.servers import sandbox_fixture
 
 # Each test sets the faults.

@@ -15,7 +15,7 @@ import pytest
 import requests
 
 from p2p_analytics.sandbox import SandboxServer
-from p2p_analytics.sandbox.faults.connection import Protocol
+from p2p_analytics.sandbox.runtime.protocol import Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

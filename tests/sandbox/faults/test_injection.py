@@ -13,8 +13,8 @@ import pytest
 import requests
 
 from p2p_analytics.sandbox import SandboxServer
-from p2p_analytics.sandbox.faults import faults
-from p2p_analytics.sandbox.faults.faults import Kind
+from p2p_analytics.sandbox.faults import injection
+from p2p_analytics.sandbox.faults.specification import Kind
 from support.servers import sandbox_fixture
 from support.waiting import wait_until
 
@@ -78,7 +78,7 @@ def test_a_write_with_a_fault(
     own: SandboxServer, monkeypatch: pytest.MonkeyPatch, kind: str, answer: tuple[Any, bytes], done: int
 ) -> None:
     """Each fault has its response, affects one request, and processes the request or does not."""
-    monkeypatch.setattr(faults, "DRIP_SECONDS", 0)
+    monkeypatch.setattr(injection, "DRIP_SECONDS", 0)
     own.link_bank(own.viewer)
     before = own.state()["counts"]["payments"]
     own.faults = kind
@@ -121,7 +121,7 @@ def test_a_cut_response_is_shorter_than_its_length(own: SandboxServer) -> None:
 
 def test_a_drip_is_one_byte_at_a_time(own: SandboxServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the headers one byte is sent, and then nothing for the seconds that are set."""
-    monkeypatch.setattr(faults, "DRIP_SECONDS", 600)
+    monkeypatch.setattr(injection, "DRIP_SECONDS", 600)
     own.faults = "drip"
     with socket.create_connection(("127.0.0.1", urlsplit(own.base_url).port), timeout=5) as connection:
         connection.sendall(b"GET /v1/me HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -243,7 +243,7 @@ def test_no_fault_is_an_error_of_the_sandbox(
     own: SandboxServer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A fault logs nothing."""
-    monkeypatch.setattr(faults, "DRIP_SECONDS", 0)
+    monkeypatch.setattr(injection, "DRIP_SECONDS", 0)
     for kind in Kind:
         own.faults = kind
         pay(own)
