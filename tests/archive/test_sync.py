@@ -152,8 +152,8 @@ def test_files_hold_what_is_real_and_no_token(server, tmp_path, monkeypatch) -> 
     assert not [file for file in tmp_path.iterdir() if token.encode() in file.read_bytes()]
 
 
-def start_service(start_service, state):
-    """Start a service; the test changes its payments and its answers by id."""
+def open_scripted_client(start_service, state):
+    """Return a client of a service; the test changes the payments and responses of the service through `state`."""
 
     def answer(path: str, sent: dict[str, str]):
         if path == "/v1/me":
@@ -174,7 +174,7 @@ def test_a_sync_that_fails_changes_nothing(start_service, tmp_path, payment) -> 
     """The next one asks from where the last whole one was."""
     state = {"payments": [payment(1)]}
     archive = p2p.open_archive(tmp_path)
-    with start_service(start_service, state) as client:
+    with open_scripted_client(start_service, state) as client:
         archive.sync(client)
         before = (tmp_path / "manifest.json").read_bytes()
         state |= {"payments": [payment(2, date_created="2024-05-02T12:00:00"), payment(1)], "fails": True}
@@ -197,7 +197,7 @@ def test_a_pending_payment_that_is_gone_stays_and_is_told(start_service, tmp_pat
     newer = payment(2, date_created="2024-05-02T12:00:00")
     state = {"payments": [newer, payment(1, status="pending")]}
     archive = p2p.open_archive(tmp_path)
-    with start_service(start_service, state) as client:
+    with open_scripted_client(start_service, state) as client:
         archive.sync(client)
         state |= {"payments": [newer], "/v1/payments/1": by_id}
         for _ in range(2):
@@ -214,7 +214,7 @@ def test_an_unreadable_record_stops_a_sync_unless_it_is_to_be_reported(start_ser
     """As in a load."""
     state = {"payments": [payment(1, amount=0.001)]}
     archive = p2p.open_archive(tmp_path)
-    with start_service(start_service, state) as client:
+    with open_scripted_client(start_service, state) as client:
         with pytest.raises(RecordError, match="amount"):
             archive.sync(client)
         assert not (tmp_path / "manifest.json").exists()
@@ -227,7 +227,7 @@ def test_a_list_without_the_newest_known_payment_is_no_answer(start_service, tmp
     """Nothing is changed; a refresh accepts the list, keeps unlisted payments, and later syncs continue from it."""
     state = {"payments": [payment(2, date_created="2024-05-02T12:00:00"), payment(1)]}
     archive = p2p.open_archive(tmp_path)
-    with start_service(start_service, state) as client:
+    with open_scripted_client(start_service, state) as client:
         archive.sync(client)
         state["payments"] = [payment(1)]
         with pytest.raises(PaginationError, match="as new as the newest one that is known"):
@@ -242,7 +242,7 @@ def test_a_payment_dated_ahead_hides_no_later_one(start_service, tmp_path, payme
     """A sync goes on from its own moment at most, so a date in the far future moves nothing."""
     state = {"payments": [payment(1, date_created="2999-01-01T00:00:00")]}
     archive = p2p.open_archive(tmp_path)
-    with start_service(start_service, state) as client:
+    with open_scripted_client(start_service, state) as client:
         archive.sync(client)
     assert archive._folder.read_manifest().synced_to == archive.history().fetched_at
 
@@ -253,7 +253,7 @@ def test_in_privacy_mode_an_error_quotes_nothing(start_service, tmp_path, paymen
     state = {"payments": [newer, payment(47114711, status="pending")]}
     archive = p2p.open_archive(tmp_path)
     monkeypatch.setenv("P2P_PRIVACY", "1")
-    with start_service(start_service, state) as client:
+    with open_scripted_client(start_service, state) as client:
         archive.sync(client)
         state |= {"payments": [newer], "/v1/payments/47114711": {"data": {"id": "47114711", "amount": 0.123456}}}
         with pytest.raises(RecordError) as caught:
