@@ -17,7 +17,7 @@ from p2p_analytics.records._careful_decode import decode_page_carefully
 from p2p_analytics.records._models import Payment, RawRecords
 from p2p_analytics.records._payment_page import PaymentPage, Payments
 from p2p_analytics.records._values import FALLBACK_ERRORS
-from p2p_analytics.records._wire_types import NULL, REPLACEMENT_ESCAPE, WirePage, next_link, repair_json
+from p2p_analytics.records._wire_types import NULL, REPLACEMENT_ESCAPE, WirePage, next_link
 from p2p_analytics.times import in_utc
 
 if TYPE_CHECKING:
@@ -103,8 +103,7 @@ class UndecodedPage:
 
 def decode_records(body: bytes, rows: Sequence[FastPayment], tables: InternTables) -> list[Payment] | None:
     """Return the records of a page, or None where one fails a check."""
-    # Texts that nothing has decoded yet may need a repair, or may have had one.
-    if b"\\" in body and (body.rfind(REPLACEMENT_ESCAPE) >= 0 or repair_json(body) != body):
+    if body.rfind(REPLACEMENT_ESCAPE) >= 0:  # it may stand for a repaired character, which the fallback reports
         return None
     raw_records = RawRecords(body)  # not the page, which would keep these records alive in a reference cycle
     try:

@@ -1,4 +1,4 @@
-"""Interning tables of one load: values that repeat across pages, decoded once and dictionary-encoded."""
+"""Interning tables: values that repeat across pages, decoded once and dictionary-encoded."""
 
 from __future__ import annotations
 
@@ -38,9 +38,11 @@ class InternTable(dict[Any, int], Generic[T]):
     def add(self, key: object, value: T) -> int:
         """Return the code of a key; a new key gets the next code for this value."""
         with self._lock:
-            code = self.setdefault(key, len(self.entries))
-            if code == len(self.entries):
+            code = self.get(key)
+            if code is None:
+                code = len(self.entries)
                 self.entries.append(value)
+                self[key] = code  # last, because other threads look keys up without the lock
             return code
 
     def add_object(self, value: T) -> int:
@@ -81,7 +83,9 @@ class Description(NamedTuple):
 
 
 class InternTables:
-    """The interning tables of one load, which creates them and passes them on; they are freed with it.
+    """Interning tables that the pages of one list share, or the rows of one frame; they are freed with these.
+
+    A load has both: the client decodes records only where they are needed, the frame encodes every row.
 
     Attributes
     ----------

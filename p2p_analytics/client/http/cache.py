@@ -30,6 +30,7 @@ from requests_cache.models.request import CachedRequest
 from requests_cache.models.response import CachedResponse
 
 from p2p_analytics.client.http._decoding import is_decoded
+from p2p_analytics.client.http.adapter import LARGEST_BODY
 from p2p_analytics.client.window import Window
 from p2p_analytics.files import is_regular, open_regular
 from p2p_analytics.times import from_microseconds, to_microseconds
@@ -46,7 +47,6 @@ SHORT_SECONDS: Final = 300
 LONG_SECONDS: Final = 30 * 86_400
 UNREADABLE_ENTRY: Final = "An entry of the response cache %s cannot be read, so it is refetched."
 _LOCK_WAIT_SECONDS: Final = 1.0
-_LARGEST_BODY: Final = 8 * 2**20  # limit of decompression, in case of a tampered entry
 _TABLES: Final = (
     """CREATE TABLE IF NOT EXISTS answers (
     key TEXT PRIMARY KEY, given REAL NOT NULL, expires REAL NOT NULL, body BLOB NOT NULL
@@ -218,7 +218,7 @@ class ResponseStorage(BaseStorage):  # type: ignore[type-arg]
         try:
             return CachedResponse(
                 status_code=200,
-                content=zlib.decompressobj().decompress(body, _LARGEST_BODY),
+                content=zlib.decompressobj().decompress(body, LARGEST_BODY),
                 created_at=datetime.fromtimestamp(created, UTC),
                 expires=datetime.fromtimestamp(expires, UTC),
                 request=CachedRequest(method="GET", url=""),
