@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from p2p_analytics.records._intern import InternTables
+    from p2p_analytics.records._lazy_payments import PaymentRow, Payments
     from p2p_analytics.records._models import Payment, Problem
-    from p2p_analytics.records._payment_page import PaymentRow, Payments
 
 BATCH_ROWS: Final = 8_192  # pages become columns and are released after about this number of rows
 _LONGEST_AMOUNT: Final = 30

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from p2p_analytics.errors import PaginationError, ProtocolError, RecordError
-from p2p_analytics.records._careful_decode import decode_list, decode_page_carefully, to_payment
+from p2p_analytics.records._fallback_decode import decode_list, decode_page_fallback, to_payment
 from p2p_analytics.records._fast_decode import decode_page_fast
 from p2p_analytics.records._intern import InternTables
 from p2p_analytics.records._models import Me, Page, Payment, Receipt, User
@@ -25,8 +25,8 @@ from p2p_analytics.records._wire_types import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from p2p_analytics.records._lazy_payments import PaymentPage
     from p2p_analytics.records._models import Problem
-    from p2p_analytics.records._payment_page import PaymentPage
 
 
 def decode_me(body: bytes) -> Me:
@@ -96,7 +96,7 @@ def decode_payments(body: bytes, tables: InternTables | None = None) -> PaymentP
     try:
         return decode_page_fast(body, tables or InternTables())
     except DECODE_ERRORS:
-        return decode_page_carefully(body)
+        return decode_page_fallback(body)
 
 
 def decode_friends(body: bytes) -> Page[User]:

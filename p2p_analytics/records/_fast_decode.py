@@ -2,7 +2,7 @@
 
 A page takes this path where every record has the documented form: an id, a known status and action, dates that
 exist, and no fee or refund. People and amounts stay JSON texts until a record, an amount or the problems are read.
-A page that fails any check is left to `_careful_decode`, which reports each problem; the results are equal.
+A page that fails any check is left to `_fallback_decode`, which reports each problem; the results are equal.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import msgspec
 
-from p2p_analytics.records._careful_decode import decode_page_carefully
+from p2p_analytics.records._fallback_decode import decode_page_fallback
+from p2p_analytics.records._lazy_payments import PaymentPage, Payments
 from p2p_analytics.records._models import Payment, RawRecords
-from p2p_analytics.records._payment_page import PaymentPage, Payments
 from p2p_analytics.records._values import FALLBACK_ERRORS
 from p2p_analytics.records._wire_types import NULL, REPLACEMENT_ESCAPE, WirePage, next_link
 from p2p_analytics.times import in_utc
@@ -97,7 +97,7 @@ class UndecodedPage:
         payments = decode_records(self._body, self._rows, self._tables)
         if payments is not None:
             return payments, ()
-        page = decode_page_carefully(self._body)
+        page = decode_page_fallback(self._body)
         return tuple(page.items), page.problems
 
 

@@ -1,4 +1,4 @@
-"""Pages of payments, as a sequence of records that are decoded on demand."""
+"""Payments of a page as a lazy sequence: records are decoded on demand."""
 
 from __future__ import annotations
 

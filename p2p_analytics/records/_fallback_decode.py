@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from p2p_analytics.records._lazy_payments import PaymentPage, Payments
 from p2p_analytics.records._models import Payment, RawRecords, Refund
-from p2p_analytics.records._payment_page import PaymentPage, Payments
 from p2p_analytics.records._values import ProblemCollector, parse_amount, parse_date, to_target, to_user
 from p2p_analytics.records._wire_types import (
     NULL,
@@ -23,7 +23,7 @@ _ACTIONS: Final = frozenset(Action)
 _EXPECTED: Final = ("status", "action", "amount", "date_created", "actor", "target")
 
 
-def decode_page_carefully(body: bytes) -> PaymentPage:
+def decode_page_fallback(body: bytes) -> PaymentPage:
     """Decode a page record by record."""
     items, link, problems = decode_list(body)
     payments = [payment for item in items if (payment := to_payment(item, problems))]
