@@ -1,4 +1,7 @@
-"""Style shared by all plots: colours, axes, legends, tick formats, and the message of an empty plot."""
+"""Style shared by all plots: colours, font sizes, axes, legends, tick formats, and the message of an empty plot.
+
+The font itself is `FONT` in `_text`: that module needs its glyphs, and this one imports it.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +37,11 @@ OTHERS: Final = ("#332288", "#DDCC77", "#44AA99", "#AA4499", "#CC6677", "#999933
 HATCHES: Final = ("///", "...", "xxx", "---")  # from the seventh unknown status on, the colours repeat, hatched
 WIDTH: Final = 6.4
 MOST_ROWS: Final = 30
-_SMALL: Final = 9
-_LABEL: Final = 8
+TITLE_SIZE: Final = 12  # font sizes in points
+AXIS_SIZE: Final = 9  # axis and tick labels, names of rows, and the legend
+PART_SIZE: Final = 9  # label on a part of a bar
+LABEL_SIZE: Final = 8  # label at the end of a bar, or the note under it
+_PRIVATE_SIZE: Final = 7  # remark of privacy mode
 _KEY_COLUMNS: Final = 5
 _is_off_screen: ContextVar[bool] = ContextVar("unseen", default=False)
 
@@ -116,7 +122,7 @@ def mark_private(ax: Axes, *, strict: bool = False) -> Axes:
         textcoords="offset points",
         ha="right",
         va="top",
-        fontsize=_LABEL - 1,
+        fontsize=_PRIVATE_SIZE,
         color=QUIET,
         annotation_clip=False,
         **TEXT,
@@ -129,7 +135,7 @@ def set_title(ax: Axes, title: str, key: Sequence[tuple[str, Any]] = ()) -> None
     lines = -(-len(key) // _KEY_COLUMNS)
     # matplotlib fills a legend column by column; readers expect rows.
     key = [entry for column in range(_KEY_COLUMNS) for entry in key[column::_KEY_COLUMNS]]
-    ax.set_title(title, loc="left", fontweight="bold", fontsize=12, pad=8 + 16 * lines, **TEXT)
+    ax.set_title(title, loc="left", fontweight="bold", fontsize=TITLE_SIZE, pad=8 + 16 * lines, **TEXT)
     if key:
         legend = ax.legend(
             [handle for _, handle in key],
@@ -143,7 +149,7 @@ def set_title(ax: Axes, title: str, key: Sequence[tuple[str, Any]] = ()) -> None
             handlelength=1,
             handletextpad=0.5,
             columnspacing=1.2,
-            prop={"family": FONT, "size": _SMALL},
+            prop={"family": FONT, "size": AXIS_SIZE},
         )
         for text in legend.get_texts():
             text.set_parse_math(False)
@@ -158,16 +164,16 @@ def style_value_axis(ax: Axes, axis: Axis, label: str, form: Callable[[float], s
 
     axis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
     axis.set_major_formatter(FuncFormatter(functools.partial(_tick, form)))
-    axis.set_label_text(label, fontsize=_SMALL, color=QUIET, **TEXT)
+    axis.set_label_text(label, fontsize=AXIS_SIZE, color=QUIET, **TEXT)
     axis.grid(visible=True, color=QUIET, alpha=0.25, linewidth=0.6)
-    axis.set_tick_params(length=0, labelsize=_SMALL, labelfontfamily=FONT, labelcolor=QUIET)
+    axis.set_tick_params(length=0, labelsize=AXIS_SIZE, labelfontfamily=FONT, labelcolor=QUIET)
     ax.set_axisbelow(True)
     ax.spines[:].set_visible(False)
 
 
 def label_rows(ax: Axes, names: Sequence[str]) -> None:
     """Label the rows of a plot of horizontal bars, the first at the top."""
-    ax.set_yticks(range(len(names)), names, fontsize=_SMALL, **TEXT)
+    ax.set_yticks(range(len(names)), names, fontsize=AXIS_SIZE, **TEXT)
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
 
@@ -181,7 +187,7 @@ def label_bar(ax: Axes, x: float, y: float, text: str, *, quiet: bool = False) -
         xytext=(4, 0),
         textcoords="offset points",
         va="center_baseline",
-        fontsize=_LABEL,
+        fontsize=LABEL_SIZE,
         annotation_clip=False,
         **colour,
         **TEXT,

@@ -57,11 +57,17 @@ def monthly_flow(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     ax.set_xlim(middle - half, middle + half)
     years = left_out or len(months) > 3 * _ROOM
     ticks = _year_rows(months) if left_out else [row for row in rows if _has_label(months, row)]
-    ax.set_xticks(ticks, [_label(months, row, years=years) for row in ticks], fontsize=9, color=_style.QUIET, **TEXT)
+    ax.set_xticks(
+        ticks,
+        [_label(months, row, years=years) for row in ticks],
+        fontsize=_style.AXIS_SIZE,
+        color=_style.QUIET,
+        **TEXT,
+    )
     ax.tick_params(axis="x", length=0)
     _style.style_value_axis(ax, ax.yaxis, "Settled payments, US dollars", _style.format_tick)
     if left_out:
-        ax.set_xlabel("Months without payments are left out", fontsize=9, color=_style.QUIET, **TEXT)
+        ax.set_xlabel("Months without payments are left out", fontsize=_style.AXIS_SIZE, color=_style.QUIET, **TEXT)
     _style.set_title(ax, title, [("received", received), ("sent", sent), ("net", net)])
     return ax
 

@@ -66,7 +66,15 @@ def status_mix(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
                 counts[group] += payments
     for group, row in row_of.items():
         if small[group]:
-            ax.text(0, row + 0.29, _small_parts_note(small[group]), va="top", color=_style.QUIET, fontsize=8, **TEXT)
+            ax.text(
+                0,
+                row + 0.29,
+                _small_parts_note(small[group]),
+                va="top",
+                color=_style.QUIET,
+                fontsize=_style.LABEL_SIZE,
+                **TEXT,
+            )
     ax.set_xlim(0, 1)
     _style.label_rows(
         ax, [f"{to_drawable(_word(group))}\n{format_count(counts[group], 'payment', 'payments')}" for group in row_of]
@@ -98,7 +106,7 @@ def _label(ax: Axes, x: float, y: float, text: str, colour: str) -> None:
     # The patch keeps the label legible on a hatched bar.
     patch = {"facecolor": colour, "edgecolor": "none", "boxstyle": "square,pad=0.1"}
     ink = _style.ink_on(colour)
-    ax.text(x, y, text, ha="center", va="center_baseline", color=ink, fontsize=9, bbox=patch, **TEXT)
+    ax.text(x, y, text, ha="center", va="center_baseline", color=ink, fontsize=_style.PART_SIZE, bbox=patch, **TEXT)
 
 
 def _small_parts_note(parts: list[str]) -> str:
