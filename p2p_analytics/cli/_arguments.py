@@ -1,4 +1,4 @@
-"""Argument types and shared options of the commands.
+"""Options and argument types that several commands share.
 
 Only argparse is imported with this module; each type imports its parser when a value needs one, so that ``--help``
 loads nothing heavy.
@@ -8,21 +8,56 @@ from __future__ import annotations
 
 import argparse
 
-from p2p_analytics.errors import P2PAnalyticsError
-
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
-    from typing import Final, TypeVar
+    from typing import Final
 
     from p2p_analytics.settings import Privacy
 
-    Value = TypeVar("Value")
-
 _PRIVACY: Final = "--privacy"
 _STRICT: Final = "strict"  # the value of settings.STRICT; importing settings would slow --help down
-_TABLE_SUFFIXES: Final = (".csv", ".parquet")
+
+
+def add_archive_command(
+    add_parser: Callable[..., argparse.ArgumentParser], name: str, summary: str, description: str
+) -> argparse.ArgumentParser:
+    """Add a command that works with an archive, and return its parser."""
+    parser = add_parser(name, help=summary, description=description, allow_abbrev=False)
+    parser.add_argument("archive", metavar="ARCHIVE", help="the archive's folder")
+    return parser
+
+
+def add_service(parser: argparse.ArgumentParser) -> None:
+    """Add ``--base-url`` to a command that uses the token of a sign-in."""
+    parser.add_argument("--base-url", metavar="URL", help="the service (P2P_BASE_URL, or that of the last login)")
+
+
+def add_view(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a command that shows an archive: ``--tz``, ``--as-of`` and ``--privacy``."""
+    parser.add_argument(
+        "--tz", metavar="ZONE", type=parse_zone, default="UTC", help="the zone of months and dates (UTC)"
+    )
+    parser.add_argument(
+        "--as-of",
+        metavar="DATE",
+        type=parse_date,
+        help="the moment to which ages are counted (the last sync)",
+    )
+    add_privacy(parser, "invent names and amounts and show days only, as P2P_PRIVACY=1 does; strict shows months only")
+
+
+def add_town(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a command that builds a town: ``--people``, ``--years`` and ``--seed``."""
+    number = number_between
+    parser.add_argument("--people", metavar="N", type=number(int, 3, 2_000), help="how many live in the town (12)")
+    parser.add_argument(
+        "--years", metavar="N", type=number(int, 1, 20), help="how many years they have been paying (4)"
+    )
+    parser.add_argument(
+        "--seed", metavar="N", type=number(int, 0, 2**63 - 1), default=7, help="another number, another town (7)"
+    )
 
 
 def add_privacy(parser: argparse.ArgumentParser, summary: str) -> None:
@@ -69,13 +104,6 @@ def parse_path(text: str) -> Path:
     return Path(text)
 
 
-def parse_table_path(text: str) -> str:
-    """Return the path of a table file, which ends in .csv or .parquet."""
-    if not text.endswith(_TABLE_SUFFIXES):
-        raise argparse.ArgumentTypeError(f"{text} ends neither in .csv nor in .parquet")
-    return text
-
-
 def parse_zone(text: str) -> str:
     """Return the name of a time zone that exists."""
     from p2p_analytics.errors import ConfigurationError
@@ -109,24 +137,3 @@ def number_between(kind: type[int | float], low: float, high: float) -> Callable
         return value
 
     return number
-
-
-def parse_rate(text: str) -> tuple[int, float]:
-    """Return a rate limit of the sandbox: a number of requests, and a number of seconds."""
-    from p2p_analytics.sandbox.faults.rate_limit import read_rate
-
-    return _parse_setting(read_rate, text)
-
-
-def parse_faults(text: str) -> str:
-    """Return a fault specification that the sandbox accepts."""
-    from p2p_analytics.sandbox.faults.specification import Faults
-
-    return _parse_setting(Faults, text).spec
-
-
-def _parse_setting(parse: Callable[[str], Value], text: str) -> Value:
-    try:
-        return parse(text)
-    except P2PAnalyticsError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None

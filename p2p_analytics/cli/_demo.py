@@ -1,30 +1,60 @@
-"""The demo: the whole pipeline from the sandbox to the report, with a town of invented people."""
+"""The command ``demo``: the whole pipeline from the sandbox to the report, with a town of invented people."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
-import tempfile
-from typing import TYPE_CHECKING, Final
 
-from p2p_analytics import settings
-from p2p_analytics.display import PRIVATE, STRICT, format_money
-from p2p_analytics.errors import ConfigurationError, describe_os_error
-from p2p_analytics.vocabulary import Scope
+from p2p_analytics.cli import _arguments
 
+TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterator
     from datetime import datetime
     from pathlib import Path
+    from typing import Final
 
     import pandas as pd
 
     from p2p_analytics.history import History
     from p2p_analytics.settings import Privacy
 
-SCOPES: Final = (Scope.PROFILE, Scope.EMAIL, Scope.PHONE, Scope.BALANCE, Scope.FRIENDS)
 _CSV_FILES: Final = ("payments.csv", "friends.csv")
-REDIRECT: Final = "http://127.0.0.1/callback"  # nothing listens there: the token is taken from the address
+
+
+def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add ``demo`` to a command line."""
+    demo = add_parser(
+        "demo",
+        help="load a town of invented people from a sandbox and report on one of them",
+        description="Start a sandbox, sign in as one of its invented people, load their payments and friends, and "
+        "write a report, CSV files and plots. Nothing to configure, nothing leaves this machine.",
+        allow_abbrev=False,
+    )
+    demo.add_argument(
+        "--out", metavar="DIR", type=_arguments.parse_folder, default="out", help="where the files go (out)"
+    )
+    demo.add_argument("--person", metavar="USERNAME", help="the person to report on, by username")
+    _arguments.add_privacy(
+        demo,
+        "invent names, notes, ids and amounts in all that is written and show days only, as P2P_PRIVACY=1 does; "
+        "strict shows months only",
+    )
+    _arguments.add_town(demo)
+    demo.set_defaults(command=_run_command)
+
+
+def _run_command(options: argparse.Namespace) -> None:
+    run(
+        options.out,
+        people=options.people,
+        years=options.years,
+        seed=options.seed,
+        person=options.person,
+        privacy=options.privacy,
+        interrupted=options.interrupted,
+    )
 
 
 def run(  # noqa: PLR0913 - each is one option of the command
@@ -61,6 +91,8 @@ def run(  # noqa: PLR0913 - each is one option of the command
     UnknownPersonError
         The town has no such username.
     """
+    from p2p_analytics import settings
+
     privacy = settings.privacy(privacy)
     is_new = not out.exists()
     _make_writable(out)
@@ -94,6 +126,11 @@ def run(  # noqa: PLR0913 - each is one option of the command
 
 
 def _make_writable(out: Path) -> None:
+    import tempfile
+
+    from p2p_analytics import settings
+    from p2p_analytics.errors import ConfigurationError, describe_os_error
+
     try:
         settings.make_private(out)
         if not out.is_dir():
@@ -115,11 +152,15 @@ def _load(
     privacy: Privacy | None,
 ) -> History:
     """Sign in by the document's client-side flow, and load everything that the token allows."""
+    import tempfile
+
     from p2p_analytics.auth import authorize_url, token_from_redirect
     from p2p_analytics.client import Client
     from p2p_analytics.history import load_history
+    from p2p_analytics.vocabulary import Scope
 
-    token = token_from_redirect(sign_in(authorize_url(base_url, client_id, SCOPES)))
+    scopes = (Scope.PROFILE, Scope.EMAIL, Scope.PHONE, Scope.BALANCE, Scope.FRIENDS)
+    token = token_from_redirect(sign_in(authorize_url(base_url, client_id, scopes)))
     with (
         tempfile.TemporaryDirectory(prefix="p2p-demo-") as cache,
         Client(token, base_url=base_url, cache_dir=cache) as client,
@@ -198,6 +239,7 @@ def _build_tables(history: History, as_of: datetime) -> dict[str, pd.DataFrame]:
 
 def _summarize(history: History, as_of: datetime, files: list[Path], out: Path) -> str:
     from p2p_analytics.analyses import monthly_flow, pending_requests
+    from p2p_analytics.display import PRIVATE, STRICT, format_money
 
     me, payments = history.me.user, history.payments
     months = monthly_flow(payments)
@@ -226,9 +268,13 @@ def _summarize(history: History, as_of: datetime, files: list[Path], out: Path) 
 
 
 def _format_open(requests: pd.DataFrame, direction: str) -> str:
+    from p2p_analytics.display import format_money
+
     mine = requests[requests["direction"] == direction]
     return f"{len(mine):,} worth {format_money(mine['amount'].sum())}"
 
 
 def _format_net(units: float) -> str:
+    from p2p_analytics.display import format_money
+
     return f"{'-' if units < 0 else '+'}{format_money(abs(units))}"

@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 
-from p2p_analytics.cli import _archive_options, _arguments, _sandbox_options, _sign_in_options
+from p2p_analytics.cli import _arguments, _demo, _export, _report, _sandbox, _sign_in_options, _sync
 from p2p_analytics.errors import P2PAnalyticsError, describe_os_error
 
 TYPE_CHECKING = False  # importing typing would slow --help down
@@ -91,8 +91,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog=_PROGRAM, description="See through years of peer-to-peer payments.", allow_abbrev=False)
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for options in (_sandbox_options, _sign_in_options, _archive_options):
-        options.add_commands(commands.add_parser)
+    for module in (_demo, _sandbox, _sign_in_options, _sync, _export, _report):
+        module.add_commands(commands.add_parser)
     return parser
 
 

@@ -40,7 +40,11 @@ def graph() -> grimp.ImportGraph:
         ("-c", "import p2p_analytics; dir(p2p_analytics)"),
         ("-m", "p2p_analytics", "--help"),
         ("-m", "p2p_analytics", "demo", "--help"),
+        ("-m", "p2p_analytics", "sandbox", "--help"),
         ("-m", "p2p_analytics", "login", "--help"),
+        ("-m", "p2p_analytics", "sync", "--help"),
+        ("-m", "p2p_analytics", "export", "--help"),
+        ("-m", "p2p_analytics", "report", "--help"),
         ("-m", "p2p_analytics", "--version"),
     ],
 )

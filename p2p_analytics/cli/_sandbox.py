@@ -1,43 +1,22 @@
-"""Options of the commands that run a sandbox: ``demo`` and ``sandbox``."""
+"""The command ``sandbox``: serve the sandbox on this machine until Ctrl-C."""
 
 from __future__ import annotations
 
+import argparse
+
 from p2p_analytics.cli import _arguments
+from p2p_analytics.errors import P2PAnalyticsError
 
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable
+    from typing import TypeVar
+
+    Value = TypeVar("Value")
 
 
 def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add ``demo`` and ``sandbox`` to a command line."""
-    _add_demo(add_parser)
-    _add_sandbox(add_parser)
-
-
-def _add_demo(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
-    demo = add_parser(
-        "demo",
-        help="load a town of invented people from a sandbox and report on one of them",
-        description="Start a sandbox, sign in as one of its invented people, load their payments and friends, and "
-        "write a report, CSV files and plots. Nothing to configure, nothing leaves this machine.",
-        allow_abbrev=False,
-    )
-    demo.add_argument(
-        "--out", metavar="DIR", type=_arguments.parse_folder, default="out", help="where the files go (out)"
-    )
-    demo.add_argument("--person", metavar="USERNAME", help="the person to report on, by username")
-    _arguments.add_privacy(
-        demo,
-        "invent names, notes, ids and amounts in all that is written and show days only, as P2P_PRIVACY=1 does; "
-        "strict shows months only",
-    )
-    _add_town(demo)
-    demo.set_defaults(command=_run_demo)
-
-
-def _add_sandbox(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add ``sandbox`` to a command line."""
     sandbox = add_parser(
         "sandbox",
         help="serve the sandbox on this machine until Ctrl-C",
@@ -68,7 +47,7 @@ def _add_sandbox(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     sandbox.add_argument(
         "--rate-limit",
         metavar="N/SECONDS",
-        type=_arguments.parse_rate,
+        type=_parse_rate,
         help="serve at most N requests in SECONDS to each user and application, then answer 429 (no limit)",
     )
     sandbox.add_argument(
@@ -81,40 +60,36 @@ def _add_sandbox(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     sandbox.add_argument(
         "--faults",
         metavar="SPEC",
-        type=_arguments.parse_faults,
+        type=_parse_faults,
         default="",
         help="have faults: rates such as 503:0.1,reset:0.05, or a script such as 'ok*3 503 reset' (none)",
     )
-    _add_town(sandbox)
-    sandbox.set_defaults(command=_run_sandbox)
+    _arguments.add_town(sandbox)
+    sandbox.set_defaults(command=_serve)
 
 
-def _add_town(parser: argparse.ArgumentParser) -> None:
-    number = _arguments.number_between
-    parser.add_argument("--people", metavar="N", type=number(int, 3, 2_000), help="how many live in the town (12)")
-    parser.add_argument(
-        "--years", metavar="N", type=number(int, 1, 20), help="how many years they have been paying (4)"
-    )
-    parser.add_argument(
-        "--seed", metavar="N", type=number(int, 0, 2**63 - 1), default=7, help="another number, another town (7)"
-    )
+def _parse_rate(text: str) -> tuple[int, float]:
+    """Return a rate limit of the sandbox: a number of requests, and a number of seconds."""
+    from p2p_analytics.sandbox.faults.rate_limit import read_rate
+
+    return _parse_setting(read_rate, text)
 
 
-def _run_demo(options: argparse.Namespace) -> None:
-    from p2p_analytics.cli import _demo
+def _parse_faults(text: str) -> str:
+    """Return a fault specification that the sandbox accepts."""
+    from p2p_analytics.sandbox.faults.specification import Faults
 
-    _demo.run(
-        options.out,
-        people=options.people,
-        years=options.years,
-        seed=options.seed,
-        person=options.person,
-        privacy=options.privacy,
-        interrupted=options.interrupted,
-    )
+    return _parse_setting(Faults, text).spec
 
 
-def _run_sandbox(options: argparse.Namespace) -> None:
+def _parse_setting(parse: Callable[[str], Value], text: str) -> Value:
+    try:
+        return parse(text)
+    except P2PAnalyticsError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _serve(options: argparse.Namespace) -> None:
     from p2p_analytics.sandbox import serve
 
     serve(

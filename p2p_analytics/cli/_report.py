@@ -1,0 +1,38 @@
+"""The command ``report``: write the report of an archive to an HTML file."""
+
+from __future__ import annotations
+
+import sys
+
+from p2p_analytics.cli import _arguments
+
+TYPE_CHECKING = False  # importing typing would slow --help down
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+
+def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add ``report`` to a command line."""
+    report = _arguments.add_archive_command(
+        add_parser,
+        "report",
+        "write the report of an archive as an HTML file",
+        "Write the report of an archive as one HTML file. Needs no token.",
+    )
+    report.add_argument("--out", metavar="FILE", default="report.html", help="the file (report.html)")
+    _arguments.add_view(report)
+    report.set_defaults(command=_report)
+
+
+def _report(options: argparse.Namespace) -> None:
+    """Write the report of an archive to an HTML file."""
+    from p2p_analytics.archive import open_archive
+    from p2p_analytics.files import atomic_file
+    from p2p_analytics.report import render_report
+
+    history = open_archive(options.archive).history(privacy=options.privacy)
+    page = render_report(history, as_of=options.as_of or history.fetched_at, tz=options.tz).encode()
+    with atomic_file(options.out) as file:
+        file.write(page)
+    sys.stdout.write(f"The report of {len(history.payments):,} payments, in {options.out}\n")

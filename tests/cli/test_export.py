@@ -1,0 +1,62 @@
+"""The command export: a table of an archive as CSV or Parquet, without a token."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics import cli
+
+
+def test_export_payments(archive_path, tmp_path, capsys) -> None:
+    """As CSV and as Parquet, the rows of the archive, and a line that says so."""
+    for name, read in (("p.csv", p2p.read_csv), ("p.parquet", p2p.read_parquet)):
+        assert cli.main(["export", archive_path, str(tmp_path / name)]) == 0
+        assert capsys.readouterr().out == f"2 rows of payments, in {tmp_path / name}\n"
+        assert read(tmp_path / name)["payment_id"].tolist() == ["2", "1"]
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "values"),
+    [
+        ("friends", "user_id", ["8"]),
+        ("problems", "payment_id", []),
+        ("spend_by_friend", "sent", [5.0]),
+        ("monthly_flow", "month", ["2024-05"]),
+        ("status_mix", "status", ["pending", "settled"]),
+        ("pending_ageing", "payments", [0, 1, 0, 0, 0, 0, 0, 0, 0, 0]),
+        ("pending_requests", "age_days", [3.0]),
+    ],
+)
+def test_export_a_table(archive_path, tmp_path, table, column, values) -> None:
+    """Friends, problems and each analysis, as of the date that is given."""
+    out = tmp_path / "t.parquet"
+    assert cli.main(["export", archive_path, str(out), "--table", table, "--as-of", "2024-06-03T23:30:00"]) == 0
+    assert pd.read_parquet(out)[column].tolist() == values
+
+
+@pytest.mark.parametrize(("mode", "bands"), [([], "under 1 day"), (["strict"], "under 31 days")])
+def test_tables_in_privacy_mode(archive_path, tmp_path, mode, bands) -> None:
+    """Months are UTC's whatever the zone; ages are in bands of days or of months."""
+    out = tmp_path / "t.parquet"
+    private, plain = ["--privacy", *mode], ["--table", "monthly_flow", "--tz", "Pacific/Kiritimati"]
+    assert cli.main(["export", archive_path, str(out), *plain, *private]) == 0
+    real = p2p.open_archive(archive_path).history(privacy=False).payments
+    assert pd.read_parquet(out)["month"].tolist() == p2p.monthly_flow(real)["month"].tolist()
+    assert cli.main(["export", archive_path, str(out), "--table", "pending_ageing", *private]) == 0
+    assert bands in pd.read_parquet(out)["band"].tolist()
+
+
+def test_wrong_use(archive_path, tmp_path, capsys) -> None:
+    """A file of another kind, an unknown zone and an invalid date end with 2, and nothing is written."""
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["export", archive_path, "payments.xlsx"])
+    assert caught.value.code == 2
+    assert "neither in .csv nor in .parquet" in capsys.readouterr().err
+    for option, wrong, said in (("--tz", "Foo", "no zone name"), ("--as-of", "yesterday", "no date")):
+        with pytest.raises(SystemExit) as caught:
+            cli.main(["export", archive_path, str(tmp_path / "p.csv"), option, wrong])
+        assert caught.value.code == 2
+        assert said in capsys.readouterr().err
+    assert not (tmp_path / "p.csv").exists()

@@ -1,0 +1,52 @@
+"""The command report: the report of an archive as an HTML file, without a token."""
+
+from __future__ import annotations
+
+import pytest
+
+from p2p_analytics import cli
+
+
+def test_report(archive_path, tmp_path, capsys) -> None:
+    """One HTML file, with months in the zone that is given, and nothing real in privacy mode."""
+    out = tmp_path / "r.html"
+    assert cli.main(["report", archive_path, "--out", str(out), "--tz", "America/New_York"]) == 0
+    assert capsys.readouterr().out == f"The report of 2 payments, in {out}\n"
+    assert "rent" in out.read_text()
+    assert cli.main(["report", archive_path, "--out", str(out), "--privacy"]) == 0
+    assert ">rent<" not in out.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "strict"),
+    [
+        (["--privacy", "ARCHIVE"], False),
+        (["ARCHIVE", "--privacy"], False),
+        (["ARCHIVE", "--privacy", "strict"], True),
+        (["--privacy", "strict", "ARCHIVE"], True),
+        (["--privacy=strict", "ARCHIVE"], True),
+    ],
+)
+def test_privacy_takes_no_word_but_strict(archive_path, tmp_path, words, strict) -> None:
+    """With or without it, and wherever the archive's name stands, which is not taken for the mode."""
+    out = tmp_path / "r.html"
+    words = [archive_path if word == "ARCHIVE" else word for word in words]
+    assert cli.main(["report", *words, "--out", str(out), "--tz", "Pacific/Auckland"]) == 0
+    said = "Strict privacy mode: " if strict else "Privacy mode: "
+    assert said in out.read_text()
+    assert "the zone UTC" in out.read_text()
+
+
+def test_a_privacy_mode_that_is_none_is_wrong_use(archive_path, tmp_path, capsys) -> None:
+    """It ends with 2 and says which there are, and nothing is written."""
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["report", archive_path, "--privacy=weak", "--out", str(tmp_path / "r.html")])
+    assert caught.value.code == 2
+    assert "weak is no privacy mode: write --privacy or --privacy strict" in capsys.readouterr().err
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_a_folder_that_is_no_archive(tmp_path, capsys) -> None:
+    """It ends with 1 and a message."""
+    assert cli.main(["report", str(tmp_path / "none")]) == 1
+    assert "no archive" in capsys.readouterr().err

@@ -1,0 +1,55 @@
+"""The command sync: loads payments into an archive, and says how many."""
+
+from __future__ import annotations
+
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics import cli
+
+
+@pytest.fixture
+def town(monkeypatch):
+    """Serve a town, with the viewer's token in the environment."""
+    with p2p.sandbox.SandboxServer(seed=7) as server:
+        monkeypatch.setenv("P2P_BASE_URL", server.base_url)
+        monkeypatch.setenv("P2P_ACCESS_TOKEN", server.token(server.viewer))
+        yield server
+
+
+def test_sync_and_sync_again(town, tmp_path, capsys) -> None:
+    """It says how much is new, and names what was broken."""
+    folder = str(tmp_path / "a")
+    assert cli.main(["sync", folder]) == 0
+    count = len(p2p.open_archive(folder).history().payments)
+    assert capsys.readouterr().out == f"{count} new payments, 0 with another status, in {folder}\n"
+    (file,) = (tmp_path / "a").glob("payments-*")
+    file.write_bytes(b"")
+    assert cli.main(["sync", folder]) == 0
+    said = capsys.readouterr()
+    assert f"{file.name} was broken" in said.err
+    assert said.out.startswith(f"{count} new payments")
+
+
+def test_a_sync_that_is_stopped_says_what_is_kept(tmp_path, capsys, monkeypatch) -> None:
+    """Ctrl-C ends with 130 and the note of the load."""
+
+    def interrupt(*_: object, **__: object) -> None:
+        interrupt = KeyboardInterrupt()
+        interrupt.add_note("272 payments are kept, and the next load goes on from there.")
+        raise interrupt
+
+    monkeypatch.setattr("p2p_analytics.archive.Archive.sync", interrupt)
+    monkeypatch.setenv("P2P_BASE_URL", "https://service.invalid/v1")
+    monkeypatch.setenv("P2P_ACCESS_TOKEN", "made-up")
+    assert cli.main(["sync", str(tmp_path / "a")]) == 130
+    kept = "stopped. 272 payments are kept, and the next load goes on from there."
+    assert capsys.readouterr().err == f"\np2p-analytics: {kept}\n"
+
+
+def test_sync_without_a_token(tmp_path, capsys, monkeypatch) -> None:
+    """One line, and no folder."""
+    monkeypatch.setenv("P2P_BASE_URL", "https://service.invalid/v1")
+    assert cli.main(["sync", str(tmp_path / "a")]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
