@@ -47,10 +47,8 @@ def _spark(paths: list[str], columns: list[str]) -> Any:  # noqa: ANN401 - pyspa
     session = SparkSession.getActiveSession()
     if session is None:
         builder = SparkSession.builder.master("local[*]").appName("p2p_analytics").config(_SPARK_ZONE, "UTC")
-        for setting in (
-            "spark.driver.host",
-            "spark.driver.bindAddress",
-        ):  # not reachable by others
+        # Other machines must not reach the driver.
+        for setting in ("spark.driver.host", "spark.driver.bindAddress"):
             builder = builder.config(setting, "127.0.0.1")
         session = builder.config("spark.ui.enabled", "false").getOrCreate()
     if session.conf.get(_SPARK_ZONE) not in {"UTC", "Etc/UTC"}:

@@ -59,9 +59,8 @@ def _pieces(value: str) -> Iterator[str]:
     """Yield the strings to search for: every run of eight letters and digits of each encoding, in lower case."""
     raw = value.encode("utf-8", "surrogatepass")
     encodings = [raw.hex(), raw[::-1].hex()]
-    for offset in range(
-        3
-    ):  # base64 encodes three bytes at a time; the characters at the ends depend on neighbouring bytes too
+    # Base64 encodes three bytes at a time; the characters at the ends depend on neighbouring bytes too.
+    for offset in range(3):
         encoded = base64.b64encode(bytes(offset) + raw).decode().rstrip("=")
         encodings.append(encoded[(0, 2, 3)[offset] : len(encoded) - ((len(raw) + offset) % 3 > 0)])
     plain = _letters(value)

@@ -97,9 +97,8 @@ def find_base_url(value: str | None = None) -> str:
         The base URL is invalid, or there is a token but no base URL.
     """
     given = value or os.environ.get(settings.BASE_URL_VARIABLE)
-    given = given or next(
-        (sign_in.base_url for _, sign_in in load_sign_ins()), None
-    )  # last, because a keyring may prompt the user
+    # Stored sign-ins come last, because a keyring may prompt the user.
+    given = given or next((sign_in.base_url for _, sign_in in load_sign_ins()), None)
     if not given and not os.environ.get(TOKEN_VARIABLE):
         raise NotSignedIn("Not signed in: run p2p-analytics login.")
     return settings.base_url(given, give="give --base-url")

@@ -69,9 +69,8 @@ class TokenRenewal:
         try:
             with lock_sign_in():
                 if not self._adopt(self._store.load()):
-                    self._store.save(
-                        self._sign_in
-                    )  # fails here, before the old tokens are used up, if the store is not writable
+                    # Fails here, before the old tokens are used up, if the store is not writable.
+                    self._store.save(self._sign_in)
                     self._sign_in = oauth.refresh(self._sign_in, timeout=self._timeout)
                     self._store.save(self._sign_in)
         except P2PAnalyticsError as error:

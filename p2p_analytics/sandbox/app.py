@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 from starlette.routing import Match, Route
 
 from p2p_analytics.sandbox.api import openapi
@@ -19,9 +20,10 @@ from p2p_analytics.sandbox.api.token_exchange import TokenExchange
 from p2p_analytics.sandbox.api.writes import WriteEndpoints
 from p2p_analytics.sandbox.errors import InvalidParameterError, MethodError, NotFoundError, RefusalError
 from p2p_analytics.sandbox.faults.settings import RequestSettings
+from p2p_analytics.sandbox.http import serialize
 from p2p_analytics.sandbox.http.dialects import Dialect
-from p2p_analytics.sandbox.http.responses import EXCHANGE_PATH, error_response, json_response
-from p2p_analytics.sandbox.pages.account import Account
+from p2p_analytics.sandbox.http.responses import DATA_HEADERS, EXCHANGE_PATH, error_response
+from p2p_analytics.sandbox.pages.account import AccountPages
 from p2p_analytics.sandbox.pages.authorization import Authorization
 from p2p_analytics.sandbox.pages.sessions import Sessions
 from p2p_analytics.sandbox.runtime.middleware import RequestMiddleware
@@ -30,11 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from starlette.requests import Request
-    from starlette.responses import Response
 
     from p2p_analytics.sandbox.api.control import Controllable
     from p2p_analytics.sandbox.domain.tokens import Tokens
-    from p2p_analytics.sandbox.http import serialize
     from p2p_analytics.sandbox.runtime.request_log import RequestLog
     from p2p_analytics.sandbox.storage.store import Store
 
@@ -44,7 +44,7 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
     tokens: Tokens,
     base_url: str,
     *,
-    seen: RequestLog | None = None,
+    request_log: RequestLog | None = None,
     dialect: Dialect | None = None,
     strict_redirect: bool = False,
     request_settings: RequestSettings | None = None,
@@ -56,7 +56,7 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
     ----------
     base_url : str
         The address of the service, for the links in its responses.
-    seen : RequestLog or None
+    request_log : RequestLog or None
         Receives each request to the service.
     dialect : Dialect or None
         How responses are written; by the document if not given.
@@ -90,7 +90,7 @@ def create_app(  # noqa: PLR0913 - each is one part or setting of the service
         exception_handlers={RefusalError: _refuse, HTTPException: _refuse_http, Exception: _fail},
     )
     app.router.redirect_slashes = False  # a redirect would repeat the token of the query in its Location header
-    return RequestMiddleware(app, base_url, request_settings=request_settings, seen=seen, dialect=dialect)
+    return RequestMiddleware(app, base_url, request_settings=request_settings, request_log=request_log, dialect=dialect)
 
 
 def _page_routes(store: Store, tokens: Tokens, base_url: str, *, strict_redirect: bool) -> list[Route]:
@@ -99,7 +99,7 @@ def _page_routes(store: Store, tokens: Tokens, base_url: str, *, strict_redirect
     prefix = address.path
     sessions = Sessions(address.port, prefix)
     authorization = Authorization(store, tokens, sessions, prefix, strict_redirect=strict_redirect)
-    account = Account(store, tokens, sessions, prefix)
+    account = AccountPages(store, tokens, sessions, prefix)
     return [
         Route("/", account.front),
         Route(f"{prefix}/oauth/authorize", authorization.start),
@@ -122,11 +122,11 @@ def _description(base_url: str, dialect: Dialect) -> Callable[[Request], Awaitab
     """Return the endpoint of the OpenAPI description, which is built on first use."""
 
     @functools.cache
-    def build() -> serialize.Json:
-        return openapi.describe(base_url, dialect)
+    def build() -> bytes:
+        return serialize.encode(openapi.describe(base_url, dialect))
 
     async def describe(_request: Request) -> Response:
-        return json_response(build())
+        return Response(build(), headers=DATA_HEADERS, media_type="application/json")
 
     return describe
 

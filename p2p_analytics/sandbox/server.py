@@ -149,7 +149,7 @@ class SandboxServer(TownControls, AdjustableSettings):
             self._plan().settle(self._store)
             listener = stack.enter_context(listen(self._port))
             self.base_url = f"http://{HOST}:{listener.getsockname()[1]}{VERSION_PATH}"
-            self._tokens = Tokens(_registry(self._store), self._clock)
+            self._tokens = Tokens(_open_oauth_store(self._store), self._clock)
             self._middleware = self._application()
             self._loop = stack.enter_context(run_server(self._middleware, listener))
             self._stack = stack.pop_all()
@@ -209,9 +209,9 @@ class SandboxServer(TownControls, AdjustableSettings):
         with self._middleware.lock.exclusive(self._loop):
             with store.writing():  # one transaction for the town and the tables of its applications
                 plan.move_in(store, built, replace=True)
-                registry = _registry(store)
+                oauth_store = _open_oauth_store(store)
             self.seed = seed
-            self._tokens = Tokens(registry, self._clock)
+            self._tokens = Tokens(oauth_store, self._clock)
             self._middleware.app = self._application().app  # the old application holds sessions of the old town
             self._request_settings.restart(seed)
             self.requests.clear()
@@ -233,7 +233,7 @@ class SandboxServer(TownControls, AdjustableSettings):
                 "faults_to_come": self._request_settings.faults.to_come,
                 "rate_limit_status": self._rate_limit_status,
                 "rate_limit": None if limit is None else {"requests": limit[0], "seconds": limit[1]},
-                "counts": {**self.store.counts(), **self._tokens.registry.counts(), "requests": len(self.requests)},
+                "counts": {**self.store.counts(), **self._tokens.oauth_store.counts(), "requests": len(self.requests)},
                 "audit": ledger.audit(connection),
             }
 
@@ -247,13 +247,13 @@ class SandboxServer(TownControls, AdjustableSettings):
         except ModuleNotFoundError as error:
             library = str(error.name).partition(".")[0]
             raise SettingError(f"The sandbox needs {library}: {how_to_install('sandbox')}.") from None
-        spoken = dialect_named(self._dialect, application=_DEMO.name, rate_limit_status=self._rate_limit_status)
+        dialect = dialect_named(self._dialect, application=_DEMO.name, rate_limit_status=self._rate_limit_status)
         return create_app(
             self.store,
             self._tokens,
             self.base_url,
-            seen=self.requests,
-            dialect=spoken,
+            request_log=self.requests,
+            dialect=dialect,
             strict_redirect=self._strict_redirect,
             request_settings=self._request_settings,
             controlled=self,
@@ -269,5 +269,5 @@ _DEMO: Final = Registration(
 )
 
 
-def _registry(store: Store) -> OAuthStore:
+def _open_oauth_store(store: Store) -> OAuthStore:
     return OAuthStore(store, [_DEMO], known_people.UNVERIFIED)

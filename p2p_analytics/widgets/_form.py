@@ -104,9 +104,8 @@ class TokenForm(NotebookDisplay):
         self._client_id = settings.client_id(client_id)
         self._scopes = (scopes,) if isinstance(scopes, str) else tuple(scopes)
         self.link = self._plain_link = authorize_url(self.base_url, self._client_id, self._scopes)
-        self._lock = (
-            threading.RLock()
-        )  # guards the state against the listener's thread and the thread that watches the token
+        # Guards the state against the listener's thread and the thread that watches the token.
+        self._lock = threading.RLock()
         self._closed = threading.Event()
         self._listener: Listener | None = None  # None while there is no open sign-in
         self._token: AccessToken | None = None

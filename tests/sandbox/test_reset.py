@@ -132,7 +132,7 @@ def test_the_books_stay_append_only() -> None:
         assert own.audit() == []
 
 
-@pytest.mark.parametrize("part", ["town.plan.town.build", "storage.ledger.open_books", "server._registry"])
+@pytest.mark.parametrize("part", ["town.plan.town.build", "storage.ledger.open_books", "server._open_oauth_store"])
 def test_a_town_that_cannot_be_leaves_the_old_one(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
     """Where the new town cannot be made, or not all of it be stored, the old one stays whole and is served."""
 

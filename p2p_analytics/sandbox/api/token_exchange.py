@@ -68,7 +68,7 @@ class TokenExchange:
     def _issue(self, given: parameters.Parameters) -> TokenPair:
         client_id, secret = (given.require(name) for name in _NAMES)
         kind = _kind(given)
-        application = self._tokens.registry.application(client_id)
+        application = self._tokens.oauth_store.application(client_id)
         if application is None:
             raise ClientNotFoundError
         if not secrets.compare_digest(application.secret_digest or b"", digest(secret)):

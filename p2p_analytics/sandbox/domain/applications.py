@@ -62,7 +62,7 @@ class ApplicationDraft:
         }
 
 
-def register(registry: OAuthStore, owner_id: int, draft: ApplicationDraft) -> Application:
+def register(oauth_store: OAuthStore, owner_id: int, draft: ApplicationDraft) -> Application:
     """Register a valid draft and return the id and secret of the application.
 
     Raises
@@ -72,7 +72,7 @@ def register(registry: OAuthStore, owner_id: int, draft: ApplicationDraft) -> Ap
     """
     # Ids are random, not serial: the id of a deleted application must not be assigned again.
     made = Application(str(10**9 + secrets.randbelow(9 * 10**9)), secrets.token_urlsafe(32))
-    added = registry.add_application(
+    added = oauth_store.add_application(
         Registration(
             client_id=made.client_id,
             name=draft.name,
@@ -89,10 +89,10 @@ def register(registry: OAuthStore, owner_id: int, draft: ApplicationDraft) -> Ap
     return made
 
 
-def renew_secret(registry: OAuthStore, client_id: str) -> Application:
+def renew_secret(oauth_store: OAuthStore, client_id: str) -> Application:
     """Replace the secret of an application."""
     made = Application(client_id, secrets.token_urlsafe(32))
-    registry.set_secret(client_id, digest(made.client_secret))
+    oauth_store.set_secret(client_id, digest(made.client_secret))
     return made
 
 

@@ -59,8 +59,8 @@ class TokenPair:
 class Tokens:
     """Tokens and codes of one sandbox."""
 
-    def __init__(self, registry: OAuthStore, clock: Callable[[], float] = time.time) -> None:
-        self.registry = registry
+    def __init__(self, oauth_store: OAuthStore, clock: Callable[[], float] = time.time) -> None:
+        self.oauth_store = oauth_store
         self._clock = clock
 
     def issue(
@@ -74,20 +74,20 @@ class Tokens:
         """Return a new access token; only its digest is stored."""
         token = secrets.token_urlsafe(32)
         grant = Grant(user_id, _join(scopes), self._from_now(seconds), None)
-        self.registry.add_token(digest(token), grant, client_id, self.now_us())
+        self.oauth_store.add_token(digest(token), grant, client_id, self.now_us())
         return token
 
     def issue_code(self, user_id: int, scopes: Iterable[Scope], client_id: str, redirect_url: str) -> str:
         """Return a new code of the server-side flow, valid for one client and redirect URL."""
         code = secrets.token_urlsafe(32)
         grant = Grant(user_id, _join(scopes), self._from_now(CODE_SECONDS), None)
-        self.registry.add_code(digest(code), grant, client_id, redirect_url, self.now_us())
+        self.oauth_store.add_code(digest(code), grant, client_id, redirect_url, self.now_us())
         return code
 
     def redeem(self, client_id: str, code: str, redirect_url: str | None) -> TokenPair:
         """Exchange a code for tokens, or raise the reason why it is refused."""
         access, refresh, pair = self._make_pair()
-        found = self.registry.redeem(digest(code), client_id, redirect_url, pair, self.now_us())
+        found = self.oauth_store.redeem(digest(code), client_id, redirect_url, pair, self.now_us())
         if isinstance(found, Grant):
             return TokenPair(_to_caller(found), access, refresh)
         # Raised after the transaction: inside, it would roll back the revocation after a second use.
@@ -97,14 +97,14 @@ class Tokens:
     def refresh(self, client_id: str, refresh_token: str) -> TokenPair:
         """Replace the tokens of a refresh token, or raise RefreshError."""
         access, refresh, pair = self._make_pair()
-        found = self.registry.refresh(digest(refresh_token), client_id, pair)
+        found = self.oauth_store.refresh(digest(refresh_token), client_id, pair)
         if found is None:
             raise RefreshError
         return TokenPair(_to_caller(found), access, refresh)
 
     def authenticate(self, token: str) -> Caller:
         """Return the caller of an access token, or raise the reason why it is refused."""
-        grant = self.registry.find_access_token(digest(token))
+        grant = self.oauth_store.find_access_token(digest(token))
         if grant is None:
             raise InvalidTokenError
         if grant.ended is not None:
@@ -115,7 +115,7 @@ class Tokens:
 
     def expire(self, token: str) -> None:
         """Expire a token now."""
-        if not self.registry.expire(digest(token), self.now_us()):
+        if not self.oauth_store.expire(digest(token), self.now_us()):
             raise SettingError("This sandbox has issued no such token.")
 
     def now_us(self) -> int:

@@ -70,7 +70,7 @@ async def apply_fault(  # noqa: PLR0913 - three of them are ASGI's
     send: Send,
     *,
     address: str,
-    carry_out: Callable[[], Awaitable[list[Message]]],
+    run_application: Callable[[], Awaitable[list[Message]]],
 ) -> None:
     """Answer a request with a fault.
 
@@ -78,7 +78,7 @@ async def apply_fault(  # noqa: PLR0913 - three of them are ASGI's
     ----------
     address : str
         Absolute URL of the request, without the token.
-    carry_out : callable
+    run_application : callable
         Processes the request and returns the messages of its response. Faults from ``lost`` on call it first.
 
     Raises
@@ -97,7 +97,7 @@ async def apply_fault(  # noqa: PLR0913 - three of them are ASGI's
         connection.reset(scope)
         await _wait_for_disconnect(receive)
         return
-    start, *parts = await carry_out()
+    start, *parts = await run_application()
     body = b"".join(part.get("body", b"") for part in parts)
     if kind is Kind.LOST:
         connection.reset(scope)

@@ -23,9 +23,8 @@ MOST_FIELDS: Final = 100
 _MOST_FORM_FIELDS: Final = 20
 _CHARSET: Final = re.compile(r';\s*charset\s*=\s*("?)utf-?8\1\s*(?=;|$)')
 _KNOWN: Final = frozenset(CREATE_PAYMENT.parameters + RESOLVE_PAYMENT.parameters)
-_HALF: Final = re.compile(
-    "[\ud800-\udfff]"
-)  # lone surrogates: JSON can escape them, but UTF-8 and the database cannot store them
+# JSON can escape lone surrogates, but UTF-8 and the database cannot store them.
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _UNREADABLE: Final = "The body cannot be read: send a form, multipart or JSON."
 
 Pairs = list[tuple[str, str]]
@@ -93,7 +92,7 @@ def parse_urlencoded(text: bytes, most_fields: int = MOST_FIELDS) -> Pairs:
 
 def require_text(pairs: Pairs) -> Pairs:
     """Return the pairs; refuse lone surrogates."""
-    if any(_HALF.search(value) for _, value in pairs):
+    if any(_LONE_SURROGATE.search(value) for _, value in pairs):
         raise InvalidParameterError("The body has a lone surrogate, which is not valid text.")
     return pairs
 

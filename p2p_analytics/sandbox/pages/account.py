@@ -58,19 +58,19 @@ class _SignInForm:
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
+class _RenderedPage:
     """A page rendered for a person; all its forms share one ticket."""
 
     user_id: int
 
 
-class Account:
+class AccountPages:
     """The pages below /account, and the redirect to them from the origin's root."""
 
     def __init__(self, store: Store, tokens: Tokens, sessions: Sessions, prefix: str) -> None:
         self._store = store
         self._tokens = tokens
-        self._registry = tokens.registry
+        self._oauth_store = tokens.oauth_store
         self._sessions = sessions
         self._path = f"{prefix}/account"
 
@@ -106,7 +106,7 @@ class Account:
     async def sign_out(self, request: Request) -> Response:
         """POST /account/sign-out."""
         try:
-            session, _ = self._sessions.redeem(request, await read_form(request), _Page)
+            session, _ = self._sessions.redeem(request, await read_form(request), _RenderedPage)
         except RefusalError as refusal:
             return responses.refusal(request, refusal)
         self._sessions.sign_out(session)
@@ -122,13 +122,13 @@ class Account:
         try:
             form, session, person = await self._read_submission(request)
             draft = ApplicationDraft.from_fields({name: form.get(name) for name in LONGEST})
-            if not self._registry.is_verified(person.user_id):
+            if not self._oauth_store.is_verified(person.user_id):
                 raise UnverifiedError(_UNVERIFIED)
         except RefusalError as refusal:
             return responses.refusal(request, refusal)
         problems = draft.problems()
         try:
-            made = None if problems else await run_in_threadpool(register, self._registry, person.user_id, draft)
+            made = None if problems else await run_in_threadpool(register, self._oauth_store, person.user_id, draft)
         except SettingError:  # too many applications, which the page explains
             made = None
         if made is None:
@@ -158,14 +158,14 @@ class Account:
         except RefusalError as refusal:
             return responses.refusal(request, refusal)
         if what == "delete":
-            await run_in_threadpool(self._registry.remove_application, application.client_id)
+            await run_in_threadpool(self._oauth_store.remove_application, application.client_id)
             return responses.redirect(f"{self._path}/developer")
         if what == "secret":
-            made = await run_in_threadpool(renew_secret, self._registry, application.client_id)
+            made = await run_in_threadpool(renew_secret, self._oauth_store, application.client_id)
             return self._application_page(session, person, application, made=made)
         problem = ApplicationDraft(redirect_url=redirect_url).problems().get("redirect_url")
         if problem is None:
-            await run_in_threadpool(self._registry.set_redirect_url, application.client_id, redirect_url or None)
+            await run_in_threadpool(self._oauth_store.set_redirect_url, application.client_id, redirect_url or None)
             application = self._own(person, application.client_id)
         return self._application_page(session, person, application, redirect_url=redirect_url, problem=problem)
 
@@ -176,9 +176,9 @@ class Account:
             return self._redirect_to_sign_in("applications")
         html = render.applications(
             account=self._path,
-            ticket=self._sessions.ticket(session, _Page(person.user_id)),
+            ticket=self._sessions.ticket(session, _RenderedPage(person.user_id)),
             person=person,
-            applications=self._registry.list_authorized_applications(person.user_id, self._tokens.now_us()),
+            applications=self._oauth_store.list_authorized_applications(person.user_id, self._tokens.now_us()),
         )
         return responses.page(html)
 
@@ -189,7 +189,7 @@ class Account:
             client_id = form.require("client_id")
         except RefusalError as refusal:
             return responses.refusal(request, refusal)
-        await run_in_threadpool(self._registry.revoke, person.user_id, client_id)
+        await run_in_threadpool(self._oauth_store.revoke, person.user_id, client_id)
         return responses.redirect(f"{self._path}/applications")
 
     def _visitor(self, request: Request) -> tuple[str, Person | None]:
@@ -200,20 +200,20 @@ class Account:
     async def _read_submission(self, request: Request) -> tuple[parameters.Parameters, str, Person]:
         """Return form, session and person of a form that a signed-in person has submitted."""
         form = await read_form(request)
-        session, page = self._sessions.redeem(request, form, _Page)
+        session, page = self._sessions.redeem(request, form, _RenderedPage)
         person = self._store.person(page.user_id) if self._sessions.user_id(session) == page.user_id else None
         if person is None:
             raise ForgeryError("You are no longer signed in: sign in and open the page again.")
         return form, session, person
 
     def _own(self, person: Person, client_id: str) -> Registration:
-        application = self._registry.application(client_id)
+        application = self._oauth_store.application(client_id)
         if application is None or application.owner_id != person.user_id:
             raise NotFoundError("You have no such application.")
         return application
 
     def _is_full(self, person: Person) -> bool:
-        return len(self._registry.applications_of(person.user_id)) >= MOST_APPLICATIONS
+        return len(self._oauth_store.applications_of(person.user_id)) >= MOST_APPLICATIONS
 
     def _redirect_to_sign_in(self, place: str) -> Response:
         return responses.redirect(f"{self._path}/sign-in?next={place}")
@@ -236,12 +236,12 @@ class Account:
         problems: Mapping[str, str] | None = None,
         status: int = 200,
     ) -> Response:
-        refusal = None if self._registry.is_verified(person.user_id) else _UNVERIFIED
+        refusal = None if self._oauth_store.is_verified(person.user_id) else _UNVERIFIED
         html = render.developer(
             account=self._path,
-            ticket=self._sessions.ticket(session, _Page(person.user_id)),
+            ticket=self._sessions.ticket(session, _RenderedPage(person.user_id)),
             person=person,
-            applications=self._registry.applications_of(person.user_id),
+            applications=self._oauth_store.applications_of(person.user_id),
             refusal=refusal or (_FULL if self._is_full(person) else None),
             draft=draft,
             problems=problems or {},
@@ -260,7 +260,7 @@ class Account:
     ) -> Response:
         html = render.application(
             account=self._path,
-            ticket=self._sessions.ticket(session, _Page(person.user_id)),
+            ticket=self._sessions.ticket(session, _RenderedPage(person.user_id)),
             person=person,
             application=application,
             redirect_url=(application.redirect_url or "") if redirect_url is None else redirect_url,

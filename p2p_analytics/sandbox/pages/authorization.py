@@ -134,7 +134,7 @@ class Authorization:
 
     def _validate(self, pairs: list[tuple[str, str]] | tuple[tuple[str, str], ...]) -> _AuthorizationRequest:
         parameters = rules.Parameters(pairs)
-        application = self._tokens.registry.application(parameters.require("client_id"))
+        application = self._tokens.oauth_store.application(parameters.require("client_id"))
         if application is None:
             raise UnknownClientError("No application has this client_id.")
         redirect_url = redirects.choose_redirect_url(

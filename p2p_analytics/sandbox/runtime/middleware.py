@@ -37,7 +37,7 @@ class RequestMiddleware:
         The address of the service.
     request_settings : RequestSettings
         Latency and faults.
-    seen : RequestLog or None
+    request_log : RequestLog or None
         Receives method and path with query, tokens removed, of each request to the service, not of its pages.
     dialect : Dialect or None
         How responses are written; by the document if not given.
@@ -56,7 +56,7 @@ class RequestMiddleware:
         base_url: str,
         *,
         request_settings: RequestSettings | None = None,
-        seen: RequestLog | None = None,
+        request_log: RequestLog | None = None,
         dialect: Dialect | None = None,
     ) -> None:
         self.app = app
@@ -64,7 +64,7 @@ class RequestMiddleware:
         address = urlsplit(base_url)
         self._origin, self._prefix = f"{address.scheme}://{address.netloc}", address.path
         self._request_settings = RequestSettings() if request_settings is None else request_settings
-        self._seen = seen
+        self._request_log = request_log
         self._dialect = Dialect() if dialect is None else dialect
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -88,15 +88,15 @@ class RequestMiddleware:
             if controls:
                 await self.app(scope, receive, send)
             elif kind is Kind.OK:
-                await self._pass(scope, receive, send)
+                await self._respond(scope, receive, send)
             else:
-                await self._meet(kind, scope, receive, send)
+                await self._respond_with_fault(kind, scope, receive, send)
         except RefusalError as refusal:
             await error_response(refusal)(scope, receive, send)
 
     def _note(self, scope: Scope) -> None:
-        if self._seen is not None and not any(pages in scope["path"] for pages in _PAGES):
-            self._seen.note(_LIKE_A_TOKEN.sub("***", scope["method"]), _without_token(scope))
+        if self._request_log is not None and not any(pages in scope["path"] for pages in _PAGES):
+            self._request_log.note(_LIKE_A_TOKEN.sub("***", scope["method"]), _without_token(scope))
 
     def _is_service(self, path: str) -> bool:
         """Return whether a path belongs to the service and is not an HTML page."""
@@ -104,31 +104,32 @@ class RequestMiddleware:
         is_page = below.startswith(_PAGES) and below != EXCHANGE_PATH
         return path.startswith(f"{self._prefix}/") and not is_page
 
-    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the application, and send its response after the lock is released: a slow client must not hold it."""
-        kept: list[Message] = []
+        messages: list[Message] = []
         try:
-            await self._carry_out(scope, receive, kept)
+            await self._run_application(scope, receive, messages)
         finally:  # also if the request fails
-            for message in kept:
+            for message in messages:
                 await send(message)
 
-    async def _carry_out(self, scope: Scope, receive: Receive, kept: list[Message]) -> None:
-        async def keep(message: Message) -> None:
-            kept.append(message)
+    async def _run_application(self, scope: Scope, receive: Receive, messages: list[Message]) -> None:
+        async def collect(message: Message) -> None:
+            messages.append(message)
 
         async with self.lock.shared():
-            await self.app(scope, receive, keep)
+            await self.app(scope, receive, collect)
 
-    async def _meet(self, kind: Kind, scope: Scope, receive: Receive, send: Send) -> None:
-        kept: list[Message] = []
+    async def _respond_with_fault(self, kind: Kind, scope: Scope, receive: Receive, send: Send) -> None:
+        messages: list[Message] = []
         as_read = misread_bound(kind, scope, instant_us)
 
-        async def carry_out() -> list[Message]:
-            await self._carry_out(as_read, receive, kept)
-            return kept
+        async def run_application() -> list[Message]:
+            await self._run_application(as_read, receive, messages)
+            return messages
 
-        await apply_fault(kind, scope, receive, send, address=self._origin + _without_token(scope), carry_out=carry_out)
+        address = self._origin + _without_token(scope)
+        await apply_fault(kind, scope, receive, send, address=address, run_application=run_application)
 
 
 def _check_host(scope: Scope) -> None:

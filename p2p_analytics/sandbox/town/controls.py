@@ -130,18 +130,18 @@ class TownControls(ABC):
             The owner's identity is not verified, they have 20 applications, or a field is not of its form.
         """
         owner_id = self._user_id(owner)
-        if not self._tokens.registry.is_verified(owner_id):
+        if not self._tokens.oauth_store.is_verified(owner_id):
             raise SettingError(f"The identity of {owner!r} is not verified, so they cannot register; call verify().")
         draft = ApplicationDraft.from_fields(
             {"name": name, "redirect_url": redirect_url, "description": description, "site_url": site_url}
         )
         for sentence in draft.problems().values():
             raise SettingError(sentence)
-        return applications.register(self._tokens.registry, owner_id, draft)
+        return applications.register(self._tokens.oauth_store, owner_id, draft)
 
     def verify(self, user: str, *, verified: bool = True) -> None:
         """Verify a person's identity, or revoke that; all people of a new town but one are verified."""
-        self._tokens_in_use().registry.set_verified(self._user_id(user), verified=verified)
+        self._tokens_in_use().oauth_store.set_verified(self._user_id(user), verified=verified)
 
     def sign_in(self, authorize_url: str, username: str, *, allow: bool = True) -> str:
         """Act as the person at the browser, and return the address that the browser is redirected to.

@@ -52,6 +52,16 @@ def test_state(own: SandboxServer, control: Callable[..., requests.Response]) ->
     assert (state["counts"]["applications"], state["counts"]["tokens"], state["counts"]["requests"]) == (1, 0, 0)
 
 
+@pytest.mark.parametrize("name", GETS)
+def test_head_of_the_reading_routes(control: Callable[..., requests.Response], name: str) -> None:
+    """HEAD requires the header as GET does, and returns the status and headers of GET without a body."""
+    answer = control("HEAD", name)
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["Content-Type"] == "application/json"
+    assert answer.headers["Content-Length"] == str(len(control("GET", name).content))
+    assert control("HEAD", name, headers={}).status_code == 403
+
+
 def test_the_state_tells_what_is_wrong(control: Callable[..., requests.Response], own: SandboxServer) -> None:
     """If a balance was tampered with, the state has the audit's sentence."""
     with own.store.writing() as connection:

@@ -271,7 +271,7 @@ def test_an_application_that_is_gone(ask: Asking, own: SandboxServer, refusal: R
     """After its application was deleted a token is 259, a code and a refresh token meet 244."""
     gone = own.register_application("tom-ohara", name="Gone", redirect_url=CALLBACK)
     body, code = tokens_of(own, gone), new_code(own, gone)
-    own._tokens.registry.remove_application(gone.client_id)
+    own._tokens.oauth_store.remove_application(gone.client_id)
     assert me(ask, own, body["access_token"]) == (401, "259")
     assert refusal(exchange(own, gone, code=code)) == (401, "244")
     assert refusal(exchange(own, gone, refresh_token=body["refresh_token"])) == (401, "244")

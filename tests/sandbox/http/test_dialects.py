@@ -137,7 +137,7 @@ def test_medium_of_ones_own_application(both: dict[str, SandboxServer]) -> None:
             query = "UPDATE oauth_applications SET name = 'Dinner' WHERE client_id = ?"
             connection.execute(query, (app.client_id,))
         assert get(server, f"/payments/{made['id']}").json()["data"]["medium"] == medium
-        server._tokens.registry.remove_application(app.client_id)
+        server._tokens.oauth_store.remove_application(app.client_id)
         assert get(server, f"/payments/{made['id']}").json()["data"]["medium"] == medium
         (newest,) = get(server, "/payments", limit="1").json()["data"]
         assert (newest["id"], "medium" in newest) == (made["id"], False)
@@ -195,7 +195,7 @@ def test_scopes_of_no_document(both: dict[str, SandboxServer], words: str, respo
             }.items():
                 answer = requests.get(server.base_url + path, params={"access_token": token}, timeout=10)
                 assert (answer.status_code, answer.json().get("error", {}).get("code")) == expected
-        server._tokens.registry.remove_application(app.client_id)
+        server._tokens.oauth_store.remove_application(app.client_id)
 
 
 def test_an_application_without_a_known_scope_can_be_revoked(both: dict[str, SandboxServer], open_tab: Any) -> None:
@@ -215,7 +215,7 @@ def test_an_application_without_a_known_scope_can_be_revoked(both: dict[str, San
     tab.press("/account/applications", page, client_id=app.client_id)
     refused = requests.get(f"{server.base_url}/me", params={"access_token": token}, timeout=10)
     assert (refused.status_code, refused.json()["error"]["code"]) == (401, 262)
-    server._tokens.registry.remove_application(app.client_id)
+    server._tokens.oauth_store.remove_application(app.client_id)
 
 
 def test_a_scope_is_a_whole_word(both: dict[str, SandboxServer]) -> None:
@@ -254,7 +254,7 @@ def test_the_user_of_an_exchange(both: dict[str, SandboxServer], scopes: tuple[s
                 assert one["user"]["username"] == server.viewer
                 assert (one["user"]["email"] is None) == ("access_email" not in scopes)
                 assert one["user"]["phone"] is None
-        server._tokens.registry.remove_application(app.client_id)
+        server._tokens.oauth_store.remove_application(app.client_id)
 
 
 def test_a_username_where_a_path_has_an_id(both: dict[str, SandboxServer]) -> None:

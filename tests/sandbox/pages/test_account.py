@@ -39,8 +39,8 @@ def tab(own: SandboxServer, open_tab: OpenTab) -> Any:
     tab = open_tab(own)
     tab.sign_in("zoe-nunez")
     yield tab
-    for application in own._tokens.registry.applications_of(own._user_id("zoe-nunez")):
-        own._tokens.registry.remove_application(application.client_id)
+    for application in own._tokens.oauth_store.applications_of(own._user_id("zoe-nunez")):
+        own._tokens.oauth_store.remove_application(application.client_id)
 
 
 def register(tab: Any, **change: str) -> requests.Response:
@@ -103,7 +103,7 @@ def test_fields_that_are_refused(own: SandboxServer, tab: Any, field: str, text:
     assert len(re.findall(r'aria-invalid="true"', page.text)) == 1
     for name, value in (GOOD | {field: " ".join(text.split())}).items():
         assert f'value="{html.escape(value, quote=True)}"'.replace("&#x27;", "&#39;") in page.text, name
-    assert own._tokens.registry.applications_of(own._user_id("zoe-nunez")) == []
+    assert own._tokens.oauth_store.applications_of(own._user_id("zoe-nunez")) == []
     assert tab.press(DEVELOPER, page, **GOOD).status_code == 200
 
 
@@ -118,7 +118,7 @@ def test_fields_that_are_refused(own: SandboxServer, tab: Any, field: str, text:
 def test_fields_that_are_taken(own: SandboxServer, tab: Any, field: str, text: str) -> None:
     """Names in any script, emoji, and every host with an optional port are taken; lines become one."""
     app = read_application(register(tab, **{field: text}))
-    stored = own._tokens.registry.application(app.client_id)
+    stored = own._tokens.oauth_store.application(app.client_id)
     assert getattr(stored, field) == " ".join(text.split())
 
 
@@ -219,7 +219,7 @@ def test_twenty_are_the_most_whoever_is_first() -> None:
             return True
 
         assert sum(pool.map(one, range(40))) == 20
-        assert len(own._tokens.registry.applications_of(own._user_id(own.viewer))) == 20
+        assert len(own._tokens.oauth_store.applications_of(own._user_id(own.viewer))) == 20
 
 
 def test_pages_are_their_owners_alone(own: SandboxServer, tab: Any, open_tab: OpenTab) -> None:
@@ -234,7 +234,7 @@ def test_pages_are_their_owners_alone(own: SandboxServer, tab: Any, open_tab: Op
             assert (
                 other.press(path, other.open(DEVELOPER), do=what, redirect_url="https://evil.test/").status_code == 404
             )
-    stored = own._tokens.registry.application(app.client_id)
+    stored = own._tokens.oauth_store.application(app.client_id)
     assert stored is not None
     assert stored.redirect_url == "https://app.example/cb"
     assert app.client_id not in other.open(DEVELOPER).text
@@ -274,7 +274,7 @@ def test_each_form_needs_a_ticket_of_its_browser(own: SandboxServer, tab: Any, o
             assert answer.status_code == 403
     assert tab.press(DEVELOPER, page, **GOOD).status_code == 200
     assert tab.press(DEVELOPER, page, **GOOD).status_code == 403
-    assert len(own._tokens.registry.applications_of(own._user_id("zoe-nunez"))) == 1
+    assert len(own._tokens.oauth_store.applications_of(own._user_id("zoe-nunez"))) == 1
 
 
 def test_revoke(own: SandboxServer, ask: Asking, open_tab: OpenTab, refusal: Refusal) -> None:
@@ -317,7 +317,7 @@ def test_the_list_shows_who_can_reach_the_account() -> None:
         landed = own.sign_in(own.authorize_url(client_id=app.client_id, response_type="code"), own.viewer)
 
         def names() -> list[str]:
-            found = own._tokens.registry.list_authorized_applications(own._user_id(own.viewer), own._tokens.now_us())
+            found = own._tokens.oauth_store.list_authorized_applications(own._user_id(own.viewer), own._tokens.now_us())
             return [one.name for one in found]
 
         assert names() == ["Long", "Payment diary"]
@@ -362,7 +362,7 @@ def test_any_name_is_text(own: SandboxServer, tab: Any, name: str) -> None:
     """The pages of an application with any name hold the same tags as with a plain name."""
     app = own.register_application("noor-haddad", name="Plain", redirect_url="https://app.example/cb")
     plain = {}
-    registry = own._tokens.registry
+    oauth_store = own._tokens.oauth_store
     try:
         for text in ("Plain", name):
             with own.store.writing() as connection:
@@ -374,7 +374,7 @@ def test_any_name_is_text(own: SandboxServer, tab: Any, name: str) -> None:
             assert html.escape(text, quote=True).replace("&#x27;", "&#39;").replace("&quot;", "&#34;") in page.text
         assert plain[name] == plain["Plain"]
     finally:
-        registry.remove_application(app.client_id)
+        oauth_store.remove_application(app.client_id)
 
 
 def test_a_name_with_markup_is_text_on_the_account_pages(own: SandboxServer, tab: Any) -> None:
@@ -386,5 +386,5 @@ def test_a_name_with_markup_is_text_on_the_account_pages(own: SandboxServer, tab
         pages = [tab.open(path) for path in (DEVELOPER, f"{DEVELOPER}/{app.client_id}", ALLOWED)]
         assert all(name in html.unescape(page.text) for page in pages)
         seen.append([tags(page.text) for page in pages])
-        own._tokens.registry.remove_application(app.client_id)
+        own._tokens.oauth_store.remove_application(app.client_id)
     assert seen[0] == seen[1]

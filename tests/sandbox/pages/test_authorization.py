@@ -31,8 +31,8 @@ def own() -> Iterator[SandboxServer]:
             ("none", None),
             ("bad", "javascript:alert(1)"),
         ):
-            running._tokens.registry.add_application(Registration(client, client, "", redirect, None))
-        running._tokens.registry.add_application(Registration("nasty", NASTY, NASTY, "http://localhost:1/cb", None))
+            running._tokens.oauth_store.add_application(Registration(client, client, "", redirect, None))
+        running._tokens.oauth_store.add_application(Registration("nasty", NASTY, NASTY, "http://localhost:1/cb", None))
         yield running
 
 
@@ -248,7 +248,7 @@ def test_an_application_deleted_during_the_consent(
     issue = getattr(own._tokens, issues)
 
     def too_late(*given: Any, **named: Any) -> str:
-        own._tokens.registry.remove_application(app.client_id)
+        own._tokens.oauth_store.remove_application(app.client_id)
         return str(issue(*given, **named))
 
     monkeypatch.setattr(own._tokens, issues, too_late)

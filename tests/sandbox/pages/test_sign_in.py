@@ -104,9 +104,9 @@ def test_a_consent_page_that_is_out_of_date(own: SandboxServer, open_tab: OpenTa
     tab = open_tab(own)
     tab.sign_in("noor-haddad")
     for change in (
-        lambda: own._tokens.registry.set_redirect_url(app.client_id, "https://other.example/"),
-        lambda: own._tokens.registry.set_redirect_url(app.client_id, None),
-        lambda: own._tokens.registry.remove_application(app.client_id),
+        lambda: own._tokens.oauth_store.set_redirect_url(app.client_id, "https://other.example/"),
+        lambda: own._tokens.oauth_store.set_redirect_url(app.client_id, None),
+        lambda: own._tokens.oauth_store.remove_application(app.client_id),
     ):
         page = tab.open(own.authorize_url(client_id=app.client_id))
         assert page.status_code == 200
@@ -114,7 +114,7 @@ def test_a_consent_page_that_is_out_of_date(own: SandboxServer, open_tab: OpenTa
         answer = tab.press("/oauth/consent", page, decision="allow")
         assert answer.status_code in (400, 403)
         assert "Location" not in answer.headers
-        own._tokens.registry.set_redirect_url(app.client_id, ON_FILE)
+        own._tokens.oauth_store.set_redirect_url(app.client_id, ON_FILE)
 
 
 def test_sessions_and_tickets_end() -> None:
