@@ -64,7 +64,7 @@ def test_a_missing_date_is_named() -> None:
     ("instant", "zone"), [(datetime.max.replace(tzinfo=UTC), BERLIN), (datetime.min.replace(tzinfo=UTC), NEW_YORK)]
 )
 def test_the_limits_of_datetime(instant: datetime, zone: ZoneInfo) -> None:
-    """An instant whose local date is outside the range of datetime stays in its own zone."""
+    """An instant stays in its own zone if its local date is outside the range of datetime."""
     assert display.to_zone(instant, zone) is instant
 
 

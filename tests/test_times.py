@@ -55,7 +55,7 @@ def test_spellings(text: str, instant: datetime) -> None:
         "20240531T183000.123Z", "2024-W18-4T12:00:00Z", "2024-05-31T18:30:0\uff10", "\ud83c",
     ],
 )  # fmt: skip
-def test_what_is_no_instant(text: str) -> None:
+def test_invalid_instants_are_refused(text: str) -> None:
     """Other forms, invalid days and instants outside the calendar are refused, and the message quotes the text."""
     with pytest.raises(ValueError, match=r"\."):
         parse_instant(text)
@@ -72,14 +72,14 @@ def test_what_is_no_instant(text: str) -> None:
         ("2024-05-31T18:30:00", MAY),
     ],
 )
-def test_what_users_may_give(value: datetime | date | str, instant: datetime) -> None:
+def test_accepted_arguments(value: datetime | date | str, instant: datetime) -> None:
     """Datetimes, dates and text are accepted; without a zone they are UTC, and a date is its first instant."""
     assert as_instant(value) == instant
     assert as_instant(value).utcoffset() == timedelta(0)
 
 
 @pytest.mark.parametrize("value", ["yesterday", "2024-13-01", "31.05.2024"])
-def test_what_users_may_not_give(value: str) -> None:
+def test_refused_arguments(value: str) -> None:
     """Text that is not a date is refused."""
     with pytest.raises(ValueError, match=value):
         as_instant(value)
@@ -100,13 +100,13 @@ def test_the_documents_form(instant: datetime, text: str) -> None:
 
 
 @given(INSTANTS)
-def test_text_goes_out_and_comes_back(instant: datetime) -> None:
+def test_text_round_trip(instant: datetime) -> None:
     """Any instant survives the round trip through text, to the microsecond."""
     assert parse_instant(format_instant(instant)) == instant
 
 
 @given(INSTANTS)
-def test_microseconds_go_out_and_come_back(instant: datetime) -> None:
+def test_microseconds_round_trip(instant: datetime) -> None:
     """Any instant survives the round trip through microseconds."""
     assert from_microseconds(to_microseconds(instant)) == instant
 

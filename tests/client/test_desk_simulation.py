@@ -162,13 +162,13 @@ def simulate(make: Callable[[Account], Callable[[dict[str, str]], str]]) -> Coun
                 order = {
                     "user_id": str(chance.randrange(8, 12)), "amount": f"{chance.randrange(1, 99)}.10", "note": "lunch",
                 }  # fmt: skip
-            told = policy(order)
+            reported = policy(order)
             account.sleep(LATEST_COMMIT)
             moved = account.carried_out[number]
             count["orders"] += 1
-            count[told] += 1
+            count[reported] += 1
             count["carried out twice"] += moved > 1
-            count[f"{told}, money moved" if moved else f"{told}, no money moved"] += 1
+            count[f"{reported}, money moved" if moved else f"{reported}, no money moved"] += 1
         count["writes"] += account.writes
     return count
 

@@ -173,8 +173,8 @@ def test_a_failure_is_not_retried_and_shows_no_secret(start_service, caplog, ans
         oauth.exchange(Secret(CANARY), base_url=service.base_url, client_id="1", secret=Secret(CANARY))
     assert len(service.asked) == 1
     assert service.asked[0][1]["code"] == CANARY
-    told = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
-    frames = [line for line in told.format() if "test_oauth.py" not in line]
+    printed = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+    frames = [line for line in printed.format() if "test_oauth.py" not in line]
     texts = [*frames, repr(caught.value), repr(vars(caught.value)), repr(caught.value.__context__), caplog.text]
     assert CANARY not in "".join(texts)
     assert not caught.value.retryable

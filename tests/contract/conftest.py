@@ -1,4 +1,4 @@
-"""The table of the interface document, and the line at the end of a run that counts it."""
+"""Table of the interface document, and the summary at the end of a run."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _TESTS = Path(__file__).parents[1]
 
 @pytest.fixture(scope="session")
 def table() -> Any:
-    """Return the module that holds the table."""
+    """Return the module of the table."""
     return document
 
 
 @pytest.fixture(scope="module", params=["documented", "observed"])
 def server(request: pytest.FixtureRequest) -> Iterator[SandboxServer]:
-    """Serve the same town in each dialect."""
+    """Run the same town in each dialect."""
     with SandboxServer(people=6, years=2, dialect=request.param) as running:
         yield running
         assert running.audit() == []
@@ -34,7 +34,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[SandboxServer]:
 
 @pytest.fixture(scope="module")
 def description(server: SandboxServer) -> Any:
-    """Return the description as it is served: below the origin, without a token."""
+    """Return the OpenAPI document, which is served at the origin without a token."""
     response = requests.get(server.base_url.removesuffix("/v1") + "/sandbox/openapi.json", timeout=10)
     assert response.status_code == 200
     assert response.headers["Content-Type"] == "application/json"
@@ -42,16 +42,16 @@ def description(server: SandboxServer) -> Any:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Tell how many rows the table has, how many of each kind, and what became of their tests in this run."""
-    passed, broken = (_tests_that_ended(terminalreporter, *how) for how in (("passed",), ("failed", "error")))
-    told = summary(document.ROWS, passed - broken, broken)
+    """Print the number of rows of the table, in total and by kind, and the results of their tests."""
+    passed, broken = (_tests_by_outcome(terminalreporter, *how) for how in (("passed",), ("failed", "error")))
+    lines = format_summary(document.ROWS, passed - broken, broken)
     terminalreporter.section("interface document")
-    for line in told:
+    for line in lines:
         terminalreporter.write_line(line)
 
 
-def summary(rows: list[Any], passed: set[str], broken: set[str]) -> list[str]:
-    """Return the lines to print for a run in which these tests passed and those did not."""
+def format_summary(rows: list[Any], passed: set[str], broken: set[str]) -> list[str]:
+    """Return the lines to print for the tests that passed and the tests that did not."""
     tied = [row for row in rows if row.test]
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(Counter(row.kind for row in rows).items()))
     untied = f" but {len(rows) - len(tied)} statements" if len(tied) < len(rows) else ""
@@ -62,8 +62,8 @@ def summary(rows: list[Any], passed: set[str], broken: set[str]) -> list[str]:
     return lines + [f"not so: {row.section}: {row.item} ({row.test})" for row in tied if row.test in broken]
 
 
-def _tests_that_ended(reporter: Any, *how: str) -> set[str]:
-    """Return the tests with these outcomes, named as in the table, all parameters of a function together."""
+def _tests_by_outcome(reporter: Any, *how: str) -> set[str]:
+    """Return the tests with these outcomes, named as in the table, without parameters."""
     reports = [report for one in how for report in reporter.stats.get(one, ())]
     root = f"{_TESTS.name}/"
     return {report.nodeid.partition("[")[0].removeprefix(root) for report in reports if hasattr(report, "nodeid")}

@@ -1,7 +1,7 @@
-"""Every testable sentence of the interface document, with the test that shows it over HTTP.
+"""Every testable sentence of the interface document, with its test over HTTP.
 
-A row is: its kind, what it is about, what the document says in a few words, and the file (below ``tests/``) and name
-of its test. What the document leaves open ("not shown") has rows of the kind "open", which say what the sandbox does.
+A row has its kind, its subject, a summary of the document's sentence, and the file (below ``tests/``) and name
+of its test. Questions that the document leaves open ("not shown") have rows of the kind "open" with the sandbox's rule.
 The kind "statement" is for sentences about agreements and people, which have no HTTP behaviour to test.
 """
 
@@ -43,7 +43,7 @@ from contract.document_resources import (
 
 
 class Row(NamedTuple):
-    """One thing that the document says; ``path`` and ``name`` of its test are empty for a statement."""
+    """Sentence of the document; ``path`` and ``name`` of its test are empty for a statement."""
 
     section: str
     kind: str
@@ -54,11 +54,11 @@ class Row(NamedTuple):
 
     @property
     def test(self) -> str:
-        """The test as pytest names it, below the tests folder."""
+        """The pytest node id of the test, below the tests folder."""
         return f"{self.path}::{self.name}" if self.path else ""
 
 
-# The document's headings in its order; one of them holds nothing but the headings below it.
+# The document's headings in order; one of them has no text, only further headings.
 DOCUMENT: Final = {
     "What the service does": SERVICE,
     "Resources and their fields": [],

@@ -27,10 +27,10 @@ EVERY_ENDPOINT = [
 
 GET_ME = [
     ("endpoint", "GET /me", "the current user", ENDPOINTS, "test_me_has_balance_and_user"),
-    ("scope", "access_profile", "demanded", HERE, "test_what_a_scope_grants"),
-    ("scope", "access_email", "optional: email", HERE, "test_what_an_optional_scope_fills"),
-    ("scope", "access_phone", "optional: phone", HERE, "test_what_an_optional_scope_fills"),
-    ("scope", "access_balance", "optional: balance", HERE, "test_what_an_optional_scope_fills"),
+    ("scope", "access_profile", "demanded", HERE, "test_endpoints_of_each_scope"),
+    ("scope", "access_email", "optional: email", HERE, "test_fields_of_optional_scopes"),
+    ("scope", "access_phone", "optional: phone", HERE, "test_fields_of_optional_scopes"),
+    ("scope", "access_balance", "optional: balance", HERE, "test_fields_of_optional_scopes"),
     ("parameter", "access_token", "required", HERE, "test_paths_without_a_token_or_version"),
     ("rule", "response", "data is balance and user", SERVED, "test_me"),
 ]  # fmt: skip
@@ -38,7 +38,7 @@ GET_ME = [
 
 GET_USER = [
     ("endpoint", "GET /users/:user_id", "a user", SERVED, "test_another_user"),
-    ("scope", "access_profile", "demanded", HERE, "test_what_a_scope_grants"),
+    ("scope", "access_profile", "demanded", HERE, "test_endpoints_of_each_scope"),
     ("parameter", "user_id", "in the path", REFUSALS, "test_an_id_of_nobody"),
     ("parameter", "access_token", "required", HERE, "test_paths_without_a_token_or_version"),
     ("rule", "response", "data is a User with all its fields", ENDPOINTS, "test_user_has_all_fields"),
@@ -47,7 +47,7 @@ GET_USER = [
 
 GET_FRIENDS = [
     ("endpoint", "GET /users/:user_id/friends", "a user's friends", SERVED, "test_friends"),
-    ("scope", "access_friends", "demanded", HERE, "test_what_a_scope_grants"),
+    ("scope", "access_friends", "demanded", HERE, "test_endpoints_of_each_scope"),
     ("parameter", "user_id", "in the path", REFUSALS, "test_an_id_of_nobody"),
     ("parameter", "access_token", "required, the caller's own", HERE, "test_paths_without_a_token_or_version"),
     ("parameter", "before", "user ids less than this id", LISTS, "test_friends_before"),
@@ -83,7 +83,7 @@ POST_PAYMENTS = [
 GET_PAYMENTS = [
     ("endpoint", "GET /payments", "the current user's most recent payments and charges",
      VISIBLE, "test_lists_hold_only_ones_own"),
-    ("scope", "access_profile", "demanded", HERE, "test_what_a_scope_grants"),
+    ("scope", "access_profile", "demanded", HERE, "test_endpoints_of_each_scope"),
     ("parameter", "access_token", "required", HERE, "test_paths_without_a_token_or_version"),
     ("parameter", "action", "pay or charge", LISTS, "test_filters_on_every_page"),
     ("parameter", "actor", "started by these users, by commas", LISTS, "test_filters_on_every_page"),
@@ -102,7 +102,7 @@ GET_PAYMENTS = [
 
 GET_PAYMENT = [
     ("endpoint", "GET /payments/:payment", "one payment", SERVED, "test_one_payment"),
-    ("scope", "access_profile", "demanded", HERE, "test_what_a_scope_grants"),
+    ("scope", "access_profile", "demanded", HERE, "test_endpoints_of_each_scope"),
     ("parameter", "payment", "in the path", REFUSALS, "test_an_id_of_nobody"),
     ("parameter", "access_token", "required", HERE, "test_paths_without_a_token_or_version"),
     ("rule", "response", "data is a Payment, without balance", SERVED, "test_one_payment"),
@@ -111,7 +111,7 @@ GET_PAYMENT = [
 
 PUT_PAYMENT = [
     ("endpoint", "PUT /payments/:payment", "approves, denies or cancels", WRITES, "test_a_request_is_answered"),
-    ("scope", "make_payments", "demanded", HERE, "test_what_a_scope_grants"),
+    ("scope", "make_payments", "demanded", HERE, "test_endpoints_of_each_scope"),
     ("parameter", "payment", "in the path", WRITES, "test_strangers_to_a_request"),
     ("parameter", "access_token", "required", BODIES, "test_no_token_no_write"),
     ("parameter", "action", "required; one of three words", WRITES, "test_an_unknown_action"),
@@ -150,7 +150,7 @@ REGISTRATION = [
 CLIENT_SIDE = [
     ("parameter", "client_id", "required", ALLOW, "test_requests_that_are_not_served"),
     ("parameter", "scope", "separated by an encoded space", PAGES, "test_a_token_of_the_client_side_flow"),
-    ("parameter", "redirect_uri", "overrides the registered redirect", PAGES, "test_a_redirect_made_on_the_fly"),
+    ("parameter", "redirect_uri", "overrides the registered redirect", PAGES, "test_a_redirect_override"),
     ("rule", "3", "the user signs in and agrees", ALLOW, "test_the_consent_page_names_each_scope"),
     ("rule", "4", "redirected with access_token in the query", ALLOW, "test_allow"),
     ("rule", "5", "the token expires after 30 minutes", PAGES, "test_a_token_of_the_client_side_flow"),
@@ -164,19 +164,19 @@ SERVER_SIDE = [
 
 
 SCOPES = [
-    ("scope", "access_profile", "own and other profiles, payments and their list", HERE, "test_what_a_scope_grants"),
-    ("scope", "access_email", "fills email", HERE, "test_what_an_optional_scope_fills"),
-    ("scope", "access_phone", "fills phone", HERE, "test_what_an_optional_scope_fills"),
-    ("scope", "access_balance", "fills balance", HERE, "test_what_an_optional_scope_fills"),
-    ("scope", "access_friends", "friend lists", HERE, "test_what_a_scope_grants"),
-    ("scope", "make_payments", "creates, approves, denies, cancels", HERE, "test_what_a_scope_grants"),
+    ("scope", "access_profile", "profiles, payments and their list", HERE, "test_endpoints_of_each_scope"),
+    ("scope", "access_email", "fills email", HERE, "test_fields_of_optional_scopes"),
+    ("scope", "access_phone", "fills phone", HERE, "test_fields_of_optional_scopes"),
+    ("scope", "access_balance", "fills balance", HERE, "test_fields_of_optional_scopes"),
+    ("scope", "access_friends", "friend lists", HERE, "test_endpoints_of_each_scope"),
+    ("scope", "make_payments", "creates, approves, denies, cancels", HERE, "test_endpoints_of_each_scope"),
     ("open", "further scopes", "refused", ALLOW, "test_requests_that_are_not_served"),
     ("open", "further parameters", "state is echoed, response_type is token or code",
      ALLOW, "test_state_comes_back_to_the_letter"),
 ]  # fmt: skip
 
 
-EVENTS = [("open", "events, webhooks, notifications", "there are none", HERE, "test_there_are_no_events")]
+EVENTS = [("open", "events, webhooks, notifications", "there are none", HERE, "test_no_event_endpoints")]
 
 
 ERRORS = [
@@ -204,7 +204,7 @@ LIMITS = [
     ("limit", "phone numbers", "US alone", BODIES, "test_targets_that_are_none"),
     ("rule", "1", "next omits the token, the client appends it", PAGES, "test_next_links_need_the_token_appended"),
     ("open", "2: rate limits", "none until asked for, then 429 with code 277 and Retry-After",
-     HERE, "test_rate_limits_are_asked_for"),
+     HERE, "test_rate_limits_are_optional"),
     ("open", "3: amounts", "above zero, whole cents, up to 1,000,000.00", BODIES, "test_amounts_that_are_none"),
     ("open", "4: length of a note", "2,000 characters", BODIES, "test_notes_that_are_none"),
 ]  # fmt: skip
@@ -213,5 +213,5 @@ LIMITS = [
 VERSIONING = [
     ("rule", "1", "/v1 is part of the path", HERE, "test_paths_without_a_token_or_version"),
     ("statement", "2", "retired for new businesses; holders keep access", "", ""),
-    ("open", "3: deprecation and change", "nothing is announced", HERE, "test_nothing_announces_a_change"),
+    ("open", "3: deprecation and change", "nothing is announced", HERE, "test_no_deprecation_headers"),
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Requests to a sandbox as the interface document shows them, without the toolkit's vocabulary or client."""
+"""Requests in the form of the interface document, without the toolkit's vocabulary or client."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAYA, SAM = "maya-lindqvist", "sam-rivera"
 
 
 class Answer(NamedTuple):
-    """An answer: status, headers, and a body with exact numbers."""
+    """Status, headers, and the body with exact numbers."""
 
     status: int
     headers: Any
@@ -27,7 +27,7 @@ class Answer(NamedTuple):
 
 
 def send(town: SandboxServer, method: str, path: str, token: str | None, **fields: str) -> Answer:
-    """Ask as the document says: the token in the query of a GET, in the form of anything else."""
+    """Send a request with the token in the query of a GET, and in the form of other methods."""
     given = fields if token is None else {"access_token": token, **fields}
     place = {"params" if method == "GET" else "data": given}
     response = requests.request(method, town.base_url + path, timeout=10, allow_redirects=False, **place)
@@ -40,14 +40,14 @@ def send(town: SandboxServer, method: str, path: str, token: str | None, **field
 
 
 def get(town: SandboxServer, path: str, who: str = MAYA, **query: str) -> Any:
-    """Return the body of a GET that is answered, asked with every scope."""
+    """Return the body of a successful GET with every scope."""
     answer = send(town, "GET", path, town.token(who, *EVERY), **query)
     assert answer.status == 200, answer.body
     return answer.body
 
 
-def pay(town: SandboxServer, **fields: str) -> Any:
-    """Return the data of a pay or charge by maya."""
+def create_payment(town: SandboxServer, **fields: str) -> Any:
+    """Return the data of a payment or charge by maya."""
     answer = send(town, "POST", "/payments", town.token(MAYA, *EVERY), **{"note": "lunch", **fields})
     assert answer.status == 200, answer.body
     return answer.body["data"]

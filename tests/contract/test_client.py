@@ -1,7 +1,7 @@
-"""What the client sends and how it reads answers, against the interface document's own forms.
+"""Requests and parsing of the client, compared with the interface document.
 
-A scripted service gives answers that were written by hand from the document's tables, and remembers
-what it was asked, all of it with GET. Neither the vocabulary nor the sandbox takes part.
+A scripted service returns hand-written answers from the document's tables, and records
+the requests, all of them GET. The tests use neither the vocabulary nor the sandbox.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ TO_NOBODY = {"type": "email", "email": None, "phone": None, "user": None}
 
 
 def payment(number: int, **fields: object) -> dict[str, object]:
-    """Return a listed payment: the ten fields that the document's list samples carry."""
+    """Return a listed payment with the ten fields of the document's list samples."""
     return {
         "status": "settled",
         "date_completed": "2014-01-31T18:30:00",
@@ -76,7 +76,7 @@ OTHER = {"data": BO | {"email": None, "phone": None, "is_friend": True, "friends
 
 
 class Service(Protocol):
-    """What these tests need of the scripted service of tests/conftest.py."""
+    """Interface of the scripted service that these tests use."""
 
     base_url: str
     asked: list[tuple[str, dict[str, str]]]
@@ -84,7 +84,7 @@ class Service(Protocol):
 
 @pytest.fixture
 def service(start_service: Callable[[Callable[[str, dict[str, str]], object]], Service]) -> Service:
-    """Serve the document's answers for one test."""
+    """Run a service with the document's answers."""
     answers = {
         "/v1/me": ME,
         "/v1/users/0012": OTHER,
@@ -97,13 +97,13 @@ def service(start_service: Callable[[Callable[[str, dict[str, str]], object]], S
 
 @pytest.fixture
 def client(service: Service) -> Iterator[Client]:
-    """Give a client of that service without a cache."""
+    """Return a client of that service without a cache."""
     with Client("invented-token", base_url=service.base_url, cache_dir=False) as client:
         yield client
 
 
 def test_paths_and_the_token(service: Service, client: Client) -> None:
-    """Each read goes to its documented path with GET, and the token is the query parameter access_token."""
+    """Each read is a GET of its documented path, and the token is the query parameter access_token."""
     client.me()
     client.user("0012")
     client.payment("4")
@@ -120,7 +120,7 @@ def test_paths_and_the_token(service: Service, client: Client) -> None:
 
 
 def test_filters_have_the_documents_names(service: Service, client: Client) -> None:
-    """Actor and status take several values by comma; action, after, before and limit one; limit is at most 50."""
+    """Actor and status take several values, separated by commas; action, after, before and limit take one."""
     client.payments(
         action="charge", actor=["1", "0012"], status=["settled", "pending"], after="2014-01-01", before="2015-01-01"
     )
@@ -138,7 +138,7 @@ def test_filters_have_the_documents_names(service: Service, client: Client) -> N
 
 
 def test_authorize_url() -> None:
-    """The sign-in address carries the client id, the scopes by an encoded space, and the redirect override."""
+    """The URL has the client id, the scopes separated by an encoded space, and the redirect override."""
     url = authorize_url(
         "https://payments.example.invalid/v1",
         "1350",
@@ -156,7 +156,7 @@ def test_authorize_url() -> None:
 
 
 def test_a_history_of_the_documents_forms(client: Client) -> None:
-    """Three spellings of datetimes, both signs, a null email target: ids, cents, instants and directions by hand."""
+    """Three forms of datetimes, both signs and a null email target: ids, cents and directions worked out by hand."""
     history = load_history(client)
     assert history.me.user.id == "900719925474099311"
     assert history.me.balance_cents == 10230
@@ -179,5 +179,5 @@ def test_a_history_of_the_documents_forms(client: Client) -> None:
 
 
 def test_one_payment_has_its_medium(client: Client) -> None:
-    """A single payment carries what the list samples leave out."""
+    """A single payment has the field that list samples omit."""
     assert client.payment("4").medium == "api"

@@ -1,4 +1,4 @@
-"""The table of the interface document: nothing is without a row, and each row has a test that speaks HTTP."""
+"""Completeness of the table of the interface document: every sentence has a row, and every row a test over HTTP."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 TESTS = Path(__file__).parents[1]
 SUPPORT = sorted((TESTS / "support").glob("*.py"))
 
-# Counted by hand in the document: its headings in order, and the least number of rows that each calls for.
+# Counted by hand in the document: its headings in order, and the minimum number of rows for each.
 HEADINGS = {
     "What the service does": 12,  # four things that it does, eight rules
     "Resources and their fields": 0,
@@ -52,14 +52,14 @@ WIRES = {
 
 
 def test_every_heading_has_its_rows(table: Any) -> None:
-    """The headings are the document's, in its order, and each has at least a row for everything listed under it."""
+    """The headings are in the document's order, and each has at least one row for everything listed below it."""
     counts = Counter(row.section for row in table.ROWS)
     assert list(table.DOCUMENT) == list(HEADINGS)
     assert {name: counts[name] for name, least in HEADINGS.items() if counts[name] < least} == {}
 
 
 def test_rows_of_each_kind(table: Any) -> None:
-    """Endpoints, states, outcomes, scopes and limits are as many as the document has; other kinds are known words."""
+    """The counts of endpoints, states, outcomes, scopes and limits are the document's; other kinds are known words."""
     kinds = Counter(row.kind for row in table.ROWS)
     assert {kind: kinds[kind] for kind in ("endpoint", "state", "outcome", "limit")} == {
         "endpoint": 8, "state": 9, "outcome": 5, "limit": 6,
@@ -70,22 +70,22 @@ def test_rows_of_each_kind(table: Any) -> None:
     }  # fmt: skip
 
 
-def test_no_row_is_there_twice(table: Any) -> None:
-    """Within its section each thing is named once, and every row says something of it."""
+def test_no_row_is_repeated(table: Any) -> None:
+    """Items are unique within a section, and every row has a summary."""
     named = Counter((row.section, row.kind, row.item) for row in table.ROWS)
     assert [one for one, count in named.items() if count > 1] == []
     assert [row for row in table.ROWS if not (row.item.strip() and row.says.strip())] == []
 
 
 def test_only_statements_have_no_test(table: Any) -> None:
-    """Three sentences are about agreements and leave nothing on the wire; every other row names a test."""
+    """Three sentences are about agreements, without HTTP behaviour; every other row names a test."""
     untied = {(row.section, row.item) for row in table.ROWS if not row.test}
     assert untied == STATEMENTS
     assert {(row.section, row.item) for row in table.ROWS if row.kind == "statement"} == STATEMENTS
 
 
-def test_each_named_test_exists_and_speaks_http(table: Any) -> None:
-    """Each test is collected and run by default, asserts something, and by itself or its fixtures sends requests."""
+def test_each_named_test_exists_and_sends_requests(table: Any) -> None:
+    """Each test is collected and run by default, asserts something, and sends requests by itself or its fixtures."""
     wrong = {}
     for path, name in sorted({(row.path, row.name) for row in table.ROWS if row.test}):
         if problem := problem_of(TESTS / path, name):
@@ -108,8 +108,8 @@ def test_each_named_test_exists_and_speaks_http(table: Any) -> None:
         ("test_nested", "is not there"),
     ],
 )
-def test_the_check_sees_what_is_wrong(tmp_path: Path, name: str, expected: str | None) -> None:
-    """A test that is missing, skipped, for soak alone, without a request or without an assertion is found out."""
+def test_the_check_finds_invalid_tests(tmp_path: Path, name: str, expected: str | None) -> None:
+    """A test is rejected if it is missing, skipped, for soak runs only, or without a request or an assertion."""
     file = tmp_path / "test_sample.py"
     file.write_text(
         "def test_good():\n    assert requests.get('x')\n"
@@ -125,8 +125,8 @@ def test_the_check_sees_what_is_wrong(tmp_path: Path, name: str, expected: str |
     assert problem_of(file, name) == expected
 
 
-def test_the_count_that_is_printed(table: Any) -> None:
-    """The last lines of a run: all rows and kinds, how many tests passed here, and which rows did not hold."""
+def test_the_printed_summary(table: Any) -> None:
+    """The summary has all rows and kinds, the number of tests that passed, and the rows of failed tests."""
     from contract import conftest
 
     rows = [
@@ -135,7 +135,7 @@ def test_the_count_that_is_printed(table: Any) -> None:
         table.Row("Limits", "rule", "1", "x", "a.py", "test_three"),
         table.Row("Versioning", "statement", "2", "x", "", ""),
     ]
-    assert conftest.summary(rows, {"a.py::test_one"}, {"a.py::test_two"}) == [
+    assert conftest.format_summary(rows, {"a.py::test_one"}, {"a.py::test_two"}) == [
         "interface document: 4 rows, all but 1 statements tied to tests (2 limit, 1 rule, 1 statement)",
         "1 of 3 were shown in this run",
         "not so: Limits: maximum (a.py::test_two)",
@@ -143,8 +143,8 @@ def test_the_count_that_is_printed(table: Any) -> None:
 
 
 def problem_of(path: Path, name: str) -> str | None:
-    """Return what makes a test no proof of a row, or None."""
-    known = functions(path)
+    """Return the reason why a test does not cover a row, or None."""
+    known = functions_of(path)
     test = known.get(name)
     if test is None:
         return "is not there"
@@ -160,7 +160,7 @@ def problem_of(path: Path, name: str) -> str | None:
 
 
 def collect_nodes(start: ast.AST, known: dict[str, ast.AST]) -> list[ast.AST]:
-    """Return all nodes of a test, and of the functions, classes and fixtures that it uses, however far down."""
+    """Return all nodes of a test, and of the functions, classes and fixtures that it uses, recursively."""
     waiting, seen, nodes = [start], {id(start)}, []
     while waiting:
         for node in ast.walk(waiting.pop()):
@@ -173,34 +173,34 @@ def collect_nodes(start: ast.AST, known: dict[str, ast.AST]) -> list[ast.AST]:
 
 
 def request_names(node: ast.AST) -> set[str]:
-    """Return the names by which a node may send a request: its own, and with what it is of where that is a module."""
+    """Return the names by which a node may send a request, qualified by the module if it has one."""
     if isinstance(node, ast.Attribute):
         return {node.attr, ast.unparse(node)}
     return {node.id} if isinstance(node, ast.Name) else set()
 
 
 @functools.cache
-def functions(path: Path) -> dict[str, ast.AST]:
-    """Return functions and classes by name: of a file, its imports from `plain_http`, and the fixtures around it."""
+def functions_of(path: Path) -> dict[str, ast.AST]:
+    """Return functions and classes by name: of a file, its imports from `plain_http`, and the fixtures in scope."""
     found: dict[str, ast.AST] = {}
     for file in SUPPORT:
-        found |= {name: node for name, node in definitions(file).items() if is_shared(node)}
+        found |= {name: node for name, node in definitions_of(file).items() if is_shared(node)}
     tree = ast.parse(path.read_text(encoding="utf-8")) if path.is_file() else ast.Module(body=[], type_ignores=[])
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module == "contract.plain_http":
-            known = definitions(TESTS / "contract" / "plain_http.py")
+            known = definitions_of(TESTS / "contract" / "plain_http.py")
             found |= {one.name: known[one.name] for one in node.names if one.name in known}
     for file in (path.parents[1] / "conftest.py", path.parent / "conftest.py", path):
-        found |= definitions(file)
+        found |= definitions_of(file)
     return found
 
 
-def definitions(file: Path) -> dict[str, ast.AST]:
-    """Return the functions and classes at the top of a file by name; none if there is no such file."""
+def definitions_of(file: Path) -> dict[str, ast.AST]:
+    """Return the top-level functions and classes of a file by name; none if there is no such file."""
     body = ast.parse(file.read_text(encoding="utf-8")).body if file.is_file() else []
     return {node.name: node for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
 
 
 def is_shared(node: ast.AST) -> bool:
-    """Return whether tests reach a definition of `support` without importing it: a fixture, or a class behind one."""
+    """Return whether tests use a definition of `support` without an import: a fixture, or a class behind one."""
     return isinstance(node, ast.ClassDef) or any("fixture" in ast.unparse(one) for one in node.decorator_list)

@@ -1,6 +1,6 @@
-"""The service's description of itself: that it is OpenAPI, says what the document says, and is what the sandbox does.
+"""OpenAPI document of the sandbox: valid, and consistent with the interface document and the routes.
 
-Words, fields and limits stand here as literals, from the interface document; requests are plain HTTP.
+Words, fields and limits are literals from the interface document; requests are plain HTTP.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import requests
-from contract.openapi_document import answer_schema, operation, schema_of
+from contract.openapi_document import answer_schema_of, operation_of, schema_of
 from jsonschema import Draft202012Validator
 from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
 
@@ -31,7 +31,7 @@ PAGES = ("/v1/oauth/authorize", "/v1/oauth/sign-in", "/v1/oauth/consent", "/v1/a
 
 
 def test_where_it_is_served(server: SandboxServer) -> None:
-    """At the origin and not below /v1, by GET and HEAD; the service's own requests are counted apart from it."""
+    """At the origin and not below /v1, by GET and HEAD, without entering the service's request count."""
     origin, before = server.base_url.removesuffix("/v1"), len(server.requests)
     address = f"{origin}/sandbox/openapi.json"
     assert requests.head(address, timeout=10).status_code == 200
@@ -42,22 +42,22 @@ def test_where_it_is_served(server: SandboxServer) -> None:
     assert requests.get(f"{server.base_url}/sandbox/openapi.json", timeout=10).status_code in (400, 404)
 
 
-def schemas(part: Any) -> Iterator[Any]:
-    """Yield everything that stands under `schema` or among the named schemas."""
+def find_schemas(part: Any) -> Iterator[Any]:
+    """Yield every schema: the values of `schema`, and the named schemas."""
     if isinstance(part, dict):
         for name, value in part.items():
-            yield from value.values() if name == "schemas" else [value] if name == "schema" else schemas(value)
+            yield from value.values() if name == "schemas" else [value] if name == "schema" else find_schemas(value)
     elif isinstance(part, list):
         for one in part:
-            yield from schemas(one)
+            yield from find_schemas(one)
 
 
-def test_it_is_openapi(description: Any) -> None:
-    """It is valid OpenAPI 3.1, its schemas are valid JSON Schemas, and everything it refers to is there."""
+def test_the_document_is_valid(description: Any) -> None:
+    """The document is valid OpenAPI 3.1, its schemas are valid JSON Schemas, and every reference resolves."""
     assert description["openapi"].startswith("3.1.")
     assert [error.message for error in OPENAPI_31_VALIDATOR.iter_errors(description)] == []
-    assert len(list(schemas(description))) > 50
-    for schema in schemas(description):
+    assert len(list(find_schemas(description))) > 50
+    for schema in find_schemas(description):
         Draft202012Validator.check_schema(schema)
     referred = {part.partition('"')[0] for part in json.dumps(description).split('"$ref": "')[1:]}
     assert {one.rpartition("/")[2] for one in referred} == set(description["components"]["schemas"])
@@ -65,16 +65,16 @@ def test_it_is_openapi(description: Any) -> None:
     assert len(set(identifiers)) == len(identifiers)
 
 
-def test_what_is_no_openapi_is_told() -> None:
-    """The validator finds mistakes: a document without paths, a parameter with an invalid place."""
+def test_the_validator_finds_mistakes() -> None:
+    """The validator reports a document without paths, and a parameter with an invalid place."""
     assert not OPENAPI_31_VALIDATOR.is_valid({"openapi": "3.1.0", "info": {"title": "x", "version": "1"}})
     path = {"get": {"parameters": [{"name": "x", "in": "nowhere", "schema": {}}], "responses": {}}}
     document = {"openapi": "3.1.0", "info": {"title": "x", "version": "1"}, "paths": {"/x": path}}
     assert not OPENAPI_31_VALIDATOR.is_valid(document)
 
 
-def test_its_paths_are_those_that_are_served(server: SandboxServer, description: Any) -> None:
-    """Paths and methods below /v1 are all that the application routes there, but for pages and HEAD."""
+def test_paths_are_the_routes(server: SandboxServer, description: Any) -> None:
+    """Paths and methods below /v1 are the application's routes, except pages and HEAD."""
     (base,) = (one["url"] for one in description["servers"])
     assert base == server.base_url
     assert {(path, method) for path, methods in description["paths"].items() for method in methods} == OPERATIONS
@@ -101,15 +101,15 @@ def test_its_paths_are_those_that_are_served(server: SandboxServer, description:
     ],
 )
 def test_scopes_and_parameters(description: Any, path: str, method: str, scope: str, parameters: str) -> None:
-    """Each endpoint asks for the document's scope, as a parameter or a header, and takes the document's parameters."""
-    found = operation(description, path, method)
+    """Each endpoint has the interface document's scope and parameters; the token is a parameter or a header."""
+    found = operation_of(description, path, method)
     assert found["security"] == [{"oauth": [scope]}, {"access_token": [scope]}]
     assert {one["name"] for one in found.get("parameters", [])} == set(parameters.split())
     assert {one["name"] for one in found["parameters"] if one.get("required")} <= {"user_id", "payment_id"}
 
 
-def test_how_the_token_is_had(server: SandboxServer, description: Any) -> None:
-    """The token is `access_token` in the query, and comes of two flows with six scopes."""
+def test_security_schemes(server: SandboxServer, description: Any) -> None:
+    """The token is `access_token` in the query, from two flows with six scopes."""
     schemes = description["components"]["securitySchemes"]
     assert (schemes["access_token"]["in"], schemes["access_token"]["name"]) == ("query", "access_token")
     flows = schemes["oauth"]["flows"]
@@ -130,7 +130,7 @@ def test_how_the_token_is_had(server: SandboxServer, description: Any) -> None:
 )
 def test_fields_of_bodies(description: Any, path: str, method: str, names: str) -> None:
     """A body is a form, multipart or JSON, with the document's parameters."""
-    content = operation(description, path, method)["requestBody"]["content"]
+    content = operation_of(description, path, method)["requestBody"]["content"]
     assert set(content) == {"application/x-www-form-urlencoded", "multipart/form-data", "application/json"}
     for kind in content.values():
         ways = kind["schema"].get("anyOf", [kind["schema"]])
@@ -162,7 +162,7 @@ def test_fields_of_bodies(description: Any, path: str, method: str, names: str) 
     ],
 )
 def test_fields_of_answers(description: Any, name: str, fields: str) -> None:
-    """Each resource has the document's fields; all are required, since none is ever omitted, and no others."""
+    """Each resource has exactly the document's fields, all of them required because none is ever omitted."""
     schema, more = schema_of(description, name), set()
     if "'observed'" in description["info"]["description"]:
         more = OBSERVED.get(name, set())
@@ -172,7 +172,7 @@ def test_fields_of_answers(description: Any, name: str, fields: str) -> None:
 
 
 def test_words_and_limits(description: Any) -> None:
-    """Closed words are the document's, a page has 20 items by default and 50 at most."""
+    """Enumerations are the document's; a page has 20 items by default and at most 50."""
     payment = schema_of(description, "Payment")["properties"]
     assert payment["status"]["enum"] == ["settled", "pending", "failed", "expired", "cancelled"]
     assert payment["action"]["enum"] == ["pay", "charge"]
@@ -181,22 +181,22 @@ def test_words_and_limits(description: Any) -> None:
     if "documented" in description["info"]["description"]:
         assert payment["medium"]["enum"] == ["ios", "android", "web", "api"]
     for path in ("/payments", "/users/{user_id}/friends"):
-        found = operation(description, path, "get")
+        found = operation_of(description, path, "get")
         (limit,) = (one["schema"] for one in found["parameters"] if one["name"] == "limit")
         assert (limit["default"], limit["minimum"]) == (20, 1)
-        assert answer_schema(description, path, "get", 200)["properties"]["data"]["maxItems"] == 50
-    resolution = operation(description, "/payments/{payment_id}", "put")["requestBody"]["content"]
+        assert answer_schema_of(description, path, "get", 200)["properties"]["data"]["maxItems"] == 50
+    resolution = operation_of(description, "/payments/{payment_id}", "put")["requestBody"]["content"]
     for kind in resolution.values():
         assert kind["schema"]["properties"]["action"]["enum"] == ["approve", "deny", "cancel"]
-    tokens = answer_schema(description, "/oauth/access_token", "post", 200)
+    tokens = answer_schema_of(description, "/oauth/access_token", "post", 200)
     assert tokens["properties"]["expires_in"] == {"const": 5_184_000}
 
 
 def test_too_many_requests(description: Any) -> None:
-    """Every operation may be answered with 429, the code 277, and a Retry-After in whole seconds."""
+    """Every operation documents 429 with code 277 and a Retry-After in whole seconds."""
     code = "277" if "'documented'" in description["info"]["description"] else 277
     for path, method in OPERATIONS:
-        refusal = operation(description, path, method)["responses"]["429"]
+        refusal = operation_of(description, path, method)["responses"]["429"]
         assert refusal["headers"]["Retry-After"]["schema"]["type"] == "integer"
-        schema = answer_schema(description, path, method, 429)
+        schema = answer_schema_of(description, path, method, 429)
         assert schema["properties"]["error"]["properties"]["code"]["enum"] == [code]

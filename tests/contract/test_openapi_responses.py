@@ -1,4 +1,4 @@
-"""Responses of the sandbox are as its OpenAPI description says."""
+"""Responses of the sandbox, validated by its OpenAPI document."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import requests
-from contract.openapi_document import answer_schema, operation
+from contract.openapi_document import answer_schema_of, operation_of
 from jsonschema import Draft202012Validator
 
 if TYPE_CHECKING:
@@ -20,54 +20,54 @@ CALLBACK = "http://127.0.0.1/callback"
 TEST_USER, NOBODY = "145434160922624933", "999"
 
 
-def check(description: Any, path: str, method: str, response: requests.Response) -> Any:
-    """Hold an answer against the schema and the headers that are described for its status; return its body."""
-    described = operation(description, path, method)["responses"]
+def check_answer(description: Any, path: str, method: str, response: requests.Response) -> Any:
+    """Check an answer by the schema and the headers of its status; return its body."""
+    described = operation_of(description, path, method)["responses"]
     assert str(response.status_code) in described, response.text
     for name, header in described[str(response.status_code)]["headers"].items():
         assert name in response.headers
         assert response.headers[name] == header["schema"].get("const", response.headers[name])
     body = response.json()
-    validator(description, path, method, response.status_code).validate(body)
+    validator_of(description, path, method, response.status_code).validate(body)
     return body
 
 
-def validator(description: Any, path: str, method: str, status: int) -> Draft202012Validator:
+def validator_of(description: Any, path: str, method: str, status: int) -> Draft202012Validator:
     """Return the validator of an answer."""
-    schema = answer_schema(description, path, method, status)
+    schema = answer_schema_of(description, path, method, status)
     return Draft202012Validator({**schema, "components": description["components"]})
 
 
 def send(server: SandboxServer, method: str, path: str, scopes: tuple[str, ...] = EVERY, **more: Any) -> Any:
-    """Ask as the viewer, with a token in the header where there are scopes."""
+    """Send a request as the viewer, with a token in the header if scopes are given."""
     headers = {"Authorization": f"Bearer {server.token(server.viewer, *scopes)}"} if scopes else {}
     headers |= more.pop("headers", {})
     return requests.request(method, server.base_url + path, headers=headers, timeout=10, **more)
 
 
 def test_answers_to_reads(server: SandboxServer, description: Any) -> None:
-    """Every read that succeeds is answered as described: each page of a history, and each payment in it alone."""
+    """Successful reads are valid: each page of a history, and each of its payments alone."""
     for scopes in (EVERY, ("access_profile",)):
-        check(description, "/me", "get", send(server, "GET", "/me", scopes))
+        check_answer(description, "/me", "get", send(server, "GET", "/me", scopes))
     for person in server.people:
-        check(description, "/users/{user_id}", "get", send(server, "GET", f"/users/{person.user_id}"))
+        check_answer(description, "/users/{user_id}", "get", send(server, "GET", f"/users/{person.user_id}"))
         path = f"/users/{person.user_id}/friends?limit=2"
-        check(description, "/users/{user_id}/friends", "get", send(server, "GET", path))
+        check_answer(description, "/users/{user_id}/friends", "get", send(server, "GET", path))
     server.add_payments(server.viewer, [{"date_created": server.now, "amount_cents": 100, "fee_cents": 25}])
     path, found = "/payments?limit=50", []
     while path:
-        page = check(description, "/payments", "get", send(server, "GET", path))
+        page = check_answer(description, "/payments", "get", send(server, "GET", path))
         found += page["data"]
         path = (page["pagination"]["next"] or "").removeprefix(server.base_url)
     assert {one["status"] for one in found} == {"settled", "pending", "failed", "expired", "cancelled"}
     alone = [send(server, "GET", f"/payments/{one['id']}") for one in found[::3]]
-    bodies = [check(description, "/payments/{payment_id}", "get", one)["data"] for one in alone]
+    bodies = [check_answer(description, "/payments/{payment_id}", "get", one)["data"] for one in alone]
     assert any(one["fee"] for one in bodies)
     assert any(one["refund"] for one in bodies)
 
 
 def test_answers_to_writes(server: SandboxServer, description: Any) -> None:
-    """Payments of every outcome, with and without a balance, and each way to end one, are answered as described."""
+    """Payments of every outcome, with and without a balance, and each resolution have valid answers."""
     server.deposit(server.viewer, 10_000)
     other = server.people[1].user_id
     made = {}
@@ -78,20 +78,20 @@ def test_answers_to_writes(server: SandboxServer, description: Any) -> None:
     ):  # fmt: skip
         for scopes in (EVERY, ("make_payments",)):
             data = {**target, "amount": amount, "note": name}
-            body = check(description, "/payments", "post", send(server, "POST", "/payments", scopes, data=data))
+            body = check_answer(description, "/payments", "post", send(server, "POST", "/payments", scopes, data=data))
             made[name] = body["data"]["payment"]
             assert made[name]["status"] == status
     for name in ("sent", "asked"):
         answer = send(server, "PUT", f"/payments/{made[name]['id']}", data={"action": "cancel"})
-        body = check(description, "/payments/{payment_id}", "put", answer)
+        body = check_answer(description, "/payments/{payment_id}", "put", answer)
         assert body["data"]["status"] == "cancelled"
         assert (body["data"]["refund"] is None) == (name == "asked")
 
 
 def test_answers_to_exchanges(server: SandboxServer, description: Any) -> None:
-    """A code and a refresh token are answered as described, with and without a profile; wrong ones too.
+    """Answers to a code, a refresh token and invalid ones are valid, with and without a profile.
 
-    As observed, the user is there without a profile too.
+    The observed dialect includes the user even without a profile scope.
     """
     observed = "'observed'" in description["info"]["description"]
     app = server.register_application(server.viewer, name="Mine", redirect_url=CALLBACK)
@@ -99,7 +99,7 @@ def test_answers_to_exchanges(server: SandboxServer, description: Any) -> None:
 
     def exchange(**fields: str) -> Any:
         response = requests.post(f"{server.base_url}/oauth/access_token", data={**client, **fields}, timeout=10)
-        return response.status_code, check(description, "/oauth/access_token", "post", response)
+        return response.status_code, check_answer(description, "/oauth/access_token", "post", response)
 
     for scopes in (EVERY, ("access_friends",)):
         url = server.authorize_url(*scopes, client_id=app.client_id, response_type="code")
@@ -148,24 +148,24 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("row", REFUSED)
-def test_answers_to_what_is_refused(server: SandboxServer, description: Any, row: tuple[Any, ...]) -> None:
-    """Each refusal has the described status and code; as observed, 400 for not found and 502 for new users."""
+def test_answers_to_refused_requests(server: SandboxServer, description: Any, row: tuple[Any, ...]) -> None:
+    """Each refusal has the documented status and code; as observed, 400 for not found and 502 for new users."""
     path, method, sent, scopes, status, code = row
     observed = "'observed'" in description["info"]["description"]
     code = code[observed] if isinstance(code, tuple) else code
     given = dict(sent)
     address = path.partition("{")[0] + given.pop("id", "") + path.partition("}")[2]
     response = send(server, method.upper(), address, scopes, **given)
-    body = check(description, path, method, response)
+    body = check_answer(description, path, method, response)
     assert response.status_code == (400 if observed and status == 404 else status)
     assert body["error"]["code"] == (code if observed else str(code))
 
 
 def test_own_and_closed_payments(server: SandboxServer, description: Any) -> None:
-    """Paying oneself, resolving a closed payment or another's, and approving without money get described refusals."""
+    """Paying oneself, resolving a closed or foreign payment, and approving without money have documented refusals."""
     me, other = server.people[:2]
     answer = send(server, "POST", "/payments", data={"user_id": me.user_id, "note": "x", "amount": "1"})
-    assert str(check(description, "/payments", "post", answer)["error"]["code"]) == "1356"
+    assert str(check_answer(description, "/payments", "post", answer)["error"]["code"]) == "1356"
     asked = {"user_id": me.user_id, "note": "x", "amount": "-900000"}
     asked["access_token"] = server.token(other.username, "make_payments")
     payment = requests.post(f"{server.base_url}/payments", data=asked, timeout=10).json()["data"]["payment"]["id"]
@@ -173,20 +173,20 @@ def test_own_and_closed_payments(server: SandboxServer, description: Any) -> Non
         ("cancel", 403, "403"), ("approve", 409, "1319"), ("deny", 200, None), ("deny", 409, "409"),
     ):  # fmt: skip
         answer = send(server, "PUT", f"/payments/{payment}", data={"action": action})
-        body = check(description, "/payments/{payment_id}", "put", answer)
+        body = check_answer(description, "/payments/{payment_id}", "put", answer)
         assert answer.status_code == status
         assert code is None or str(body["error"]["code"]) == code
 
 
-def test_a_schema_refuses_what_is_not_so(server: SandboxServer, description: Any) -> None:
-    """A field more or less, anywhere in an answer, is no answer as described."""
+def test_schemas_are_exact(server: SandboxServer, description: Any) -> None:
+    """A missing or additional field anywhere in an answer is invalid."""
     newest = send(server, "GET", "/payments?limit=1").json()["data"][0]["id"]
     for path, address in (
         ("/me", "/me"), ("/payments", "/payments?limit=1"), ("/payments/{payment_id}", f"/payments/{newest}"),
     ):  # fmt: skip
-        body, judge = send(server, "GET", address).json(), validator(description, path, "get", 200)
+        body, judge = send(server, "GET", address).json(), validator_of(description, path, "get", 200)
         assert judge.is_valid(body)
-        for steps in places(body):
+        for steps in find_places(body):
             for change in ("remove", "add"):
                 other = copy.deepcopy(body)
                 parent = other
@@ -199,19 +199,19 @@ def test_a_schema_refuses_what_is_not_so(server: SandboxServer, description: Any
                 assert not judge.is_valid(other), (steps, change)
 
 
-def places(part: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the way to each field of each object in a body."""
+def find_places(part: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the path to each field of each object in a body."""
     if isinstance(part, dict):
         for name, value in part.items():
             yield (*above, name)
-            yield from places(value, (*above, name))
+            yield from find_places(value, (*above, name))
     elif isinstance(part, list):
         for number, value in enumerate(part):
-            yield from places(value, (*above, number))
+            yield from find_places(value, (*above, number))
 
 
 def test_each_error_code_of_a_payment_is_listed_once(server: SandboxServer, description: Any) -> None:
-    """The documented dialect lists 503 alone for amounts to the test user, the observed one 502 beside it."""
+    """The documented dialect lists only 503 for amounts to the test user, the observed one also 502."""
     refused = description["paths"]["/payments"]["post"]["responses"]["400"]["description"]
     counts = {code: refused.count(f"{code}: ") for code in ("502", "503")}
     assert counts == {"502": int(server.state()["dialect"] == "observed"), "503": 1}

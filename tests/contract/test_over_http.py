@@ -1,6 +1,6 @@
-"""What the interface document says of the whole service, asked of the sandbox over plain HTTP.
+"""Rules of the interface document for the whole service, tested on the sandbox over plain HTTP.
 
-Requests are made by hand and neither the vocabulary nor the client takes part, but where the rule is the client's.
+Requests are plain HTTP, without vocabulary or client, except for rules about clients.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import requests
-from contract.plain_http import EVERY, MAYA, SAM, get, pay, send
+from contract.plain_http import EVERY, MAYA, SAM, create_payment, get, send
 
 from p2p_analytics.client import Client
 from p2p_analytics.errors import ConfigurationError
@@ -38,17 +38,17 @@ def ids(town: SandboxServer) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def paid(town: SandboxServer, ids: dict[str, str]) -> Any:
-    """Return a payment of 12.30 that settled, as returned by GET /payments/:payment."""
+def settled_payment(town: SandboxServer, ids: dict[str, str]) -> Any:
+    """Return a settled payment of 12.30, as returned by GET /payments/:payment."""
     town.deposit(MAYA, 100_000)
-    made = pay(town, user_id=ids[SAM], amount="12.30", audience="friends")["payment"]
+    made = create_payment(town, user_id=ids[SAM], amount="12.30", audience="friends")["payment"]
     return get(town, f"/payments/{made['id']}")["data"]
 
 
 @pytest.fixture(scope="module")
-def charged(town: SandboxServer, ids: dict[str, str]) -> Any:
-    """Return a charge of 4.50 that waits for its answer."""
-    made = pay(town, user_id=ids[SAM], amount="-4.50")["payment"]
+def pending_charge(town: SandboxServer, ids: dict[str, str]) -> Any:
+    """Return a pending charge of 4.50, as returned by GET /payments/:payment."""
+    made = create_payment(town, user_id=ids[SAM], amount="-4.50")["payment"]
     return get(town, f"/payments/{made['id']}")["data"]
 
 
@@ -56,7 +56,7 @@ def charged(town: SandboxServer, ids: dict[str, str]) -> Any:
 
 
 def requests_of(town: SandboxServer, ids: dict[str, str], payment: str) -> dict[str, tuple[str, str, dict[str, str]]]:
-    """Return each endpoint with a token by its name in the document: the method, the path, and its own parameters."""
+    """Return method, path and parameters of each endpoint with a token, by its name in the document."""
     return {
         "GET /me": ("GET", "/me", {}),
         "GET /users/:user_id": ("GET", f"/users/{ids[SAM]}", {}),
@@ -69,8 +69,8 @@ def requests_of(town: SandboxServer, ids: dict[str, str], payment: str) -> dict[
 
 
 def test_answers_are_json_with_data(town: SandboxServer, ids: dict[str, str]) -> None:
-    """All seven endpoints with a token answer JSON with `data`; `pagination` is there on the two lists alone."""
-    request = pay(town, user_id=ids[SAM], amount="-1")["payment"]["id"]
+    """All seven endpoints with a token return JSON with `data`; only the two lists have `pagination`."""
+    request = create_payment(town, user_id=ids[SAM], amount="-1")["payment"]["id"]
     paged = set()
     for name, (method, path, fields) in requests_of(town, ids, request).items():
         answer = send(town, method, path, town.token(MAYA, *EVERY), **fields)
@@ -82,7 +82,7 @@ def test_answers_are_json_with_data(town: SandboxServer, ids: dict[str, str]) ->
 
 
 def test_paths_without_a_token_or_version(town: SandboxServer, ids: dict[str, str]) -> None:
-    """Each documented path is there below /v1 and demands the token: 401 without it; without /v1, and in /v2: 404."""
+    """Each documented path below /v1 is 401 without a token; without /v1, and in /v2, it is 404."""
     for method, path, fields in requests_of(town, ids, "1").values():
         assert send(town, method, path, None, **fields).status == 401
         for prefix in ("", "/v2"):
@@ -91,28 +91,28 @@ def test_paths_without_a_token_or_version(town: SandboxServer, ids: dict[str, st
     assert send(town, "GET", "/oauth/authorize", None).status == 400
 
 
-def test_a_field_without_a_value_is_null(town: SandboxServer, paid: Any, charged: Any) -> None:
-    """Balance, email and phone without their scopes, fee, refund, date_completed and an address: null, not missing."""
+def test_a_field_without_a_value_is_null(town: SandboxServer, settled_payment: Any, pending_charge: Any) -> None:
+    """Balance, email and phone without scopes, fee, refund, date_completed and an address are null, not missing."""
     me = send(town, "GET", "/me", town.token(MAYA, "access_profile")).body["data"]
     assert (me["balance"], me["user"]["email"], me["user"]["phone"]) == (None, None, None)
-    assert (paid["fee"], paid["refund"], charged["date_completed"]) == (None, None, None)
-    assert (paid["target"]["email"], paid["target"]["phone"]) == (None, None)
+    assert (settled_payment["fee"], settled_payment["refund"], pending_charge["date_completed"]) == (None, None, None)
+    assert (settled_payment["target"]["email"], settled_payment["target"]["phone"]) == (None, None)
 
 
-def test_a_sandbox_touches_no_other_place(ids: dict[str, str]) -> None:
-    """The same paths on two services: a payment on one changes no balance and no list of the other."""
+def test_sandboxes_are_independent(ids: dict[str, str]) -> None:
+    """A payment on one sandbox changes no balance and no list of another one."""
     with SandboxServer(people=9, years=1) as test, SandboxServer(people=9, years=1) as real:
         before = [get(real, path) for path in ("/me", "/payments")]
         assert [get(test, path)["data"] for path in ("/me", "/payments")] == [body["data"] for body in before]
         test.deposit(MAYA, 1_000)
-        assert pay(test, user_id=ids[SAM], amount="5")["payment"]["status"] == "settled"
+        assert create_payment(test, user_id=ids[SAM], amount="5")["payment"]["status"] == "settled"
         assert [get(real, path) for path in ("/me", "/payments")] == before
         assert get(test, "/me") != before[0]
 
 
 @pytest.mark.parametrize("address", ["http://192.0.2.1/v1", "http://service.example/v1", "http://127.0.0.1.example/v1"])
 def test_a_client_uses_https_off_this_machine(town: SandboxServer, address: str) -> None:
-    """Plain http is for a loopback sandbox alone; to any other address the client makes no request at all."""
+    """The client refuses plain http except to loopback, and sends nothing."""
     token = town.token(MAYA)
     with pytest.raises(ConfigurationError, match="https"):
         Client(token, base_url=address, cache_dir=False)
@@ -131,42 +131,42 @@ def test_a_client_uses_https_off_this_machine(town: SandboxServer, address: str)
         ("first_name", lambda value, _: value == "Maya"),
         ("last_name", lambda value, _: value == "Lindqvist"),
         ("display_name", lambda value, _: value == "Maya Lindqvist"),
-        ("date_joined", lambda value, town: instant(value) < town.now),
+        ("date_joined", lambda value, town: parse_datetime(value) < town.now),
         ("profile_picture_url", lambda value, _: urlsplit(value).scheme == "https"),
         ("about", lambda value, _: value == "Splits everything. Sourdough and bikes."),
         ("email", lambda value, _: value == "maya-lindqvist@example.com"),
         ("phone", lambda value, _: re.fullmatch(r"1\d{10}", value)),
-        ("friends_count", lambda value, town: value == len(friends(town, town.people[0].user_id))),
+        ("friends_count", lambda value, town: value == len(friends_of(town, town.people[0].user_id))),
     ],
 )
 def test_a_field_of_the_user(town: SandboxServer, field: str, right: Callable[[Any, SandboxServer], Any]) -> None:
-    """Each field has the document's type and the person's own value, the same in /me and in /users/:user_id."""
+    """Each field has the document's type and the user's value, in /me and in /users/:user_id."""
     by_me = get(town, "/me")["data"]["user"][field]
     assert right(by_me, town)
     assert get(town, f"/users/{town.people[0].user_id}")["data"][field] == by_me
 
 
 def test_is_friend(town: SandboxServer, ids: dict[str, str]) -> None:
-    """True for a friend, false for a stranger; of oneself null in /users/:user_id, false in /me as in its sample."""
-    mine = {item["id"] for item in friends(town, ids[MAYA])}
+    """True for a friend, false for a stranger; of oneself null in /users/:user_id and false in /me (see its sample)."""
+    mine = {item["id"] for item in friends_of(town, ids[MAYA])}
     for user_id in ids.values():
         expected = None if user_id == ids[MAYA] else user_id in mine
         assert get(town, f"/users/{user_id}")["data"]["is_friend"] is expected
     assert get(town, "/me")["data"]["user"]["is_friend"] is False
 
 
-def test_a_business_shows_its_own_name(town: SandboxServer, ids: dict[str, str]) -> None:
-    """`display_name` is the best name to show: of a business its name, and not first and last name together."""
+def test_display_name_of_a_business(town: SandboxServer, ids: dict[str, str]) -> None:
+    """`display_name` of a business is its name, not first and last name."""
     cafe = get(town, f"/users/{ids['bean-and-leaf']}")["data"]
     assert cafe["display_name"] == "Bean & Leaf Café"
     assert f"{cafe['first_name']} {cafe['last_name']}".strip() != cafe["display_name"]
 
 
-def test_subsets_agree_with_the_user(town: SandboxServer, ids: dict[str, str], paid: Any) -> None:
-    """A friend's seven fields, and the eight of actor and target, have the values of /users/:user_id."""
-    listed = next(item for item in get(town, "/payments")["data"] if item["id"] == paid["id"])
-    found = [(item, FRIEND) for item in friends(town, ids[MAYA])]
-    found += [(user, EMBEDDED) for one in (paid, listed) for user in (one["actor"], one["target"]["user"])]
+def test_subsets_agree_with_the_user(town: SandboxServer, ids: dict[str, str], settled_payment: Any) -> None:
+    """The seven fields of a friend, and the eight of actor and target, equal those of /users/:user_id."""
+    listed = next(item for item in get(town, "/payments")["data"] if item["id"] == settled_payment["id"])
+    found = [(item, FRIEND) for item in friends_of(town, ids[MAYA])]
+    found += [(user, EMBEDDED) for one in (settled_payment, listed) for user in (one["actor"], one["target"]["user"])]
     assert len(found) > 5
     for user, fields in found:
         whole = get(town, f"/users/{user['id']}")["data"]
@@ -181,25 +181,27 @@ CHARGED = PAID | {"status": "pending", "amount": Decimal("-4.50"), "action": "ch
 
 
 @pytest.mark.parametrize("field", list(PAID))
-def test_a_field_of_a_payment(paid: Any, charged: Any, field: str) -> None:
+def test_a_field_of_a_payment(settled_payment: Any, pending_charge: Any, field: str) -> None:
     """The payment has the values of the request; amounts are positive for a payment, negative for a charge."""
-    assert paid[field] == PAID[field]
-    assert charged[field] == CHARGED[field]
+    assert settled_payment[field] == PAID[field]
+    assert pending_charge[field] == CHARGED[field]
 
 
-def test_who_and_when_of_a_payment(town: SandboxServer, ids: dict[str, str], paid: Any, charged: Any) -> None:
-    """The id is numeric text; the actor created it, the target got it; completed is null only while pending."""
-    for one in (paid, charged):
+def test_people_and_dates_of_a_payment(
+    town: SandboxServer, ids: dict[str, str], settled_payment: Any, pending_charge: Any
+) -> None:
+    """The id is numeric text; actor and target are users; date_completed is null only while pending."""
+    for one in (settled_payment, pending_charge):
         assert one["id"].isdigit()
         assert (one["actor"]["id"], one["target"]["user"]["id"], one["target"]["type"]) == (ids[MAYA], ids[SAM], "user")
         assert re.fullmatch(DATETIME, one["date_created"])
-        assert instant(one["date_created"]) <= town.now
-    assert instant(paid["date_completed"]) >= instant(paid["date_created"])
-    assert charged["date_completed"] is None
+        assert parse_datetime(one["date_created"]) <= town.now
+    assert parse_datetime(settled_payment["date_completed"]) >= parse_datetime(settled_payment["date_created"])
+    assert pending_charge["date_completed"] is None
 
 
 def test_the_balance_of_me(town: SandboxServer) -> None:
-    """`balance` is a number of currency units and follows what comes in."""
+    """`balance` is a number of currency units and increases with incoming money."""
     before = get(town, "/me")["data"]["balance"]
     town.deposit(MAYA, 125)
     assert get(town, "/me")["data"]["balance"] - before == Decimal("1.25")
@@ -218,9 +220,9 @@ GRANTS = {
 
 
 @pytest.mark.parametrize("scope", GRANTS)
-def test_what_a_scope_grants(town: SandboxServer, ids: dict[str, str], scope: str) -> None:
-    """With one scope alone exactly its endpoints answer; every other one refuses with 403 and does nothing."""
-    request = pay(town, user_id=ids[SAM], amount="-1")["payment"]["id"]
+def test_endpoints_of_each_scope(town: SandboxServer, ids: dict[str, str], scope: str) -> None:
+    """With a single scope only its endpoints succeed; all others return 403 without effect."""
+    request = create_payment(town, user_id=ids[SAM], amount="-1")["payment"]["id"]
     token, served = town.token(MAYA, scope), set()
     for name, (method, path, fields) in requests_of(town, ids, request).items():
         status = send(town, method, path, token, **fields).status
@@ -234,8 +236,8 @@ def test_what_a_scope_grants(town: SandboxServer, ids: dict[str, str], scope: st
 @pytest.mark.parametrize(
     ("scope", "filled"), [("access_email", "email"), ("access_phone", "phone"), ("access_balance", "balance")]
 )
-def test_what_an_optional_scope_fills(town: SandboxServer, scope: str, filled: str) -> None:
-    """Beside access_profile each optional scope fills its one field of /me, and of oneself in /users/:user_id."""
+def test_fields_of_optional_scopes(town: SandboxServer, scope: str, filled: str) -> None:
+    """With access_profile, each optional scope fills its one field of /me, and of oneself in /users/:user_id."""
     token = town.token(MAYA, "access_profile", scope)
     me = send(town, "GET", "/me", token).body["data"]
     shown = {"balance": me["balance"], "email": me["user"]["email"], "phone": me["user"]["phone"]}
@@ -248,7 +250,7 @@ def test_what_an_optional_scope_fills(town: SandboxServer, scope: str, filled: s
 
 
 def test_each_kind_of_error(town: SandboxServer, ids: dict[str, str]) -> None:
-    """The HTTP status is the error's status; codes distinguish errors; the message is a sentence for people."""
+    """The HTTP status is the error's status; codes distinguish errors; the message is a readable sentence."""
     reader, writer = town.token(MAYA, "access_profile"), town.token(MAYA, "make_payments")
     found = [
         send(town, "GET", "/me", None),
@@ -268,8 +270,8 @@ def test_each_kind_of_error(town: SandboxServer, ids: dict[str, str]) -> None:
         assert one.body["error"]["message"].endswith(".")
 
 
-def test_rate_limits_are_asked_for(town: SandboxServer) -> None:
-    """A hundred requests on end are answered without a word of a limit; one that is set answers 429, 277 and a wait."""
+def test_rate_limits_are_optional(town: SandboxServer) -> None:
+    """By default a hundred consecutive requests succeed; a configured limit returns 429, 277 and Retry-After."""
     token = town.token(MAYA)
     with requests.Session() as session:
         for _ in range(100):
@@ -286,14 +288,14 @@ def test_rate_limits_are_asked_for(town: SandboxServer) -> None:
 
 
 @pytest.mark.parametrize("path", ["/events", "/webhooks", "/notifications"])
-def test_there_are_no_events(town: SandboxServer, path: str) -> None:
-    """Nothing is served beside the document's endpoints: events, webhooks and notifications are not found."""
+def test_no_event_endpoints(town: SandboxServer, path: str) -> None:
+    """Events, webhooks and notifications are not found."""
     for method in ("GET", "POST"):
         assert send(town, method, path, town.token(MAYA, *EVERY)).status == 404
 
 
-def test_nothing_announces_a_change(town: SandboxServer) -> None:
-    """No answer carries a header by which services announce a deprecation."""
+def test_no_deprecation_headers(town: SandboxServer) -> None:
+    """No answer has a header that announces a deprecation."""
     headers = send(town, "GET", "/me", town.token(MAYA)).headers
     assert not {name.lower() for name in headers} & {"deprecation", "sunset", "warning", "link"}
 
@@ -301,14 +303,14 @@ def test_nothing_announces_a_change(town: SandboxServer) -> None:
 # -- shared -------------------------------------------------------------------------------------------
 
 
-def instant(text: str) -> datetime:
+def parse_datetime(text: str) -> datetime:
     """Return a datetime of the document, with or without Z and fraction, as UTC."""
     assert re.fullmatch(DATETIME, text)
     return datetime.fromisoformat(text.removesuffix("Z")).replace(tzinfo=UTC)
 
 
-def friends(town: SandboxServer, user_id: str) -> list[Any]:
-    """Return the friends of a user who has fewer than fifty."""
+def friends_of(town: SandboxServer, user_id: str) -> list[Any]:
+    """Return the friends of a user with fewer than fifty friends."""
     body = get(town, f"/users/{user_id}/friends", limit="50")
     assert body["pagination"]["next"] is None
     return list(body["data"])

@@ -1,4 +1,4 @@
-"""Lists, their next links and the client-side flow of the interface document, over plain HTTP."""
+"""Lists, next links and the client-side flow of the interface document, over plain HTTP."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ town = sandbox_fixture(people=9, years=1)
 
 @pytest.fixture(scope="module")
 def crowd() -> Iterator[SandboxServer]:
-    """Run a town of sixty where everybody is maya's friend."""
+    """Run a town of sixty people, all of them friends of maya."""
     with SandboxServer(people=60, years=1) as server:
         maya, *others = (int(one.user_id) for one in server.people)
         with server.store.writing() as connection:
@@ -33,7 +33,7 @@ def crowd() -> Iterator[SandboxServer]:
     ("limit", "size"), [({}, 20), ({"limit": "3"}, 3), ({"limit": "50"}, 50), ({"limit": "51"}, 50)]
 )
 def test_page_sizes_of_both_lists(crowd: SandboxServer, limit: dict[str, str], size: int) -> None:
-    """20 items by default, what `limit` asks, and never more than 50, of payments and of friends."""
+    """Payments and friends have 20 items per page by default, `limit` on request, and at most 50."""
     for path in ("/payments", f"/users/{crowd.people[0].user_id}/friends"):
         body = get(crowd, path, **limit)
         assert len(body["data"]) == size
@@ -41,7 +41,7 @@ def test_page_sizes_of_both_lists(crowd: SandboxServer, limit: dict[str, str], s
 
 
 def test_next_links_need_the_token_appended(crowd: SandboxServer) -> None:
-    """A next link holds no token: as it is 401, with `&access_token=` the next page; of friends by `after`."""
+    """A next link without the token is 401, with `&access_token=` it is the next page; friends use `after`."""
     mine = crowd.people[0].user_id
     token = crowd.token(MAYA, *EVERY)
     for path, continued in (("/payments", "before"), (f"/users/{mine}/friends", "after")):
@@ -58,7 +58,7 @@ def test_next_links_need_the_token_appended(crowd: SandboxServer) -> None:
 
 @pytest.mark.parametrize("space", ["%20", "+"])
 def test_a_token_of_the_client_side_flow(space: str) -> None:
-    """Scopes by an encoded space; agreed, the redirect carries `access_token`, which lives 30 minutes to the second."""
+    """Scopes are separated by an encoded space; after consent, `access_token` is valid for exactly 30 minutes."""
     time = [1_000_000_000.0]
     with SandboxServer(people=3, years=1, clock=lambda: time[0]) as own:
         scopes = f"access_profile{space}access_email"
@@ -72,8 +72,8 @@ def test_a_token_of_the_client_side_flow(space: str) -> None:
         assert send(own, "GET", "/me", token).status == 401
 
 
-def test_a_redirect_made_on_the_fly(town: SandboxServer) -> None:
-    """`redirect_uri` takes the place of the address on file, with a path of its own."""
+def test_a_redirect_override(town: SandboxServer) -> None:
+    """`redirect_uri` replaces the registered URL, with another path."""
     elsewhere = "http://127.0.0.1/back/7?for=maya"
     start = f"{town.base_url}/oauth/authorize?client_id={town.client_id}&scope=access_profile"
     landed = town.sign_in(f"{start}&redirect_uri={quote(elsewhere, safe='')}", MAYA)

@@ -1,6 +1,6 @@
-"""The sandbox's answers over HTTP against the interface document's words, which stand here as literals.
+"""Answers of the sandbox over HTTP, compared with literals from the interface document.
 
-Neither the vocabulary nor the client takes part: the requests are plain HTTP.
+The requests are plain HTTP, without vocabulary or client.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ DATETIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z?")
 server = sandbox_fixture(seed=5, years=2)
 
 
-def ask(server: SandboxServer, path: str, scopes: str = "", **query: str) -> tuple[int, dict[str, Any]]:
-    """Return the status and body of a GET as the chief person, by a token with these scopes or all reading ones."""
+def get_answer(server: SandboxServer, path: str, scopes: str = "", **query: str) -> tuple[int, dict[str, Any]]:
+    """Return the status and body of a GET as the viewer, with these scopes or all scopes for reading."""
     token = server.token(server.viewer, *scopes.split())
     address = f"{server.base_url}{path}?{urlencode(query | {'access_token': token})}"
     try:
@@ -61,7 +61,7 @@ def payments(server: SandboxServer) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     query = {"limit": "50"}
     while query:
-        body = ask(server, "/payments", **query)[1]
+        body = get_answer(server, "/payments", **query)[1]
         found += body["data"]
         following = body["pagination"]["next"]
         query = {name: values[0] for name, values in parse_qs(urlsplit(following).query).items()} if following else {}
@@ -69,8 +69,8 @@ def payments(server: SandboxServer) -> list[dict[str, Any]]:
 
 
 def test_me(server: SandboxServer) -> None:
-    """`data` is {balance, user}; every field is there."""
-    status, body = ask(server, "/me")
+    """`data` has balance and user, with every field."""
+    status, body = get_answer(server, "/me")
     assert status == 200
     assert body.keys() == {"data"}
     assert body["data"].keys() == {"balance", "user"}
@@ -78,14 +78,14 @@ def test_me(server: SandboxServer) -> None:
 
 
 def test_optional_scopes(server: SandboxServer) -> None:
-    """Email, phone and balance are null, never missing, unless their own scope was granted."""
+    """Email, phone and balance are null, not missing, without their own scope."""
     for scopes, filled in (
         ("access_profile", set()),
         ("access_profile access_email", {"email"}),
         ("access_profile access_phone", {"phone"}),
         ("access_profile access_balance", {"balance"}),
     ):
-        data = ask(server, "/me", scopes)[1]["data"]
+        data = get_answer(server, "/me", scopes)[1]["data"]
         shown = {"balance": data["balance"], "email": data["user"]["email"], "phone": data["user"]["phone"]}
         assert {name for name, value in shown.items() if value is not None} == filled
 
@@ -101,13 +101,13 @@ def test_optional_scopes(server: SandboxServer) -> None:
     ],
 )
 def test_scopes(server: SandboxServer, payments: list[dict[str, Any]], path: str, scope: str) -> None:
-    """Each endpoint is served with its one scope and refused with every other."""
+    """Each endpoint succeeds with its scope and is refused with every other one."""
     path = path.format(id=server.people[0].user_id, payment=payments[0]["id"])
-    assert ask(server, path, scope)[0] == 200
+    assert get_answer(server, path, scope)[0] == 200
     others = {"access_profile", "access_email", "access_phone", "access_balance", "access_friends", "make_payments"} - {
         scope
     }
-    status, body = ask(server, path, " ".join(sorted(others)))
+    status, body = get_answer(server, path, " ".join(sorted(others)))
     assert status == 403
     assert body.keys() == {"error"}
     assert body["error"].keys() == {"message", "code"}
@@ -115,22 +115,22 @@ def test_scopes(server: SandboxServer, payments: list[dict[str, Any]], path: str
 
 def test_another_user(server: SandboxServer) -> None:
     """`data` is a User with all its fields."""
-    body = ask(server, f"/users/{server.people[1].user_id}")[1]
+    body = get_answer(server, f"/users/{server.people[1].user_id}")[1]
     assert body.keys() == {"data"}
     assert body["data"].keys() == USER
     assert body["data"]["id"] == server.people[1].user_id
 
 
 def test_friends(server: SandboxServer) -> None:
-    """`data` and `pagination`; an item carries the seven fields of its subset."""
-    body = ask(server, f"/users/{server.people[0].user_id}/friends")[1]
+    """`data` and `pagination`; an item has the seven fields of its subset."""
+    body = get_answer(server, f"/users/{server.people[0].user_id}/friends")[1]
     assert body.keys() == {"data", "pagination"}
     assert body["data"]
     assert all(friend.keys() == FRIEND for friend in body["data"])
 
 
 def test_listed_payments(payments: list[dict[str, Any]]) -> None:
-    """A listed payment carries ten fields, an actor of eight, and a target with one of its three ways."""
+    """A listed payment has ten fields, an actor of eight, and a target of one of three kinds."""
     assert payments
     for item in payments:
         assert item.keys() == LISTED
@@ -147,8 +147,8 @@ def test_listed_payments(payments: list[dict[str, Any]]) -> None:
             assert item["target"]["email"] is item["target"]["phone"] is None
 
 
-def test_every_word_and_spelling_occurs(payments: list[dict[str, Any]]) -> None:
-    """The town shows clients all statuses, both actions, and datetimes with Z, without, and with fractions."""
+def test_every_word_and_form_occurs(payments: list[dict[str, Any]]) -> None:
+    """The town has all statuses, both actions, and datetimes with Z, without Z, and with fractions."""
     assert {item["status"] for item in payments} == {"settled", "pending", "failed", "expired", "cancelled"}
     assert {item["action"] for item in payments} == {"pay", "charge"}
     created = [item["date_created"] for item in payments]
@@ -157,9 +157,9 @@ def test_every_word_and_spelling_occurs(payments: list[dict[str, Any]]) -> None:
 
 
 def test_one_payment(server: SandboxServer, payments: list[dict[str, Any]]) -> None:
-    """`data` is a payment with all thirteen fields, its medium one of four words, without a balance."""
+    """`data` is a payment with all thirteen fields and one of four media, without a balance."""
     for item in payments[:10]:
-        body = ask(server, f"/payments/{item['id']}")[1]
+        body = get_answer(server, f"/payments/{item['id']}")[1]
         assert body.keys() == {"data"}
         assert body["data"].keys() == PAYMENT
         assert body["data"]["medium"] in {"ios", "android", "web", "api"}
@@ -171,12 +171,14 @@ def test_one_payment(server: SandboxServer, payments: list[dict[str, Any]]) -> N
 @pytest.mark.parametrize(("limit", "size"), [(None, 20), ("1", 1), ("50", 50), ("1000", 50)])
 def test_page_sizes(server: SandboxServer, limit: str | None, size: int) -> None:
     """20 by default, 50 at most."""
-    assert len(ask(server, "/payments", **({"limit": limit} if limit else {}))[1]["data"]) == size
+    assert len(get_answer(server, "/payments", **({"limit": limit} if limit else {}))[1]["data"]) == size
 
 
 def test_next_links(server: SandboxServer) -> None:
-    """A next link is a whole address of the same list; it carries the request's filters and never the token."""
-    following = ask(server, "/payments", status="settled,pending", action="charge", limit="3")[1]["pagination"]["next"]
+    """A next link is an absolute URL of the same list, with the request's filters and without the token."""
+    following = get_answer(server, "/payments", status="settled,pending", action="charge", limit="3")[1]["pagination"][
+        "next"
+    ]
     query = parse_qs(urlsplit(following).query)
     assert following.startswith(f"{server.base_url}/payments?")
     assert "access_token" not in following
@@ -186,8 +188,8 @@ def test_next_links(server: SandboxServer) -> None:
 
 @pytest.mark.parametrize("path", ["/nothing", "/payments/1", "/users/1"])
 def test_errors_have_the_envelope(server: SandboxServer, path: str) -> None:
-    """A missing resource is answered with {error: {message, code}}, both text."""
-    status, body = ask(server, path)
+    """A missing resource returns {error: {message, code}}, both text."""
+    status, body = get_answer(server, path)
     assert 400 <= status < 500
     assert body.keys() == {"error"}
     assert {type(value) for value in body["error"].values()} == {str}

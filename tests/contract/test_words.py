@@ -1,7 +1,7 @@
-"""The vocabulary against the interface document's own words and numbers, which stand here as literals.
+"""The vocabulary, compared with literals from the interface document.
 
-Client and sandbox share the vocabulary, so a word that is wrong there is wrong on both sides: this
-is where it shows. Expected values are copied from the document by hand and never imported.
+Client and sandbox share the vocabulary, so a mistake in it is consistent on both sides and found only
+here. Expected values are copied from the document by hand and never imported.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from p2p_analytics import vocabulary
     ],
 )
 def test_closed_words(words: type[vocabulary.Status], documented: list[str]) -> None:
-    """Each closed list holds the document's words, all and only, spelled as they go over the wire."""
+    """Each enumeration has exactly the document's words, in their wire form."""
     assert [str(word) for word in words] == documented
 
 
@@ -56,7 +56,7 @@ def test_closed_words(words: type[vocabulary.Status], documented: list[str]) -> 
     ],
 )
 def test_fields(fields: tuple[str, ...], documented: str) -> None:
-    """Each resource, and each subset of it, has the document's fields, each once."""
+    """Each resource and each subset has exactly the document's fields, without repetition."""
     assert sorted(fields) == sorted(documented.split())
 
 
@@ -79,7 +79,7 @@ ENDPOINTS = [
 
 
 def test_endpoints() -> None:
-    """Eight endpoints, each with its method, path, demanded scope, optional scopes and parameters."""
+    """Eight endpoints, each with method, path, required scope, optional scopes and parameters."""
     found = [
         (
             one.method,
@@ -103,7 +103,7 @@ def test_endpoints() -> None:
     ],
 )
 def test_limits(number: int, documented: int) -> None:
-    """20 and 50 items a page, 30 minutes and 60 days of a token."""
+    """20 and 50 items per page; tokens last 30 minutes and 60 days."""
     assert number == documented
 
 
@@ -113,7 +113,7 @@ def test_version_is_a_part_of_the_path() -> None:
 
 
 def test_the_name_of_the_token_parameter() -> None:
-    """Authorized calls pass `access_token`."""
+    """Authorized requests pass `access_token`."""
     assert vocabulary.TOKEN_PARAMETER == "access_token"
 
 
@@ -126,5 +126,5 @@ def test_the_name_of_the_token_parameter() -> None:
     ],
 )
 def test_paths_with_an_id(endpoint: vocabulary.Endpoint, path: str) -> None:
-    """The id stands where the document's placeholder is."""
+    """The id replaces the document's placeholder."""
     assert endpoint.at("145434160922624933") == path

@@ -1,4 +1,4 @@
-"""A running sandbox, and clients that send requests to it over HTTP."""
+"""Tabs of a real browser, and user actions in them."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Asker:
-    """A session that holds a token and reads numbers exactly."""
+class ApiClient:
+    """HTTP client with a token, which parses numbers exactly."""
 
     server: SandboxServer
     token: str | None
     session: requests.Session = field(default_factory=requests.Session)
 
     def get(self, path: str, **parameters: object) -> requests.Response:
-        """Ask for a path below the base URL."""
+        """Send a GET to a path below the base URL."""
         if self.token is not None:
             parameters = {"access_token": self.token, **parameters}
         return self.session.get(f"{self.server.base_url}{path}", params=parameters, timeout=10, allow_redirects=False)
@@ -42,48 +42,48 @@ class Asker:
         )
 
     def post(self, **fields: object) -> requests.Response:
-        """Pay or charge; a note and an amount of 1.00 where the fields name none."""
+        """Create a payment or charge; by default with a note and an amount of 1.00."""
         return self.send("POST", "/payments", **{"note": "lunch", "amount": "1.00", **fields})
 
     def create(self, **fields: object) -> Any:
-        """Pay or charge, and return the data of a 200."""
+        """Create a payment or charge, and return the data of the 200."""
         response = self.post(**fields)
         assert response.status_code == 200, response.text
         return json.loads(response.content, parse_float=Decimal)["data"]
 
     def put(self, payment: str, action: str) -> requests.Response:
-        """Approve, deny or cancel."""
+        """Approve, deny or cancel a payment."""
         return self.send("PUT", f"/payments/{payment}", action=action)
 
-    def balance(self) -> Decimal:
-        """Return one's balance."""
-        return self.ok("/me")["data"]["balance"]
+    def get_balance(self) -> Decimal:
+        """Return the balance of the user."""
+        return self.get_body("/me")["data"]["balance"]
 
-    def ok(self, path: str, **parameters: object) -> Any:
-        """Ask, and return the body of a 200."""
+    def get_body(self, path: str, **parameters: object) -> Any:
+        """Return the body of a 200."""
         response = self.get(path, **parameters)
         assert response.status_code == 200, response.text
         return json.loads(response.content, parse_float=Decimal)
 
     def get_refusal(self, path: str, **parameters: object) -> tuple[int, str]:
-        """Ask, and return the status and the code of the error envelope."""
+        """Return the status and the error code of a refusal."""
         response = self.get(path, **parameters)
         return response.status_code, code_of(response)
 
-    def all_payments(self, **parameters: object) -> list[Any]:
-        """Return everything, one second of overlap at each next link and duplicates dropped."""
+    def list_payments(self, **parameters: object) -> list[Any]:
+        """Return all payments; pages overlap by one second, and duplicates are removed."""
         found: dict[str, Any] = {}
-        page = self.ok("/payments", limit=50, **parameters)
+        page = self.get_body("/payments", limit=50, **parameters)
         while True:
             found |= {item["id"]: item for item in page["data"]}
             if page["pagination"]["next"] is None:
                 return list(found.values())
             last = page["data"][-1]["date_created"][:19]
-            page = self.ok("/payments", limit=50, **{**parameters, "before": f"{last}.999999"})
+            page = self.get_body("/payments", limit=50, **{**parameters, "before": f"{last}.999999"})
 
 
 class Tab:
-    """A browser's session on the pages of one sandbox: opens an address, presses a button, follows nothing."""
+    """Browser session on the pages of one sandbox, without redirects."""
 
     def __init__(self, server: SandboxServer) -> None:
         self.server = server
@@ -92,17 +92,17 @@ class Tab:
         self.session.headers["Accept"] = "text/html"
 
     def open(self, path: str, **query: str) -> requests.Response:
-        """Open a page by its path below the base URL, or by its whole address."""
+        """Open a page by its path below the base URL, or by its URL."""
         url = path if path.startswith("http") else f"{self.server.base_url}{path}"
         return self.session.get(url, params=query, timeout=10, allow_redirects=False)
 
     def press(self, path: str, page: requests.Response, **filled: str) -> requests.Response:
-        """Send a form of a page, with the page's ticket."""
+        """Submit a form of a page, with the page's ticket."""
         data = {"ticket": self.ticket(page), **filled}
         return self.session.post(f"{self.server.base_url}{path}", data=data, timeout=10, allow_redirects=False)
 
     def sign_in(self, username: str) -> None:
-        """Sign in at the account's entrance."""
+        """Sign in on the account's page."""
         page = self.open("/account/sign-in")
         assert self.press("/account/sign-in", page, username=username).status_code == 303
 
@@ -114,7 +114,7 @@ class Tab:
 
 
 def code_of(response: requests.Response) -> str:
-    """Return the code of an error envelope, after checking that it is exactly one."""
+    """Return the code of an error envelope, after checking that the envelope has no other fields."""
     body = response.json()
     assert set(body) == {"error"}
     assert set(body["error"]) == {"message", "code"}
@@ -124,41 +124,41 @@ def code_of(response: requests.Response) -> str:
     return body["error"]["code"]
 
 
-# The default town, shared by all tests that only read.
+# Shared by all tests that do not write.
 server = sandbox_fixture(scope="session")
 
 
 @pytest.fixture
 def ask(server: SandboxServer) -> Iterator[object]:
-    """Return a maker of askers: ask(user=None, *scopes)."""
-    made: list[Asker] = []
+    """Return a function that creates API clients: ask(user=None, *scopes)."""
+    clients: list[ApiClient] = []
 
-    def make(user: str | None = None, *scopes: str, on: SandboxServer = server, token: str | None = None) -> Asker:
-        asker = Asker(on, token if token is not None else on.token(user or on.viewer, *scopes))
-        asker.session.trust_env = False
-        made.append(asker)
-        return asker
+    def make(user: str | None = None, *scopes: str, on: SandboxServer = server, token: str | None = None) -> ApiClient:
+        client = ApiClient(on, token if token is not None else on.token(user or on.viewer, *scopes))
+        client.session.trust_env = False
+        clients.append(client)
+        return client
 
     yield make
-    for asker in made:
-        asker.session.close()
+    for client in clients:
+        client.session.close()
 
 
 @pytest.fixture
 def open_tab() -> Iterator[object]:
-    """Return a maker of tabs: open_tab(server)."""
-    made: list[Tab] = []
+    """Open a tab with its own profile, and close it; a page that opens a dialog fails the test."""
+    tabs: list[Tab] = []
 
     def make(server: SandboxServer) -> Tab:
-        made.append(Tab(server))
-        return made[-1]
+        tabs.append(Tab(server))
+        return tabs[-1]
 
     yield make
-    for tab in made:
+    for tab in tabs:
         tab.session.close()
 
 
 @pytest.fixture
 def refusal() -> object:
-    """Return a reader of refusals: the status and the code of the envelope."""
+    """Return a function that reads the status and the error code of a refusal."""
     return lambda response: (response.status_code, code_of(response))

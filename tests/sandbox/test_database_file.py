@@ -30,7 +30,7 @@ def test_a_database_file_is_used_again(ask: Asking, tmp_path: Path) -> None:
     assert modes == {0o600}
     with SandboxServer(5, people=3, years=1, db=path) as second:
         me = ask(on=second, token=token)
-        assert me.ok(f"/payments/{made}")["data"]["note"] == "kept"
+        assert me.get_body(f"/payments/{made}")["data"]["note"] == "kept"
         me.session.close()
     with pytest.raises(SettingError, match="another town"), SandboxServer(6, people=3, years=1, db=path):
         pass

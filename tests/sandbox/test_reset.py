@@ -72,7 +72,7 @@ def test_everything_is_as_at_the_start(ask: Asking) -> None:
         assert content(own) == start
         assert own.now == fresh.now
         assert own.requests == []
-        assert ask(on=own).all_payments() == ask(on=fresh).all_payments()
+        assert ask(on=own).list_payments() == ask(on=fresh).list_payments()
 
 
 def test_another_town(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_an_unknown_scope(server: SandboxServer) -> None:
 
 def test_a_person_by_id(ask: Asking, server: SandboxServer) -> None:
     """A token can be asked for by user id as well."""
-    assert ask(server.people[3].user_id).ok("/me")["data"]["user"]["id"] == server.people[3].user_id
+    assert ask(server.people[3].user_id).get_body("/me")["data"]["user"]["id"] == server.people[3].user_id
 
 
 def test_a_second_start_is_refused(ask: Asking) -> None:
@@ -276,14 +276,14 @@ def test_latency(ask: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
     # The module has its own name for asyncio, so the server's other waits stay.
     monkeypatch.setattr(middleware, "asyncio", SimpleNamespace(**vars(asyncio) | {"sleep": sleep}))
     with SandboxServer(people=3, years=1, latency=0.2) as own:
-        askers = [ask(on=own) for _ in range(4)]
-        threads = [threading.Thread(target=asker.get, args=("/me",)) for asker in askers]
+        clients = [ask(on=own) for _ in range(4)]
+        threads = [threading.Thread(target=client.get, args=("/me",)) for client in clients]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        for asker in askers:
-            asker.session.close()
+        for client in clients:
+            client.session.close()
     assert waits == [0.2] * 4
 
 

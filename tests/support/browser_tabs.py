@@ -1,4 +1,4 @@
-"""Tabs of a real browser, and what a user does in them."""
+"""Tabs of a real browser, and user actions in them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 
-# The contrast of each text with what is painted behind it (WCAG 2.2, 1.4.3), and the size of what one presses (2.5.8).
+# The contrast of each text with its background (WCAG 2.2, 1.4.3), and the size of each target (2.5.8).
 LOW_CONTRAST = """() => {
   const rgb = text => text.match(/[\\d.]+/g).map(Number);
   const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
@@ -43,7 +43,7 @@ LOW_CONTRAST = """() => {
 
 @contextlib.contextmanager
 def open_tab(browser: Browser, **device: Any) -> Iterator[Page]:
-    """Open a tab in a profile of its own, and close it; a page that opens a dialog fails the test."""
+    """Open a tab with its own profile, and close it; a page that opens a dialog fails the test."""
     context = browser.new_context(**device)
     page = context.new_page()
     dialogs: list[str] = []
@@ -60,13 +60,13 @@ def fill_sign_in(page: Page, username: str) -> None:
 
 
 def press_button(page: Page, button: str) -> None:
-    """Press a button, and wait for the whole page that follows: parts of the old one could pass for it."""
+    """Press a button, and wait for the next page to load, because parts of the old page could match."""
     with page.expect_navigation():
         page.get_by_role("button", name=button).click()
 
 
 def check_page(page: Page, tmp_path: Path, name: str) -> None:
-    """Take a picture, and hold the page to what every page keeps: width, one heading, labels, contrast, size."""
+    """Take a screenshot, and check width, heading, labels, contrast and target size."""
     picture = tmp_path / f"{name}.png"
     page.screenshot(path=picture, full_page=True)
     assert picture.stat().st_size > 5_000

@@ -1,4 +1,4 @@
-"""Transports for tests, raw conversations on loopback, and a timer that a test fires."""
+"""Raw connections on loopback, and a timer that a test fires."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STUCK_SECONDS = 30.0
 
 @contextmanager
 def serve_raw(talk: Callable[[socket.socket], object], received: list[bytes] | None = None) -> Iterator[str]:
-    """Call a function with each connection after its first request; give the base URL."""
+    """Call a function with each connection after its first request; yield the base URL."""
     server = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:

@@ -1,4 +1,4 @@
-"""Snapshots of folders, to show that nothing in them changed."""
+"""Snapshots of folders, which show that nothing in them has changed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-HEX = "0123456789abcdef0123456789abcdef"  # A name as this package makes them for its own files.
+HEX = "0123456789abcdef0123456789abcdef"  # A file name in the form that this package uses.
 LONG_AGO = time.time() - 400 * 86_400  # Older than anything that this package keeps.
 
 
 def state_of(folder: Path) -> dict[str, tuple[object, ...]]:
-    """Return all that can be seen of the things in a folder: kind and mode, when they changed, and what they hold."""
+    """Return kind, mode, times and contents of everything in a folder."""
     found = {}
     for path in folder.rglob("*"):
         about = path.lstat()

@@ -1,6 +1,6 @@
 """Exceptions that interrupt a request, and a search for the canary in everything that an exception leads to.
 
-The search does what tools do that print tracebacks with variables, and goes further: it reads the variables of each
+The search covers more than tools that print tracebacks with variables: it reads the variables of each
 frame and the objects that they hold, three levels deep, in the exception, its causes, contexts, arguments, notes and
 attributes.
 """

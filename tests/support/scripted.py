@@ -1,4 +1,4 @@
-"""A loopback service with scripted answers."""
+"""Loopback service with scripted answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sections at the end of a run: the cells of the fault matrix, and the tests that were skipped."""
+"""Sections at the end of a test run: the cells of the fault matrix, and the skipped tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Record of which kind of fault a test is a cell."""
+    """Record the kind of fault that a test covers."""
     item.user_properties.extend(("fault", mark.args[0]) for mark in item.iter_markers("fault"))
 
 
@@ -39,7 +39,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def describe_skips(reports: Iterable[pytest.TestReport | pytest.CollectReport]) -> list[str]:
-    """Return one line for each reason: the reason, the number of tests and their files."""
+    """Return one line for each reason, with the number of tests and their files."""
     files: dict[str, Counter[str]] = {}
     for report in reports:
         assert isinstance(report.longrepr, tuple)

@@ -1,4 +1,4 @@
-"""Exceptions of any kind that interrupt a request: no secret is found from the exception that comes out."""
+"""Exceptions of any kind that interrupt a request: none leads to a secret."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_in_the_middle_of_a_request(start_service, monkeypatch, tmp_path, depth:
 
 @pytest.mark.parametrize("kind", PLAIN_KINDS)
 def test_in_the_wait_before_a_retry(start_service, kind: str) -> None:
-    """The failure before the wait quotes the token; the exception in the wait does not lead to it."""
+    """The failure before the wait quotes the token; an exception during the wait does not lead to it."""
     error = PLAIN_KINDS[kind]()
     answer = 500, {}, {"error": {"message": f"access_token={CANARY}", "code": 1}}
 
@@ -117,8 +117,8 @@ def test_in_the_wait_before_a_retry(start_service, kind: str) -> None:
 def test_an_error_without_frames_says_where_it_was_raised(start_service, monkeypatch) -> None:
     """Unexpected errors alone get a note with file, line and function; attributes without a token are kept."""
 
-    class Odd(Exception):  # noqa: N818 - not an error of ours
-        """An exception with a property that must not be read."""
+    class UnreadableError(Exception):
+        """Exception with a property that must not be read."""
 
         def __init__(self) -> None:
             super().__init__("odd")
@@ -129,14 +129,14 @@ def test_an_error_without_frames_says_where_it_was_raised(start_service, monkeyp
             self.asked += 1
 
     def fail(*_: object) -> None:
-        raise Odd
+        raise UnreadableError
 
     @auth.hide_frames
     def outer() -> None:
         transport_to(start_service(lambda *_: GOOD).base_url).get("/me", {})
 
     monkeypatch.setattr(http.client.HTTPConnection, "getresponse", fail)
-    with pytest.raises(Odd) as caught:
+    with pytest.raises(UnreadableError) as caught:
         outer()
     assert (caught.value.about, caught.value.asked, caught.value.args) == (["kept"], 0, ("odd",))
     (note,) = caught.value.__notes__

@@ -1,4 +1,4 @@
-"""An exception at any line of this package that handles a secret, or in any function that the line calls."""
+"""Exceptions at any line of this package that handles a secret, or in any function that the line calls."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def flow_file(_service: Any, _folder: Path) -> Callable[[], object]:
 
 
 class Keyring:
-    """A keyring in memory."""
+    """Keyring in memory."""
 
     kept: str | None = None
 

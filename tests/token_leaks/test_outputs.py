@@ -43,7 +43,7 @@ secrets.token_urlsafe(32)[:6]
 
 @pytest.fixture
 def canary_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make every Python process started from here issue canary tokens and log at DEBUG."""
+    """Make every Python subprocess issue canary tokens and log at DEBUG."""
     (tmp_path / "patch").mkdir()
     (tmp_path / "patch" / "sitecustomize.py").write_text(PATCH)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "patch"), prepend=os.pathsep)
@@ -122,8 +122,8 @@ def test_no_error_quotes_the_token(server, trouble: str, caplog) -> None:
     with pytest.raises(p2p.P2PAnalyticsError) as caught:
         asks.get(trouble, client.me)()
     error = caught.value
-    told = traceback.TracebackException.from_exception(error, capture_locals=True)
-    texts = ["".join(told.format()), repr(error), str(error.args), repr(vars(error)), repr(error.__context__)]
+    printed = traceback.TracebackException.from_exception(error, capture_locals=True)
+    texts = ["".join(printed.format()), repr(error), str(error.args), repr(vars(error)), repr(error.__context__)]
     assert CANARY not in "".join(texts)
     assert CANARY not in caplog.text
 
@@ -154,8 +154,8 @@ def test_no_broken_answer_quotes_the_token(start_service, trouble: str, caplog, 
     with pytest.raises(p2p.P2PAnalyticsError) as caught:
         client.me()
     assert CANARY in service.asked[0][1]["access_token"]
-    told = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
-    texts = ["".join(told.format()), repr(vars(caught.value)), repr(caught.value.__context__), caplog.text]
+    printed = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+    texts = ["".join(printed.format()), repr(vars(caught.value)), repr(caught.value.__context__), caplog.text]
     texts += [*capfd.readouterr(), repr(pickle.dumps([str(caught.value), caught.value.args]))]
     assert "urllib3" in caplog.text
     assert CANARY not in "".join(texts)
@@ -265,8 +265,8 @@ def test_the_server_flow_leaves_no_secret_behind(server, tmp_path, monkeypatch, 
     for again in (lambda: oauth.exchange(code, **settings), lambda: oauth.refresh(first, secret=secret)):
         with pytest.raises(p2p.P2PAnalyticsError) as caught:
             again()
-        told = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
-        said += ["".join(told.format()), repr(caught.value.__context__), repr(vars(caught.value))]
+        printed = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+        said += ["".join(printed.format()), repr(caught.value.__context__), repr(vars(caught.value))]
     assert "urllib3" in caplog.text
     assert CANARY not in "".join([*said, caplog.text, *capfd.readouterr()])
     assert len(find_canary_files(tmp_path)) == 1

@@ -1,6 +1,6 @@
-"""No notebook that was executed and saved with its widget state holds a token, in whichever state a form is left.
+"""Notebooks that were executed and saved with their widget state: no token, in any state of the form.
 
-``nbconvert --execute`` saves so: it keeps every widget that lives, shown or not. Each route below has tokens of its
+``nbconvert --execute`` saves every living widget, displayed or not. Each route below has tokens of its
 own, which begin with its number, so that a leak names its route.
 """
 
@@ -47,7 +47,7 @@ def client_of(form):
     return p2p.Client(form.token, base_url=server.base_url, cache_dir=False)
 """
 CONTROL = "box = ipywidgets.Password(value=server.token(server.viewer)); box"
-# The code of a cell, by the state in which it leaves the form.
+# The code of a cell, by the resulting state of the form.
 ROUTES = {
     "not signed in": "form = new(); address(form); form",
     "address pasted": "form = new(); form._box.value = address(form); form.token; form",
@@ -69,8 +69,8 @@ ROUTES = {
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Run all routes in one notebook, and return the notebook and the page that nbconvert writes."""
+def executed_notebook(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Run all routes in one notebook, and return the notebook and the page of nbconvert."""
     folder = tmp_path_factory.mktemp("executed")
     cells = [f"route = {number}\n{code}" for number, code in enumerate([CONTROL, *ROUTES.values()])]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in [START, *cells]])
@@ -82,17 +82,17 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def convert(folder: Path, *arguments: str) -> None:
-    """Call nbconvert."""
+    """Run nbconvert."""
     command = [sys.executable, "-m", "nbconvert", "--log-level=ERROR", *arguments]
     own = os.environ | {"IPYTHONDIR": str(folder / "ipython")}
     subprocess.run(command, cwd=folder, env=own, check=True, timeout=120, capture_output=True)  # noqa: S603 - our own
 
 
-def test_the_search_would_find_a_token(saved: dict[str, str]) -> None:
+def test_the_search_would_find_a_token(executed_notebook: dict[str, str]) -> None:
     """A box that keeps its value leaks into both files, and each route reached the state of its name."""
-    assert set(saved) == {".ipynb", ".html"}
-    assert all(f"{CANARY}-0-" in text for text in saved.values())
-    notebook = json.loads(saved[".ipynb"])
+    assert set(executed_notebook) == {".ipynb", ".html"}
+    assert all(f"{CANARY}-0-" in text for text in executed_notebook.values())
+    notebook = json.loads(executed_notebook[".ipynb"])
     assert "PasswordModel" in json.dumps(notebook["metadata"]["widgets"])
     outputs = [json.dumps(cell["outputs"]) for cell in notebook["cells"][2:]]
     failed = {name for name, shown in zip(ROUTES, outputs, strict=True) if '"error"' in shown}
@@ -103,7 +103,7 @@ def test_the_search_would_find_a_token(saved: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("route", ROUTES)
 @pytest.mark.parametrize("kind", [".ipynb", ".html"])
-def test_no_route_saves_a_token(saved: dict[str, str], route: str, kind: str) -> None:
+def test_no_route_saves_a_token(executed_notebook: dict[str, str], route: str, kind: str) -> None:
     """Search outputs, tracebacks and the state of every widget."""
     number = list(ROUTES).index(route) + 1
-    assert f"{CANARY}-{number}-" not in saved[kind]
+    assert f"{CANARY}-{number}-" not in executed_notebook[kind]

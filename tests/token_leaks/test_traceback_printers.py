@@ -1,4 +1,4 @@
-"""Tools that print errors, most of them with variables: none prints the token of an interrupted request."""
+"""Tools that print errors, most of them with variables, and interrupted requests: none prints the token."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def print_with_python(error: BaseException) -> str:
     with contextlib.redirect_stderr(io.StringIO()) as stream:
         sys.__excepthook__(kind, error, trace)
         threading.__excepthook__(threading.ExceptHookArgs((kind, error, trace, threading.current_thread())))
-    told = traceback.TracebackException.from_exception(error, capture_locals=True)
-    return stream.getvalue() + "".join(told.format())
+    printed = traceback.TracebackException.from_exception(error, capture_locals=True)
+    return stream.getvalue() + "".join(printed.format())
 
 
 PRINTERS = [printer for name, printer in list(globals().items()) if name.startswith("print_with_")]
@@ -88,8 +88,8 @@ SHOWS_VARIABLES = {"print_with_ipython", "print_with_rich", "print_with_pytest",
 
 
 @pytest.mark.parametrize("printer", PRINTERS, ids=lambda printer: printer.__name__.removeprefix("print_with_"))
-def test_no_tool_prints_it(start_service, monkeypatch, printer: Any) -> None:
-    """For a request of this package no tool prints the token; for an unprotected one those with variables do."""
+def test_no_tool_prints_the_token(start_service, monkeypatch, printer: Any) -> None:
+    """For a request of this package no tool prints the token; for an unprotected one the tools with variables do."""
     base_url = start_service(lambda *_: GOOD).base_url
     transport, said = transport_to(base_url), {}
 

@@ -60,8 +60,8 @@ READERS: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_what_is_no_file_is_not_replaced(tmp_path, name) -> None:
-    """The message says which kind it is; it stays unchanged, and nothing is left next to it."""
+def test_a_special_file_is_not_replaced(tmp_path, name) -> None:
+    """The message names its kind; it stays unchanged, and nothing is left next to it."""
     things = make_special_files(tmp_path)
     before = state_of(tmp_path)
     for path in things.values():
@@ -82,7 +82,7 @@ def test_a_link_into_proc_is_not_replaced(tmp_path, name) -> None:
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_what_is_no_file_is_not_read(tmp_path, name) -> None:
+def test_a_special_file_is_not_read(tmp_path, name) -> None:
     """A typed error at once: opening a pipe in the usual way would block."""
     for path in make_special_files(tmp_path).values():
         with pytest.raises((ConfigurationError, ArchiveError)) as caught:
@@ -98,8 +98,8 @@ def test_a_link_to_a_file_is_read(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["pipe", "socket", "folder", "link to a pipe", "link to nothing", "loop"])
-def test_what_is_no_file_under_a_name_of_our_own(tmp_path, monkeypatch, kind) -> None:
-    """Key, sign-in, lock, cache and certificates: at most a typed error, no blocking, and the thing stays unchanged."""
+def test_a_special_file_under_a_name_of_our_own(tmp_path, monkeypatch, kind) -> None:
+    """Key, sign-in, lock, cache and certificates: at most a typed error, no blocking, and the file stays unchanged."""
     thing = make_special_files(tmp_path)[kind]
 
     def at(path: Path) -> Path:
@@ -139,7 +139,7 @@ def cli_lock() -> None:
 
 
 @pytest.fixture(scope="module")
-def synced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def synced_archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the path of an archive of the smallest town."""
     path = tmp_path_factory.mktemp("synced") / "archive"
     with p2p.sandbox.SandboxServer(seed=7, people=3, years=1) as server:
@@ -150,14 +150,14 @@ def synced(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def archive(synced: Path, tmp_path: Path) -> Path:
+def archive(synced_archive: Path, tmp_path: Path) -> Path:
     """Return the path of a copy of the archive."""
-    return Path(shutil.copytree(synced, tmp_path / "archive"))
+    return Path(shutil.copytree(synced_archive, tmp_path / "archive"))
 
 
 @pytest.mark.parametrize("kind", ["pipe", "socket", "folder", "link to a pipe", "link to nothing", "a link to itself"])
 @pytest.mark.parametrize("which", ["manifest", "payments", "friends", "lock"])
-def test_what_is_no_file_in_an_archive(archive, tmp_path, which, kind) -> None:
+def test_a_special_file_in_an_archive(archive, tmp_path, which, kind) -> None:
     """It is neither read, followed, renamed nor replaced; the error names it and says to move it."""
     history = p2p.open_archive(archive).history()
     path = next(archive.glob(f"{which}*"))

@@ -22,10 +22,10 @@ def people(town: SandboxServer, ask: Asking) -> Callable[..., Any]:
     """Return a function that returns a caller with every scope and a given balance, in the module's town."""
 
     def make(name: str, units: str | None = None) -> Any:
-        asker = ask(name, *EVERY, on=town)
+        client = ask(name, *EVERY, on=town)
         if units is not None:
-            town.deposit(name, int((Decimal(units) - asker.balance()) * 100))
-        asker.id = asker.ok("/me")["data"]["user"]["id"]
-        return asker
+            town.deposit(name, int((Decimal(units) - client.get_balance()) * 100))
+        client.id = client.get_body("/me")["data"]["user"]["id"]
+        return client
 
     return make

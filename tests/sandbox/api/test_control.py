@@ -75,8 +75,8 @@ def test_requests(ask: Asking, own: SandboxServer, control: Callable[..., reques
     """What the service was asked, in order and without tokens; control routes are not among it."""
     own.reset()
     me = ask(on=own)
-    me.ok("/payments", limit=1)
-    me.ok("/me")
+    me.get_body("/payments", limit=1)
+    me.get_body("/me")
     listed = control("GET", "requests")
     expected = [{"method": "GET", "path": "/v1/payments?limit=1"}, {"method": "GET", "path": "/v1/me"}]
     assert listed.json() == {"requests": expected}
@@ -94,9 +94,9 @@ def test_advance(own: SandboxServer, control: Callable[..., requests.Response]) 
 def test_deposit(ask: Asking, own: SandboxServer, control: Callable[..., requests.Response]) -> None:
     """Cents come to the balance of whoever is named."""
     me = ask(own.viewer, "access_profile", "access_balance", on=own)
-    before = me.balance()
+    before = me.get_balance()
     assert control("POST", "deposit", {"user": own.viewer, "cents": 1_234}).status_code == 200
-    assert int((me.balance() - before) * 100) == 1_234
+    assert int((me.get_balance() - before) * 100) == 1_234
     assert own.audit() == []
 
 

@@ -30,7 +30,7 @@ TARGET = {"type", "email", "phone", "user"}
 
 def test_me_has_balance_and_user(ask: Asking, server: SandboxServer) -> None:
     """GET /me: data is a balance and a User with all 12 fields; is_friend is false as in the sample."""
-    body = ask().ok("/me")
+    body = ask().get_body("/me")
     assert set(body) == {"data"}
     assert set(body["data"]) == {"balance", "user"}
     user = body["data"]["user"]
@@ -48,7 +48,7 @@ def test_optional_scopes_fill_one_field_each(ask: Asking, scope: str, field: str
     """Email, phone and balance are null, never omitted, unless the matching optional scope was granted."""
 
     def fields(*scopes: str) -> dict[str, object]:
-        data = ask(None, "access_profile", *scopes).ok("/me")["data"]
+        data = ask(None, "access_profile", *scopes).get_body("/me")["data"]
         return {"balance": data["balance"], "email": data["user"]["email"], "phone": data["user"]["phone"]}
 
     assert fields() == {"balance": None, "email": None, "phone": None}
@@ -60,7 +60,7 @@ def test_optional_scopes_fill_one_field_each(ask: Asking, scope: str, field: str
 def test_user_has_all_fields(ask: Asking, server: SandboxServer) -> None:
     """GET /users/:id: all 12 fields; is_friend is a boolean for others, and their email and phone stay null."""
     me, other = ask(), server.people[1]
-    user = me.ok(f"/users/{other.user_id}")["data"]
+    user = me.get_body(f"/users/{other.user_id}")["data"]
     assert set(user) == USER
     assert user["id"] == other.user_id
     assert isinstance(user["is_friend"], bool)
@@ -69,7 +69,7 @@ def test_user_has_all_fields(ask: Asking, server: SandboxServer) -> None:
 
 def test_user_oneself(ask: Asking, server: SandboxServer) -> None:
     """GET /users/:id for oneself: is_friend is null, and the optional scopes fill email and phone."""
-    user = ask().ok(f"/users/{server.people[0].user_id}")["data"]
+    user = ask().get_body(f"/users/{server.people[0].user_id}")["data"]
     assert user["is_friend"] is None
     assert user["email"] == "maya-lindqvist@example.com"
     assert user["phone"].startswith("1555")
@@ -79,19 +79,19 @@ def test_friends_items(ask: Asking, server: SandboxServer) -> None:
     """GET /users/:id/friends: seven fields an item, as many as friends_count says, all of them is_friend."""
     me = ask()
     mine = server.people[0].user_id
-    body = me.ok(f"/users/{mine}/friends", limit=50)
+    body = me.get_body(f"/users/{mine}/friends", limit=50)
     assert set(body) == {"data", "pagination"}
     assert set(body["pagination"]) == {"next"}
     assert {frozenset(item) for item in body["data"]} == {frozenset(FRIEND)}
-    assert len(body["data"]) == me.ok("/me")["data"]["user"]["friends_count"]
-    assert {me.ok(f"/users/{item['id']}")["data"]["is_friend"] for item in body["data"]} == {True}
+    assert len(body["data"]) == me.get_body("/me")["data"]["user"]["friends_count"]
+    assert {me.get_body(f"/users/{item['id']}")["data"]["is_friend"] for item in body["data"]} == {True}
     strangers = {one.user_id for one in server.people} - {item["id"] for item in body["data"]} - {mine}
-    assert {me.ok(f"/users/{stranger}")["data"]["is_friend"] for stranger in strangers} == {False}
+    assert {me.get_body(f"/users/{stranger}")["data"]["is_friend"] for stranger in strangers} == {False}
 
 
 def test_listed_payments(ask: Asking) -> None:
     """GET /payments: exactly the ten fields of the samples, with full target and actor objects."""
-    items = ask().all_payments()
+    items = ask().list_payments()
     assert {frozenset(item) for item in items} == {frozenset(LISTED)}
     assert {frozenset(item["target"]) for item in items} == {frozenset(TARGET)}
     assert {frozenset(item["actor"]) for item in items} == {frozenset(EMBEDDED)}
@@ -101,8 +101,8 @@ def test_listed_payments(ask: Asking) -> None:
 def test_single_payment_has_three_more_fields(ask: Asking) -> None:
     """GET /payments/:id: the listed fields with the same values, and fee, refund and medium."""
     me = ask()
-    for item in me.ok("/payments", limit=5)["data"]:
-        single = me.ok(f"/payments/{item['id']}")["data"]
+    for item in me.get_body("/payments", limit=5)["data"]:
+        single = me.get_body(f"/payments/{item['id']}")["data"]
         assert set(single) == LISTED | {"fee", "refund", "medium"}
         assert {name: single[name] for name in LISTED} == item
         assert single["medium"] in {"ios", "android", "web", "api"}
@@ -110,7 +110,7 @@ def test_single_payment_has_three_more_fields(ask: Asking) -> None:
 
 def test_signs_and_completion(ask: Asking) -> None:
     """Amounts are positive for a payment and negative for a charge; only pending payments are not completed."""
-    for item in ask().all_payments():
+    for item in ask().list_payments():
         assert (item["amount"] < 0) is (item["action"] == "charge")
         assert (item["date_completed"] is None) is (item["status"] == "pending")
 
@@ -130,7 +130,7 @@ def test_amounts_are_exact_numbers(ask: Asking, server: SandboxServer) -> None:
 def test_targets(ask: Asking) -> None:
     """A user target has a user and no address, others no user; a pending email shows as null, a phone stays."""
     seen = set()
-    for item in ask().all_payments():
+    for item in ask().list_payments():
         target = item["target"]
         if target["type"] == "user":
             assert (target["email"], target["phone"]) == (None, None)
@@ -146,17 +146,17 @@ def test_targets(ask: Asking) -> None:
 def test_fee_and_refund(ask: Asking) -> None:
     """A fee is an object with its amount; an expired payment's refund is a whole payment with a null refund."""
     me = ask()
-    items = me.all_payments()
+    items = me.list_payments()
     expired = next(item for item in items if item["status"] == "expired")
-    single = me.ok(f"/payments/{expired['id']}")["data"]
+    single = me.get_body(f"/payments/{expired['id']}")["data"]
     assert set(single["refund"]) == LISTED | {"fee", "refund", "medium"}
     assert single["refund"]["refund"] is None
     assert single["refund"]["amount"] == expired["amount"] == Decimal("44.00")
     assert single["refund"]["target"]["user"] == expired["actor"]
     assert single["refund"]["id"] not in {item["id"] for item in items}
-    assert me.ok(f"/payments/{single['refund']['id']}")["data"] == single["refund"]
+    assert me.get_body(f"/payments/{single['refund']['id']}")["data"] == single["refund"]
     van = next(item for item in items if item["note"].startswith("Moving van"))
-    assert me.ok(f"/payments/{van['id']}")["data"]["fee"] == {"amount": Decimal("2.10")}
+    assert me.get_body(f"/payments/{van['id']}")["data"]["fee"] == {"amount": Decimal("2.10")}
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_fee_and_refund(ask: Asking) -> None:
 )
 def test_each_endpoint_needs_its_scope(ask: Asking, server: SandboxServer, path: str, needed: str) -> None:
     """With its scope alone an endpoint answers; with every scope but that one it refuses: 403, code 260."""
-    payment = ask().ok("/payments", limit=1)["data"][0]["id"]
+    payment = ask().get_body("/payments", limit=1)["data"][0]["id"]
     path = path.format(id=server.people[0].user_id, payment=payment)
     every = {"access_profile", "access_email", "access_phone", "access_balance", "access_friends", "make_payments"}
     assert ask(None, needed).get(path).status_code == 200
@@ -181,7 +181,7 @@ def test_each_endpoint_needs_its_scope(ask: Asking, server: SandboxServer, path:
 def test_all_three_spellings_of_datetimes(ask: Asking) -> None:
     """Datetimes occur with Z, without a zone, and with a fraction; each payment keeps to one."""
     spellings = set()
-    for item in ask().all_payments():
+    for item in ask().list_payments():
         text = item["date_created"]
         spelling = "Z" if text.endswith("Z") else "fraction" if "." in text else "none"
         spellings.add(spelling)

@@ -103,7 +103,7 @@ def test_the_answer(ask: Asking, own: SandboxServer, app: Application) -> None:
     body = json.loads(response.content, parse_float=Decimal)
     assert list(body) == ["access_token", "expires_in", "token_type", "balance", "user", "refresh_token"]
     assert (body["expires_in"], body["token_type"]) == (5_184_000, "bearer")
-    mine = ask(on=own, token=body["access_token"]).ok("/me")["data"]
+    mine = ask(on=own, token=body["access_token"]).get_body("/me")["data"]
     assert mine["user"]["username"] == "noor-haddad"
     assert (body["user"], body["balance"]) == (mine["user"], mine["balance"])
 
@@ -207,7 +207,7 @@ def test_refresh(ask: Asking, own: SandboxServer, app: Application, refusal: Ref
     assert me(ask, own, old["access_token"]) == (401, "259")
     assert refusal(exchange(own, app, refresh_token=old["refresh_token"])) == (400, "275")
     me_now = ask(on=own, token=new["access_token"])
-    assert me_now.ok("/me")["data"]["balance"] is None
+    assert me_now.get_body("/me")["data"]["balance"] is None
     assert me_now.get_refusal(f"/users/{new['user']['id']}/friends") == (403, "260")
 
 

@@ -52,9 +52,9 @@ def numbers(body: dict[str, Any]) -> list[int]:
 def test_default_and_largest_page(ask: Asking, old_town: SandboxServer) -> None:
     """A page has 20 items by default and 50 at most; a larger limit is clamped without complaint."""
     me = ask(on=old_town)
-    assert len(me.ok("/payments", **CRAFTED)["data"]) == 20
+    assert len(me.get_body("/payments", **CRAFTED)["data"]) == 20
     for limit, size in ((1, 1), (7, 7), ("050", 50), (51, 50), (100_000, 50), ("9" * 3_000, 50)):
-        assert len(me.ok("/payments", limit=limit, **CRAFTED)["data"]) == size
+        assert len(me.get_body("/payments", limit=limit, **CRAFTED)["data"]) == size
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "ten", "1.5", "1e1", "٣", "0x10", "1\x00"])
@@ -66,12 +66,12 @@ def test_a_limit_that_is_none(ask: Asking, server: SandboxServer, path: str, lim
 
 def test_newest_first(ask: Asking, old_town: SandboxServer) -> None:
     """Payments come newest first."""
-    assert numbers(ask(on=old_town).ok("/payments", limit=50, **CRAFTED)) == list(range(99, 49, -1))
+    assert numbers(ask(on=old_town).get_body("/payments", limit=50, **CRAFTED)) == list(range(99, 49, -1))
 
 
 def test_both_bounds_exclude_their_instant(ask: Asking, old_town: SandboxServer) -> None:
     """Before and after leave out a payment of that very instant."""
-    body = ask(on=old_town).ok("/payments", after="2024-03-01T13:00:00Z", before="2024-03-01T17:00:00Z")
+    body = ask(on=old_town).get_body("/payments", after="2024-03-01T13:00:00Z", before="2024-03-01T17:00:00Z")
     assert numbers(body) == [4, 3, 2]
 
 
@@ -85,7 +85,7 @@ def test_both_bounds_exclude_their_instant(ask: Asking, old_town: SandboxServer)
 )  # fmt: skip
 def test_every_spelling_of_a_bound(ask: Asking, old_town: SandboxServer, text: str) -> None:
     """A bound may have Z, no zone (UTC), a fraction, an offset, or be a date (its first moment)."""
-    assert numbers(ask(on=old_town).ok("/payments", after="2024-03-01T20:00:00", before=text)) == [11, 10, 9]
+    assert numbers(ask(on=old_town).get_body("/payments", after="2024-03-01T20:00:00", before=text)) == [11, 10, 9]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_filters_on_every_page(
     me = ask(on=old_town)
     ids = {name.split("-")[0]: me_id for me_id, name, _ in old_town.people}
     filters = {name: value.format(**ids) for name, value in filters.items()}
-    page, found = me.ok("/payments", limit=limit, **filters, **CRAFTED), []
+    page, found = me.get_body("/payments", limit=limit, **filters, **CRAFTED), []
     while True:
         assert len(page["data"]) <= limit
         found += numbers(page)
@@ -147,7 +147,7 @@ def test_the_form_of_the_next_link(ask: Asking, old_town: SandboxServer) -> None
     for headers in ({}, {"Host": "localhost:1"}):
         me.session.headers.update(headers)
         asked = {"limit": 3, "status": "settled,failed", "actor": noor, "action": "pay", "after": "2024-03-01"}
-        link = me.ok("/payments", before="2024-03-05T00:00:00.5Z", junk="1", **asked)["pagination"]["next"]
+        link = me.get_body("/payments", before="2024-03-05T00:00:00.5Z", junk="1", **asked)["pagination"]["next"]
         assert link.startswith(f"{old_town.base_url}/payments?")
         assert "token" not in link
         assert me.token not in link
@@ -161,16 +161,16 @@ def test_next_carries_the_clamped_default(ask: Asking, old_town: SandboxServer) 
     """Next names the page size in force, also where the request named none or too large a one."""
     me = ask(on=old_town)
     for given, stated in (({}, "20"), ({"limit": 1_000}, "50")):
-        link = me.ok("/payments", **given, **CRAFTED)["pagination"]["next"]
+        link = me.get_body("/payments", **given, **CRAFTED)["pagination"]["next"]
         assert parse_qs(urlsplit(link).query)["limit"] == [stated]
 
 
 def test_last_page(ask: Asking, old_town: SandboxServer) -> None:
     """On the last page next is null; a list without items is one page."""
     me = ask(on=old_town)
-    assert me.ok("/payments", **{**CRAFTED, "after": "2024-03-05T03:00:00"})["pagination"] == {"next": None}
-    assert me.ok("/payments", before="1999-01-01") == {"pagination": {"next": None}, "data": []}
-    exactly = me.ok("/payments", after="2024-03-01T11:00:00", before="2024-03-01T15:00:00", limit=3)
+    assert me.get_body("/payments", **{**CRAFTED, "after": "2024-03-05T03:00:00"})["pagination"] == {"next": None}
+    assert me.get_body("/payments", before="1999-01-01") == {"pagination": {"next": None}, "data": []}
+    exactly = me.get_body("/payments", after="2024-03-01T11:00:00", before="2024-03-01T15:00:00", limit=3)
     assert numbers(exactly) == [2, 1, 0]
     assert exactly["pagination"] == {"next": None}
 
@@ -182,9 +182,9 @@ def test_ties_of_one_second(ask: Asking) -> None:
         ids = ["9", "10", "9007199254740993", "9007199254740992"]
         own.add_payments(MAYA, [{"date_created": NOON, "payment_id": one} for one in ids])
         own.add_payments(MAYA, [{"date_created": NOON - timedelta(days=1), "payment_id": "8"}])
-        first = me.ok("/payments", before="2024-03-02", limit=3)
+        first = me.get_body("/payments", before="2024-03-02", limit=3)
         second = me.session.get(f"{first['pagination']['next']}&access_token={me.token}", timeout=10).json()
-        overlapping = me.ok("/payments", before="2024-03-01T12:00:01", limit=50)
+        overlapping = me.get_body("/payments", before="2024-03-01T12:00:01", limit=50)
         me.session.close()
     assert [item["id"] for item in first["data"]] == ["9007199254740993", "9007199254740992", "10"]
     assert [item["id"] for item in second["data"]] == ["8"]
@@ -199,7 +199,7 @@ def test_a_large_history_pages_completely(ask: Asking) -> None:
         made = own.add_payments(
             MAYA, ({"date_created": start + timedelta(seconds=number - number % 10 // 9)} for number in range(10_000))
         )
-        found = [item["id"] for item in me.all_payments(before="2002-01-01")]
+        found = [item["id"] for item in me.list_payments(before="2002-01-01")]
         me.session.close()
     assert sorted(found) == sorted(made)
 
@@ -235,10 +235,10 @@ def test_a_parameter_given_twice(ask: Asking, server: SandboxServer) -> None:
 def test_friends_ascend_and_next_has_after(ask: Asking, server: SandboxServer) -> None:
     """Friends are ordered by numeric id; next carries `after`, the last id, and limit; following it skips no friend."""
     me, mine = ask(), server.people[0].user_id
-    everyone = [item["id"] for item in me.ok(f"/users/{mine}/friends", limit=50)["data"]]
+    everyone = [item["id"] for item in me.get_body(f"/users/{mine}/friends", limit=50)["data"]]
     assert everyone == sorted(everyone, key=int)
     assert len({len(one) for one in everyone}) > 1, "ids of several lengths make this test worth something"
-    page, found = me.ok(f"/users/{mine}/friends", limit=2), []
+    page, found = me.get_body(f"/users/{mine}/friends", limit=2), []
     while True:
         found += [item["id"] for item in page["data"]]
         link = page["pagination"]["next"]
@@ -247,17 +247,17 @@ def test_friends_ascend_and_next_has_after(ask: Asking, server: SandboxServer) -
         assert link == f"{server.base_url}/users/{mine}/friends?after={found[-1]}&limit=2"
         page = me.session.get(f"{link}&access_token={me.token}", timeout=10).json()
     assert found == everyone
-    exactly = me.ok(f"/users/{mine}/friends", limit=len(everyone))
+    exactly = me.get_body(f"/users/{mine}/friends", limit=len(everyone))
     assert (len(exactly["data"]), exactly["pagination"]) == (len(everyone), {"next": None})
 
 
 def test_friends_before(ask: Asking, server: SandboxServer) -> None:
     """Before keeps the user ids less than it, as numbers, on the first page and on the next ones."""
     me, mine = ask(), server.people[0].user_id
-    everyone = [item["id"] for item in me.ok(f"/users/{mine}/friends", limit=50)["data"]]
-    page = me.ok(f"/users/{mine}/friends", before=everyone[-1], limit=50)
+    everyone = [item["id"] for item in me.get_body(f"/users/{mine}/friends", limit=50)["data"]]
+    page = me.get_body(f"/users/{mine}/friends", before=everyone[-1], limit=50)
     assert [item["id"] for item in page["data"]] == everyone[:-1]
-    link = me.ok(f"/users/{mine}/friends", before=everyone[-1], limit=1)["pagination"]["next"]
+    link = me.get_body(f"/users/{mine}/friends", before=everyone[-1], limit=1)["pagination"]["next"]
     assert parse_qs(urlsplit(link).query) == {"after": [everyone[0]], "limit": ["1"], "before": [everyone[-1]]}
-    assert me.ok(f"/users/{mine}/friends", before="9" * 3_000)["data"] != []
+    assert me.get_body(f"/users/{mine}/friends", before="9" * 3_000)["data"] != []
     assert me.get_refusal(f"/users/{mine}/friends", before="x") == (400, "400")

@@ -37,7 +37,7 @@ def test_outcomes_of_the_test_user(
     assert (data["payment"]["status"], data["payment"]["amount"]) == (status, Decimal(amount))
     assert data["payment"]["target"]["user"]["id"] == TEST_ID
     assert data["payment"]["date_completed"] is not None
-    assert data["balance"] == maya.balance() == Decimal("9.00") + Decimal(change)
+    assert data["balance"] == maya.get_balance() == Decimal("9.00") + Decimal(change)
 
 
 @pytest.mark.parametrize("address", [{"email": "nobody@example.net"}, {"phone": "4155550100"}])
@@ -58,7 +58,7 @@ def test_other_amounts_to_the_test_user(people: Callable[..., Any], amount: str)
     maya = people("maya-lindqvist", "9.00")
     response = maya.post(user_id=TEST_ID, amount=amount)
     assert (response.status_code, response.json()["error"]["code"]) == (400, "503")
-    assert maya.balance() == Decimal("9.00")
+    assert maya.get_balance() == Decimal("9.00")
 
 
 def test_the_test_user_without_a_bank() -> None:
@@ -80,5 +80,5 @@ def test_the_test_user_is_no_resident(town: SandboxServer, ask: Asking) -> None:
     """The test user is not among the people, but can be asked for and can sign in."""
     assert town.test_user.user_id == TEST_ID
     assert TEST_ID not in {one.user_id for one in town.people}
-    me = ask(TEST_ID, *EVERY, on=town).ok("/me")["data"]["user"]
+    me = ask(TEST_ID, *EVERY, on=town).get_body("/me")["data"]["user"]
     assert (me["id"], me["email"], me["phone"]) == (TEST_ID, TEST_EMAIL, TEST_PHONE)

@@ -50,8 +50,8 @@ def test_a_payment_to_a_user_settles(people: Callable[..., Any]) -> None:
     assert payment["target"]["type"] == "user"
     assert payment["date_completed"] == payment["date_created"]
     assert (payment["fee"], payment["refund"]) == (None, None)
-    assert data["balance"] == maya.balance() == Decimal("7.70")
-    assert sam.balance() == Decimal("17.30")
+    assert data["balance"] == maya.get_balance() == Decimal("7.70")
+    assert sam.get_balance() == Decimal("17.30")
 
 
 def test_the_balance_may_be_spent_to_the_last_cent(people: Callable[..., Any]) -> None:
@@ -59,7 +59,7 @@ def test_the_balance_may_be_spent_to_the_last_cent(people: Callable[..., Any]) -
     maya, sam = people("maya-lindqvist", "3.00"), people("sam-rivera")
     assert maya.create(user_id=sam.id, amount="3.01")["payment"]["status"] == "failed"
     assert maya.create(user_id=sam.id, amount="3.00")["payment"]["status"] == "settled"
-    assert maya.balance() == 0
+    assert maya.get_balance() == 0
 
 
 def test_insufficient_funding_fails(people: Callable[..., Any]) -> None:
@@ -69,8 +69,8 @@ def test_insufficient_funding_fails(people: Callable[..., Any]) -> None:
         data = maya.create(amount="1.01", **target)
         assert data["payment"]["status"] == "failed"
         assert data["payment"]["date_completed"] is not None
-        assert data["balance"] == maya.balance() == Decimal("1.00")
-    assert sam.balance() == Decimal("5.00")
+        assert data["balance"] == maya.get_balance() == Decimal("1.00")
+    assert sam.get_balance() == Decimal("5.00")
 
 
 def test_a_linked_bank_is_a_funding_source(people: Callable[..., Any], town: SandboxServer) -> None:
@@ -79,7 +79,7 @@ def test_a_linked_bank_is_a_funding_source(people: Callable[..., Any], town: San
     town.link_bank("maya-lindqvist")
     data = maya.create(user_id=sam.id, amount="50.00")
     assert (data["payment"]["status"], data["balance"]) == ("settled", Decimal("1.00"))
-    assert sam.balance() == Decimal("50.00")
+    assert sam.get_balance() == Decimal("50.00")
     town.link_bank("maya-lindqvist", linked=False)
     assert maya.create(user_id=sam.id, amount="50.00")["payment"]["status"] == "failed"
 
@@ -102,8 +102,8 @@ def test_a_payment_to_an_unregistered_address_waits(
     assert payment["target"]["type"] == kind
     assert payment["target"][kind] == kept
     assert payment["target"]["user"] is None
-    assert data["balance"] == maya.balance() == Decimal("5.00")
-    shown = maya.ok(f"/payments/{payment['id']}")["data"]["target"][kind]
+    assert data["balance"] == maya.get_balance() == Decimal("5.00")
+    shown = maya.get_body(f"/payments/{payment['id']}")["data"]["target"][kind]
     assert shown == (None if kind == "email" else kept)
 
 
@@ -111,7 +111,7 @@ def test_a_payment_to_an_unregistered_address_waits(
 def test_an_address_of_an_account_is_its_user(people: Callable[..., Any], field: str) -> None:
     """An email or phone connected to an account: the target is that user, email and phone null, the type as asked."""
     maya, sam = people("maya-lindqvist", "9.00"), people("sam-rivera")
-    address = sam.ok("/me")["data"]["user"][field]
+    address = sam.get_body("/me")["data"]["user"][field]
     payment = maya.create(amount="4.00", **{field: address.upper()})["payment"]
     assert payment["status"] == "settled"
     assert payment["target"]["user"]["id"] == sam.id
@@ -136,18 +136,18 @@ def test_a_charge_to_a_trusted_friend_settles(people: Callable[..., Any]) -> Non
     payment = data["payment"]
     assert (payment["status"], payment["action"], payment["amount"]) == ("settled", "charge", Decimal("-4.00"))
     assert payment["date_completed"] is not None
-    assert (data["balance"], tom.balance()) == (Decimal("5.00"), Decimal("5.00"))
+    assert (data["balance"], tom.get_balance()) == (Decimal("5.00"), Decimal("5.00"))
 
 
 def test_a_charge_to_anybody_else_waits(people: Callable[..., Any], town: SandboxServer) -> None:
     """Not a trusted friend, whether a friend or not: pending, not completed, no money moved."""
     maya, noor, cafe = people("maya-lindqvist", "1.00"), people("noor-haddad", "9.00"), people("bean-and-leaf", "9.00")
     town.trust("noor-haddad", "maya-lindqvist", trusted=False)
-    assert [maya.ok(f"/users/{one.id}")["data"]["is_friend"] for one in (noor, cafe)] == [True, False]
+    assert [maya.get_body(f"/users/{one.id}")["data"]["is_friend"] for one in (noor, cafe)] == [True, False]
     for target in (noor, cafe):
         payment = maya.create(user_id=target.id, amount="-4.00")["payment"]
         assert (payment["status"], payment["date_completed"]) == ("pending", None)
-        assert target.balance() == Decimal("9.00")
+        assert target.get_balance() == Decimal("9.00")
     town.trust("noor-haddad", "maya-lindqvist")
     assert maya.create(user_id=noor.id, amount="-4.00")["payment"]["status"] == "settled"
 
@@ -167,20 +167,20 @@ def test_a_trusted_charge_without_money_waits(people: Callable[..., Any]) -> Non
     """A trusted friend with too low a balance gets a pending charge: only payments fail."""
     maya, tom = people("maya-lindqvist", "1.00"), people("tom-ohara", "3.99")
     assert maya.create(user_id=tom.id, amount="-4.00")["payment"]["status"] == "pending"
-    assert tom.balance() == Decimal("3.99")
+    assert tom.get_balance() == Decimal("3.99")
 
 
 def test_a_charge_to_an_unregistered_address_waits(people: Callable[..., Any]) -> None:
     """A charge to an address without an account is pending, moves nothing, and its sender can cancel it."""
     maya = people("maya-lindqvist", "1.00")
     payment = maya.create(phone="415.555.0188", amount="-0.20")["payment"]
-    assert (payment["status"], payment["target"]["phone"], maya.balance()) == (
+    assert (payment["status"], payment["target"]["phone"], maya.get_balance()) == (
         "pending",
         "14155550188",
         Decimal("1.00"),
     )
     assert maya.put(payment["id"], "cancel").json()["data"]["status"] == "cancelled"
-    assert maya.balance() == Decimal("1.00")
+    assert maya.get_balance() == Decimal("1.00")
 
 
 # -- approve, deny, cancel --------------------------------------------------------------------------
@@ -204,12 +204,12 @@ def test_a_request_is_answered(people: Callable[..., Any], by: str, action: str,
     assert set(payment) == PAYMENT
     assert (payment["id"], payment["status"]) == (made["id"], status)
     assert instant(payment["date_completed"]) > instant(made["date_created"])
-    assert asking.balance() == Decimal("1.00") + Decimal(moved)
-    assert asked.balance() == Decimal("9.00") - Decimal(moved)
+    assert asking.get_balance() == Decimal("1.00") + Decimal(moved)
+    assert asked.get_balance() == Decimal("9.00") - Decimal(moved)
     for one in (asking, asked):
-        assert one.ok(f"/payments/{made['id']}")["data"]["status"] == status
-        assert made["id"] in {item["id"] for item in one.ok("/payments", status=status, action="charge")["data"]}
-        assert made["id"] not in {item["id"] for item in one.ok("/payments", status="pending", limit=50)["data"]}
+        assert one.get_body(f"/payments/{made['id']}")["data"]["status"] == status
+        assert made["id"] in {item["id"] for item in one.get_body("/payments", status=status, action="charge")["data"]}
+        assert made["id"] not in {item["id"] for item in one.get_body("/payments", status="pending", limit=50)["data"]}
 
 
 @pytest.mark.parametrize(("by", "action"), [("asking", "approve"), ("asking", "deny"), ("asked", "cancel")])
@@ -219,7 +219,7 @@ def test_the_wrong_party_is_refused(people: Callable[..., Any], by: str, action:
     made = asking.create(user_id=asked.id, amount="-4.00")["payment"]
     response = {"asked": asked, "asking": asking}[by].put(made["id"], action)
     assert (response.status_code, response.json()["error"]["code"]) == (403, "403")
-    assert asking.ok(f"/payments/{made['id']}")["data"]["status"] == "pending"
+    assert asking.get_body(f"/payments/{made['id']}")["data"]["status"] == "pending"
 
 
 @pytest.mark.parametrize("action", ["approve", "deny", "cancel"])
@@ -243,7 +243,7 @@ def test_only_a_pending_payment_changes(people: Callable[..., Any], action: str)
     response = (asking if action == "cancel" else asked).put(made["id"], action)
     assert (response.status_code, response.json()["error"]["code"]) == (409, "409")
     assert "settled" in response.json()["error"]["message"]
-    assert (asking.balance(), asked.balance()) == (Decimal("5.00"), Decimal("5.00"))
+    assert (asking.get_balance(), asked.get_balance()) == (Decimal("5.00"), Decimal("5.00"))
 
 
 def test_an_approval_without_money(people: Callable[..., Any], town: SandboxServer) -> None:
@@ -252,11 +252,11 @@ def test_an_approval_without_money(people: Callable[..., Any], town: SandboxServ
     made = asking.create(user_id=asked.id, amount="-4.00")["payment"]
     response = asked.put(made["id"], "approve")
     assert (response.status_code, response.json()["error"]["code"]) == (409, "1319")
-    assert asked.ok(f"/payments/{made['id']}")["data"]["status"] == "pending"
-    assert (asking.balance(), asked.balance()) == (Decimal("1.00"), Decimal("3.99"))
+    assert asked.get_body(f"/payments/{made['id']}")["data"]["status"] == "pending"
+    assert (asking.get_balance(), asked.get_balance()) == (Decimal("1.00"), Decimal("3.99"))
     town.deposit("sam-rivera", 1)
     assert asked.put(made["id"], "approve").json()["data"]["status"] == "settled"
-    assert (asking.balance(), asked.balance()) == (Decimal("5.00"), 0)
+    assert (asking.get_balance(), asked.get_balance()) == (Decimal("5.00"), 0)
 
 
 def test_an_approval_pays_the_fee(people: Callable[..., Any], town: SandboxServer) -> None:
@@ -265,7 +265,7 @@ def test_an_approval_pays_the_fee(people: Callable[..., Any], town: SandboxServe
     (made,) = town.add_payments("maya-lindqvist", [{"date_created": town.now, "target": "sam-rivera",
         "action": "charge", "status": "pending", "amount_cents": 400, "fee_cents": 25}])  # fmt: skip
     assert asked.put(made, "approve").json()["data"]["fee"] == {"amount": 0.25}
-    assert (asking.balance(), asked.balance()) == (Decimal("5.00"), Decimal("4.75"))
+    assert (asking.get_balance(), asked.get_balance()) == (Decimal("5.00"), Decimal("4.75"))
 
 
 def test_a_waiting_payment_can_be_taken_back(people: Callable[..., Any]) -> None:
@@ -277,9 +277,9 @@ def test_a_waiting_payment_can_be_taken_back(people: Callable[..., Any]) -> None
     assert payment["refund"]["amount"] == 4.0
     assert payment["refund"]["status"] == "settled"
     assert payment["target"]["email"] == "new@example.net"
-    assert maya.balance() == Decimal("9.00")
+    assert maya.get_balance() == Decimal("9.00")
     assert maya.put(made["id"], "cancel").status_code == 409
-    assert maya.balance() == Decimal("9.00")
+    assert maya.get_balance() == Decimal("9.00")
 
 
 @pytest.mark.parametrize("action", ["", "pay", "Approve", "approve,deny"])
@@ -296,19 +296,21 @@ def test_what_nobody_collects_expires(ask: Asking) -> None:
     """30 days after its creation a payment to no account has expired and its refund is back; requests wait for ever."""
     with SandboxServer(people=3, years=1) as own:
         maya = ask(None, *EVERY, on=own)
-        before, started = maya.balance(), own.now
-        waiting = maya.ok("/payments", status="pending", action="pay")["data"]
+        before, started = maya.get_balance(), own.now
+        waiting = maya.get_body("/payments", status="pending", action="pay")["data"]
         theirs = sum(Decimal(str(item["amount"])) for item in waiting)
         assert len(waiting) == 2
         made = maya.create(email="new@example.net", amount="4.00")["payment"]
         request = maya.create(phone="4155550123", amount="-4.00")["payment"]
         assert own.advance(timedelta(days=30) - timedelta(seconds=10)) < started + timedelta(days=30)
-        assert maya.ok(f"/payments/{made['id']}")["data"]["status"] == "pending"
+        assert maya.get_body(f"/payments/{made['id']}")["data"]["status"] == "pending"
         # The town's own two waiting payments, older than this one, have expired by now.
-        assert [item["id"] for item in maya.ok("/payments", status="pending", action="pay")["data"]] == [made["id"]]
-        assert maya.balance() == before + theirs - 4
+        assert [item["id"] for item in maya.get_body("/payments", status="pending", action="pay")["data"]] == [
+            made["id"]
+        ]
+        assert maya.get_balance() == before + theirs - 4
         own.advance(hours=1)
-        payment = maya.ok(f"/payments/{made['id']}")["data"]
+        payment = maya.get_body(f"/payments/{made['id']}")["data"]
         assert payment["status"] == "expired"
         assert instant(payment["date_completed"]) - instant(made["date_created"]) == timedelta(days=30)
         assert payment["target"]["email"] == "new@example.net"
@@ -316,10 +318,10 @@ def test_what_nobody_collects_expires(ask: Asking) -> None:
         assert set(refund) == PAYMENT
         assert (refund["status"], refund["amount"], refund["refund"]) == ("settled", 4, None)
         assert refund["target"]["user"]["id"] == payment["actor"]["id"]
-        assert maya.balance() == before + theirs
+        assert maya.get_balance() == before + theirs
         assert maya.put(made["id"], "cancel").status_code == 409
         own.advance(days=400)
-        assert maya.ok(f"/payments/{request['id']}")["data"]["status"] == "pending"
+        assert maya.get_body(f"/payments/{request['id']}")["data"]["status"] == "pending"
         assert own.audit() == []
         maya.session.close()
 
@@ -337,7 +339,7 @@ def test_new_payments_are_the_newest(people: Callable[..., Any], town: SandboxSe
     """Each write takes a second of the town's clock and a bit: the last is first in the list, in no other's second."""
     maya, sam = people("maya-lindqvist", "9.00"), people("sam-rivera")
     made = [maya.create(user_id=sam.id)["payment"] for _ in range(3)]
-    listed = maya.ok("/payments", limit=3)["data"]
+    listed = maya.get_body("/payments", limit=3)["data"]
     assert [item["id"] for item in listed] == [one["id"] for one in reversed(made)]
     created = [instant(one["date_created"]) for one in made]
     assert {later - earlier for earlier, later in pairwise(created)} == {timedelta(seconds=1.000001)}
@@ -357,7 +359,7 @@ def test_writing_needs_its_scope(people: Callable[..., Any], town: SandboxServer
     reader = ask("maya-lindqvist", *(scope for scope in EVERY if scope != "make_payments"), on=town)
     for response in (reader.post(user_id=sam.id), reader.put(made["id"], "cancel")):
         assert (response.status_code, response.json()["error"]["code"]) == (403, "260")
-    assert maya.balance() == Decimal("9.00")
+    assert maya.get_balance() == Decimal("9.00")
 
 
 def test_the_balance_needs_its_scope(people: Callable[..., Any], town: SandboxServer, ask: Asking) -> None:

@@ -67,12 +67,12 @@ def _refund_of(payment: Payment, payment_id: int) -> Payment:
 def test_single_payment(ask: Asking, party: tuple[Any, ...], who: str, audience: str, sees: bool) -> None:  # noqa: FBT001
     """Parties see their payment; a friend of either sees audience friends, every user sees public."""
     own, people, ids = party
-    asker = ask(people[who], on=own)
+    client = ask(people[who], on=own)
     if sees:
-        assert asker.ok(f"/payments/{ids[audience]}")["data"]["audience"] == audience
+        assert client.get_body(f"/payments/{ids[audience]}")["data"]["audience"] == audience
     else:
-        assert asker.get_refusal(f"/payments/{ids[audience]}") == (404, "283")
-        hidden, missing = (asker.get(f"/payments/{one}").content for one in (ids[audience], "12345678901234567"))
+        assert client.get_refusal(f"/payments/{ids[audience]}") == (404, "283")
+        hidden, missing = (client.get(f"/payments/{one}").content for one in (ids[audience], "12345678901234567"))
         assert hidden == missing
 
 
@@ -82,8 +82,8 @@ def test_single_payment(ask: Asking, party: tuple[Any, ...], who: str, audience:
 def test_what_others_see_of_a_refunded_payment(ask: Asking, party: tuple[Any, ...], who: str, is_party: bool) -> None:  # noqa: FBT001
     """Only the sender of a public payment to an address sees the address and the refund; the fields stay."""
     own, people, ids = party
-    asker = ask(people[who], on=own)
-    by_email, by_phone = (asker.ok(f"/payments/{ids[one]}")["data"] for one in ("email", "phone"))
+    client = ask(people[who], on=own)
+    by_email, by_phone = (client.get_body(f"/payments/{ids[one]}")["data"] for one in ("email", "phone"))
     for payment, kind in ((by_email, "email"), (by_phone, "phone")):
         assert set(payment["target"]) == {"type", "email", "phone", "user"}
         assert payment["target"]["type"] == kind
@@ -97,13 +97,13 @@ def test_lists_hold_only_ones_own(ask: Asking, party: tuple[Any, ...]) -> None:
     """GET /payments lists only payments of the token's owner, for any audience of other payments."""
     own, people, ids = party
     for who, listed in (("actor", 5), ("target", 3), ("friend", 0), ("stranger", 0)):
-        found = {item["id"] for item in ask(people[who], on=own).all_payments()}
+        found = {item["id"] for item in ask(people[who], on=own).list_payments()}
         assert len(found & set(ids.values())) == listed
 
 
 def test_every_listed_payment_names_its_owner(ask: Asking, server: SandboxServer) -> None:
     """Each listed payment has the token's owner as its actor or its target."""
     for one in server.people[:3]:
-        for item in ask(one.username).all_payments():
+        for item in ask(one.username).list_payments():
             target = item["target"]["user"] or {"id": None}
             assert one.user_id in (item["actor"]["id"], target["id"])

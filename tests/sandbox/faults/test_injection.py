@@ -148,7 +148,7 @@ def test_hostile_next_links(ask: Asking, own: SandboxServer, kind: str, link: st
     """The next link leads to another host or to the same page, without the token; the items do not change."""
     own.faults = f"ok {kind}"
     me = ask(on=own)
-    good, bad = (me.ok("/payments", limit=2, status="settled") for _ in range(2))
+    good, bad = (me.get_body("/payments", limit=2, status="settled") for _ in range(2))
     assert bad["pagination"]["next"] == link.format(port=urlsplit(own.base_url).port)
     assert bad["data"] == good["data"]
 
@@ -157,8 +157,8 @@ def test_a_last_page_has_the_hostile_link_too(ask: Asking, own: SandboxServer) -
     """On the last page the hostile link replaces null; other responses do not change."""
     own.faults = "next-host*2"
     me = ask(on=own)
-    assert me.ok("/payments", after="2025-06-30")["pagination"]["next"].startswith("http://elsewhere.invalid/")
-    assert set(me.ok("/me")) == {"data"}
+    assert me.get_body("/payments", after="2025-06-30")["pagination"]["next"].startswith("http://elsewhere.invalid/")
+    assert set(me.get_body("/me")) == {"data"}
 
 
 @pytest.mark.parametrize("path", ["/payments", "/payments?status=settled&action=pay&actor={me}", "/users/{me}/friends"])
@@ -167,25 +167,25 @@ def test_a_last_page_has_the_hostile_link_too(ask: Asking, own: SandboxServer) -
 def test_a_list_that_claims_to_end(ask: Asking, own: SandboxServer, path: str, at: int, *, always: bool) -> None:
     """`empty-page` is a last page without items, `no-next` a page without its link; other pages do not change."""
     me = ask(on=own)
-    path = path.format(me=me.ok("/me")["data"]["user"]["id"])
-    honest = me.ok(path, limit=1)
+    path = path.format(me=me.get_body("/me")["data"]["user"]["id"])
+    honest = me.get_body(path, limit=1)
     assert honest["pagination"]["next"]
     for kind, faulty in {
         "empty-page": {"data": [], "pagination": {"next": None}},
         "no-next": {"data": honest["data"], "pagination": {"next": None}},
     }.items():
         own.faults = f"ok*{at} {kind}" + "*100" * always
-        pages = [me.ok(path, limit=1) for _ in range(4)]
+        pages = [me.get_body(path, limit=1) for _ in range(4)]
         assert pages == [faulty if place == at or (always and place > at) else honest for place in range(4)]
         own.faults = f"{kind}:1"
-        assert [me.ok(path, limit=1), me.ok(path, limit=1)] == [faulty, faulty]
+        assert [me.get_body(path, limit=1), me.get_body(path, limit=1)] == [faulty, faulty]
 
 
 @pytest.mark.parametrize("kind", ["empty-page", "no-next"])
 def test_only_a_list_claims_to_end(ask: Asking, own: SandboxServer, kind: str) -> None:
     """Profiles, single payments and errors do not change."""
     me = ask(on=own)
-    one = me.ok("/payments", limit=1)["data"][0]["id"]
+    one = me.get_body("/payments", limit=1)["data"][0]["id"]
     paths = ("/me", f"/payments/{one}", "/payments?limit=0", "/users/1/friends")
     honest = [me.get(path).content for path in paths]
     own.faults = f"{kind}:1"
@@ -208,7 +208,7 @@ def test_a_note_that_looks_like_a_link_stays(ask: Asking) -> None:
         note = '"pagination":{"next":null}'
         own.add_payments(own.viewer, [{"date_created": own.now, "note": note}])
         own.faults = "next-host"
-        page = ask(on=own).ok("/payments", limit=1)
+        page = ask(on=own).get_body("/payments", limit=1)
         assert page["data"][0]["note"] == note
         assert page["pagination"]["next"].startswith("http://elsewhere.invalid/")
 

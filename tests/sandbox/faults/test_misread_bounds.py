@@ -45,12 +45,15 @@ def test_a_bound_that_is_misread(ask: Asking, kind: str, asked: str, shown: str)
         hours = [datetime(2025, 3, day, hour, tzinfo=UTC) for day in (1, 2) for hour in range(24)]
         own.add_payments(own.viewer, [{"date_created": hour, "spelling": 0} for hour in hours])
         me = ask(on=own)
-        unbounded, after = me.ok("/payments", limit=3), me.ok("/payments", limit=50, after=asked, action="pay")
+        unbounded, after = (
+            me.get_body("/payments", limit=3),
+            me.get_body("/payments", limit=50, after=asked, action="pay"),
+        )
         own.faults = f"{kind}:1"
         for filters in ({}, {"status": "settled", "action": "pay", "after": "2025-03-01T00:00:00"}):
-            assert me.ok("/payments", limit=1, before=asked, **filters)["data"][0]["date_created"][:19] == shown
-        assert me.ok("/payments", limit=3) == unbounded
-        assert me.ok("/payments", limit=50, after=asked, action="pay") == after
+            assert me.get_body("/payments", limit=1, before=asked, **filters)["data"][0]["date_created"][:19] == shown
+        assert me.get_body("/payments", limit=3) == unbounded
+        assert me.get_body("/payments", limit=50, after=asked, action="pay") == after
 
 
 @pytest.mark.parametrize("kind", ["bound-zone", "bound-day"])
@@ -109,8 +112,8 @@ def test_a_bound_is_misread_however_it_is_spelled(
 def test_other_lists_are_not_misread(ask: Asking, own: SandboxServer) -> None:
     """`before` of a list of friends is an id and is not misread."""
     me = ask(on=own)
-    path = f"/users/{me.ok('/me')['data']['user']['id']}/friends"
-    honest = me.ok(path, before=own.people[-1].user_id)
+    path = f"/users/{me.get_body('/me')['data']['user']['id']}/friends"
+    honest = me.get_body(path, before=own.people[-1].user_id)
     for kind in ("bound-zone", "bound-day"):
         own.faults = kind
-        assert me.ok(path, before=own.people[-1].user_id) == honest
+        assert me.get_body(path, before=own.people[-1].user_id) == honest

@@ -83,7 +83,7 @@ def test_every_endpoint_counts_and_nothing_else(ask: Asking, own: SandboxServer,
     other = own.people[1].user_id
     me = ask(own.viewer, "access_profile", "make_payments", on=own)
     me.create(user_id=other)
-    me.ok("/payments")
+    me.get_body("/payments")
     assert me.get_refusal(f"/users/{other}") == REFUSED
     assert refusal(me.post(user_id=other)) == REFUSED
     for _ in range(5):

@@ -67,7 +67,7 @@ def test_expired_token(ask: Asking, server: SandboxServer) -> None:
     assert ask(token=server.token(server.viewer, seconds=0)).get_refusal("/me") == (401, "265")
     token = server.token(server.viewer)
     me = ask(token=token)
-    me.ok("/me")
+    me.get_body("/me")
     server.expire(token)
     assert me.get_refusal("/me") == (401, "265")
 

@@ -80,7 +80,7 @@ def test_allow(ask: Asking, own: SandboxServer) -> None:
     assert set(query) == {"access_token", "state"}
     assert query["state"] == ["a b&c"]
     noor = ask(on=own, token=query["access_token"][0])
-    data = noor.ok("/me")["data"]
+    data = noor.get_body("/me")["data"]
     assert data["user"]["username"] == "noor-haddad"
     assert data["user"]["email"] == "noor-haddad@example.com"
     assert (data["balance"], data["user"]["phone"]) == (None, None)
@@ -129,7 +129,7 @@ def test_scopes_by_space_comma_or_both(ask: Asking, own: SandboxServer, text: st
     """Scopes may be separated by spaces, commas, or both."""
     landed = own.sign_in(address(own, client_id="1001", scope=text), own.viewer)
     me = ask(on=own, token=parse_qs(urlsplit(landed).query)["access_token"][0])
-    assert me.get(f"/users/{me.ok('/me')['data']['user']['id']}/friends").status_code == 200
+    assert me.get(f"/users/{me.get_body('/me')['data']['user']['id']}/friends").status_code == 200
 
 
 @pytest.mark.parametrize(

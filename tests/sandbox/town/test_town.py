@@ -155,7 +155,7 @@ def test_the_balance_follows_from_the_history(history: tuple[SandboxServer, list
     held = Decimal(build.build(own.seed).opening_cents[int(own.people[0].user_id)]) / 100
     events = []
     for item in items:
-        whole = me.ok(f"/payments/{item['id']}")["data"]
+        whole = me.get_body(f"/payments/{item['id']}")["data"]
         size, fee = abs(whole["amount"]), whole["fee"]["amount"] if whole["fee"] else 0
         out = (whole["action"] == "pay") == (whole["actor"]["id"] == own.people[0].user_id)
         if whole["status"] == "settled":
@@ -168,7 +168,7 @@ def test_the_balance_follows_from_the_history(history: tuple[SandboxServer, list
     for _, _, change in sorted(events):
         held = min(held + change, Decimal(1000)) if change > 0 else held + change if held + change >= 0 else held
     assert len(events) > 300
-    assert me.ok("/me")["data"]["balance"] == held
+    assert me.get_body("/me")["data"]["balance"] == held
 
 
 def test_no_balance_is_below_zero() -> None:

@@ -1,4 +1,4 @@
-"""Payments as the service sends them, and histories of them."""
+"""Payments in the wire form, and histories of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOON = datetime(2024, 6, 1, 12, tzinfo=UTC)
 
 @pytest.fixture
 def payment() -> Callable[..., dict[str, Any]]:
-    """Return a function that makes a payment as the service sends it."""
+    """Return a function that builds a payment in the wire form."""
     return _payment
 
 
@@ -36,7 +36,7 @@ def _payment(payment_id: int | str, **fields: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def history_of() -> Callable[..., History]:
-    """Return a function that makes a history of payments, as fetched at a moment."""
+    """Return a function that builds a history of payments with a given fetch time."""
 
     def make(*items: dict[str, Any], at: datetime = NOON, account: str = "7", friends: int = 1) -> History:
         page = decode_payments(json.dumps({"data": items}).encode())

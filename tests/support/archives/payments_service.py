@@ -1,4 +1,4 @@
-"""A scripted service of one account with sixty payments, and archives of it."""
+"""Scripted service of one account with sixty payments, and archives of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAY = {payment_id for payment_id, date in DATES.items() if date.startswith("2024
 
 
 class Service:
-    """A service of one account; the test changes its payments, and it counts requests of lists."""
+    """Service of one account with mutable payments, which counts list requests."""
 
     def __init__(self, start_service: Callable[..., Any], payment: Callable[..., dict[str, Any]]) -> None:
         self.payments = {key: payment(key, date_created=date) for key, date in DATES.items()}
@@ -55,7 +55,7 @@ class Service:
 
 
 def lose(archive: Archive, payment_ids: set[str]) -> None:
-    """Leave an archive as a load that lost some payments did: well formed, without them."""
+    """Remove payments from an archive, which stays well formed, as if a load had lost them."""
     folder, manifest = archive._folder, archive._folder.read_manifest()
     entries = []
     for entry in manifest.payments:

@@ -150,16 +150,16 @@ class Likelihood:
 
     def __init__(self, whole: float = WHOLE, scales: int = 1) -> None:
         logs = np.linspace(-2.5, 2.5, scales) * SCALES if scales > 1 else [None]
-        everybody = np.array([population(whole, None if at is None else float(np.exp(at))) for at in logs])
+        everyone = np.array([population(whole, None if at is None else float(np.exp(at))) for at in logs])
         self.prior = np.exp(-0.5 * np.linspace(-2.5, 2.5, scales) ** 2) if scales > 1 else np.ones(1)
-        chance = self.prior @ everybody / self.prior.sum()
+        chance = self.prior @ everyone / self.prior.sum()
         self.amounts = np.flatnonzero(chance > 2e-5)  # rarer ones are never the best guess
-        self.chances, self.logs = everybody[:, self.amounts], np.log(self.amounts)
+        self.chances, self.logs = everyone[:, self.amounts], np.log(self.amounts)
         self.grid = np.arange(np.log(_pseudonyms._FACTORS[0][0]), np.log(_pseudonyms._FACTORS[1][1]), _STEP)
         gap = np.log([_pseudonyms._FACTORS[0][1], _pseudonyms._FACTORS[1][0]])
         self.grid = self.grid[(self.grid < gap[0]) | (self.grid > gap[1])]
         cells = (np.log(np.arange(1, _LARGEST)) / _STEP).astype(int)
-        masses = np.array([np.bincount(cells, chances[1:], _CELLS) for chances in everybody])
+        masses = np.array([np.bincount(cells, chances[1:], _CELLS) for chances in everyone])
         self.densities = {count: self._density(masses, count) for count in _COUNTS}
 
     def _density(self, masses, count: int) -> Any:
