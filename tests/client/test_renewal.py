@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import multiprocessing
 import os
@@ -195,6 +196,22 @@ def test_a_token_renewed_by_another_process_is_used(start_service) -> None:
     base.append(store_sign_in(SignIn(service.base_url, AccessToken("old"), "1", Secret("r1")), timedelta(days=2)))
     request_me(service.base_url)
     assert [asked["access_token"] for _, asked in service.asked] == ["old", "new"]
+
+
+def test_tokens_that_are_all_refused_raise(start_service) -> None:
+    """The attempts end with the service's error, also when another process renews the token before each of them."""
+    base, tokens = [], itertools.count(2)
+
+    def answer(_path: str, _parameters: dict[str, str]) -> object:
+        renewed = replace(base[0], token=AccessToken(f"token-{next(tokens)}"), refresh_token=Secret("r2"))
+        store_sign_in(renewed, timedelta(days=60))
+        return 401, {}, {"error": {"message": "deleted", "code": "259"}}
+
+    service = start_service(answer)
+    base.append(store_sign_in(SignIn(service.base_url, AccessToken("token-1"), "1", Secret("r1")), timedelta(days=2)))
+    with pytest.raises(errors.AuthenticationError):
+        request_me(service.base_url)
+    assert [asked["access_token"] for _, asked in service.asked] == [f"token-{number}" for number in range(1, 6)]
 
 
 def test_a_refused_token_without_a_renewal_raises(start_service) -> None:

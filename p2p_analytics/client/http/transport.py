@@ -241,9 +241,10 @@ class Transport:
                 outcome = self._attempt(session, method, path, parameters, seconds_left=seconds_left, decode=decode)
                 if isinstance(outcome, ServiceResponse):
                     return outcome
-                if method == "GET" and isinstance(outcome, errors.AuthenticationError) and self._has_new_token(used):
-                    continue
                 pause = _retry.compute_pause(attempt, outcome, self._jitter)
+                is_refused = method == "GET" and isinstance(outcome, errors.AuthenticationError)
+                if is_refused and pause is not None and self._has_new_token(used):
+                    continue
                 seconds_left = give_up_at - self._monotonic()
                 may_retry = _retry.is_retryable(method, outcome) and not is_cancelled()
                 if not may_retry or pause is None or pause > seconds_left:
