@@ -10,7 +10,7 @@ from p2p_analytics.records import InternTable
 
 
 class BlockingList(list):
-    """A list whose first `append` waits for an event."""
+    """A list with a first `append` that waits for an event."""
 
     def __init__(self) -> None:
         super().__init__()
