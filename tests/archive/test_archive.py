@@ -1,4 +1,4 @@
-"""What goes into an archive comes out of it, once, in its newest state, for its owner alone."""
+"""An archive returns each stored payment once, in its newest state, and only its owner can read it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HOUR = timedelta(hours=1)
 
 
 def assert_same(found: p2p.History, expected: p2p.History) -> None:
-    """Compare two histories, texts that repeat being categoricals in the first."""
+    """Assert that two histories are equal, apart from categorical columns in the first."""
     pd.testing.assert_frame_equal(found.payments.astype(expected.payments.dtypes), expected.payments)
     pd.testing.assert_frame_equal(found.friends, expected.friends)
     pd.testing.assert_frame_equal(found.problems, expected.problems)
@@ -34,8 +34,8 @@ def assert_same(found: p2p.History, expected: p2p.History) -> None:
     assert found.fetched_at == expected.fetched_at
 
 
-def test_a_history_comes_back_as_it_was(tmp_path, history_of, payment) -> None:
-    """Rows, order, nulls, notes of any kind, friends, problems, the owner and "data as of"."""
+def test_a_history_is_restored_unchanged(tmp_path, history_of, payment) -> None:
+    """Rows, order, nulls, notes of any kind, friends, problems, the owner and "data as of" are restored."""
     history = history_of(
         payment(1),
         payment(2, note='a "quoted"\nnote, \N{SLICE OF PIZZA}', date_created="2019-12-31T23:59:59.000001"),
@@ -48,15 +48,15 @@ def test_a_history_comes_back_as_it_was(tmp_path, history_of, payment) -> None:
     assert_same(p2p.open_archive(tmp_path / "a").history(), history)
 
 
-def test_an_archive_of_no_payments_is_one(tmp_path, history_of) -> None:
-    """Empty frames have the columns they always have."""
+def test_an_archive_without_payments(tmp_path, history_of) -> None:
+    """An archive without payments is readable, and its empty frames have all columns."""
     history = history_of(friends=0)
     p2p.open_archive(tmp_path).merge(history)
     assert_same(p2p.open_archive(tmp_path).history(), history)
 
 
 def test_a_history_needs_no_network(tmp_path, history_of, payment) -> None:
-    """A fresh interpreter reads an archive without loading anything that sends."""
+    """A new interpreter reads an archive without importing any module that sends requests."""
     p2p.open_archive(tmp_path).merge(history_of(payment(1)))
     code = (
         f"import sys, p2p_analytics as p2p; print(len(p2p.open_archive({str(tmp_path)!r}).history().payments)); "
@@ -77,16 +77,16 @@ def test_a_history_needs_no_network(tmp_path, history_of, payment) -> None:
         ((("settled", NOON), ("failed", NOON)), "failed"),
     ],
 )
-def test_the_newer_state_counts(tmp_path, history_of, payment, states, status) -> None:
-    """The later fetch wins; at the same time, the state that is not pending; else the later merge."""
+def test_the_newer_state_is_kept(tmp_path, history_of, payment, states, status) -> None:
+    """The later fetch wins; at equal times, the state that is not pending, or else the later merge."""
     archive = p2p.open_archive(tmp_path)
     for word, at in states:
         archive.merge(history_of(payment(1, status=word), at=at))
     assert archive.history().payments["status"].tolist() == [status]
 
 
-def test_what_lists_do_not_show_is_kept(tmp_path, history_of, payment) -> None:
-    """A fee, refund and medium that came once stay when a list comes without them; a new value replaces them."""
+def test_fields_missing_from_lists_are_kept(tmp_path, history_of, payment) -> None:
+    """Fee, refund and medium are kept if a later list lacks them; a new value replaces them."""
     archive = p2p.open_archive(tmp_path)
     whole = {"medium": "web", "fee": {"amount": 0.25}, "refund": {"id": "99", "amount": 5}}
     archive.merge(history_of(payment(1, **whole)))
@@ -97,8 +97,8 @@ def test_what_lists_do_not_show_is_kept(tmp_path, history_of, payment) -> None:
     assert archive.history().payments["medium"].tolist() == ["api"]
 
 
-def test_a_payment_whose_date_changed_is_there_once(tmp_path, history_of, payment, monkeypatch) -> None:
-    """The archive goes by ids, in whichever file the payment was before."""
+def test_a_payment_with_a_changed_date_is_stored_once(tmp_path, history_of, payment, monkeypatch) -> None:
+    """Payments are matched by id, even if the changed date belongs to another file."""
     monkeypatch.setattr(_merge, "MOST_ROWS", 2)
     monkeypatch.setattr(_merge, "_USUAL_ROWS", 2)
     archive = p2p.open_archive(tmp_path)
@@ -130,7 +130,7 @@ def test_a_change_rewrites_one_file_and_nothing_new_rewrites_none(tmp_path, hist
 
 
 def test_problems_are_those_of_the_newest_state(tmp_path, history_of, payment) -> None:
-    """A payment that comes again without its problem has none any more; the others keep theirs."""
+    """A payment that is merged again without its problem loses it; other payments keep theirs."""
     archive = p2p.open_archive(tmp_path)
     archive.merge(history_of(payment(1, status="novel"), payment(2, status="strange")))
     archive.merge(history_of(payment(1), at=NOON + HOUR))
@@ -138,7 +138,7 @@ def test_problems_are_those_of_the_newest_state(tmp_path, history_of, payment) -
 
 
 def test_friends_and_balance_are_those_fetched_last(tmp_path, history_of, payment) -> None:
-    """An older history that is merged later brings payments, and no older friends."""
+    """Merging an older history adds its payments, and leaves friends and balance as they are."""
     archive = p2p.open_archive(tmp_path)
     archive.merge(history_of(payment(1), friends=3))
     archive.merge(history_of(payment(2), friends=1, at=NOON - HOUR))
@@ -146,8 +146,8 @@ def test_friends_and_balance_are_those_fetched_last(tmp_path, history_of, paymen
     assert (len(history.payments), len(history.friends), history.fetched_at) == (2, 3, NOON - HOUR)
 
 
-def test_one_account_an_archive(tmp_path, history_of, payment) -> None:
-    """Another account's history is refused, and so are invented names among real ones."""
+def test_an_archive_has_one_account(tmp_path, history_of, payment) -> None:
+    """The history of another account is refused, and pseudonyms are not mixed with real names."""
     archive = p2p.open_archive(tmp_path)
     archive.merge(history_of(payment(1)))
     with pytest.raises(ArchiveError, match="another account"):
@@ -170,8 +170,8 @@ def test_privacy_mode_masks_what_is_read(tmp_path, history_of, payment, monkeypa
 
 
 @pytest.mark.parametrize("mask", [0o000, 0o022, 0o277])
-def test_nobody_else_can_read_it(tmp_path, history_of, payment, mask) -> None:
-    """The folder is 0700 and each file 0600 under any umask, and a folder that was open is closed."""
+def test_only_the_owner_can_read_it(tmp_path, history_of, payment, mask) -> None:
+    """The folder is 0700 and each file 0600 under any umask; permissions of an open folder are restricted."""
     (tmp_path / "open").mkdir(mode=0o755)
     before = os.umask(mask)
     try:
@@ -185,8 +185,8 @@ def test_nobody_else_can_read_it(tmp_path, history_of, payment, mask) -> None:
         assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o600}
 
 
-def test_folders_above_it_that_are_made_are_private_too(tmp_path, history_of, payment) -> None:
-    """Nobody else can put another archive in its place, whatever the umask."""
+def test_created_parent_folders_are_private(tmp_path, history_of, payment) -> None:
+    """Other users cannot replace the archive through a parent folder, whatever the umask."""
     before = os.umask(0)
     try:
         p2p.open_archive(tmp_path / "above" / "archive").merge(history_of(payment(1)))
@@ -195,8 +195,8 @@ def test_folders_above_it_that_are_made_are_private_too(tmp_path, history_of, pa
     assert stat.S_IMODE((tmp_path / "above").stat().st_mode) == 0o700
 
 
-def test_files_have_the_one_schema(tmp_path, history_of, payment) -> None:
-    """Text, whole numbers and UTC microseconds alone, even where a column holds nothing but nulls."""
+def test_all_files_have_the_same_schema(tmp_path, history_of, payment) -> None:
+    """Columns are text, integers and UTC microseconds only, even if a column holds only nulls."""
     p2p.open_archive(tmp_path).merge(history_of(payment(1)))
     (file,) = tmp_path.glob("payments-*.parquet")
     types = {str(field.type) for field in pq.read_schema(file)}
@@ -204,8 +204,8 @@ def test_files_have_the_one_schema(tmp_path, history_of, payment) -> None:
     assert pq.ParquetFile(file).metadata.row_group(0).column(0).compression == "ZSTD"
 
 
-def test_where_there_is_no_archive(tmp_path, history_of, payment) -> None:
-    """Reading says what to do and makes nothing; a file or a folder of other things is refused."""
+def test_a_folder_without_an_archive(tmp_path, history_of, payment) -> None:
+    """Reading suggests what to do and creates nothing; a file, or a folder of other files, is refused."""
     with pytest.raises(ArchiveError, match=r"no archive .* yet: sync it"):
         p2p.open_archive(tmp_path / "none").history()
     assert not (tmp_path / "none").exists()
@@ -216,8 +216,8 @@ def test_where_there_is_no_archive(tmp_path, history_of, payment) -> None:
         p2p.open_archive(tmp_path)
 
 
-def test_what_could_not_be_read_again_is_not_written(tmp_path, history_of, payment) -> None:
-    """A value of another type in the owner's record: the archive is as it was before."""
+def test_unreadable_values_are_not_written(tmp_path, history_of, payment) -> None:
+    """A value of the wrong type in the owner's record is refused; the archive is unchanged."""
     archive = p2p.open_archive(tmp_path)
     archive.merge(history_of(payment(1)))
     before = (tmp_path / "manifest.json").read_bytes()
@@ -250,7 +250,7 @@ def test_a_frame_that_is_no_history_is_refused(tmp_path, history_of, payment) ->
     + [("manifest", b""), ("manifest", b"{}")],
 )
 def test_a_broken_file_is_named(tmp_path, history_of, payment, kind, damage) -> None:
-    """Empty, other bytes or missing: reading and merging say which file, and change nothing."""
+    """For an empty, overwritten or missing file, reading and merging name the file and change nothing."""
     archive = p2p.open_archive(tmp_path)
     archive.merge(history_of(payment(1)))
     (file,) = tmp_path.glob(f"{kind}*")
@@ -263,8 +263,8 @@ def test_a_broken_file_is_named(tmp_path, history_of, payment, kind, damage) -> 
     assert manifest.read_bytes() == before
 
 
-def test_one_flipped_bit_is_seen(tmp_path, history_of, payment) -> None:
-    """A file that could still be read as a table is not taken for what was written."""
+def test_one_flipped_bit_is_detected(tmp_path, history_of, payment) -> None:
+    """A file with one flipped bit is refused, even if it can still be parsed as a table."""
     archive = p2p.open_archive(tmp_path)
     archive.merge(history_of(payment(1)))
     (file,) = tmp_path.glob("payments-*")
@@ -275,8 +275,8 @@ def test_one_flipped_bit_is_seen(tmp_path, history_of, payment) -> None:
         archive.history()
 
 
-def test_a_file_with_fewer_columns_is_loaded_anew(tmp_path, history_of, payment, monkeypatch) -> None:
-    """What an earlier version wrote is no table with holes in it."""
+def test_a_file_with_fewer_columns_is_refetched(tmp_path, history_of, payment, monkeypatch) -> None:
+    """A file of an earlier version with fewer columns is not read with nulls in their place."""
     columns = {kind: dict(names) for kind, names in _folder.SCHEMAS.items()}
     del columns["payments"]["settle_us"]
     archive = p2p.open_archive(tmp_path)
@@ -289,8 +289,8 @@ def test_a_file_with_fewer_columns_is_loaded_anew(tmp_path, history_of, payment,
     assert not archive._folder.is_sound(archive._folder.read_manifest().payments[0])
 
 
-def test_a_full_disk_leaves_the_archive_as_it_was(tmp_path, history_of, payment, monkeypatch) -> None:
-    """Wherever that is before the manifest changes: one sentence, the old state, and the next merge goes through."""
+def test_a_full_disk_leaves_the_archive_unchanged(tmp_path, history_of, payment, monkeypatch) -> None:
+    """A write error before the manifest changes is one sentence; the old state stays, and the next merge succeeds."""
     archive = p2p.open_archive(tmp_path)
     archive.merge(history_of(payment(1)))
     before = archive.history()
@@ -320,7 +320,7 @@ def test_an_archive_of_a_later_version_is_left_alone(tmp_path, history_of, payme
     assert manifest.read_text() == '{"format": 3}'
 
 
-def test_without_its_manifest_the_payments_are_found_again(tmp_path, history_of, payment) -> None:
+def test_payments_are_recovered_without_a_manifest(tmp_path, history_of, payment) -> None:
     """A merge into a folder without its manifest keeps the payments of its files."""
     archive = p2p.open_archive(tmp_path)
     archive.merge(history_of(payment(1), payment(2)))
@@ -332,7 +332,7 @@ def test_without_its_manifest_the_payments_are_found_again(tmp_path, history_of,
 
 
 def test_two_writers_lose_nothing(tmp_path, history_of, payment) -> None:
-    """Merges at the same time wait for each other, and readers never fail."""
+    """Concurrent merges wait for each other and lose no payment, and readers never fail."""
     histories = [history_of(*(payment(f"{writer}{n}") for n in range(5))) for writer in range(1, 7)]
     p2p.open_archive(tmp_path).merge(history_of(payment("x")))
     threads = [threading.Thread(target=p2p.open_archive(tmp_path).merge, args=(each,)) for each in histories]
@@ -345,16 +345,16 @@ def test_two_writers_lose_nothing(tmp_path, history_of, payment) -> None:
     assert len(p2p.open_archive(tmp_path).history().payments) == 31
 
 
-def test_a_second_writer_waits_no_longer_than_it_says(tmp_path, history_of, payment, monkeypatch) -> None:
-    """Where the lock stays taken, one sentence says so."""
+def test_a_second_writer_times_out(tmp_path, history_of, payment, monkeypatch) -> None:
+    """If the lock stays taken, the error is one sentence."""
     monkeypatch.setattr(_folder, "LOCK_WAIT_SECONDS", 0.0)
     archive = p2p.open_archive(tmp_path)
     with archive._folder.lock(), pytest.raises(ArchiveError, match="Another process is writing"):
         p2p.open_archive(tmp_path).merge(history_of(payment(1)))
 
 
-def test_the_files_before_stay_for_who_reads_them(tmp_path, history_of, payment) -> None:
-    """One change back, not two: a scan outlives the next merge, and the folder does not grow."""
+def test_previous_files_stay_for_readers(tmp_path, history_of, payment) -> None:
+    """The files of one previous state are kept and older ones are removed: a scan survives the next merge."""
     archive = p2p.open_archive(tmp_path)
     counts = []
     for day in range(1, 5):

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 from support.archives.payments_service import DATES, MAY, ids, lose
 
 
-def test_a_refresh_does_not_ask_the_cache(service, archive, tmp_path) -> None:
-    """What the cache says of closed windows may be what damaged the archive; the service decides."""
+def test_a_refresh_bypasses_the_cache(service, archive, tmp_path) -> None:
+    """A refresh reads closed windows from the service, because the cache may be the cause of the damage."""
     lose(archive, MAY)
     hidden = {key: service.payments.pop(key) for key in MAY}
     with service.client(tmp_path / "cache") as client:
@@ -45,8 +45,8 @@ def test_a_refresh_does_not_ask_the_cache(service, archive, tmp_path) -> None:
     assert ids(archive) == set(DATES)
 
 
-def test_a_refresh_replaces_and_keeps_what_is_not_listed(service, archive, caplog) -> None:
-    """Changed rows are replaced even where the archive claims to be newer; lost ones stay, listed once, until back."""
+def test_a_refresh_replaces_rows_and_keeps_unlisted_ones(service, archive, caplog) -> None:
+    """Rows are replaced even if the archive has a later date; unlisted ones stay and are one problem until listed."""
     history = archive.history()
     future = history.fetched_at + timedelta(days=400)
     wrong = history.payments.assign(amount_cents=pd.array([1] * 60, dtype="Int64"))
@@ -68,8 +68,8 @@ def test_a_refresh_replaces_and_keeps_what_is_not_listed(service, archive, caplo
         assert archive.verify(client).empty
 
 
-def test_an_unlisted_payment_is_named_beside_its_other_problems(service, archive) -> None:
-    """A strange word in it, which was a problem before, does not hide that it is gone."""
+def test_an_unlisted_payment_keeps_its_other_problems(service, archive) -> None:
+    """A payment with an unknown status that is no longer listed has both problems."""
     service.payments["7"]["status"] = "novel"
     with service.client() as client:
         archive.sync(client, refresh=True)
@@ -80,8 +80,8 @@ def test_an_unlisted_payment_is_named_beside_its_other_problems(service, archive
             assert archive.history().problems["value"].tolist() == ["novel", "7"]
 
 
-def test_a_pending_payment_that_is_not_listed_is_one_problem(service, archive) -> None:
-    """It is asked for by its id; what then is not found is not named twice."""
+def test_an_unlisted_pending_payment_has_one_problem(service, archive) -> None:
+    """A pending payment is requested by its id; if it is not found, one problem is listed, not two."""
     service.payments["7"]["status"] = "pending"
     with service.client() as client:
         archive.sync(client, refresh=True)
@@ -92,8 +92,8 @@ def test_a_pending_payment_that_is_not_listed_is_one_problem(service, archive) -
     assert "cannot be found" in problems["problem"].iloc[0]
 
 
-def test_a_refresh_that_fails_changes_nothing(service, archive) -> None:
-    """Whichever page fails: the manifest is the one before, and the next refresh heals."""
+def test_a_failed_refresh_changes_nothing(service, archive) -> None:
+    """Whichever page fails, the manifest is unchanged, and the next refresh succeeds."""
     lose(archive, MAY)
     before = (archive.path / "manifest.json").read_bytes()
     with service.client() as client:
@@ -106,8 +106,8 @@ def test_a_refresh_that_fails_changes_nothing(service, archive) -> None:
         assert archive.sync(client, refresh=True).added == 5
 
 
-def test_a_refresh_without_a_manifest_keeps_what_the_files_hold(service, archive) -> None:
-    """The manifest is lost and a payment is not listed any more: both are put right, nothing is lost."""
+def test_a_refresh_without_a_manifest_keeps_the_payments(service, archive) -> None:
+    """Without its manifest, the archive keeps a payment of its files that the service does not list."""
     (archive.path / "manifest.json").write_bytes(b"{}")
     del service.payments["7"]
     with service.client() as client:
@@ -116,13 +116,13 @@ def test_a_refresh_without_a_manifest_keeps_what_the_files_hold(service, archive
     assert archive.history().problems["payment_id"].tolist() == ["7"]
 
 
-def test_the_words_of_an_unlisted_payment_can_be_shown_in_privacy_mode() -> None:
-    """A sentence with a number or a quotation in it is hidden there."""
+def test_the_problem_of_an_unlisted_payment_is_shown_in_privacy_mode() -> None:
+    """Privacy mode hides sentences with a digit or a quotation mark, so this sentence has none."""
     assert not any(character.isdigit() or character in "'\"" for character in _writer._UNLISTED)
 
 
-def test_an_archive_synced_to_a_wrong_moment_is_put_right(service, archive, payment) -> None:
-    """A refresh starts from the service's newest payment, whatever the archive believed."""
+def test_a_refresh_corrects_a_wrong_sync_time(service, archive, payment) -> None:
+    """A refresh starts from the service's newest payment, not from the time in the manifest."""
     manifest = archive._folder.read_manifest()
     changed = {name: getattr(manifest, name) for name in manifest.__struct_fields__}
     changed["synced_to"] = datetime(2900, 1, 1, tzinfo=UTC)
@@ -137,7 +137,7 @@ def test_an_archive_synced_to_a_wrong_moment_is_put_right(service, archive, paym
 
 
 def test_a_refresh_that_is_killed_at_any_step(service, archive, change_archive) -> None:
-    """The archive is the damaged one or the healed one, never another; the next refresh heals it."""
+    """After a kill the archive is in the damaged or the repaired state, and the next refresh repairs it."""
     lose(archive, MAY)
     step, ended = 0, -signal.SIGKILL
     seen = Counter()
@@ -158,7 +158,7 @@ def test_a_refresh_that_is_killed_at_any_step(service, archive, change_archive) 
 
 
 def test_syncs_refreshes_and_verify_at_the_same_time(service, archive, payment) -> None:
-    """Writers wait for each other, verify reads one state; none of them fails, and all agree in the end."""
+    """Writers wait for each other and `verify` reads one state; none fails, and the archive is correct in the end."""
     errors: list[BaseException] = []
 
     def repeat(call: Callable[[p2p.Client], object]) -> None:
@@ -182,8 +182,8 @@ def test_syncs_refreshes_and_verify_at_the_same_time(service, archive, payment) 
         assert archive.verify(client).empty
 
 
-def test_a_disk_that_takes_no_more(service, archive) -> None:
-    """The system refuses the write in the middle of a refresh: one sentence, the state before, no file left over."""
+def test_a_full_disk_during_a_refresh(service, archive) -> None:
+    """A failed write during a refresh raises one sentence, keeps the previous state and leaves no extra file."""
     lose(archive, MAY)
     before = {path.name: path.read_bytes() for path in archive.path.iterdir()}
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -198,8 +198,8 @@ def test_a_disk_that_takes_no_more(service, archive) -> None:
         assert archive.sync(client, refresh=True).added == 5
 
 
-def test_a_sync_heals_whatever_bits_changed(service, archive) -> None:
-    """One bit of any file: the sync after it leaves the exact history, and what was broken is kept beside."""
+def test_a_sync_repairs_any_flipped_bit(service, archive) -> None:
+    """After a bit flip in any file, a sync restores the exact history and keeps the corrupt file under another name."""
     chance = random.Random(15)  # noqa: S311 - no secret
     expected = archive.history().payments
     for _ in range(40):
@@ -220,7 +220,7 @@ def test_a_sync_heals_whatever_bits_changed(service, archive) -> None:
 
 
 def entries_of(archive: Archive) -> tuple[Any, ...]:
-    """Return the entries of an archive's manifest, none where it is broken."""
+    """Return the entries of an archive's manifest; none if the manifest is corrupt."""
     try:
         return archive._folder.read_manifest().entries
     except ArchiveError:

@@ -14,8 +14,8 @@ from support.archives.payments_service import DATES, MAY, Service, ids, lose
 COLUMNS = ["month", "payment_id", "difference", "fields"]
 
 
-def test_a_whole_archive_differs_in_nothing(service, archive) -> None:
-    """No row, with the documented columns, all of text; and nothing in the folder changes."""
+def test_verify_of_an_intact_archive_is_empty(service, archive) -> None:
+    """The result has no rows and the documented text columns; the folder is unchanged."""
     before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in archive.path.iterdir()}
     with service.client() as client:
         found = archive.verify(client)
@@ -25,8 +25,8 @@ def test_a_whole_archive_differs_in_nothing(service, archive) -> None:
     assert {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in archive.path.iterdir()} == before
 
 
-def test_verify_names_the_months_and_a_refresh_heals_them(service, archive) -> None:
-    """A month is gone: three syncs do not bring it back, verify names it, a refresh does."""
+def test_verify_lists_missing_months_and_a_refresh_restores_them(service, archive) -> None:
+    """The payments of a month are lost: a sync does not restore them, `verify` lists them, a refresh restores them."""
     lose(archive, MAY)
     with service.client() as client:
         for _ in range(3):
@@ -40,8 +40,8 @@ def test_verify_names_the_months_and_a_refresh_heals_them(service, archive) -> N
         assert archive.verify(client).empty
 
 
-def test_what_differs_is_named_with_its_columns(service, archive, history_of, payment) -> None:
-    """Missing, extra and changed, newest first; a payment without a date has no month; a new name is no difference."""
+def test_verify_lists_each_difference_with_its_columns(service, archive, history_of, payment) -> None:
+    """Missing, extra and changed payments, newest first; a missing date gives no month, and names are not compared."""
     archive.merge(history_of(payment("undated", date_created=None)))
     service.payments["new"] = payment("new", date_created="2024-12-31T00:00:00")
     del service.payments["7"]
@@ -59,7 +59,7 @@ def test_what_differs_is_named_with_its_columns(service, archive, history_of, pa
 
 
 def test_verify_and_refresh_refuse_another_account(service, archive) -> None:
-    """Before a list is asked for."""
+    """The account is checked before any list is requested."""
     service.account = "9"
     service.lists = 0
     with service.client() as client:
@@ -69,8 +69,8 @@ def test_verify_and_refresh_refuse_another_account(service, archive) -> None:
     assert service.lists == 0
 
 
-def test_verify_where_there_is_nothing(service, tmp_path) -> None:
-    """No archive yet: one sentence, no request and no folder. A broken file is named."""
+def test_verify_without_an_archive(service, tmp_path) -> None:
+    """Without an archive, `verify` raises one sentence, sends no request and creates no folder."""
     with service.client() as client, pytest.raises(ArchiveError, match="no archive"):
         p2p.open_archive(tmp_path / "none").verify(client)
     assert service.lists == 0
@@ -78,15 +78,15 @@ def test_verify_where_there_is_nothing(service, tmp_path) -> None:
 
 
 def test_verify_names_a_broken_file(service, archive) -> None:
-    """As reading does."""
+    """A corrupt file raises an error with the file's name, as reading the archive does."""
     file = min(archive.path.glob("payments-*"))
     file.write_bytes(b"")
     with service.client() as client, pytest.raises(ArchiveError, match=file.name):
         archive.verify(client)
 
 
-def test_archives_of_no_payments(start_service, payment, tmp_path) -> None:
-    """Empty on both sides, and in the archive; an empty answer about an archive with payments is not believed."""
+def test_archives_without_payments(start_service, payment, tmp_path) -> None:
+    """An empty archive of an empty account is valid; an empty list for an archive with payments is refused."""
     service = Service(start_service, payment)
     rows, service.payments = service.payments, {}
     empty = p2p.open_archive(tmp_path / "archive")
@@ -105,7 +105,7 @@ def test_archives_of_no_payments(start_service, payment, tmp_path) -> None:
 
 
 def test_in_privacy_mode_verify_shows_no_id(service, archive, monkeypatch) -> None:
-    """Months and counts are real, ids are invented."""
+    """In privacy mode months and counts are real, and ids are pseudonyms."""
     lose(archive, MAY)
     monkeypatch.setenv("P2P_PRIVACY", "1")
     with service.client() as client:
@@ -116,7 +116,7 @@ def test_in_privacy_mode_verify_shows_no_id(service, archive, monkeypatch) -> No
 
 
 def test_verify_costs_one_pass(tmp_path) -> None:
-    """At the sandbox: /me, and no more lists than a load without a cache requests."""
+    """`verify` requests /me, and no more lists than a load without a cache."""
     with (
         p2p.sandbox.SandboxServer(seed=7) as server,
         p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=False, concurrency=1) as client,
@@ -134,7 +134,7 @@ def test_verify_costs_one_pass(tmp_path) -> None:
 
 
 def test_the_commands(service, archive, capsys, monkeypatch) -> None:
-    """Verify ends with 0 or 1 and says what to do; sync --refresh does it."""
+    """The command `verify` exits with 0 or 1 and suggests `sync --refresh`, which removes the differences."""
     monkeypatch.setenv("P2P_BASE_URL", service.running.base_url)
     monkeypatch.setenv("P2P_ACCESS_TOKEN", "token")
     folder = str(archive.path)
@@ -158,8 +158,8 @@ def test_the_commands(service, archive, capsys, monkeypatch) -> None:
     assert "no archive" in capsys.readouterr().err
 
 
-def test_an_archive_behind_a_link(service, archive, tmp_path) -> None:
-    """The folder may be a link; its files may not."""
+def test_an_archive_behind_a_symbolic_link(service, archive, tmp_path) -> None:
+    """The folder may be a symbolic link to a folder, and not a dangling one."""
     (tmp_path / "link").symlink_to(archive.path)
     linked = p2p.open_archive(tmp_path / "link")
     lose(archive, MAY)
@@ -174,8 +174,8 @@ def test_an_archive_behind_a_link(service, archive, tmp_path) -> None:
     assert not (tmp_path / "nothing").exists()
 
 
-def test_a_record_without_an_id_is_not_passed_over(service, archive, monkeypatch) -> None:
-    """It may be a payment that the archive lacks; in privacy mode the error quotes nothing of it."""
+def test_a_record_without_an_id_is_an_error(service, archive, monkeypatch) -> None:
+    """A record without an id may be a missing payment; in privacy mode the error quotes nothing of it."""
     service.payments["7"] |= {"id": None, "note": "4711"}
     with service.client() as client:
         with pytest.raises(RecordError, match="'id'"):

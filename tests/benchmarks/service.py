@@ -124,7 +124,7 @@ def _files_for(connections: int) -> int:
 
 
 class Load(NamedTuple):
-    """What one round of requests came to; `busy` is the share of a core that asking itself took."""
+    """Result of one round of requests; `busy` is the share of a core that the client used."""
 
     rate: float
     p99: float
@@ -133,7 +133,7 @@ class Load(NamedTuple):
 
 
 class Connection(asyncio.Protocol):
-    """One client that asks again as soon as it has its answer, over one connection."""
+    """One connection of a client that sends its next request after each response."""
 
     def __init__(self, requests: Iterator[bytes], expected: bytes) -> None:
         self.requests = requests
@@ -144,7 +144,7 @@ class Connection(asyncio.Protocol):
         self.done = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the line; `ask` is called once all lines are open."""
+        """Store the transport; `ask` is called once all connections are open."""
         self.transport = transport
 
     def ask(self) -> None:
@@ -157,7 +157,7 @@ class Connection(asyncio.Protocol):
         self.transport.write(request)
 
     def data_received(self, data: bytes) -> None:
-        """Look whether the answer is whole, and whether it is what was expected."""
+        """Once the response is complete, compare it with the expected one and send the next request."""
         self.answer += data
         head, end, body = self.answer.partition(b"\r\n\r\n")
         if not end or len(body) < int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]):
@@ -168,14 +168,14 @@ class Connection(asyncio.Protocol):
         self.ask()
 
     def connection_lost(self, _reason: Exception | None) -> None:
-        """Count a line that the server gave up as an error."""
+        """Count a connection that the server closed as an error."""
         if not self.done.done():
             self.errors += 1
             self.done.set_result(None)
 
 
 def load(address: str, requests: Iterable[bytes], connections: int, expected: bytes = b"") -> Load:
-    """Send the requests over this many connections at once, each of which asks again when it has its answer."""
+    """Send the requests over concurrent connections, each with one request at a time, and return the result."""
 
     async def run() -> Load:
         host, port = address.split(":")
@@ -202,7 +202,7 @@ def load(address: str, requests: Iterable[bytes], connections: int, expected: by
 
 
 def build(path: Path) -> tuple[str, list[tuple[str, str]]]:
-    """Make the database; return a token that reads, of who is in half of all payments, and (token, id) of who pays."""
+    """Create the database; return a read token of a user with half of all payments, and (token, id) of each payer."""
     with SandboxServer(**TOWN, db=path) as server:
         ids = [int(one.user_id) for one in server.people]
         rng = random.Random(7)  # noqa: S311 - the same each time
@@ -220,7 +220,7 @@ def build(path: Path) -> tuple[str, list[tuple[str, str]]]:
 
 
 def make_payment(number: int, created_us: int, ids: list[int], rng: random.Random) -> Payment:
-    """Return a settled payment; every other one is the viewer's, who comes first."""
+    """Return a settled payment; every second one belongs to the viewer, the first of the ids."""
     parties = rng.sample(ids[1:], 2)
     if number % 2:
         parties[rng.randrange(2)] = ids[0]
@@ -232,7 +232,7 @@ def make_payment(number: int, created_us: int, ids: list[int], rng: random.Rando
 
 @contextlib.contextmanager
 def start_server(*command: str, given: bytes = b"") -> Iterator[str]:
-    """Run a server in a process of its own; its first line ends with its base URL, of which the address is given."""
+    """Run a server in its own process and yield its address, read from the base URL at the end of its first line."""
     with subprocess.Popen(  # noqa: S603 - our own interpreter
         [sys.executable, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
@@ -246,7 +246,7 @@ def start_server(*command: str, given: bytes = b"") -> Iterator[str]:
 
 
 def pages(token: str, limit: int, count: int = REQUESTS) -> Iterator[bytes]:
-    """Yield requests for pages anywhere in the history."""
+    """Yield requests for random pages of the history."""
     rng = random.Random(limit)  # noqa: S311 - the same each time
     for _ in range(count):
         before = f"20{rng.randrange(23, 26)}-{rng.randrange(2, 7):02}-{rng.randrange(1, 29):02}T12:00:00Z"
@@ -257,7 +257,7 @@ def pages(token: str, limit: int, count: int = REQUESTS) -> Iterator[bytes]:
 
 
 def pays(payers: list[tuple[str, str]]) -> Iterator[bytes]:
-    """Yield requests that pay one cent, each from one person to the next in a ring."""
+    """Yield requests that pay one cent each, from each payer to the next one in a ring."""
     ring = itertools.cycle(zip(payers, [*payers[1:], payers[0]], strict=True))
     for (token, _), (_, target) in itertools.islice(ring, REQUESTS):
         body = urlencode({"access_token": token, "user_id": target, "amount": "0.01", "note": "coffee"})
@@ -268,7 +268,7 @@ def pays(payers: list[tuple[str, str]]) -> Iterator[bytes]:
 
 
 def measure_store(path: Path, payers: list[tuple[str, str]]) -> float:
-    """Return how many such payments a second the store takes in this process, one after the other."""
+    """Return the rate of such payments, per second, that the store accepts sequentially in this process."""
     with contextlib.closing(Store(path)) as store:
         transitions = Transitions(store)
         ring = itertools.cycle(zip(payers, [*payers[1:], payers[0]], strict=True))

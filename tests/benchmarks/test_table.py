@@ -15,7 +15,7 @@ RESULTS = HERE / "results.md"
 
 @pytest.fixture
 def table() -> dict[str, Any]:
-    """Return what table.py defines."""
+    """Return the names that table.py defines."""
     return runpy.run_path(str(HERE / "table.py"))
 
 
@@ -25,7 +25,7 @@ def cells(row: str) -> list[str]:
 
 
 def test_the_documentation_quotes_the_results() -> None:
-    """Every line between the page's markers is in the results word for word, at least five rows besides the head."""
+    """Each line between the page's markers is a line of the results; there are at least five rows below the header."""
     _, marker, rest = QUOTING_PAGE.read_text(encoding="utf-8").partition("<!-- bench -->\n")
     quoted, end, _ = rest.partition("<!-- /bench -->\n")
     assert marker
@@ -35,16 +35,16 @@ def test_the_documentation_quotes_the_results() -> None:
     assert set(lines) <= set(RESULTS.read_text(encoding="utf-8").splitlines())
 
 
-def test_the_results_say_how_busy_the_machine_was() -> None:
-    """The load before and after is above the table, and each row has a result."""
+def test_the_results_include_the_load_average() -> None:
+    """The load average before and after is above the table, and each row has a result."""
     above, _, rows = RESULTS.read_text(encoding="utf-8").partition("|---|---|---|---|---|\n")
     assert above.count("load average") == 2
     assert len(rows.splitlines()) >= 20
     assert all(len(cells(row)) == 5 and cells(row)[2] for row in rows.splitlines())
 
 
-def test_a_row_tells_the_median_and_the_spread(table: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    """Of ratios the middle one and both ends; a text stands as it is; a note follows the result."""
+def test_a_row_has_the_median_and_the_spread(table: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    """Ratios become their median, minimum and maximum; text is unchanged; a note follows the result."""
     measured = table["Table"]()
     capsys.readouterr()
     measured.add_row("load", "a peer", [4.0, 1.5, 2.25], wanted="2x or more", note="3 rows")
@@ -56,15 +56,15 @@ def test_a_row_tells_the_median_and_the_spread(table: dict[str, Any], capsys: py
     ]
 
 
-def test_a_new_run_renews_what_is_quoted(table: dict[str, Any]) -> None:
-    """A quoted row is replaced by that of the same name and peer; all else stays."""
+def test_a_new_run_replaces_quoted_rows(table: dict[str, Any]) -> None:
+    """A quoted row is replaced by the new row of the same name and peer; other text is unchanged."""
     text = "Before\n<!-- bench -->\n| a | b | 1x |\n| gone | b | 2x |\n<!-- /bench -->\n| a | b | after |\n"
     lines = ["| a   | b  | 3x |", "| a | c | 4x |"]
     assert table["replace_rows"](text, lines) == text.replace("| a | b | 1x |", lines[0])
 
 
-def test_without_dlt_the_row_says_so(tmp_path: Path) -> None:
-    """Without dlt, one row says so and no payments are loaded."""
+def test_the_row_without_dlt(tmp_path: Path) -> None:
+    """Without dlt, one row reports that, and no payments are loaded."""
     rows = []
     measure = runpy.run_path(str(HERE / "loading.py"))["measure"]
     measure(lambda name, peer, result: rows.append((peer, result)), tmp_path / "nothing")

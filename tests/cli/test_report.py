@@ -27,8 +27,8 @@ def test_report(archive_path, tmp_path, capsys) -> None:
         (["--privacy=strict", "ARCHIVE"], True),
     ],
 )
-def test_privacy_takes_no_word_but_strict(archive_path, tmp_path, words, strict) -> None:
-    """With or without it, and wherever the archive's name stands, which is not taken for the mode."""
+def test_privacy_accepts_only_strict(archive_path, tmp_path, words, strict) -> None:
+    """`--privacy` takes an optional `strict`; an archive's name after it is not taken for the mode."""
     out = tmp_path / "r.html"
     words = [archive_path if word == "ARCHIVE" else word for word in words]
     assert cli.main(["report", *words, "--out", str(out), "--tz", "Pacific/Auckland"]) == 0

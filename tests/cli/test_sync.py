@@ -18,7 +18,7 @@ def town(monkeypatch):
 
 
 def test_sync_and_sync_again(town, tmp_path, capsys) -> None:
-    """It says how much is new, and names what was broken."""
+    """The command prints the number of new payments, and the names of corrupt files."""
     folder = str(tmp_path / "a")
     assert cli.main(["sync", folder]) == 0
     count = len(p2p.open_archive(folder).history().payments)
@@ -31,8 +31,8 @@ def test_sync_and_sync_again(town, tmp_path, capsys) -> None:
     assert said.out.startswith(f"{count} new payments")
 
 
-def test_a_sync_that_is_stopped_says_what_is_kept(tmp_path, capsys, monkeypatch) -> None:
-    """Ctrl-C ends with 130 and the note of the load."""
+def test_an_interrupted_sync_prints_the_note_of_the_load(tmp_path, capsys, monkeypatch) -> None:
+    """Ctrl-C exits with 130 and prints the note of the load."""
 
     def interrupt(*_: object, **__: object) -> None:
         interrupt = KeyboardInterrupt()
@@ -48,7 +48,7 @@ def test_a_sync_that_is_stopped_says_what_is_kept(tmp_path, capsys, monkeypatch)
 
 
 def test_sync_without_a_token(tmp_path, capsys, monkeypatch) -> None:
-    """One line, and no folder."""
+    """The error is one line, and no folder is created."""
     monkeypatch.setenv("P2P_BASE_URL", "https://service.invalid/v1")
     assert cli.main(["sync", str(tmp_path / "a")]) == 1
     assert capsys.readouterr().err.count("\n") == 1

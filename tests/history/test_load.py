@@ -19,21 +19,21 @@ BAD = GOOD | {"id": "1", "amount": 0.123, "date_created": "2024-05-01T12:00:00"}
 
 
 def service_with(start_service, *items: object, friends: object = None):
-    """Return a service of one page of payments."""
+    """Return a service with one page of payments."""
     lists = {"/v1/me": ME, "/v1/payments": {"data": items, "pagination": None},
              "/v1/users/7/friends": friends or {"data": [{"id": "8"}], "pagination": None}}  # fmt: skip
     return start_service(lambda path, _sent: lists[path])
 
 
 def client_of(service) -> Client:
-    """Return a client without a cache and without waits."""
+    """Return a client without a cache that does not sleep."""
     client = Client("token", base_url=service.base_url, cache_dir=False)
     client._transport._sleep = lambda _seconds: None
     return client
 
 
-def test_a_history_holds_who_what_and_when(start_service) -> None:
-    """Me, both frames, the moment of the oldest answer, no problems; and it shows its size, not its contents."""
+def test_the_contents_of_a_history(start_service) -> None:
+    """A history has the user, both frames and the time of the oldest response; its repr shows only counts."""
     before = datetime.now(UTC)
     history = load_history(client_of(service_with(start_service, GOOD)))
     assert history.me.user.id == "7"
@@ -44,8 +44,8 @@ def test_a_history_holds_who_what_and_when(start_service) -> None:
     assert repr(history).startswith("<History of Me: 1 payments, 1 friends, 0 problems, data as of 20")
 
 
-def test_a_bad_record_stops_the_load_unless_it_shall_be_reported(start_service) -> None:
-    """By default it raises; reported, the field is empty, the row stays, and the finding is listed."""
+def test_a_bad_record_raises_or_is_reported(start_service) -> None:
+    """An invalid field raises by default; with "report" the field is empty, the row is kept and a problem is listed."""
     service = service_with(start_service, GOOD, BAD)
     with pytest.raises(RecordError, match='on_bad_record="report"'):
         load_history(client_of(service))
@@ -55,8 +55,8 @@ def test_a_bad_record_stops_the_load_unless_it_shall_be_reported(start_service) 
     assert history.problems[["payment_id", "field", "value"]].to_numpy().tolist() == [["1", "amount", "0.123"]]
 
 
-def test_another_word_for_on_bad_record_is_refused(start_service) -> None:
-    """Before anything is sent."""
+def test_an_unknown_on_bad_record_is_refused(start_service) -> None:
+    """The value is checked before any request is sent."""
     service = service_with(start_service)
     with pytest.raises(ConfigurationError, match='"raise" or "report"'):
         load_history(client_of(service), on_bad_record="ignore")  # type: ignore[arg-type]
@@ -64,21 +64,21 @@ def test_another_word_for_on_bad_record_is_refused(start_service) -> None:
 
 
 @pytest.mark.parametrize(("client", "kind"), [("abc", "str"), (None, "NoneType")])
-def test_what_is_no_client_is_refused(client: Any, kind: str) -> None:
-    """A token, or nothing, in place of a client is one sentence."""
+def test_only_a_client_is_accepted(client: Any, kind: str) -> None:
+    """A token or None instead of a client raises one sentence."""
     with pytest.raises(ConfigurationError, match=rf"^load_history needs a Client, .* not {kind}\.$"):
         load_history(client)
 
 
-def test_a_lost_page_raises_and_nothing_partial_is_returned(start_service) -> None:
-    """A failure in the last list loses the whole load, not the friends alone."""
+def test_a_failed_page_fails_the_whole_load(start_service) -> None:
+    """A failure in the last list, that of friends, fails the whole load."""
     service = service_with(start_service, GOOD, friends=(500, {}, b""))
     with pytest.raises(ServerError):
         load_history(client_of(service))
 
 
 def test_friends_and_me_are_reported_too(start_service) -> None:
-    """A friend's bad date, and a balance of half a cent, stop the load or are listed, as asked."""
+    """An invalid date of a friend raises, or is listed as a problem, as requested."""
     friends = {"data": [{"id": "8", "date_joined": "2013-13-01T00:00:00"}], "pagination": None}
     service = service_with(start_service, GOOD, friends=friends)
     with pytest.raises(RecordError, match=r"friend\.date_joined.*on_bad_record"):
@@ -88,8 +88,8 @@ def test_friends_and_me_are_reported_too(start_service) -> None:
     assert list(history.problems["field"]) == ["friend.date_joined"]
 
 
-def test_a_payment_between_others_is_told(start_service) -> None:
-    """It stays a row without direction, and the problems say why."""
+def test_a_payment_between_others_is_a_problem(start_service) -> None:
+    """A payment between two other users is a row without direction, and a problem is listed."""
     foreign = GOOD | {"actor": {"id": "8"}, "target": {"type": "user", "user": {"id": "9"}}}
     history = load_history(client_of(service_with(start_service, foreign)))
     assert history.payments["direction"].isna().all()
@@ -97,17 +97,17 @@ def test_a_payment_between_others_is_told(start_service) -> None:
 
 
 def test_a_bad_bound_is_refused_before_anything_is_sent(start_service) -> None:
-    """Not even /me is requested."""
+    """No request is sent, not even for /me."""
     service = service_with(start_service)
     with pytest.raises(ConfigurationError, match="after"):
         load_history(client_of(service), after="yesterday")
     assert service.asked == []
 
 
-def test_what_may_have_changed_is_asked_again_and_dates_the_history(start_service, tmp_path) -> None:
-    """Of two loads, the second asks for the open window, for /me and for the friends, and is as of then.
+def test_a_second_load_refetches_open_windows(start_service, tmp_path) -> None:
+    """A second load requests the open window, /me and the friends again, and has the time of these requests.
 
-    Each list is asked for once more, for what comes after its end.
+    Each list takes one more request, which checks that nothing follows its last page.
     """
     service = service_with(start_service, GOOD)
     first, second = (load_history(Client("token", base_url=service.base_url, cache_dir=tmp_path)) for _ in range(2))
@@ -117,16 +117,16 @@ def test_what_may_have_changed_is_asked_again_and_dates_the_history(start_servic
     assert second.fetched_at > first.fetched_at
 
 
-def test_an_odd_note_does_not_cost_the_load(start_service) -> None:
-    """A byte order mark, and half an emoji in one note, are mended on the way in."""
+def test_invalid_text_does_not_fail_the_load(start_service) -> None:
+    """A byte order mark and a lone surrogate in a note are repaired."""
     body = b"\xef\xbb\xbf" + json.dumps({"data": [GOOD | {"note": "NOTE"}]}).encode().replace(b"NOTE", rb"a\ud83c")
     history = load_history(client_of(start_service(lambda path, sent: body if path == "/v1/payments" else {
         "/v1/me": ME, "/v1/users/7/friends": {"data": []}}[path])))  # fmt: skip
     assert list(history.payments["note"]) == ["a\ufffd"]
 
 
-def test_progress_is_told_after_each_page(start_service) -> None:
-    """The number of payments so far."""
-    told: list[int] = []
-    load_history(client_of(service_with(start_service, GOOD)), progress=told.append)
-    assert told == [1]
+def test_progress_is_reported_after_each_page(start_service) -> None:
+    """`progress` receives the number of payments loaded so far."""
+    counts: list[int] = []
+    load_history(client_of(service_with(start_service, GOOD)), progress=counts.append)
+    assert counts == [1]

@@ -94,7 +94,7 @@ def test_problems_are_counted_not_shown() -> None:
 
 
 @pytest.mark.parametrize("field", ["display_name", "username", "id"])
-def test_what_people_wrote_is_text(field: str) -> None:
+def test_names_and_notes_are_escaped(field: str) -> None:
     """HTML in a name, handle or id is shown as it was written, apart from its surroundings' direction."""
     names = {"display_name": None, "username": None, field: EVIL}
     card = _Card(history([row | {"note": EVIL, "counterparty_name": EVIL} for row in ROWS], **names))

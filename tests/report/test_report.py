@@ -1,4 +1,4 @@
-"""The report is one HTML file that stands alone, says what the analyses say, and runs nothing."""
+"""The report is one self-contained HTML file with the figures of the analyses and without scripts."""
 
 from __future__ import annotations
 
@@ -101,8 +101,8 @@ def page(html: str) -> _Page:
     return _Page(html)
 
 
-def test_it_is_a_whole_page(html: str, page: _Page) -> None:
-    """The page names its language, characters, viewport and title, and every element is closed."""
+def test_it_is_a_complete_page(html: str, page: _Page) -> None:
+    """The page has a language, charset, viewport and title, and every element is closed."""
     assert html.startswith("<!DOCTYPE html>")
     tags = dict(reversed(page.tags))
     assert tags["html"] == {"lang": "en"}
@@ -113,8 +113,8 @@ def test_it_is_a_whole_page(html: str, page: _Page) -> None:
     assert page.text.startswith("Payments of Rosa <Vale> ")
 
 
-def test_it_asks_for_nothing_from_outside(html: str, page: _Page) -> None:
-    """No script, no link, no address except data addresses of figures; the policy forbids the rest."""
+def test_it_loads_nothing_from_other_addresses(html: str, page: _Page) -> None:
+    """There is no script, link or address except data URLs of figures, and the content policy forbids others."""
     assert {tag for tag, _ in page.tags}.isdisjoint({"script", "link", "a", "iframe", "object", "form", "base"})
     assert re.findall(r"(?:https?:)?//[\w.]+", re.sub(r"base64,[\w+/=]+", "", html)) == []
     assert not re.search(r"url\(|@import", html)
@@ -125,8 +125,8 @@ def test_it_asks_for_nothing_from_outside(html: str, page: _Page) -> None:
     assert policy["content"] == "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 
-def test_what_people_wrote_is_text(page: _Page) -> None:
-    """Names and notes are shown as they were written, never run; what no file can hold is replaced."""
+def test_names_and_notes_are_escaped(page: _Page) -> None:
+    """Names and notes are shown as text, never run; characters that a file cannot hold are replaced."""
     assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
     assert page.text.count(EVIL) == 3
     assert "tent " + EVIL in page.text
@@ -161,7 +161,7 @@ def test_the_headline_figures(page: _Page) -> None:
 
 
 def test_the_tables(page: _Page) -> None:
-    """The tables hold the analyses' rows, in the zone that was asked for, with their totals."""
+    """The tables hold the rows of the analyses in the given zone, with their totals."""
     for words in (
         f"{EVIL} $40.10 $0.00 −$40.10 1 93.3%",  # noqa: RUF001 - a minus sign
         "Ben 🌲 $2.90 $1,234.56 $1,231.66 2 6.7%",
@@ -178,14 +178,14 @@ def test_the_tables(page: _Page) -> None:
 
 
 def test_the_same_history_gives_the_same_bytes(html: str) -> None:
-    """Neither the time, the user's style nor the run shows in the report."""
+    """The report does not depend on the time, the user's plot style or the run."""
     with mpl.rc_context({"axes.facecolor": "black", "text.color": "white", "svg.hashsalt": "other", "font.size": 30}):
         again = render_report(_history(PAYMENT_ROWS), as_of=AS_OF, tz="America/New_York")
     assert again == html
 
 
 def test_no_figure_is_left_open() -> None:
-    """The report leaves nothing behind in pyplot."""
+    """The report closes its pyplot figures."""
     import matplotlib.pyplot as plt
 
     before = plt.get_fignums()
@@ -194,7 +194,7 @@ def test_no_figure_is_left_open() -> None:
 
 
 def test_an_empty_history() -> None:
-    """Without any payments each part says that there is nothing."""
+    """Without payments, each section states that there are none."""
     page = _Page(render_report(_history([], display_name=None, username=None), as_of=AS_OF))
     assert "Payments of 1 0 payments, 1 friend." in page.text
     assert page.text.count("No settled payments.") == 2
@@ -203,7 +203,7 @@ def test_an_empty_history() -> None:
     assert not [tag for tag, _ in page.tags if tag == "img"]
 
 
-def test_problems_are_told() -> None:
+def test_problems_are_listed() -> None:
     """Records that could not be read fully are counted, listed, and escaped."""
     problems = [
         {"payment_id": "7", "field": "amount", "value": "<b>12.345</b>", "problem": "has a fraction of a cent"},
@@ -214,15 +214,15 @@ def test_problems_are_told() -> None:
     assert "7 amount <b>12.345</b> has a fraction of a cent" in page.text
 
 
-def test_payments_outside_the_figures_are_told() -> None:
-    """Settled payments of an unknown direction are in no sum, and the footer says how many there are."""
+def test_payments_outside_the_figures_are_counted() -> None:
+    """Settled payments of an unknown direction are in no sum; the footer counts them."""
     unknown = {**PAYMENT_ROWS[0], "payment_id": "9", "direction": None, "flow_cents": None, "action": "gift"}
     page = _Page(render_report(_history([*PAYMENT_ROWS, unknown]), as_of=AS_OF))
     assert "Sent $43.00 to others Received $1,234.56" in page.text
     assert "1 settled or pending payment has no known direction, and is counted" in page.text
 
 
-def test_long_lists_say_what_they_leave_out() -> None:
+def test_long_lists_are_shortened() -> None:
     """Fifteen people and fifty requests are listed, and the captions give the totals."""
     many = [
         {**PAYMENT_ROWS[1 if at % 2 else 3], "payment_id": f"{at}", "counterparty_id": f"{at}"} for at in range(1, 121)
@@ -235,8 +235,8 @@ def test_long_lists_say_what_they_leave_out() -> None:
 
 @pytest.mark.parametrize("tz", ["UTC", "America/New_York", "Pacific/Kiritimati"])
 @pytest.mark.parametrize("odd", ["0001-01-01T00:00:00Z", "1000-06-01T00:00:00Z", "9999-12-31T23:59:59Z"])
-def test_an_odd_date_is_told(html: str, odd: str, tz: str) -> None:
-    """An implausible date neither fails nor bloats the report, which counts them."""
+def test_implausible_dates_are_counted(html: str, odd: str, tz: str) -> None:
+    """Implausible dates are counted; they raise no error and do not enlarge the report."""
     late = _payment(8, odd, direction="out", flow_cents=-100, **TO_BEN)
     asked = {**PAYMENT_ROWS[3], **{name: late[name] for name in ("date_created", "created_us")}, "payment_id": "9"}
     text = render_report(_history([*PAYMENT_ROWS, late, late, asked]), as_of=AS_OF, tz=tz)
@@ -252,8 +252,8 @@ def test_an_odd_date_is_told(html: str, odd: str, tz: str) -> None:
     assert "settled payment has no date" not in _Page(html).text
 
 
-def test_a_long_calendar_leaves_empty_months_out(html: str) -> None:
-    """A payment of 1970 is in its month, and the months without payments are left out where that makes too many."""
+def test_a_long_calendar_omits_empty_months(html: str) -> None:
+    """A payment of 1970 is in its month; months without payments are omitted if the table would be too long."""
     early = _payment(8, "1970-01-01T00:00:00Z", direction="out", flow_cents=-100, **TO_BEN)
     text = render_report(_history([*PAYMENT_ROWS, early]), as_of=AS_OF)
     assert "1970-01 $1.00 $0.00 −$1.00 1 −$1.00 2024-05 $43.00" in _Page(text).text  # noqa: RUF001 - a minus sign
@@ -262,8 +262,8 @@ def test_a_long_calendar_leaves_empty_months_out(html: str) -> None:
     assert len(text) < 1.2 * len(html)
 
 
-def test_two_people_of_one_name_are_told_apart() -> None:
-    """Where a shown name repeats, the end of the id stands beside it, in both lists of people."""
+def test_people_with_equal_names_are_distinguished() -> None:
+    """Equal display names are followed by the end of the id, in both lists of people."""
     sam, other = (
         {"counterparty_id": identifier, "counterparty_name": "Sam Rivera"} for identifier in ("71234", "75678")
     )
@@ -280,8 +280,8 @@ def test_two_people_of_one_name_are_told_apart() -> None:
     assert "Sam Rivera (…5678) no note" in text
 
 
-def test_every_column_is_there_on_a_phone_and_on_paper(html: str, page: _Page) -> None:
-    """No rule hides a column: tables scroll, by keyboard too, and the folded months are unfolded on paper."""
+def test_no_column_is_hidden_on_phones_or_in_print(html: str, page: _Page) -> None:
+    """No rule hides a column: tables scroll, also by keyboard, and the folded months are unfolded in print."""
     rules = re.sub(r"\s+", " ", html[html.index("<style>") : html.index("</style>")])
     assert re.findall(r"([^{}]+) \{ display: none; \}", rules) == [" summary"]
     assert "details::details-content { content-visibility: visible; block-size: auto; }" in rules
@@ -291,7 +291,7 @@ def test_every_column_is_there_on_a_phone_and_on_paper(html: str, page: _Page) -
 
 
 def test_bad_settings() -> None:
-    """A zone or moment that does not exist, and a frame in place of a history, are refused in one sentence."""
+    """An invalid zone, an invalid moment, and a frame instead of a history are each refused in one sentence."""
     with pytest.raises(ConfigurationError, match=r"^render_report needs a History, .* not DataFrame\.$"):
         render_report(_history([]).payments, as_of=AS_OF)
     with pytest.raises(ConfigurationError, match="tz must be a zone name"):

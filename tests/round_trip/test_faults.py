@@ -56,7 +56,7 @@ def whole(town: p2p.sandbox.SandboxServer) -> History:
 
 
 def same(one: History, other: History) -> None:
-    """Compare two histories, to the last cell."""
+    """Assert that two histories are equal in every cell."""
     pd.testing.assert_frame_equal(one.payments, other.payments)
     pd.testing.assert_frame_equal(one.friends, other.friends)
     assert one.me.balance_cents == other.me.balance_cents
@@ -64,10 +64,10 @@ def same(one: History, other: History) -> None:
 
 
 @pytest.mark.parametrize("kind", PASSING)
-def test_a_fault_that_passes_leaves_no_trace(
+def test_a_temporary_fault_loses_no_payment(
     town: p2p.sandbox.SandboxServer, load: Callable[[str | None], History], whole: History, kind: str
 ) -> None:
-    """The first request, one in the middle, or two in a row meet the fault: it costs retries and no payment."""
+    """One to two faults, at the start or in the middle of a load, cost retries and no payment."""
     same(load(f"{kind} ok {kind} ok {kind}*2"), whole)
     assert len(town.requests) > len(set(town.requests))  # some were retried
 
@@ -139,7 +139,7 @@ def desk(town: p2p.sandbox.SandboxServer) -> Iterator[Any]:
 
 
 def writes(town: p2p.sandbox.SandboxServer) -> int:
-    """Return the number of writes."""
+    """Return how many payments the service has been asked to make."""
     return town.requests.count(("POST", "/v1/payments"))
 
 

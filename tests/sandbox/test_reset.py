@@ -1,4 +1,4 @@
-"""Reset: a new town in the place of the old one, as a whole, whatever else happens at that moment."""
+"""Reset of a sandbox: the town is replaced as a whole, also under concurrent requests and after a crash."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Asking = Callable[..., Any]
 
-# Resets to one town and the other until it is killed; prints a line when it starts.
+# Resets to two towns in turn until it is killed, and prints the seed after each reset.
 RESETTER = """
 import itertools, sys
 from p2p_analytics.sandbox import SandboxServer
@@ -40,7 +40,7 @@ with SandboxServer(int(sys.argv[2]), people=3, years=1, db=sys.argv[1]) as serve
 
 
 def content(server: SandboxServer) -> list[str]:
-    """Return all that the database holds, as SQL."""
+    """Return all rows and tables of the database, as SQL."""
     with sqlite3.connect(server.store.path) as connection:
         found = sorted(line for line in connection.iterdump() if "sqlite_stat" not in line)
     connection.close()
@@ -62,8 +62,8 @@ def use(server: SandboxServer) -> None:
     server.sign_in(server.authorize_url(client_id=app.client_id, response_type="code"), ana)
 
 
-def test_everything_is_as_at_the_start(ask: Asking) -> None:
-    """After a reset the database holds what that of a new sandbox holds, to the byte, and the clock is back."""
+def test_reset_restores_the_first_start(ask: Asking) -> None:
+    """After a reset the database equals that of a new sandbox to the byte, and the clock is back at the start."""
     with SandboxServer(people=5, years=1) as fresh, SandboxServer(people=5, years=1) as own:
         start = content(fresh)
         use(own)
@@ -75,8 +75,8 @@ def test_everything_is_as_at_the_start(ask: Asking) -> None:
         assert ask(on=own).list_payments() == ask(on=fresh).list_payments()
 
 
-def test_another_town(tmp_path: Path) -> None:
-    """With a seed it is the town of that seed; the file holds it from then on, and the books can go on."""
+def test_reset_with_another_seed(tmp_path: Path) -> None:
+    """A reset with a seed builds the town of that seed, stores it in the file, and its ledger accepts new entries."""
     path = tmp_path / "town.sqlite"
     with SandboxServer(8, people=5, years=1) as eight, SandboxServer(7, people=5, years=1, db=path) as own:
         use(own)
@@ -92,7 +92,7 @@ def test_another_town(tmp_path: Path) -> None:
 
 
 def test_tokens_applications_and_sessions_end(ask: Asking, open_tab: Callable[..., Any]) -> None:
-    """Old tokens and applications are unknown and there are no sign-ins; the demo application works at once."""
+    """Old tokens, applications and sign-ins are invalid after a reset; the demo application works at once."""
     with SandboxServer(people=3, years=1) as own:
         old, tab = own.token(own.viewer), open_tab(own)
         app = own.register_application(own.viewer, name="Mine", redirect_url="http://127.0.0.1/callback")
@@ -107,7 +107,7 @@ def test_tokens_applications_and_sessions_end(ask: Asking, open_tab: Callable[..
         assert ask(on=own, token=token).get("/me").status_code == 200
 
 
-def test_settings_stay_and_begin_anew(ask: Asking) -> None:
+def test_settings_stay_and_counters_restart(ask: Asking) -> None:
     """Latency, faults and rate limit keep their settings; the script and the counts start over."""
     settings = {"latency": 0.001, "faults": "503 ok", "rate_limit": (1, 600)}
     with SandboxServer(people=3, years=1, **settings) as own:
@@ -119,7 +119,7 @@ def test_settings_stay_and_begin_anew(ask: Asking) -> None:
 
 
 def test_the_books_stay_append_only() -> None:
-    """A new town's entries can no more be changed, removed or replaced than the first one's."""
+    """The ledger entries of a new town cannot be changed, removed or replaced, as those of the first one."""
     with SandboxServer(people=3, years=1) as own:
         own.reset()
         own.deposit(own.viewer, 100)
@@ -133,8 +133,8 @@ def test_the_books_stay_append_only() -> None:
 
 
 @pytest.mark.parametrize("part", ["town.plan.town.build", "storage.ledger.open_books", "server._open_oauth_store"])
-def test_a_town_that_cannot_be_leaves_the_old_one(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
-    """Where the new town cannot be made, or not all of it be stored, the old one stays whole and is served."""
+def test_a_failed_reset_keeps_the_old_town(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
+    """If the new town cannot be built or stored completely, the old one stays complete and is served."""
 
     def impossible(*_: object, **__: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
@@ -154,7 +154,7 @@ def test_a_town_that_cannot_be_leaves_the_old_one(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_reset_that_gives_up_lets_requests_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the event loop stands still, or a request does not end, it says so, and later all is as before."""
+    """A reset that is blocked by the event loop or by a long request raises an error, and requests work afterwards."""
     monkeypatch.setattr(readers_writer_lock, "_LONGEST_WAIT", 0.05)
     with SandboxServer(people=3, years=1) as own:
         moved = threading.Event()
@@ -184,8 +184,8 @@ def test_a_reset_that_gives_up_lets_requests_in(monkeypatch: pytest.MonkeyPatch)
         assert requests.get(f"{own.base_url}/me", timeout=5).status_code == 401
 
 
-def test_a_reset_that_comes_too_late_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the sandbox is stopped while the new town is planned, nothing is changed, in one sentence."""
+def test_a_reset_during_the_stop_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the sandbox stops while the new town is built, nothing is changed and the error has one sentence."""
     built, stopped = threading.Event(), threading.Event()
     caught: list[BaseException] = []
 
@@ -211,7 +211,7 @@ def test_a_reset_that_comes_too_late_says_so(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def page_of(server: SandboxServer, token: str, session: requests.Session) -> tuple[int, Any]:
-    """Return the status and the data, or the code, of the newest page."""
+    """Return the status of the newest page, with its data or its error code."""
     query = {"access_token": token, "limit": "20"}
     answer = session.get(f"{server.base_url}/payments", params=query, timeout=10)
     body = answer.json()
@@ -219,7 +219,7 @@ def page_of(server: SandboxServer, token: str, session: requests.Session) -> tup
 
 
 def while_resetting(server: SandboxServer, work: Callable[[requests.Session], None], rounds: int = 12) -> None:
-    """Work in three threads while one town takes the other's place again and again."""
+    """Repeat `work` in three threads while resets switch between two towns."""
     stop = threading.Event()
 
     def repeat() -> None:
@@ -241,7 +241,7 @@ def while_resetting(server: SandboxServer, work: Callable[[requests.Session], No
 
 
 def test_a_request_sees_one_town_or_the_other() -> None:
-    """While resets go on, each page is that of the token's own town, or the token is unknown; and both happen."""
+    """During resets, each page is that of the token's own town, or the token is unknown; both cases occur."""
     with SandboxServer(8, people=6, years=1) as eight, SandboxServer(7, people=6, years=1) as own:
         with requests.Session() as session:
             right = {one.seed: page_of(one, one.token(one.viewer), session)[1] for one in (own, eight)}
@@ -263,16 +263,16 @@ def test_a_request_sees_one_town_or_the_other() -> None:
 def test_the_state_is_of_one_town_or_the_other() -> None:
     """During resets, Python and HTTP return the state of a whole town each time."""
     with SandboxServer(7, people=6, years=1) as own:
-        told: list[tuple[int, int]] = []
+        found: list[tuple[int, int]] = []
 
         def look(session: requests.Session) -> None:
             address, header = own.base_url.replace("/v1", "/sandbox/state"), {"X-Sandbox-Control": "1"}
             for state in (own.state(), session.get(address, headers=header, timeout=10).json()):
-                told.append((state["counts"]["users"], state["counts"]["applications"]))
+                found.append((state["counts"]["users"], state["counts"]["applications"]))
                 assert state["audit"] == []
 
         while_resetting(own, look)
-    assert set(told) == {(7, 1)}
+    assert set(found) == {(7, 1)}
 
 
 def test_a_write_is_of_one_town_or_the_other() -> None:
@@ -294,7 +294,7 @@ def test_a_write_is_of_one_town_or_the_other() -> None:
 
 @pytest.mark.parametrize("rounds", [4, pytest.param(100, marks=pytest.mark.soak)])
 def test_no_half_town_after_a_kill(tmp_path: Path, rounds: int) -> None:
-    """A process that is killed while it resets leaves a file with the one town or the other, whole."""
+    """If the process is killed during a reset, the file holds one of the two towns completely."""
     path = tmp_path / "town.sqlite"
     whole = {}
     for seed in (7, 8):

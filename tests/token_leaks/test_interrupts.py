@@ -189,8 +189,8 @@ def test_by_another_thread(start_service) -> None:
         (_redaction, "_redact_value"),
     ],
 )
-def test_by_a_second_one_while_the_first_is_sealed(start_service, monkeypatch, step: tuple[Any, str]) -> None:
-    """A second Ctrl-C while the frames of the first exception are removed."""
+def test_by_a_second_one_while_the_first_is_redacted(start_service, monkeypatch, step: tuple[Any, str]) -> None:
+    """A second Ctrl-C, while the frames and secrets of the first exception are being removed."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

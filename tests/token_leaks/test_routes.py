@@ -130,7 +130,7 @@ INTERRUPTS: Final = {
     "the same, from a signal handler": (STOPS, "test_by_a_signal"),
     "the same, set by another thread": (STOPS, "test_by_another_thread"),
     "the same, in a worker of a load": (STOPS, "test_in_a_thread_of_a_load"),
-    "the same, twice at once": (STOPS, "test_by_a_second_one_while_the_first_is_sealed"),
+    "the same, twice at once": (STOPS, "test_by_a_second_one_while_the_first_is_redacted"),
     "the same, wherever else a secret is handled": (ANYWHERE, "test_at_any_place"),
     "tools that print errors with variables, logs with stacks, asyncio's debug mode": (
         PRINTERS,
