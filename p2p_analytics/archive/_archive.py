@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, overload
 from p2p_analytics import settings
 from p2p_analytics.archive._folder import ArchiveFolder, BrokenFileError
 from p2p_analytics.archive._manifest import Entry, Manifest, list_starts
+from p2p_analytics.archive._rewrite import Changes, build_rows, write_changes
 from p2p_analytics.archive._scan import scan
 from p2p_analytics.archive._verify import COMPARED, find_differences, list_payments
-from p2p_analytics.archive._writer import Changes, build_rows, write_changes
 from p2p_analytics.errors import ArchiveError, ConfigurationError, PaginationError
 from p2p_analytics.files import to_path
 from p2p_analytics.frames import schema

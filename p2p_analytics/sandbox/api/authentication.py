@@ -1,4 +1,4 @@
-"""Authentication by access token, and counting requests for the rate limit."""
+"""Authentication by access token, which `domain.tokens` checks, and counting requests for the rate limit."""
 
 from __future__ import annotations
 

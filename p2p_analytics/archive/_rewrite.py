@@ -1,4 +1,4 @@
-"""The writing half of a merge or sync: merges rows into the files, and rewrites only the files that change."""
+"""Decide which files of the archive a merge or sync changes, and rewrite only those."""
 
 from __future__ import annotations
 
