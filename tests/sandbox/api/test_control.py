@@ -27,7 +27,7 @@ own = sandbox_fixture(people=3, years=1)
 
 @pytest.fixture
 def control(own: SandboxServer) -> Callable[..., requests.Response]:
-    """Return a caller of control routes; what it is given as `fields` goes as JSON."""
+    """Return a caller of control routes that sends `fields` as JSON."""
     origin = own.base_url.removesuffix("/v1")
 
     def call(method: str, name: str, fields: Any = None, **more: Any) -> requests.Response:
@@ -62,8 +62,8 @@ def test_head_of_the_reading_routes(control: Callable[..., requests.Response], n
     assert control("HEAD", name, headers={}).status_code == 403
 
 
-def test_the_state_tells_what_is_wrong(control: Callable[..., requests.Response], own: SandboxServer) -> None:
-    """If a balance was tampered with, the state has the audit's sentence."""
+def test_the_state_has_the_findings_of_the_audit(control: Callable[..., requests.Response], own: SandboxServer) -> None:
+    """If a balance was changed outside the ledger, the state has the audit's sentence."""
     with own.store.writing() as connection:
         connection.execute("UPDATE users SET balance_cents = balance_cents + 1 WHERE username = ?", (own.viewer,))
     (sentence,) = control("GET", "state").json()["audit"]
@@ -72,7 +72,7 @@ def test_the_state_tells_what_is_wrong(control: Callable[..., requests.Response]
 
 
 def test_requests(ask: Asking, own: SandboxServer, control: Callable[..., requests.Response]) -> None:
-    """What the service was asked, in order and without tokens; control routes are not among it."""
+    """The newest requests to the service, in order and without tokens; control requests are not listed."""
     own.reset()
     me = ask(on=own)
     me.get_body("/payments", limit=1)
@@ -84,7 +84,7 @@ def test_requests(ask: Asking, own: SandboxServer, control: Callable[..., reques
 
 
 def test_advance(own: SandboxServer, control: Callable[..., requests.Response]) -> None:
-    """The clock moves forward by days and hours, and the answer has its new time."""
+    """The clock moves forward by days and hours, and the response has its new time."""
     before = own.now
     state = control("POST", "advance", {"days": 1, "hours": 1.5}).json()
     assert own.now == before + timedelta(days=1, minutes=90)
@@ -92,7 +92,7 @@ def test_advance(own: SandboxServer, control: Callable[..., requests.Response]) 
 
 
 def test_deposit(ask: Asking, own: SandboxServer, control: Callable[..., requests.Response]) -> None:
-    """Cents come to the balance of whoever is named."""
+    """The cents are added to the balance of the given user."""
     me = ask(own.viewer, "access_profile", "access_balance", on=own)
     before = me.get_balance()
     assert control("POST", "deposit", {"user": own.viewer, "cents": 1_234}).status_code == 200
@@ -101,7 +101,7 @@ def test_deposit(ask: Asking, own: SandboxServer, control: Callable[..., request
 
 
 def test_settings(own: SandboxServer, control: Callable[..., requests.Response]) -> None:
-    """Faults, latency and rate limit are set and taken back, and neither is ever the control routes' own."""
+    """Faults, latency and rate limit can be set and removed, and never apply to control routes."""
     for name, fields, state, none in (
         ("faults", {"faults": "ok 503"}, {"faults": "ok 503", "faults_to_come": ["ok", "503"]}, {"faults": ""}),
         ("faults", {"faults": "500:1"}, {"faults": "500:1", "faults_to_come": []}, {"faults": ""}),
@@ -117,7 +117,7 @@ def test_settings(own: SandboxServer, control: Callable[..., requests.Response])
 
 
 def test_reset(ask: Asking, own: SandboxServer, control: Callable[..., requests.Response]) -> None:
-    """A new town, the same or of another seed; a body is not needed, and old tokens are refused."""
+    """A reset builds the same town or that of another seed; the body is optional, and old tokens are refused."""
     old = own.token(own.viewer)
     assert control("POST", "reset", {"seed": 8}).json()["town"]["seed"] == own.seed == 8
     assert ask(on=own, token=old).get_refusal("/me") == (401, "261")
@@ -131,10 +131,10 @@ def test_reset(ask: Asking, own: SandboxServer, control: Callable[..., requests.
     [{}, {"X-Sandbox-Control": ""}, {"X-Sandbox-Control": "0"}, {"X-Requested-With": "1"},
      {"Origin": "https://elsewhere.invalid"}],
 )  # fmt: skip
-def test_without_the_header_nothing_is_told_or_done(
+def test_requests_without_the_header_are_refused(
     own: SandboxServer, control: Callable[..., requests.Response], refusal: Any, name: str, headers: dict[str, str]
 ) -> None:
-    """Any other request, a form that a page could send too, is 403 with the envelope, and nothing has changed."""
+    """Without the header every request, also a form that a page could send, is 403 and changes nothing."""
     before = own.state()
     if name in GETS:
         answers = [control("GET", name, headers=headers)]
@@ -146,8 +146,8 @@ def test_without_the_header_nothing_is_told_or_done(
 
 
 @pytest.mark.parametrize("name", GETS + POSTS)
-def test_no_page_of_another_origin_is_let_in(control: Callable[..., requests.Response], name: str) -> None:
-    """A browser that asks whether a page may send the header gets no yes, and no answer has a header that says so."""
+def test_cors_preflights_are_refused(control: Callable[..., requests.Response], name: str) -> None:
+    """No response to a preflight, or to a request with an Origin, has a CORS header."""
     asks = {
         "Origin": "https://elsewhere.invalid",
         "Access-Control-Request-Method": "GET" if name in GETS else "POST",
@@ -160,7 +160,7 @@ def test_no_page_of_another_origin_is_let_in(control: Callable[..., requests.Res
 
 
 def test_another_host_is_refused(control: Callable[..., requests.Response], refusal: Any) -> None:
-    """A name that was bent to this machine opens no control route, even with the header."""
+    """A host name that was rebound to this machine is refused, even with the header."""
     assert refusal(control("GET", "state", headers={**HEADER, "Host": "elsewhere.invalid"})) == (400, "400")
 
 
@@ -193,10 +193,10 @@ def test_another_host_is_refused(control: Callable[..., requests.Response], refu
         ("reset", {"data": b"x" * 70_000, "headers": HEADER}, 413),
     ],
 )
-def test_what_cannot_be_is_refused(
+def test_invalid_bodies_are_refused(
     own: SandboxServer, control: Callable[..., requests.Response], name: str, sent: Any, status: int
 ) -> None:
-    """Bodies that are not JSON, or not of the route, are refused with one sentence, and nothing changes."""
+    """Bodies that are not JSON, or have invalid fields, are refused with one sentence and change nothing."""
     before = own.state()
     answer = control("POST", name, **sent)
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, str(status))
@@ -204,8 +204,8 @@ def test_what_cannot_be_is_refused(
     assert own.state() == before
 
 
-def test_no_secret_is_told(own: SandboxServer, control: Callable[..., requests.Response]) -> None:
-    """After tokens, codes and secrets were given out, none of them is in any answer of a control route."""
+def test_responses_have_no_secret(own: SandboxServer, control: Callable[..., requests.Response]) -> None:
+    """No response of a control route has a token, a code or a secret that was issued before."""
     app = own.register_application(own.viewer, name="Mine", redirect_url="http://127.0.0.1/callback")
     address = own.authorize_url(client_id=app.client_id, response_type="code")
     code = own.sign_in(address, own.viewer).partition("code=")[2]
@@ -224,6 +224,6 @@ def test_no_secret_is_told(own: SandboxServer, control: Callable[..., requests.R
     assert [secret for secret in secrets if secret[:25] in "".join(told)] == []
 
 
-def test_other_addresses_beside_them(control: Callable[..., requests.Response], refusal: Any) -> None:
-    """Other paths below the same prefix require no header; they are not found."""
+def test_unknown_control_routes(control: Callable[..., requests.Response], refusal: Any) -> None:
+    """Unknown paths below the prefix are not found, and require no header."""
     assert refusal(control("GET", "nothing", headers={})) == (404, "283")
