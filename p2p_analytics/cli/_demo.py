@@ -260,7 +260,7 @@ def _summarize(history: History, as_of: datetime, files: list[Path], out: Path) 
     if history.private:
         lines.append(f"  {STRICT if history.strict else PRIVATE}")
     width = max(len(file.name) for file in files)
-    kinds = {".html": "open it in a browser", ".csv": "one row each", ".png": "plot"}
+    kinds = {".html": "open it in a browser", ".csv": "table", ".png": "plot"}
     lines += ["", f"In {out.resolve()}:"]
     lines += [f"  {file.name:<{width}}  {kinds[file.suffix]}" for file in files]
     lines += ["", f"The town is invented, and its clock stands at {as_of:%Y-%m-%d %H:%M} UTC."]

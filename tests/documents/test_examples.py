@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from codeop import CommandCompiler
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,17 @@ def test_examples_run(
         for value in names.values():
             if isinstance(value, p2p.TokenForm):
                 value.close()
+
+
+def test_examples_can_be_pasted_into_a_prompt(example_page: Path) -> None:
+    """Python's prompt compiles each block statement by statement: a blank line ends an indented one."""
+    for code in examples(example_page):
+        compiler, lines = CommandCompiler(), []
+        for line in [*code.splitlines(), ""]:
+            lines.append(line)
+            if compiler("\n".join(lines)) is not None:
+                lines.clear()
+        assert lines in ([], [""])
 
 
 def test_the_first_steps_are_ten_lines_and_run_alone(tmp_path: Path) -> None:
