@@ -46,9 +46,9 @@ def test_examples_run(
                 value.close()
 
 
-def test_examples_can_be_pasted_into_a_prompt(example_page: Path) -> None:
+def test_examples_can_be_pasted_into_a_prompt(page: Path) -> None:
     """Python's prompt compiles each block statement by statement: a blank line ends an indented one."""
-    for code in examples(example_page):
+    for code in examples(page):
         compiler, lines = CommandCompiler(), []
         for line in [*code.splitlines(), ""]:
             lines.append(line)
