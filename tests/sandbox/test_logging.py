@@ -180,23 +180,3 @@ def test_a_process_that_debugs_its_http(monkeypatch: pytest.MonkeyPatch, capfd: 
         landed = server.sign_in(server.authorize_url(), server.viewer)
     assert parse_qs(urlsplit(landed).query)["access_token"]
     assert capfd.readouterr() == ("", "")
-
-
-def test_no_trace_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the process exports its traces, requests of the sandbox are not in them: their address has the token."""
-    trace = pytest.importorskip("opentelemetry.trace")
-    made: list[str] = []
-
-    class Tracer(trace.NoOpTracer):
-        def start_span(self, name: str, *rest: Any, **more: Any) -> Any:
-            made.append(f"{name} {rest} {more}")
-            return super().start_span(name, *rest, **more)
-
-    class Provider(trace.TracerProvider):
-        def get_tracer(self, *_: Any, **__: Any) -> Tracer:
-            return Tracer()
-
-    monkeypatch.setattr(trace, "get_tracer_provider", Provider)
-    with SandboxServer(people=3, years=1) as server:
-        use(server)
-    assert made == []

@@ -115,7 +115,6 @@ ELSEWHERE: Final = {
     "the process list during a command": (CANARIES, "test_signing_in_leaves_the_token_in_the_state_file_alone"),
     "the output of the demo and its sandbox at DEBUG": (CANARIES, "test_the_demo_leaves_no_token_behind"),
     "logs of a sandbox in this process, down to level 1": ("sandbox/test_logging.py", "test_no_record_holds_a_token"),
-    "traces of a sandbox in this process": ("sandbox/test_logging.py", "test_no_trace_is_made"),
     "debuglevel of http.client, in the sandbox's scripted browser": (
         "sandbox/test_logging.py", "test_a_process_that_debugs_its_http",
     ),
