@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import unicodedata
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -83,28 +83,70 @@ def keep_printable(text: str, longest: int | None = None) -> str:
 
 
 def name_suffixes(
-    names: Sequence[str], keys: Sequence[str | None], *, clean: Callable[[str], str] = clean_line
+    names: Sequence[str],
+    usernames: Sequence[str | None],
+    keys: Sequence[str | None],
+    *,
+    clean: Callable[[str], str] = clean_line,
 ) -> list[str]:
-    """Return for each displayed name the suffix that distinguishes it from the same name with another key.
+    """Return for each displayed name the suffix that distinguishes it from the same name of another person.
 
-    The suffix is the end of the key in brackets: four characters, or as many as make it unique. It is empty for a
-    name with a single key, and for a name that is its own key.
+    The suffix is the username after an at sign. It is the end of the key in brackets, four characters or as many as
+    make it unique, for a person without a username, with one that cannot be displayed unchanged, and with one that
+    does not identify them among the displayed people. It is empty for a name that only one person has, and for a
+    person without a key.
 
     Parameters
     ----------
     names : sequence of str
         Names as they are displayed.
+    usernames : sequence of str or None
+        The username of the person behind each name.
     keys : sequence of str or None
-        What identifies the person behind each name, such as the user id.
+        What identifies that person, such as the user id; a name that is its own key has no other.
     clean : callable
-        Makes the end of a key displayable.
+        Makes a username with its at sign, or the end of a key, displayable.
     """
+    people = list(
+        zip(names, usernames, (_find_key(*row) for row in zip(names, usernames, keys, strict=True)), strict=True)
+    )
     keys_of: dict[str, set[str]] = {}
-    for name, key in zip(names, keys, strict=True):
-        keys_of.setdefault(name, set()).add(key or "")
-    suffixes = []
-    for name, key in zip(names, keys, strict=True):
-        same = keys_of[name]
-        width = next(n for n in itertools.count(_SHORTEST_SUFFIX) if len({other[-n:] for other in same}) == len(same))
-        suffixes.append(f"(…{clean(key[-width:])})" if key and key != name and len(same) > 1 else "")
+    usernames_of: dict[tuple[str, str], str] = {}
+    for name, username, key in people:
+        keys_of.setdefault(name, set()).add(key)
+        usernames_of[name, key] = max(username or "", usernames_of.get((name, key), ""))
+    suffixes = {
+        name: _distinguish({key: usernames_of[name, key] for key in same}, name, frozenset(names), clean)
+        for name, same in keys_of.items()
+        if len(same) > 1
+    }
+    return [suffixes[name][key] if name in suffixes else "" for name, _, key in people]
+
+
+def _find_key(name: str, username: str | None, key: str | None) -> str:
+    """Return the key of a person, or their username if they have no other key than the name; empty without both."""
+    return key if key and key != name else username or ""
+
+
+def _distinguish(
+    usernames: dict[str, str], name: str, names: frozenset[str], clean: Callable[[str], str]
+) -> dict[str, str]:
+    """Return the suffix of each person of one name, by key; ``usernames`` has one for each, perhaps empty."""
+    longest = max(map(len, usernames))
+    width = next(
+        (n for n in range(_SHORTEST_SUFFIX, longest) if len({clean(key[-n:]) for key in usernames}) == len(usernames)),
+        longest,
+    )
+    frequency = Counter(username.casefold() for username in usernames.values())
+    suffixes = {}
+    for key, username in usernames.items():
+        handle = f"@{username}"
+        identifies = (
+            username.isprintable()
+            and not any(map(str.isspace, username))
+            and clean(handle) == handle
+            and frequency[username.casefold()] == 1
+            and f"{name} {handle}" not in names
+        )
+        suffixes[key] = handle if username and identifies else f"(…{clean(key[-width:])})" if key else ""
     return suffixes

@@ -136,13 +136,67 @@ def test_keep_printable() -> None:
         (["Maya", "Tom", "Maya"], ["1111", "2222", "3333"], ["(…1111)", "", "(…3333)"]),
     ],
 )
-def test_suffixes_distinguish_equal_names(names: list[str], keys: list[str | None], suffixes: list[str]) -> None:
-    """Only a name with several keys has suffixes: four characters of the key, or as many as make it unique."""
-    assert display.name_suffixes(names, keys) == suffixes
+def test_ends_of_keys_distinguish_equal_names(names: list[str], keys: list[str | None], suffixes: list[str]) -> None:
+    """Without usernames, a name of several people has four characters of the key, or as many as make it unique."""
+    assert display.name_suffixes(names, [None] * len(names), keys) == suffixes
+
+
+@pytest.mark.parametrize(
+    ("people", "suffixes"),
+    [
+        ([("Maya", "maya-lind", "10001234"), ("Tom", "tom", "10005678")], ["", ""]),
+        ([("Maya", "maya-lind", "10001234"), ("Maya", "m2", "10005678")], ["@maya-lind", "@m2"]),
+        ([("Maya", "maya-lind", "10001234"), ("Maya", None, "10005678")], ["@maya-lind", "(…5678)"]),
+        ([("Maya", "maya-lind", "10001234"), ("Maya", "", "10005678")], ["@maya-lind", "(…5678)"]),
+        ([("Maya", "maya-lind", "10001234"), ("Maya", None, "Maya")], ["@maya-lind", ""]),
+        ([("Maya", "maya-lind", None), ("Maya", "m2", "Maya")], ["@maya-lind", "@m2"]),
+        ([("Maya", "maya-lind", None), ("Maya", None, None)], ["@maya-lind", ""]),
+        ([("+1 555 0100", None, "+1 555 0100"), ("+1 555 0100", "kim", "10001234")], ["", "@kim"]),
+    ],
+    ids=["no namesake", "both", "one without", "an empty one", "name only", "no id", "no id and no username", "phone"],
+)
+def test_usernames_distinguish_equal_names(
+    people: list[tuple[str, str | None, str | None]], suffixes: list[str]
+) -> None:
+    """Namesakes are distinguished by username, and one without by the end of the key, if there is one."""
+    names, usernames, keys = zip(*people, strict=True)
+    assert display.name_suffixes(names, usernames, keys) == suffixes
+
+
+def test_a_username_of_two_people_identifies_neither() -> None:
+    """If namesakes have one username, in whichever case, both are distinguished by the key; others keep theirs."""
+    suffixes = display.name_suffixes(["Maya"] * 3, ["Sam", "sam", "kim"], ["10001234", "10005678", "10009999"])
+    assert suffixes == ["(…1234)", "(…5678)", "@kim"]
+
+
+def test_one_person_has_one_suffix() -> None:
+    """A person who is displayed with two usernames, or once without, has the alphabetically later one everywhere."""
+    suffixes = display.name_suffixes(["Maya"] * 4, ["old", "young", None, "m2"], ["1111", "1111", "1111", "2222"])
+    assert suffixes == ["@young", "@young", "@young", "@m2"]
+
+
+def test_no_name_looks_like_a_name_with_its_suffix() -> None:
+    """A name that contains the at sign and username of another person cannot be confused with that person."""
+    names = ["Maya", "Maya", "Maya @m1"]
+    assert display.name_suffixes(names, ["m1", "m2", None], ["1111", "2222", "3333"]) == ["(…1111)", "@m2", ""]
+
+
+@pytest.mark.parametrize(
+    "username",
+    ["two words", "tab\tbed", "line\nbreak", "zero\u200bwidth", "\u202eturned", "bell\x07", "half \ud83d", " "],
+)
+def test_a_username_that_cannot_be_displayed_unchanged_is_not_displayed(username: str) -> None:
+    """A username with whitespace, or with characters that are invisible or removed, could look like another one."""
+    assert display.name_suffixes(["M", "M"], [username, "m2"], ["1111", "2222"]) == ["(…1111)", "@m2"]
 
 
 def test_suffixes_are_cleaned() -> None:
-    """The end of a key is foreign text too; the caller may clean it in its own way."""
+    """The end of a key is foreign text too, and is unique after cleaning; the caller may clean it in its own way."""
     names, keys = ["M", "M"], ["ab\x00\u202ed", "wxyz"]
-    assert display.name_suffixes(names, keys) == ["(…bd)", "(…wxyz)"]
-    assert display.name_suffixes(names, keys, clean=lambda text: "#" * len(text)) == ["(…####)", "(…####)"]
+    assert display.name_suffixes(names, [None, None], keys) == ["(…bd)", "(…wxyz)"]
+    assert display.name_suffixes(names, [None, None], ["ax1\x00\x07\x08\x0b", "by1\x00\x07\x08\x0b"]) == [
+        "(…x1)",
+        "(…y1)",
+    ]
+    censored = display.name_suffixes(names, ["m1", None], keys, clean=lambda text: "#" * len(text))
+    assert censored == ["(…#####)", "(…####)"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from p2p_analytics.display import PRIVATE, STRICT, format_money
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import require
-from p2p_analytics.plots._text import FONT, TEXT, to_drawable
+from p2p_analytics.plots._text import FONT, TEXT, to_drawable, to_drawable_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -169,6 +169,13 @@ def style_value_axis(ax: Axes, axis: Axis, label: str, form: Callable[[float], s
     axis.set_tick_params(length=0, labelsize=AXIS_SIZE, labelfontfamily=FONT, labelcolor=QUIET)
     ax.set_axisbelow(True)
     ax.spines[:].set_visible(False)
+
+
+def read_names(data: dict[str, list[Any]], rows: int) -> list[str]:
+    """Return the drawable names of the people in the first rows of a table; a column it lacks counts as null."""
+    absent: list[Any] = [None] * len(data["counterparty_name"])
+    columns = (data.get(f"counterparty_{field}", absent)[:rows] for field in ("name", "username", "id"))
+    return to_drawable_names(*columns)
 
 
 def label_rows(ax: Axes, names: Sequence[str]) -> None:

@@ -46,11 +46,13 @@ def to_drawable(text: str | None, *, longest: int = _LONGEST) -> str:
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
 
 
-def to_drawable_names(names: Sequence[str | None], ids: Sequence[str | None]) -> list[str]:
-    """Return drawable names, with the end of the id where two people have the same name."""
+def to_drawable_names(
+    names: Sequence[str | None], usernames: Sequence[str | None], ids: Sequence[str | None]
+) -> list[str]:
+    """Return drawable names, with the username or the end of the id where two people have the same name."""
     drawable = [to_drawable(name) for name in names]
     keys = [identifier or name for name, identifier in zip(names, ids, strict=True)]
-    suffixes = name_suffixes(drawable, keys, clean=to_drawable)
+    suffixes = name_suffixes(drawable, usernames, keys, clean=to_drawable)
     return [
         f"{to_drawable(name, longest=max(_LONGEST - len(suffix) - 1, _SHORTEST))} {suffix}" if suffix else line
         for name, line, suffix in zip(names, drawable, suffixes, strict=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.display import format_count
 from p2p_analytics.plots import _style
-from p2p_analytics.plots._text import to_drawable, to_drawable_names
+from p2p_analytics.plots._text import to_drawable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,8 +105,7 @@ def pending_requests(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
         text = "amount not known" if amount is None else money(amount)
         _style.label_bar(ax, age or 0, row, text if age is not None else f"{text}, no date")
     ax.set_xlim(0, max(*(age or 0 for age in ages), 1) * 1.2)
-    ids = data.get("counterparty_id", [None] * total)
-    _style.label_rows(ax, to_drawable_names(data["counterparty_name"][:shown], ids[:shown]))
+    _style.label_rows(ax, _style.read_names(data, shown))
     _style.style_value_axis(
         ax, ax.xaxis, _style.label_first("Age, days", shown, total, "requests"), _style.format_whole
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from p2p_analytics.plots import _style
-from p2p_analytics.plots._text import to_drawable_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,8 +48,7 @@ def spend_by_friend(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
         if received[row]:
             _style.label_bar(ax, received[row], row + 0.26, money(received[row]))
     ax.set_xlim(0, max(*sent, *received, 1) * 1.2)
-    ids = data.get("counterparty_id", [None] * total)
-    _style.label_rows(ax, to_drawable_names(data["counterparty_name"][:shown], ids[:shown]))
+    _style.label_rows(ax, _style.read_names(data, shown))
     _style.style_value_axis(
         ax, ax.xaxis, _style.label_first("Settled payments, US dollars", shown, total, "people"), _style.format_tick
     )

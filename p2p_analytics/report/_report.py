@@ -215,15 +215,12 @@ def _keep_plausible(instants: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _find_suffixes(*tables: pd.DataFrame) -> dict[tuple[str | None, str | None], str]:
-    """Return a suffix of the id for each person with an ambiguous name, by id and name."""
-    people = sorted(
-        {
-            (row["counterparty_id"], row["counterparty_name"])
-            for table in tables
-            for row in _to_rows(table[["counterparty_id", "counterparty_name"]])
-        },
-        key=str,
-    )
-    names = [" ".join(display.clean_text(name).split()) for _, name in people]
-    suffixes = display.name_suffixes(names, [identifier for identifier, _ in people])
-    return {person: suffix for person, suffix in zip(people, suffixes, strict=True) if suffix}
+    """Return the suffix of each person with an ambiguous name, by id and name."""
+    columns = ["counterparty_id", "counterparty_username", "counterparty_name"]
+    people = [tuple(row.values()) for table in tables for row in _to_rows(table.reindex(columns=columns))]
+    names = [" ".join(display.clean_text(name).split()) for _, _, name in people]
+    keys = [identifier or name for identifier, _, name in people]
+    suffixes = display.name_suffixes(names, [username for _, username, _ in people], keys)
+    return {
+        (identifier, name): suffix for (identifier, _, name), suffix in zip(people, suffixes, strict=True) if suffix
+    }

@@ -215,16 +215,18 @@ class Explorer(NotebookDisplay):
 
 def _person_options(payments: pd.DataFrame) -> list[tuple[str, tuple[str, str]]]:
     """Return each counterparty's name with the column and value that identify it; the last of several names counts."""
-    pairs = payments[["counterparty_id", "counterparty_name"]].drop_duplicates().astype(object)
-    pairs = pairs.where(pairs.notna(), None).sort_values("counterparty_name", na_position="first")
-    known: dict[tuple[str, str], str | None] = {}
-    for identifier, name in pairs.itertuples(index=False, name=None):
+    columns = ["counterparty_id", "counterparty_username", "counterparty_name"]
+    rows = payments.reindex(columns=columns).drop_duplicates().astype(object)
+    rows = rows.where(rows.notna(), None).sort_values("counterparty_name", na_position="first")
+    known: dict[tuple[str, str], tuple[str | None, str | None]] = {}
+    for identifier, username, name in rows.itertuples(index=False, name=None):
         if identifier is not None:
-            known["counterparty_id", identifier] = name
+            known["counterparty_id", identifier] = name, username
         elif name is not None:
-            known["counterparty_name", name] = name
+            known["counterparty_name", name] = name, username
     ids = [value if column == "counterparty_id" else None for column, value in known]
-    return sorted(zip(format_names(list(known.values()), ids), known, strict=True), key=lambda pair: pair[0].casefold())
+    labels = format_names([name for name, _ in known.values()], [username for _, username in known.values()], ids)
+    return sorted(zip(labels, known, strict=True), key=lambda pair: pair[0].casefold())
 
 
 def _build_dropdown(label: str, options: list[Any], value: object = None) -> Any:  # noqa: ANN401 - ipywidgets has no types

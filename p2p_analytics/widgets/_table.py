@@ -40,22 +40,26 @@ def to_html(table: pd.DataFrame, title: str, zone: ZoneInfo, dates: str = "%Y-%m
     )
 
 
-def format_names(names: Sequence[str | None], ids: Sequence[str | None]) -> list[str]:
-    """Return names on one line each, with the end of the id where two people have the same name."""
+def format_names(names: Sequence[str | None], usernames: Sequence[str | None], ids: Sequence[str | None]) -> list[str]:
+    """Return names on one line each, with the username or the end of the id where two people have the same name."""
     displayed = [clean_line(name) or NO_NAME for name in names]
     keys = [identifier or name for name, identifier in zip(names, ids, strict=True)]
     return [
         f"{name} {suffix}" if suffix else name
-        for name, suffix in zip(displayed, name_suffixes(displayed, keys), strict=True)
+        for name, suffix in zip(displayed, name_suffixes(displayed, usernames, keys), strict=True)
     ]
 
 
 def _format_column(name: str, rows: pd.DataFrame, zone: ZoneInfo, dates: str) -> list[str]:
-    column = rows[name].astype(object).where(rows[name].notna(), None).tolist()
     if name == "counterparty_name":
-        ids = rows["counterparty_id"].astype(object).where(rows["counterparty_id"].notna(), None).tolist()
-        return format_names(column, ids)
-    return ["" if value is None else _format_value(name, value, zone, dates) for value in column]
+        people = rows.reindex(columns=[name, "counterparty_username", "counterparty_id"])
+        return format_names(*(_to_list(people[column]) for column in people))
+    return ["" if value is None else _format_value(name, value, zone, dates) for value in _to_list(rows[name])]
+
+
+def _to_list(column: pd.Series[Any]) -> list[Any]:
+    """Return the values of a column, with None for each null."""
+    return column.astype(object).where(column.notna(), None).tolist()
 
 
 def _format_value(name: str, value: Any, zone: ZoneInfo, dates: str) -> str:  # noqa: ANN401 - a cell of any column

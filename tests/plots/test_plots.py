@@ -227,7 +227,7 @@ def test_one_precision_and_one_size_per_plot() -> None:
 
 
 def test_people_with_the_same_name_are_distinguished() -> None:
-    """A repeated name of different people has the end of the id as a suffix; a repeated person has none."""
+    """A repeated name of different people has the username or the end of the id as a suffix."""
     people = pd.DataFrame(
         {
             "counterparty_id": ["31234", "35678", "39999", "39999"],
@@ -242,6 +242,10 @@ def test_people_with_the_same_name_are_distinguished() -> None:
     for name in ("spend_by_friend", "pending_requests"):
         assert [label.get_text() for label in _draw(name, people).get_yticklabels()] == [
             "Sam Rivera (…1234)", "Sam Rivera (…5678)", "Ada", "Ada",
+        ]  # fmt: skip
+        named = people.assign(counterparty_username=["samr", None, "ada", "ada"])
+        assert [label.get_text() for label in _draw(name, named).get_yticklabels()] == [
+            "Sam Rivera @samr", "Sam Rivera (…5678)", "Ada", "Ada",
         ]  # fmt: skip
 
 

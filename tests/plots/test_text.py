@@ -42,11 +42,21 @@ def test_lengths() -> None:
 
 
 def test_suffixes_of_equal_names() -> None:
-    """Equal displayed names get the end of the id: four characters, or as many as make them unique."""
+    """Equal displayed names get the username, else four characters of the id, or as many as make them unique."""
     names = ["Sam 🌻", "Sam", "Ann", "Ann", "Bo", "Bo", None, "Bo"]
     ids = ["11234", "25678", "3", "3", "901111", "911111", None, None]
-    assert to_drawable_names(names, ids) == [
-        "Sam (…1234)", "Sam (…5678)", "Ann", "Ann", "Bo (…01111)", "Bo (…11111)", "(no name)", "Bo",
+    usernames = ["sam-1", None, "ann", "ann", None, None, None, None]
+    assert to_drawable_names(names, usernames, ids) == [
+        "Sam @sam-1", "Sam (…5678)", "Ann", "Ann", "Bo (…01111)", "Bo (…11111)", "(no name)", "Bo",
     ]  # fmt: skip
     long = "a name that never seems to come to any end"
-    assert to_drawable_names([long, long], ["1234", "5678"]) == ["a name that nev… (…1234)", "a name that nev… (…5678)"]
+    assert to_drawable_names([long, long], ["_long", None], ["1234", "5678"]) == [
+        "a name that neve… @_long", "a name that nev… (…5678)",
+    ]  # fmt: skip
+
+
+def test_a_username_is_drawn_whole_or_not_at_all() -> None:
+    """A username that does not fit, or has characters without a glyph, is replaced by the end of the id."""
+    assert to_drawable_names(["Bo"] * 3, ["a" * 24, "🌻bo", "b" * 23], ["1111", "2222", "3333"]) == [
+        "Bo (…1111)", "Bo (…2222)", "Bo @" + "b" * 23,
+    ]  # fmt: skip
