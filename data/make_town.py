@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 
 def make(folder: Path) -> None:
     """Write both files into a folder."""
-    with p2p.sandbox.SandboxServer(seed=7, people=8, years=1) as server:
+    with p2p.sandbox.SandboxServer(seed=7, people=12, years=1) as server:
         token = server.token(server.viewer)
         with p2p.Client(token, base_url=server.base_url, cache_dir=False) as client:
             history = p2p.load_history(client)

@@ -60,7 +60,8 @@ def test_answers_to_reads(server: SandboxServer, description: Any) -> None:
         found += page["data"]
         path = (page["pagination"]["next"] or "").removeprefix(server.base_url)
     assert {one["status"] for one in found} == {"settled", "pending", "failed", "expired", "cancelled"}
-    alone = [send(server, "GET", f"/payments/{one['id']}") for one in found[::3]]
+    chosen = [one for place, one in enumerate(found) if place % 3 == 0 or one["status"] == "expired"]
+    alone = [send(server, "GET", f"/payments/{one['id']}") for one in chosen]
     bodies = [check_answer(description, "/payments/{payment_id}", "get", one)["data"] for one in alone]
     assert any(one["fee"] for one in bodies)
     assert any(one["refund"] for one in bodies)

@@ -22,6 +22,7 @@ HOUSEHOLD: Final = 3
 STRANGERS_EACH: Final = 8
 _ASKED_DAYS: Final = (0.2, 2.3, 5.1, 12.6, 25.2, 45.8, 75.4, 101.7, 202.9)
 _ASKING_DAYS: Final = (0.5, 3.4, 9.1, 19.7, 38.2, 62.5, 140.3)
+_LATE_DAYS: Final = ((80, 35), (170, 46), (330, 62))  # when it was asked, and how long the answer took: over a month
 _OUTINGS: Final = ((DINNERS, 2_500, 11_000), (CONCERTS, 4_500, 18_000), (TRIP, 10_000, 36_000))
 
 
@@ -171,7 +172,7 @@ def _travel(timeline: Timeline, circle: Sequence[int]) -> None:
 
 
 def _add_required_cases(timeline: Timeline, persons: Sequence[Person]) -> None:
-    """Add the cases that every seed must have: strange notes, failures, cancellations, and requests of every age."""
+    """Add the cases that every seed must have: strange notes, failures, cancellations, late and missing answers."""
     rng = timeline.rng
     me, others = persons[0].user_id, [person.user_id for person in persons[1:]]
     for place, note in enumerate((*STRANGE, *ALONE)):
@@ -193,6 +194,12 @@ def _add_required_cases(timeline: Timeline, persons: Sequence[Person]) -> None:
             status=Status.CANCELLED,
             completed_us=undone_us,
         )
+    for place, (days, waited) in enumerate(_LATE_DAYS):
+        other, asked_us = others[place % len(others)], timeline.ago(days)
+        payer, payee = (me, other) if place % 2 else (other, me)
+        cents, note = 2_900 + 100 * waited, "Festival tickets, pay me when you can"
+        settled_us = asked_us + waited * DAY_US
+        timeline.charge(payee, payer, cents, note, asked_us, status=Status.SETTLED, completed_us=settled_us)
     timeline.pay(me, others[0], 12_000, "Moving van, needed today", timeline.ago(64), fee_cents=210)
     _pay_strangers(timeline, me, 0)
     for number, person in enumerate(others[::STRANGERS_EACH], 1):

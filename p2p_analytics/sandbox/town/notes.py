@@ -33,6 +33,9 @@ FAVOURS: Final = (
     "Haircut",
     "Gym 💪",
     "🍻",
+    "谢谢 🙏",
+    "점심값 🍱",
+    "شكراً",
 )
 TRIP: Final = ("Cabin 🏔️", "Ferry ⛴️", "Car rental", "Groceries for the cabin", "Ski passes ⛷️", "Road snacks", "Fuel ⛽")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.sandbox.domain.test_user import DAY_US
@@ -24,8 +22,9 @@ class _Profile(NamedTuple):
     about: str
 
 
-# The first people of every town, whatever its seed. Two share a display name, one name is written from right to left,
-# one starts with an underscore, and one person is a business.
+# The first people of every town, whatever its seed. Two share a display name, three names are Arabic, Chinese and
+# Korean, one starts with an underscore, and one profile is a business: no field marks it, only its display name is not
+# made of first and last name.
 _FIXED: Final = (
     _Profile("maya-lindqvist", "Maya", "Lindqvist", "Maya Lindqvist", "Splits everything. Sourdough and bikes."),
     _Profile("noor-haddad", "Noor", "Haddad", "Noor Haddad", "The lease is in my name"),
@@ -37,8 +36,8 @@ _FIXED: Final = (
     _Profile("zoe-nunez", "Zoë", "Müller-Núñez", "Zoë Müller-Núñez", "🧗‍♀️ > 🏢"),
     _Profile("bean-and-leaf", "Bean & Leaf", "", "Bean & Leaf Café", "Coffee <3 tea. Open daily!"),
     _Profile("priya-nair", "Priya", "Nair", "Priya Nair 🌻", 'She/her, "always early"'),
-    _Profile("chidi-okafor", "Chidi", "Okafor", "Chidi Okafor", ""),
-    _Profile("hana-sato", "Hana", "Sato", "Hana Sato", "$5 says I'm late"),
+    _Profile("wang-fang", "芳", "王", "王芳", "$5 says I'm late"),
+    _Profile("kim-minji", "민지", "김", "김민지", "커피와 등산"),
 )  # fmt: skip
 BUSINESS: Final = 8
 UNVERIFIED: Final = ("kai_",)  # users without a verified identity, so that this refusal occurs
@@ -50,6 +49,20 @@ _LAST: Final = (
     "Abbot", "Bakker", "Castillo", "Demir", "Eriksen", "Farkas", "Gallo", "Hoang", "Ibarra", "Jansen", "Kowalski",
     "Laurent", "Moreau", "Ng", "Olsen", "Petrov", "Quispe", "Rossi", "Silva", "Tanaka", "Usman", "Vargas", "Wong",
 )  # fmt: skip
+_FOREIGN_SHARE: Final = 0.15
+# Username, first name, last name and display name, which begins with the family name in Chinese and Korean.
+_FOREIGN: Final = (
+    ("li-na", "娜", "李", "李娜"),
+    ("zhang-wei", "伟", "张", "张伟"),
+    ("chen-jing", "静", "陈", "陈静"),
+    ("ouyang-ming", "明", "欧阳", "欧阳明"),
+    ("lee-seojun", "서준", "이", "이서준"),
+    ("park-jiwoo", "지우", "박", "박지우"),
+    ("choi-haeun", "하은", "최", "최하은"),
+    ("omar-najjar", "عمر", "النجار", "عمر النجار"),
+    ("salma-khoury", "سلمى", "خوري", "سلمى خوري"),
+    ("yusuf-alawi", "يوسف", "العلوي", "يوسف العلوي"),
+)
 _ABOUT: Final = ("", "", "Happy to help", "Runner.", "🍜", "Somewhere between the gym and the bakery", "No Short Bio")
 
 
@@ -57,9 +70,12 @@ def make_residents(rng: random.Random, count: int, start_us: int) -> list[Person
     """Return `count` people who joined before `start_us`, the fixed ones first, with their opening balances."""
     profiles = list(_FIXED[:count])
     for number in range(len(profiles), count):
-        first, last = rng.choice(_FIRST), rng.choice(_LAST)
-        username = f"{_to_ascii(first)}-{_to_ascii(last)}-{number}"
-        profiles.append(_Profile(username, first, last, f"{first} {last}", rng.choice(_ABOUT)))
+        if rng.random() < _FOREIGN_SHARE:
+            username, first, last, display_name = rng.choice(_FOREIGN)
+        else:
+            first, last = rng.choice(_FIRST), rng.choice(_LAST)
+            username, display_name = f"{first}-{last}".lower(), f"{first} {last}"
+        profiles.append(_Profile(f"{username}-{number}", first, last, display_name, rng.choice(_ABOUT)))
     ids = _draw_ids(rng)
     return [
         Person(
@@ -93,8 +109,3 @@ def _draw_ids(rng: random.Random) -> Iterator[int]:
         if number not in seen:
             seen.add(number)
             yield number
-
-
-def _to_ascii(name: str) -> str:
-    ascii_name = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
-    return re.sub(r"[^a-z0-9]+", "-", ascii_name.lower()).strip("-")

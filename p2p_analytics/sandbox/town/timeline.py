@@ -19,6 +19,14 @@ HOUR_US: Final = 3_600_000_000
 SECOND_US: Final = 1_000_000
 _LONG_IDS: Final = 14 * 10**17
 _REFUND_IDS: Final = 4 * 10**18
+# How requests end, whether that takes weeks, and the weight of each.
+_ANSWERS: Final = {
+    (Status.SETTLED, False): 171,
+    (Status.SETTLED, True): 20,
+    (Status.CANCELLED, False): 6,
+    (Status.PENDING, False): 3,
+}
+_LATE_DAYS: Final = (8, 60)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -87,10 +95,12 @@ class Timeline:
     def charge(
         self, actor: int, target: int | str, cents: int, note: str, created_us: int, **more: Unpack[_Details]
     ) -> None:
-        """Add a charge: most settle within days, some are cancelled or stay pending."""
-        luck = self.rng.random()
+        """Add a charge: most settle within days, some after weeks; some are cancelled or stay pending."""
+        status, is_late = self.rng.choices(tuple(_ANSWERS), tuple(_ANSWERS.values()))[0]
         delay_us = round(self.rng.expovariate(1 / (9 * HOUR_US))) + 60 * SECOND_US
-        status = Status.CANCELLED if luck < 0.03 else Status.PENDING if luck < 0.045 else Status.SETTLED  # noqa: PLR2004
+        weeks_us = self.rng.randint(*_LATE_DAYS) * DAY_US
+        if is_late and created_us + delay_us + weeks_us < self.now_us:  # not one more request that is still pending
+            delay_us += weeks_us
         self._add(Action.CHARGE, actor, target, cents, note, created_us, delay_us, {"status": status, **more})
 
     def _add(  # noqa: PLR0913, PLR0917 - all details of a payment

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -145,7 +146,75 @@ def test_notes_and_names_that_break_software(history: tuple[SandboxServer, list[
     assert names.count("Sam Rivera") == 2
     assert "_kai" in names
     assert "Tom O'Hara" in names
-    assert any("\u0600" <= letter <= "\u06ff" for name in names for letter in name)
+    assert {"ليلى منصور", "王芳", "김민지"} < set(names)
+
+
+def test_late_answers_settle_in_another_month(history: tuple[SandboxServer, list[Any]]) -> None:
+    """Requests of both directions settle more than a month after their creation; more of them take over a week."""
+    own, items = history
+    me = own.people[0].user_id
+    waits: dict[bool, list[timedelta]] = {True: [], False: []}
+    other_month = 0
+    for item in items:
+        if item["status"] == "settled" and item["action"] == "charge":
+            created, completed = instant(item["date_created"]), instant(item["date_completed"])
+            waits[item["actor"]["id"] == me].append(completed - created)
+            other_month += (created.year, created.month) != (completed.year, completed.month)
+    for directed in waits.values():
+        assert sum(wait > timedelta(days=31) for wait in directed) >= 1
+        assert sum(wait > timedelta(days=7) for wait in directed) >= 3
+        assert sum(wait < timedelta(days=2) for wait in directed) > 0.8 * len(directed)
+    assert other_month >= 10
+
+
+def test_namesakes_differ_by_username(history: tuple[SandboxServer, list[Any]]) -> None:
+    """The viewer has payments with both people called Sam Rivera: equal names, different usernames and ids."""
+    _, items = history
+    sams = {
+        (user["id"], user["username"])
+        for item in items
+        for user in (item["actor"], item["target"]["user"])
+        if user and user["display_name"] == "Sam Rivera"
+    }
+    assert {username for _, username in sams} == {"sam-rivera", "sam-rivera-2"}
+    assert len({user_id for user_id, _ in sams}) == 2
+
+
+@pytest.mark.parametrize(
+    ("username", "names"),
+    [
+        ("layla-mansour", ("ليلى", "منصور", "ليلى منصور")),
+        ("wang-fang", ("芳", "王", "王芳")),
+        ("kim-minji", ("민지", "김", "김민지")),
+    ],
+)
+def test_names_in_other_scripts(username: str, names: tuple[str, str, str]) -> None:
+    """Chinese and Korean display names begin with the family name; usernames are ASCII."""
+    (person,) = [one for one in build.build(people=12, years=1).people if one.username == username]
+    assert (person.first_name, person.last_name, person.display_name) == names
+
+
+def test_larger_towns_have_more_of_everything() -> None:
+    """A town of 200 has names in Han, Hangul and Arabic letters beyond the first twelve people, and namesakes."""
+    people = build.build(people=200, years=1).people[12:]
+    names = [person.display_name for person in people]
+    for first, last in (("\u4e00", "\u9fff"), ("\uac00", "\ud7a3"), ("\u0600", "\u06ff")):
+        assert sum(first <= name[0] <= last for name in names) >= 3
+    assert len(set(names)) < len(names)
+    assert len({person.username for person in people}) == 188
+    assert all(re.fullmatch("[a-z0-9-]+", person.username) for person in people)
+
+
+def test_a_business_profile_has_the_fields_of_a_person(history: tuple[SandboxServer, list[Any]], ask: Asking) -> None:
+    """No further field marks a business; its display name is its own, the last name is empty, and it has no friends."""
+    own, _ = history
+    me = ask(on=own)
+    ids = {one.username: one.user_id for one in own.people}
+    cafe, person = (me.get_body(f"/users/{ids[name]}")["data"] for name in ("bean-and-leaf", "tom-ohara"))
+    assert cafe.keys() == person.keys()
+    names = (cafe["display_name"], cafe["first_name"], cafe["last_name"])
+    assert names == ("Bean & Leaf Café", "Bean & Leaf", "")
+    assert (cafe["is_friend"], cafe["friends_count"]) == (False, 0)
 
 
 def test_the_balance_follows_from_the_history(history: tuple[SandboxServer, list[Any]], ask: Asking) -> None:
