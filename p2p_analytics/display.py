@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from typing import TYPE_CHECKING, Final
@@ -18,6 +19,7 @@ NO_NAME: Final = "(no name)"
 MONTH_NAMES: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 MOST_MONTHS: Final = 240  # a longer series of months is mostly empty: one wrong date extends it to that date
 _SHORTEST_SUFFIX: Final = 4
+_US_PHONE: Final = re.compile(r"(\+?1)?([2-9]\d\d)(\d{3})(\d{4})", re.ASCII)
 _DIRECTION_CONTROLS: Final = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
 
 
@@ -54,6 +56,18 @@ def to_zone(instant: datetime, zone: ZoneInfo) -> datetime:
 def format_count(number: int, singular: str, plural: str) -> str:
     """Return a number with its noun."""
     return f"{number:,} {singular if number == 1 else plural}"
+
+
+def format_phone(text: str) -> str:
+    """Return a US phone number with its digits in groups, such as "+1 415 555 0123"; other text is unchanged.
+
+    The digits stay as they are: a number without its country code gets none.
+    """
+    number = _US_PHONE.fullmatch(text)
+    if number is None:
+        return text
+    country, *groups = number.groups()
+    return " ".join(["+1", *groups] if country else groups)
 
 
 def clean_text(value: object) -> str:

@@ -61,6 +61,32 @@ def test_a_missing_date_is_named() -> None:
 
 
 @pytest.mark.parametrize(
+    ("phone", "text"),
+    [
+        ("14155550123", "+1 415 555 0123"),
+        ("+14155550123", "+1 415 555 0123"),
+        ("4155550123", "415 555 0123"),
+        ("15550100199", "+1 555 010 0199"),
+    ],
+)
+def test_us_phone_numbers_are_grouped(phone: str, text: str) -> None:
+    """Eleven digits have their country code; ten digits get none."""
+    assert display.format_phone(phone) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", " ", "+1 (415) 555-0123", "+442079460958", "442079460958", "415555012", "141555501234", "0155550123",
+        "11555550123", "٤١٥٥٥٥٠١٢٣", "14155550123\n", "unregistered phone", "ana@example.com", "145434160922624933",
+    ],
+)  # fmt: skip
+def test_other_phone_numbers_are_unchanged(text: str) -> None:
+    """Foreign, incomplete and already formatted numbers, other digits and other texts stay as they are."""
+    assert display.format_phone(text) == text
+
+
+@pytest.mark.parametrize(
     ("instant", "zone"), [(datetime.max.replace(tzinfo=UTC), BERLIN), (datetime.min.replace(tzinfo=UTC), NEW_YORK)]
 )
 def test_the_limits_of_datetime(instant: datetime, zone: ZoneInfo) -> None:
