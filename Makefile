@@ -8,6 +8,7 @@
 PYTHON ?= python3
 OUT ?= out
 DEMO_ARGS ?=
+LAB_ARGS ?=
 BENCH ?=
 UV_VERSION := 0.13.8
 
@@ -42,7 +43,7 @@ help:
 	@echo "make test        lint, types, import contracts, tests and notebooks"
 	@echo "make install     put everything into .venv: notebooks, keyring, the tools of make test"
 	@echo "make sandbox     serve the sandbox until Ctrl-C"
-	@echo "make lab         open JupyterLab on the notebooks"
+	@echo "make lab         open JupyterLab on the notebooks (LAB_ARGS=\"--no-browser --port 8899\" for its options)"
 	@echo "make notebooks   run the notebooks and keep their outputs"
 	@echo "make docs        build the documentation as a web site: build/docs/index.html"
 	@echo "make pictures    draw the pictures of the documentation"
@@ -74,7 +75,7 @@ tests: .venv/.all .venv/.peers .venv/.peers-node
 	$(RUN)/python -m pytest -m "not soak" $(SIDE_BY_SIDE) tests $(TELLING) $(NOTEBOOKS) $(NBVAL)
 
 lab: .venv/.all
-	$(RUN)/python -m jupyterlab notebooks
+	$(RUN)/python -m jupyterlab notebooks $(LAB_ARGS)
 
 notebooks: .venv/.all
 	$(RUN)/python notebooks/regenerate.py
@@ -103,11 +104,11 @@ clean:
 	@echo "The environment stays: remove .venv and .tools by hand to start from scratch."
 
 # Both share one environment: `.all` includes everything in `.sandbox`, so neither breaks the other.
-.venv/.sandbox: .venv/.made pyproject.toml constraints.txt
+.venv/.sandbox: .venv/.made pyproject.toml constraints.txt | .venv/bin/pip
 	@$(call install,.[sandbox])
 	@touch $@
 
-.venv/.all: .venv/.made pyproject.toml constraints.txt
+.venv/.all: .venv/.made pyproject.toml constraints.txt | .venv/bin/pip
 	@$(call install,.[all])
 	@touch .venv/.sandbox $@
 
@@ -143,6 +144,12 @@ echo "Installing $(1): once, a minute or so."; \
   $(RUN)/python -m pip install --quiet --disable-pip-version-check --root-user-action=ignore -c constraints.txt -e "$(1)"; }
 endef
 
+# %pip in a notebook needs pip, which uv leaves out by default: an environment without it gets it here.
+.venv/bin/pip: | .venv/.made
+	@test -x $@ || { uv=$$(command -v uv || echo .tools/bin/uv); \
+	test -x "$$uv" && "$$uv" pip install --quiet --python $(RUN)/python pip; } || $(RUN)/python -m ensurepip || \
+	echo "pip cannot be installed into .venv here: %pip in a notebook will not work." >&2
+
 .venv/.made:
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not on PATH: install Python 3.11 or newer, or name \
 	one with: make PYTHON=/path/to/python3" >&2; exit 1; }
@@ -153,6 +160,6 @@ endef
 	echo "uv cannot be installed here; using pip, which is slower."
 	@uv=$$(command -v uv || echo .tools/bin/uv); \
 	$(RUN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { rm -rf .venv; \
-	test -x "$$uv" && "$$uv" venv --quiet --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" .venv; } || \
+	test -x "$$uv" && "$$uv" venv --quiet --seed --python "$$($(PYTHON) -c 'import sys; print(sys.executable)')" .venv; } || \
 	$(PYTHON) -m venv --clear .venv
 	@touch $@

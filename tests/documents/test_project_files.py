@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -60,6 +62,19 @@ def test_help_lists_every_target() -> None:
     targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE)) - {"help"}
     shown = " ".join(re.findall(r'@echo "(make .*)"', makefile))
     assert {target for target in targets if not re.search(rf"\b{target}\b", shown)} == set()
+
+
+def test_the_environment_has_pip() -> None:
+    """`%pip install` in a notebook runs the pip of its kernel's environment."""
+    found = subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True, text=True, check=False)
+    assert found.stdout.startswith("pip "), found.stderr
+
+
+def test_jupyterlab_takes_options() -> None:
+    """`make lab LAB_ARGS=...` passes options on to JupyterLab."""
+    words = ["make", "--dry-run", "lab", "LAB_ARGS=--no-browser --port 8899"]
+    printed = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout  # noqa: S603 - our words
+    assert " -m jupyterlab notebooks --no-browser --port 8899\n" in printed
 
 
 def test_the_changelog_has_the_version() -> None:
