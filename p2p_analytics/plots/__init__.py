@@ -1,10 +1,12 @@
 """Plots of finished tables on matplotlib axes; each has the name of the analysis that makes its table.
 
-A plot computes, displays and saves nothing. matplotlib is imported by the first call.
+A plot displays and saves nothing, and adds up only what it does not show one by one. Its first call
+imports matplotlib.
 """
 
 from __future__ import annotations
 
+from p2p_analytics.plots._others import sum_other_people, sum_other_requests
 from p2p_analytics.plots._render import to_image
 from p2p_analytics.plots._style import mark_private
 from p2p_analytics.plots.flow import monthly_flow
@@ -19,5 +21,7 @@ __all__ = [
     "pending_requests",
     "spend_by_friend",
     "status_mix",
+    "sum_other_people",
+    "sum_other_requests",
     "to_image",
 ]
