@@ -41,10 +41,11 @@ INSTANT: Final = Kind(nw.Datetime("us", "UTC"), "datetime64[us, UTC]")
 
 _DTYPES: Final[Mapping[str, DType]] = {
     frames.TEXT: nw.String(),
-    frames.WORD: nw.String(),
-    frames.CENTS: nw.Int64(),
+    frames.WHOLE: nw.Int64(),
     frames.INSTANT: nw.Datetime("us", "UTC"),
 }
+
+_TIMES: Final = {"created_us": "date_created", "completed_us": "date_completed"}
 
 # Null keys are grouped under a text that no data holds: this code point is never a character.
 _NO_KEY: Final = "\ufdd0"
@@ -67,11 +68,18 @@ def open_frame(native: IntoFrame, needed: Sequence[str], *, what: str) -> nw.Laz
     if not (frame.implementation.is_pandas() or frame.implementation.is_polars()):
         raise SchemaError(f"{what} needs a pandas or Polars frame, not one of {frame.implementation.value}.")
     schema = frame.collect_schema()
+    wanted = list(needed)
+    needed = [_TIMES.get(name, name) for name in wanted]
     frames.require(schema.names(), needed, what=what)
     texts = {name: nw.String() for name in needed if isinstance(schema[name], (nw.Categorical, nw.Enum))}
     # A column with only nulls may lack a dtype, and then cannot be compared with anything.
     untyped = {name: _DTYPES[frames.PAYMENTS.get(name, frames.TEXT)] for name in needed if schema[name] == nw.Unknown}
-    return frame.select(*needed).with_columns(nw.col(name).cast(to) for name, to in {**texts, **untyped}.items())
+    typed = frame.select(*dict.fromkeys(needed)).with_columns(
+        nw.col(name).cast(to) for name, to in {**texts, **untyped}.items()
+    )
+    return typed.with_columns(
+        nw.col(date).dt.timestamp("us").alias(name) for name, date in _TIMES.items() if name in wanted
+    )
 
 
 def to_result(frame: nw.LazyFrame[Any], like: IntoFrameT, schema: Mapping[str, Kind]) -> IntoFrameT:

@@ -18,7 +18,7 @@ from p2p_analytics.archive._verify import COMPARED, find_differences, list_payme
 from p2p_analytics.errors import ArchiveError, ConfigurationError, PaginationError
 from p2p_analytics.files import to_path
 from p2p_analytics.frames import schema
-from p2p_analytics.frames.arrow import frame_of, with_microseconds
+from p2p_analytics.frames.arrow import MICROSECONDS, frame_of
 from p2p_analytics.history import Baseline, History, MissingPeriod, load_changes, show_progress
 from p2p_analytics.privacy import Mask, strip_service_text
 
@@ -86,21 +86,22 @@ class Archive:
         private = settings.privacy(privacy)
         manifest = self._require_manifest()
         try:
-            columns = [name for name in schema.PAYMENTS if not name.endswith("_us")]  # computed from the dates
-            read = functools.partial(self._folder.read, columns=columns, compact=True)
+            read = functools.partial(self._folder.read, columns=list(schema.PAYMENTS), use_threads=False)
             with ThreadPoolExecutor(os.cpu_count()) as pool:  # faster than column by column
                 tables = list(pool.map(read, reversed(manifest.payments)))
             friends, problems = (self._folder.read_frame(entry) for entry in (manifest.friends, manifest.problems))
+            people = self._folder.read_people(manifest)
         except BrokenFileError:
             if self._folder.read_manifest() != manifest:  # another process wrote twice in the meantime
                 return self.history(privacy=privacy)
             raise
         history = History(
             me=manifest.me,
-            payments=frame_of(with_microseconds(pa.concat_tables(tables).unify_dictionaries())),
+            payments=frame_of(pa.concat_tables(tables)),
             friends=friends,
             fetched_at=manifest.fetched_at,
             problems=problems,
+            people=people,
         )
         return history.masked(strict=private == settings.STRICT) if private else history
 
@@ -274,7 +275,7 @@ class Archive:
         """
         if settings.privacy():
             raise ConfigurationError("An archive's files hold real data: in privacy mode, use history() instead.")
-        return scan(self._folder.list_paths(self._require_manifest()), list(schema.PAYMENTS), engine)
+        return scan(self._folder.list_paths(self._require_manifest()), [*schema.PAYMENTS, *MICROSECONDS], engine)
 
     def _require_manifest(self) -> Manifest:
         manifest = self._folder.read_manifest()
@@ -304,7 +305,7 @@ class Archive:
         )
         if refresh:
             return Baseline(pending=pending, missing=missing, refresh=True)
-        everything = manifest.friends in broken or manifest.problems in broken
+        everything = any(entry in broken for entry in manifest.small.values())
         stay = (
             not everything
             and manifest.synced_to is not None

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 from p2p_analytics import settings
 from p2p_analytics.archive import _manifest
+from p2p_analytics.archive._earlier_form import PROFILES, earlier_schema, to_present_form
 from p2p_analytics.archive._manifest import Entry, Manifest
 from p2p_analytics.errors import ArchiveError, describe_os_error
 from p2p_analytics.files import NotRegularFileError, atomic_file, hold_lock, is_regular, open_regular
 from p2p_analytics.frames import schema
-from p2p_analytics.frames.arrow import frame_of, type_of_name
+from p2p_analytics.frames.arrow import MICROSECONDS, frame_of, type_of_name
+from p2p_analytics.frames.merge import FETCHED_AT
+from p2p_analytics.frames.people import merge_people, people_frame, people_of_payments
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -30,9 +33,9 @@ if TYPE_CHECKING:
 
     from p2p_analytics.records import Me
 
-FETCHED_AT: Final = "fetched_at"
 SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
-    "payments": {**schema.PAYMENTS, FETCHED_AT: schema.INSTANT},
+    "payments": {**schema.PAYMENTS, **MICROSECONDS, FETCHED_AT: schema.INSTANT},
+    "people": schema.PEOPLE,
     "friends": schema.FRIENDS,
     "problems": schema.PROBLEMS,
 }
@@ -41,7 +44,10 @@ _LOCK: Final = "lock"
 _PREFIX: Final = ".p2p-archive-"  # of temporary files; exports into the folder use another prefix
 _LEFTOVER: Final = re.compile(rf"{re.escape(_PREFIX)}[a-z0-9_]{{8}}\.part", re.ASCII)  # of a killed process
 _ACCOUNT: Final = b"p2p_analytics.account"
-_OWN_TEXTS: Final = {name for name, dtype in schema.PAYMENTS.items() if dtype == schema.TEXT}
+_PEOPLE_COLUMNS: Final = [
+    f"{side}_{name}" for side in ("actor", "target_user") for name in ("id", "username", "display_name")
+]
+_OWN_TEXTS: Final = {"payment_id", "note", "refund_payment_id"}  # the other texts repeat
 _INSTANTS: Final = {"date_created", "date_completed", "created_us", "completed_us"}  # neighbours differ little
 
 
@@ -91,17 +97,31 @@ class ArchiveFolder:
             raise ArchiveError(f"{self.path} was written by a newer p2p_analytics: update this one.")
         return found
 
-    def read(self, entry: Entry, *, columns: list[str] | None = None, compact: bool = False) -> pa.Table:
-        """Return a file's rows, after its digest is checked; ``compact`` dictionary-encodes words, on one core."""
-        kind = entry.kind
-        repeated = [name for name, dtype in SCHEMAS[kind].items() if dtype == schema.WORD]
-        return self._open_file(entry, repeated if compact else None).read(
-            columns=columns or list(SCHEMAS[kind]), use_threads=not compact
-        )
+    def read(self, entry: Entry, *, columns: list[str] | None = None, use_threads: bool = True) -> pa.Table:
+        """Return a file's rows in the present form, after its digest is checked."""
+        names = columns or list(SCHEMAS[entry.kind])
+        file = self._open_file(entry)
+        if _is_earlier_form(file.schema_arrow, entry.kind):
+            return to_present_form(file.read(), _owner(file)).select(names)
+        return file.read(columns=names, use_threads=use_threads).select(names)
 
     def read_frame(self, entry: Entry) -> pd.DataFrame:
         """Return a file's rows as a frame."""
         return frame_of(self.read(entry))
+
+    def read_people(self, manifest: Manifest) -> pd.DataFrame:
+        """Return the people; those of an archive in the earlier form are collected from its other tables."""
+        import pyarrow as pa
+
+        if manifest.people is not None:
+            return self.read_frame(manifest.people)
+        tables = []
+        for entry in reversed(manifest.payments):
+            file = self._open_file(entry)
+            earlier = _is_earlier_form(file.schema_arrow, entry.kind)
+            tables.append(file.read(columns=_PEOPLE_COLUMNS + (PROFILES if earlier else [])))
+        seen = people_of_payments(frame_of(pa.concat_tables(tables, promote_options="default")))
+        return merge_people([people_frame([manifest.me.user]), self.read_frame(manifest.friends), seen])
 
     def require_account(self, manifest: Manifest, me: Me) -> None:
         """Raise an ArchiveError if the archive belongs to another account."""
@@ -119,7 +139,10 @@ class ArchiveFolder:
     def list_paths(self, manifest: Manifest) -> list[str]:
         """Return the paths of the payment files, newest first; each file is checked as for reading."""
         for entry in manifest.payments:
-            self._open_file(entry)
+            if _is_earlier_form(self._open_file(entry).schema_arrow, entry.kind):
+                raise ArchiveError(
+                    f"{self.path} was written by an earlier p2p_analytics: sync it, or merge a history into it, once."
+                )
         return [str(self.path / entry.name) for entry in reversed(manifest.payments)]
 
     def write(self, kind: str, table: pa.Table, account: str, *, start: date | None = None) -> Entry:
@@ -202,9 +225,12 @@ class ArchiveFolder:
                 self.set_aside(path.name)
                 continue
             try:
-                table = pyarrow.parquet.read_table(pyarrow.BufferReader(body))
-                written_for = (table.schema.metadata or {}).get(_ACCOUNT, b"").decode()
-                rows = table.cast(arrow_schema("payments"))
+                file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(body))
+                written_for = _owner(file)
+                rows = file.read()
+                if _is_earlier_form(rows.schema, "payments"):
+                    rows = to_present_form(rows, written_for).select(SCHEMAS["payments"])
+                rows = rows.cast(arrow_schema("payments"))
             except (pyarrow.ArrowException, ValueError, OSError):
                 self.set_aside(path.name)
                 continue
@@ -250,7 +276,7 @@ class ArchiveFolder:
             if (_manifest.is_file_name(path.name) or _LEFTOVER.fullmatch(path.name)) and is_regular(path):
                 yield path
 
-    def _open_file(self, entry: Entry, repeated: list[str] | None = None) -> pq.ParquetFile:
+    def _open_file(self, entry: Entry) -> pq.ParquetFile:
         import pyarrow.parquet
 
         path = self.path / entry.name
@@ -261,16 +287,15 @@ class ArchiveFolder:
             found = file.schema_arrow
         except (pyarrow.ArrowException, ValueError, OSError):
             raise BrokenFileError(path, "it is no Parquet file") from None
+        if _is_earlier_form(found, entry.kind):
+            columns = earlier_schema(columns)
         if not set(found.names) >= set(columns.names):
             raise BrokenFileError(path, "an earlier version wrote it, with fewer columns")
         if sorted(map(str, found)) != sorted(map(str, columns)):  # each a name, a type, and whether it holds nulls
             raise BrokenFileError(path, "another version wrote it, with other columns or types")
         if file.metadata.num_rows != entry.rows:
             raise BrokenFileError(path, f"it holds {file.metadata.num_rows} rows in place of {entry.rows}")
-        if repeated is None:
-            return file
-        # After the checks, because read_dictionary raises a KeyError for a missing column.
-        return pyarrow.parquet.ParquetFile(source, read_dictionary=repeated)
+        return file
 
     def _read_content(self, entry: Entry) -> bytes:
         """Return a file's bytes, after a check of size and digest."""
@@ -305,6 +330,16 @@ class ArchiveFolder:
         return ArchiveError(
             f"The archive {self.path} cannot be used ({describe_os_error(error)}): correct that, or name another one."
         )
+
+
+def _is_earlier_form(found: pa.Schema, kind: str) -> bool:
+    return kind == "payments" and not set(PROFILES).isdisjoint(found.names)
+
+
+def _owner(file: pq.ParquetFile) -> str:
+    """Return the user id that a file was written for; files without one are no archive's."""
+    found: bytes = (file.metadata.metadata or {}).get(_ACCOUNT, b"")
+    return found.decode()
 
 
 def pending_ids(payments: pa.Table) -> tuple[str, ...]:

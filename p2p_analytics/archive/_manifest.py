@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 NAME: Final = "manifest.json"
-_FORMAT: Final = 2  # 1 had no digest
+_FORMAT: Final = 3  # 1 had no digest; up to 2, the rows of payments held the profiles of people
 _FIRST: Final = "first"
 # All names of the archive's table files. Earlier versions used 12 random hexadecimal digits instead of the digest.
 _FILE: Final = re.compile(
-    rf"(?:(?P<payments>payments)-(?P<start>{_FIRST}|\d{{4}}-\d\d-\d\d)|friends|problems)"
+    rf"(?:(?P<payments>payments)-(?P<start>{_FIRST}|\d{{4}}-\d\d-\d\d)|people|friends|problems)"
     r"-(?P<digest>[0-9a-f]{32}|[0-9a-f]{12})\.parquet",
     re.ASCII,
 )
@@ -48,7 +48,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def kind(self) -> str:
-        """The table in the file: payments, friends or problems."""
+        """The table in the file: payments, people, friends or problems."""
         return self.name.partition("-")[0]
 
     def __post_init__(self) -> None:
@@ -74,12 +74,14 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     payments: Annotated[tuple[Entry, ...], Meta(min_length=1)]  # oldest first
     friends: Entry
     problems: Entry
+    people: Entry | None = None  # None where the rows of payments hold the profiles
     format: int = _FORMAT
 
     @property
     def small(self) -> dict[str, Entry]:
         """The files of tables that have a single file."""
-        return {"friends": self.friends, "problems": self.problems}
+        people = {} if self.people is None else {"people": self.people}
+        return {"friends": self.friends, "problems": self.problems, **people}
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -89,7 +91,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         """Raise a ValueError if the fields contradict each other."""
         kinds = [entry.kind for entry in self.entries]
-        if kinds != ["payments"] * len(self.payments) + ["friends", "problems"]:
+        if kinds != ["payments"] * len(self.payments) + list(self.small):
             raise ValueError("it names files of one kind as another")
         starts = [entry.start for entry in self.payments]
         if None in starts[1:] or any(before >= after for before, after in pairwise(filter(None, starts))):
@@ -128,9 +130,11 @@ def decode(body: bytes) -> Manifest | None:
         written_as = msgspec.json.decode(body, type=_Format).format
         if written_as > _FORMAT:
             return None
-        if written_as != (1 if found is None else _FORMAT):
+        if (written_as == 1) != (found is None):
             raise ManifestError("its digest is missing or does not belong there")
         manifest = msgspec.json.decode(body, type=Manifest)
+        if (written_as == _FORMAT) != (manifest.people is not None):
+            raise ManifestError("its file of people is missing or does not belong there")
     except msgspec.ValidationError as error:
         raise ManifestError(f"it is no manifest: {_first_line(error)}") from None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -1,12 +1,11 @@
-"""Merge rules: which state of a payment is kept, and in which file. Works on tables only, without files."""
+"""Which file holds which payments, and what a merge changed. Works on tables only, without files."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.archive._folder import FETCHED_AT
-from p2p_analytics.vocabulary import Status
+from p2p_analytics.frames.merge import FETCHED_AT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,45 +16,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS: Final = 18_000  # in one file: a change rewrites less than 2 % of a million rows, with few files
 _USUAL_ROWS: Final = 16_000
-# Lists omit these fields (document: "Payment"), so a null from a list has no meaning.
-_NOT_LISTED: Final = ("medium", "fee_cents", "refund_payment_id", "refund_amount_cents")
-
-
-def keep_newest(rows: pa.Table) -> pa.Table:
-    """Return one row for each payment, newest payment first.
-
-    Of several states of a payment, the one fetched last is kept; of two fetched at the same time, the one that is not
-    pending, because no payment becomes pending again; else the later row. A null in a column that lists omit does not
-    replace a value.
-    """
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    final = pc.not_equal(pc.fill_null(rows["status"], Status.PENDING.value), Status.PENDING.value)
-    states = pa.table(
-        {
-            "payment_id": rows["payment_id"],
-            FETCHED_AT: rows[FETCHED_AT],
-            "final": final.cast(pa.int8()),
-            "row": pa.array(np.arange(rows.num_rows)),
-            **{name: rows[name] for name in _NOT_LISTED},
-        }
-    ).sort_by([(FETCHED_AT, "ascending"), ("final", "ascending"), ("row", "ascending")])
-    last = states.group_by("payment_id", use_threads=False).aggregate(
-        [(name, "last") for name in ("row", *_NOT_LISTED)]
-    )
-    payments = rows.take(last["row_last"])
-    for name in _NOT_LISTED:
-        payments = payments.set_column(payments.column_names.index(name), name, last[f"{name}_last"])
-    order = pa.table(
-        {
-            "created": payments["date_created"],
-            "length": pc.binary_length(payments["payment_id"]),
-            "payment_id": payments["payment_id"],
-        }
-    )
-    return payments.take(pc.sort_indices(order, [(name, "descending") for name in order.column_names]))
 
 
 def limit_fetched_at(rows: pa.Table, moment: datetime) -> pa.Table:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import msgspec
+
 from p2p_analytics.archive import _merge
-from p2p_analytics.archive._folder import FETCHED_AT, ArchiveFolder, arrow_schema
+from p2p_analytics.archive._folder import ArchiveFolder, arrow_schema
 from p2p_analytics.archive._manifest import Entry, Manifest, list_starts
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames import schema
-from p2p_analytics.frames.arrow import table_of
+from p2p_analytics.frames.arrow import frame_of, table_of, with_microseconds
 from p2p_analytics.frames.build import problems_frame
+from p2p_analytics.frames.merge import FETCHED_AT, keep_newest
+from p2p_analytics.frames.people import merge_people, people_of_payments
 from p2p_analytics.records import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
     import pandas as pd
@@ -62,7 +66,8 @@ def build_rows(history: History) -> pa.Table:
     if rows["payment_id"].null_count:
         raise ArchiveError("A payment without an id cannot be identified: leave it out of the history.")
     moment = pa.scalar(history.fetched_at, pa.timestamp("us", "UTC"))
-    return rows.append_column(FETCHED_AT, pa.repeat(moment, rows.num_rows)).cast(arrow_schema("payments"))
+    rows = with_microseconds(rows).append_column(FETCHED_AT, pa.repeat(moment, rows.num_rows))
+    return rows.cast(arrow_schema("payments"))
 
 
 def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind of load
@@ -72,7 +77,7 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
     previous: Manifest | None,
     *,
     synced_to: datetime | None,
-    without: Iterable[str] = (),
+    without: Collection[str] = (),
     baseline: Baseline | None = None,
 ) -> Changes:
     """Write the changed files and a new manifest. Without ``baseline`` it is a merge, else a sync or refresh."""
@@ -80,13 +85,14 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
 
     refresh = baseline is not None and baseline.refresh
     account = str(history.me.user.id)
-    me, friends, problems = history.me, history.friends, history.problems
+    me, friends, problems, people = history.me, history.friends, history.problems, history.people
     fetched_at = friends_at = history.fetched_at
     kept: list[Entry] = []
     old: dict[str, Entry] = {}
     found: list[pa.Table] = []
     if previous is None:
         found = [*folder.recover_payments(account)]
+        people = merge_people([people, *(people_of_payments(frame_of(table)) for table in found)])
     else:
         folder.require_account(previous, history.me)
         kept = [entry for entry in previous.payments if entry.name not in without]
@@ -100,12 +106,18 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
             me = previous.me if baseline is None else me
         if "problems" in old:
             problems = _merge_problems(folder.read_frame(previous.problems), history)
+        people = _merge_people(folder, previous, history, without)
     if refresh:
         ids = [table["payment_id"] for table in found] + [_read_ids(folder, entry) for entry in kept]
         problems = _add_unlisted(problems, ids, rows, history, folder)
         found = [_merge.limit_fetched_at(table, history.fetched_at) for table in found]
     payments, changes = _write_payments(
-        folder, pa.concat_tables([*found, rows]), kept, account, newest_at=history.fetched_at if refresh else None
+        folder,
+        pa.concat_tables([*found, rows]),
+        kept,
+        account,
+        newest_at=history.fetched_at if refresh else None,
+        convert=previous is not None and previous.people is None,
     )
     manifest = Manifest(
         me=me,
@@ -115,23 +127,30 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
         payments=tuple(payments),
         friends=_write_table(folder, "friends", friends, old.get("friends"), account),
         problems=_write_table(folder, "problems", problems, old.get("problems"), account),
+        people=_write_table(folder, "people", people, old.get("people"), account),
     )
     folder.commit(manifest, previous)
     return changes
 
 
-def _write_payments(
-    folder: ArchiveFolder, rows: pa.Table, kept: Sequence[Entry], account: str, *, newest_at: datetime | None
+def _write_payments(  # noqa: PLR0913 - the new rows, the old files, and how to treat them
+    folder: ArchiveFolder,
+    rows: pa.Table,
+    kept: Sequence[Entry],
+    account: str,
+    *,
+    newest_at: datetime | None,
+    convert: bool,
 ) -> tuple[list[Entry], Changes]:
     """Merge rows into the kept files; files without a change are not rewritten.
 
-    With ``newest_at``, kept rows are treated as fetched before that moment.
+    With ``newest_at``, kept rows are treated as fetched before that moment. With ``convert``, all files are rewritten.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     starts = list_starts(kept) or [None]
-    touched = {*_merge.assign_files(rows, starts).tolist()} or {0}
+    touched = set(range(len(starts))) if convert else {*_merge.assign_files(rows, starts).tolist()} or {0}
     ids = rows["payment_id"].combine_chunks()
     for place, entry in enumerate(kept):
         # A payment with another date now may be in another file.
@@ -141,12 +160,12 @@ def _write_payments(
     old = pa.concat_tables([arrow_schema("payments").empty_table(), *stored.values()])
     if newest_at is not None:
         old = _merge.limit_fetched_at(old, newest_at)
-    new = _merge.keep_newest(pa.concat_tables([old, rows]))
+    new = keep_newest(pa.concat_tables([old, rows]))
     where = _merge.assign_files(new, starts)
     payments: list[Entry] = []
     for place, start in enumerate(starts):
         part = new.filter(where == place) if place in touched else None
-        if part is None or (place in stored and _is_unchanged(part, stored[place])):
+        if part is None or (place in stored and not convert and _is_unchanged(part, stored[place])):
             payments += kept[place : place + 1]
         elif part.num_rows or len(starts) == 1:
             payments += [
@@ -194,6 +213,20 @@ def _add_unlisted(
         for payment_id in sorted(unlisted - {*history.problems["payment_id"]})
     )
     return pd.concat([problems, new], ignore_index=True).drop_duplicates(ignore_index=True)
+
+
+def _merge_people(
+    folder: ArchiveFolder, previous: Manifest, history: History, without: Collection[str]
+) -> pd.DataFrame:
+    """Return the people of the archive and a history; fields of a person come from the one fetched later."""
+    if previous.people is not None and previous.people.name in without:
+        return history.people
+    sound = msgspec.structs.replace(
+        previous, payments=tuple(entry for entry in previous.payments if entry.name not in without)
+    )
+    known = folder.read_people(sound)
+    is_newer = history.fetched_at >= previous.fetched_at
+    return merge_people([history.people, known] if is_newer else [known, history.people])
 
 
 def _merge_problems(known: pd.DataFrame, history: History) -> pd.DataFrame:

@@ -51,9 +51,9 @@ def find_differences(archived: Sequence[pa.Table], listed: pd.DataFrame) -> pd.D
     import pandas as pd
     import pyarrow as pa
 
-    texts = {name: schema.TEXT for name in COMPARED if schema.PAYMENTS[name] == schema.WORD}
-    old, new = frame_of(pa.concat_tables(archived)), listed.astype(texts)
-    both = old.merge(new, on=_KEY, how="outer", suffixes=("", "_listed"), indicator="side")
+    both = frame_of(pa.concat_tables(archived)).merge(
+        listed, on=_KEY, how="outer", suffixes=("", "_listed"), indicator="side"
+    )
     shared = both["side"] == "both"
     differ = pd.DataFrame({name: shared & ~_is_equal(both[name], both[f"{name}_listed"]) for name in COMPARED[1:]})
     differs = ~shared | differ.any(axis="columns")

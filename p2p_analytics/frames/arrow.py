@@ -8,15 +8,13 @@ from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
     import pandas as pd
     import pyarrow as pa
 
-_KNOWN: Final = {**schema.PROBLEMS, **schema.FRIENDS, **schema.PAYMENTS}
-_CATEGORIES: Final = {name for name, dtype in schema.PAYMENTS.items() if dtype == schema.WORD}
-_ENDINGS: Final = {"_id": schema.TEXT, "_cents": schema.CENTS}
+# In files of payments for engines that compute with numbers alone: both dates, and their difference.
+MICROSECONDS: Final = {"created_us": schema.WHOLE, "completed_us": schema.WHOLE, "settle_us": schema.WHOLE}
+_KNOWN: Final = {**schema.PROBLEMS, **schema.FRIENDS, **schema.PEOPLE, **schema.PAYMENTS, **MICROSECONDS}
+_ENDINGS: Final = {"_id": schema.TEXT, "_cents": schema.WHOLE}
 
 
 def type_of_name(name: str) -> pa.DataType | None:
@@ -24,8 +22,12 @@ def type_of_name(name: str) -> pa.DataType | None:
     import pyarrow as pa
 
     dtype = _KNOWN.get(name) or next((dtype for end, dtype in _ENDINGS.items() if name.endswith(end)), None)
-    text, instant = pa.string(), pa.timestamp("us", "UTC")
-    types = {schema.TEXT: text, schema.WORD: text, schema.CENTS: pa.int64(), schema.INSTANT: instant}
+    types = {
+        schema.TEXT: pa.string(),
+        schema.WHOLE: pa.int64(),
+        schema.FLAG: pa.bool_(),
+        schema.INSTANT: pa.timestamp("us", "UTC"),
+    }
     return types[dtype] if dtype else None
 
 
@@ -87,23 +89,11 @@ def cast_to_file_types(table: pa.Table) -> pa.Table:
 
 
 def pandas_array(column: pa.ChunkedArray, dtype: str) -> Any:  # noqa: ANN401 - an array of pandas
-    """Return a column as a writable array of a dtype of the schema other than ``category``."""
+    """Return a column as a writable array of a dtype of the schema."""
     import pandas as pd
 
     array = pd.Series(dtype=dtype).array.dtype.__from_arrow__(column)
     return array.copy() if dtype == schema.INSTANT else array  # instants may share Arrow's read-only memory
-
-
-def categorical(values: Sequence[str | None], codes: np.ndarray[Any, Any]) -> pd.Categorical:
-    """Return a categorical of text with sorted categories from dictionary-encoded values."""
-    import numpy as np
-    import pandas as pd
-
-    categories = sorted({value for value in values if value is not None})
-    position: dict[str | None, int] = {None: -1} | {text: number for number, text in enumerate(categories)}
-    positions = np.array([position[value] for value in values], np.min_scalar_type(-len(categories) - 1))
-    index = pd.Index(categories, dtype=schema.TEXT)
-    return pd.Categorical.from_codes(np.take(positions, codes), index, validate=False)
 
 
 def with_microseconds(table: pa.Table) -> pa.Table:
@@ -122,10 +112,7 @@ def with_microseconds(table: pa.Table) -> pa.Table:
 
 
 def frame_of(table: pa.Table) -> pd.DataFrame:
-    """Return an Arrow table as a frame of ``str``, ``Int64``, ``float64``, ``boolean`` and ``datetime64[us, UTC]``.
-
-    A frame of payments has categoricals where PAYMENTS has them.
-    """
+    """Return an Arrow table as a frame of ``str``, ``Int64``, ``float64``, ``boolean`` and ``datetime64[us, UTC]``."""
     import pandas as pd
     import pyarrow as pa
 
@@ -134,21 +121,21 @@ def frame_of(table: pa.Table) -> pd.DataFrame:
         pa.int64(): pd.Int64Dtype(),
         pa.bool_(): pd.BooleanDtype(),
     }
-    categories = _CATEGORIES if schema.PAYMENTS.keys() <= set(table.column_names) else set()
-    others: pd.DataFrame = table.drop_columns(list(categories)).to_pandas(types_mapper=dtypes.get, ignore_metadata=True)
-    columns = {name: _to_categorical(table[name]) if name in categories else others[name].array
-               for name in table.column_names}  # fmt: skip
-    return pd.DataFrame(columns, index=others.index, copy=False)
+    frame: pd.DataFrame = _decode_dictionaries(table).to_pandas(types_mapper=dtypes.get, ignore_metadata=True)
+    return frame
 
 
-def _to_categorical(column: pa.ChunkedArray) -> pd.Categorical:
+def _decode_dictionaries(table: pa.Table) -> pa.Table:
     import pyarrow as pa
 
-    encoded = column.combine_chunks()
-    if not pa.types.is_dictionary(encoded.type):
-        encoded = encoded.dictionary_encode()
-    codes = encoded.indices.fill_null(-1) if encoded.null_count else encoded.indices
-    return categorical([*encoded.dictionary.to_pylist(), None], codes.to_numpy())  # -1 is the last, the null
+    return table.cast(
+        pa.schema(
+            [
+                (field.name, field.type.value_type if pa.types.is_dictionary(field.type) else field.type)
+                for field in table.schema
+            ]
+        )
+    )
 
 
 def _file_type(name: str, found: pa.DataType) -> pa.DataType | None:

@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from p2p_analytics.frames.arrow import categorical, pandas_array, with_microseconds
+from p2p_analytics.frames._columns import frame_of_columns
+from p2p_analytics.frames.arrow import pandas_array
+from p2p_analytics.frames.merge import sort_newest_first
 from p2p_analytics.frames.perspective import Perspective, perspective
-from p2p_analytics.frames.schema import FRIENDS, INSTANT, PAYMENTS, PROBLEMS
+from p2p_analytics.frames.schema import CURRENCY_API, FRIENDS, KIND_PAYMENT, PAYMENTS, PROBLEMS, SOURCE_API
 from p2p_analytics.records import Description, InternTables, payment_columns
-from p2p_analytics.times import to_microseconds
 from p2p_analytics.vocabulary import Action
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    import numpy as np
     import pandas as pd
     import pyarrow as pa
 
     from p2p_analytics.records import InternTable, Payments, Problem, Target, User
 
-    Codes = np.ndarray[tuple[int], np.dtype[Any]]
-
 T = TypeVar("T")
 
-SOURCE_API: Final = "api"
-_PERSON: Final = (
-    "id", "username", "display_name", "first_name", "last_name", "about", "profile_picture_url", "date_joined",
-)  # fmt: skip
+_PERSON: Final = ("id", "username", "display_name")
 
 
 def payments_frame(
     pages: Iterable[Payments],
     viewer_id: str,
     on_problems: Callable[[Sequence[Problem]], object] = lambda _problems: None,
+    on_people: Callable[[Sequence[User]], object] = lambda _people: None,
 ) -> pd.DataFrame:
     """Return the PAYMENTS frame.
 
@@ -45,6 +42,8 @@ def payments_frame(
         The user id of the person to whom the payments belong.
     on_problems : callable, optional
         Called with the problems of the records, some pages at a time.
+    on_people : callable, optional
+        Called once with the people of the payments, those of the newest payment first.
 
     Returns
     -------
@@ -57,18 +56,16 @@ def payments_frame(
     import pyarrow as pa
 
     tables = InternTables()
-    columns = _sort_newest_first(payment_columns(pages, tables, on_problems))
+    columns = sort_newest_first(_keep_last(payment_columns(pages, tables, on_problems)))
     pa.default_memory_pool().release_unused()  # pandas cannot use the memory that Arrow keeps in reserve
-    return _build_frame(with_microseconds(columns), tables, viewer_id)
+    return _build_frame(columns, tables, viewer_id, on_people)
 
 
 def friends_frame(friends: Iterable[User]) -> pd.DataFrame:
     """Return the FRIENDS frame: one row per friend, in the service's order (document: "User")."""
     rows = list({friend.id: friend for friend in friends}.values())
-    columns: dict[str, list[Any]] = {
-        name: [getattr(row, name) for row in rows] for name in FRIENDS if name != "user_id"
-    }
-    return _to_frame({"user_id": [row.id for row in rows], **columns}, FRIENDS)[list(FRIENDS)]
+    columns = {name: [getattr(row, name) for row in rows] for name in FRIENDS if name != "user_id"}
+    return frame_of_columns({"user_id": [row.id for row in rows], **columns}, FRIENDS)
 
 
 def problems_frame(problems: Iterable[Problem]) -> pd.DataFrame:
@@ -80,40 +77,26 @@ def problems_frame(problems: Iterable[Problem]) -> pd.DataFrame:
         "value": [row.value for row in rows],
         "problem": [row.problem for row in rows],
     }
-    return _to_frame(columns, PROBLEMS)
+    return frame_of_columns(columns, PROBLEMS)
 
 
-def _sort_newest_first(own: pa.Table) -> pa.Table:
-    """Sort by date and id, and keep the last of the rows with one id; ids are numbers of any length as text."""
+def _keep_last(own: pa.Table) -> pa.Table:
+    """Keep the last of the rows with one id."""
     import numpy as np
     import pyarrow.compute as pc
 
-    if len(pc.unique(own["payment_id"])) < len(own):
-        ids = own["payment_id"].combine_chunks().dictionary_encode()
-        last = np.empty(len(ids.dictionary), np.int64)
-        last[ids.indices.to_numpy()] = np.arange(len(ids))
-        own = own.take(np.sort(last))
-    keys = ("date_created", "length", "payment_id")
-    keyed = own.append_column("length", pc.binary_length(own["payment_id"])).select(keys)
-    if _is_descending(keyed):
+    if len(pc.unique(own["payment_id"])) == len(own):
         return own
-    return own.take(pc.sort_indices(keyed, [(name, "descending") for name in keys]))
+    ids = own["payment_id"].combine_chunks().dictionary_encode()
+    last = np.empty(len(ids.dictionary), np.int64)
+    last[ids.indices.to_numpy()] = np.arange(len(ids))
+    return own.take(np.sort(last))
 
 
-def _is_descending(keyed: pa.Table) -> bool:
-    """Return whether each row is less than the one before; this takes a tenth of the time of sorting."""
-    import pyarrow.compute as pc
-
-    first, *others = ((column[:-1], column[1:]) for column in reversed(keyed.columns))
-    less = pc.greater(*first)
-    for pair in others:
-        less = pc.or_(pc.greater(*pair), pc.and_(pc.equal(*pair), less))
-    return pc.all(less, skip_nulls=False).as_py() is True
-
-
-def _build_frame(own: pa.Table, tables: InternTables, viewer_id: str) -> pd.DataFrame:
+def _build_frame(
+    own: pa.Table, tables: InternTables, viewer_id: str, on_people: Callable[[Sequence[User]], object]
+) -> pd.DataFrame:
     """Return the PAYMENTS frame from the columns of the payments and the tables that their codes refer to."""
-    import numpy as np
     import pandas as pd
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -121,6 +104,8 @@ def _build_frame(own: pa.Table, tables: InternTables, viewer_id: str) -> pd.Data
     description, descriptions = _encode(own["description"], tables.descriptions)
     actor, actors = _encode(own["actor"], tables.actors)
     target, targets = _encode(own["target"], tables.targets)
+    users = [target.user if target else None for target in targets]
+    on_people(_order_people((actor, actors), (target, users)))
     actions = [text.action for text in descriptions]
     view, views = _encode_perspectives(viewer_id, (description, actions), (actor, actors), (target, targets))
     encoded = {
@@ -129,51 +114,67 @@ def _build_frame(own: pa.Table, tables: InternTables, viewer_id: str) -> pd.Data
             (description, _field_values("", descriptions, Description._fields)),
             (actor, _field_values("actor_", actors, _PERSON)),
             (target, _field_values("target_", targets, ("type", "email", "phone"))),
-            (target, _field_values("target_user_", [target and target.user for target in targets], _PERSON)),
+            (target, _field_values("target_user_", users, _PERSON)),
             (view, _field_values("", views, Perspective._fields)),
-            (np.zeros(len(own), np.int8), {"source": [SOURCE_API][: len(own)]}),
         )
         for name, values in fields.items()
     }
+    constant = {"source": SOURCE_API, "account_id": viewer_id, "kind": KIND_PAYMENT, "currency": CURRENCY_API}
     size = pc.abs(own["amount_cents"])
-    is_charge = pa.array([action == Action.CHARGE for action in actions], pa.bool_()).take(pa.array(description))
-    sign = pa.array([each.sign for each in views], pa.int64()).take(pa.array(view))
-    columns = dict(zip(own.column_names, own.columns, strict=True)) | {
+    is_charge = pa.array([action == Action.CHARGE for action in actions], pa.bool_()).take(description)
+    sign = pa.array([each.sign for each in views], pa.int64()).take(view)
+    columns = {
+        **dict(zip(own.column_names, own.columns, strict=True)),
         # The document shows the amount of a charge as negative, real answers as positive. The column is negative.
         "amount_cents": pc.if_else(is_charge, pc.negate(size), own["amount_cents"]),
         "flow_cents": pc.multiply(size, sign),
+        **{name: pa.repeat(pa.scalar(value, pa.large_string()), len(own)) for name, value in constant.items()},
     }
     return pd.DataFrame(
         {
-            name: pandas_array(columns[name], dtype) if name in columns else _decode_column(*encoded[name], dtype)
+            name: pandas_array(columns[name] if name in columns else _decode_texts(*encoded[name]), dtype)
             for name, dtype in PAYMENTS.items()
         },
         copy=False,
     )
 
 
-def _encode(codes: pa.ChunkedArray, table: InternTable[T]) -> tuple[Codes, list[T]]:
-    """Dictionary-encode again: return codes without gaps, and the values that occur."""
+def _order_people(*sides: tuple[pa.Array, list[User | None]]) -> list[User]:
+    """Return the people of the actors and targets, ordered by the first row in which each occurs."""
+    import numpy as np
+
+    firsts = []
+    for codes, users in sides:
+        # Codes are numbered by first occurrence, so a code that is higher than all before it occurs for the first time.
+        highest = np.maximum.accumulate(codes.to_numpy())
+        rows = np.flatnonzero(np.diff(highest, prepend=-1))
+        firsts += [(row, user) for row, user in zip(rows.tolist(), users, strict=True) if user is not None]
+    return [user for _, user in sorted(firsts, key=operator.itemgetter(0))]
+
+
+def _encode(codes: pa.ChunkedArray, table: InternTable[T]) -> tuple[pa.Array, list[T]]:
+    """Dictionary-encode again: return codes in the order of first occurrence, and the values that occur."""
     encoded = codes.combine_chunks().dictionary_encode()
-    return encoded.indices.to_numpy(), [table.entries[code] for code in encoded.dictionary.to_pylist()]
+    return encoded.indices, [table.entries[code] for code in encoded.dictionary.to_pylist()]
 
 
 def _encode_perspectives(
     viewer_id: str,
-    action: tuple[Codes, list[str | None]],
-    actor: tuple[Codes, list[User | None]],
-    target: tuple[Codes, list[Target | None]],
-) -> tuple[Codes, list[Perspective]]:
+    action: tuple[pa.Array, list[str | None]],
+    actor: tuple[pa.Array, list[User | None]],
+    target: tuple[pa.Array, list[Target | None]],
+) -> tuple[pa.Array, list[Perspective]]:
     """Dictionary-encode the viewer's perspective: return codes, and the perspective of each distinct combination."""
     import numpy as np
     import pyarrow as pa
 
     actions = list(dict.fromkeys(action[1]))  # many descriptions share few actions
-    action_codes = np.array([actions.index(word) for word in action[1]], np.int64)[action[0]]
+    action_codes = np.array([actions.index(word) for word in action[1]], np.int64)[action[0].to_numpy()]
     shape = len(actions), len(actor[1]), len(target[1])
-    encoded = pa.array(np.ravel_multi_index((action_codes, actor[0], target[0]), shape)).dictionary_encode()
+    combined = np.ravel_multi_index((action_codes, actor[0].to_numpy(), target[0].to_numpy()), shape)
+    encoded = pa.array(combined).dictionary_encode()
     combinations = (codes.tolist() for codes in np.unravel_index(encoded.dictionary.to_numpy(), shape))
-    return encoded.indices.to_numpy(), [
+    return encoded.indices, [
         perspective(viewer_id, actions[action_code], actor[1][actor_code], target[1][target_code])
         for action_code, actor_code, target_code in zip(*combinations, strict=True)
     ]
@@ -183,25 +184,8 @@ def _field_values(prefix: str, records: Sequence[Any], names: Iterable[str]) -> 
     return {f"{prefix}{name}": [record and getattr(record, name) for record in records] for name in names}
 
 
-def _decode_column(values: Sequence[Any], codes: Codes, dtype: str) -> Any:  # noqa: ANN401 - an array of pandas
-    """Return the value of each payment from dictionary-encoded values."""
-    if dtype == INSTANT:
-        return _to_series([value and to_microseconds(value) for value in values], dtype).array.take(codes)
-    return categorical(values, codes)
+def _decode_texts(values: Sequence[str | None], codes: pa.Array) -> pa.Array:
+    """Return the text of each payment from dictionary-encoded texts."""
+    import pyarrow as pa
 
-
-def _to_frame(columns: Mapping[str, list[Any]], schema: Mapping[str, str]) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame({name: _to_series(values, schema[name]) for name, values in columns.items()})
-
-
-def _to_series(values: list[Any], dtype: str) -> pd.Series[Any]:
-    """Return a column of one dtype; instants are given as whole microseconds, so that none is rounded."""
-    import pandas as pd
-
-    if dtype == INSTANT:
-        return pd.Series(pd.array(values, dtype="Int64").to_numpy("datetime64[us]", na_value="NaT")).dt.tz_localize(
-            "UTC"
-        )
-    return pd.Series(pd.array(values, dtype=dtype))  # type: ignore[call-overload]
+    return pa.array(values, pa.large_string()).take(codes)

@@ -35,6 +35,8 @@ class Perspective(NamedTuple):
     ----------
     direction : str or None
         "in", "out", or None where the action is unknown or the viewer is on neither side.
+    counterparty_username : str or None
+        The username of the other user, None without an account.
     counterparty_id, counterparty_name : str or None
         The other user; else the email or phone of the target, or the merchant; else "unregistered email" or
         "unregistered phone"; else None. An actor without a name is named by the id.
@@ -44,6 +46,7 @@ class Perspective(NamedTuple):
 
     direction: str | None
     counterparty_id: str | None
+    counterparty_username: str | None
     counterparty_name: str | None
     sign: int | None
 
@@ -55,9 +58,11 @@ def perspective(viewer_id: str, action: str | None, actor: User | None, target: 
     if is_actor:
         target = target or Target()
         address = _first_nonblank(target.email, target.phone, target.name, UNREGISTERED.get(target.type or ""))
-        other = receiver.id or address, _first_nonblank(receiver.display_name, receiver.username, address)
+        name = _first_nonblank(receiver.display_name, receiver.username, address)
+        other = receiver.id or address, _first_nonblank(receiver.username), name
     else:
-        other = sender.id or None, _first_nonblank(sender.display_name, sender.username, sender.id)
+        name = _first_nonblank(sender.display_name, sender.username, sender.id)
+        other = sender.id or None, _first_nonblank(sender.username), name
     involved = is_actor or not receiver.id or receiver.id == viewer_id
     if action not in {Action.PAY, Action.CHARGE} or not sender.id or not involved:
         return Perspective(None, *other, None)

@@ -1,7 +1,6 @@
-"""Fixed columns and dtypes of the PAYMENTS, FRIENDS and PROBLEMS frames.
+"""Fixed columns and dtypes of the PAYMENTS, PEOPLE, FRIENDS and PROBLEMS frames.
 
-Text is pandas ``str``; values that repeat, such as statuses and people, are categoricals of text;
-money is nullable ``Int64`` in cents; datetimes are ``datetime64[us, UTC]``.
+Text is pandas ``str``; money is nullable ``Int64`` in cents; datetimes are ``datetime64[us, UTC]``.
 """
 
 from __future__ import annotations
@@ -13,43 +12,60 @@ from p2p_analytics.errors import SchemaError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-TEXT: Final = "str"
-WORD: Final = "category"
-CENTS: Final = "Int64"
-MICROSECONDS: Final = "Int64"
-INSTANT: Final = "datetime64[us, UTC]"
+    import pandas as pd
 
-_PERSON: Final = {
-    "id": WORD, "username": WORD, "display_name": WORD, "first_name": WORD, "last_name": WORD,
-    "about": WORD, "profile_picture_url": WORD, "date_joined": INSTANT,
-}  # fmt: skip
+TEXT: Final = "str"
+WHOLE: Final = "Int64"
+FLAG: Final = "boolean"
+INSTANT: Final = "datetime64[us, UTC]"
 
 PAYMENTS: Final[Mapping[str, str]] = {
     "payment_id": TEXT,
-    "status": WORD,
-    "action": WORD,
-    "amount_cents": CENTS,
+    "status": TEXT,
+    "action": TEXT,
+    "amount_cents": WHOLE,
     "note": TEXT,
-    "audience": WORD,
-    "medium": WORD,
+    "audience": TEXT,
+    "medium": TEXT,
     "date_created": INSTANT,
     "date_completed": INSTANT,
-    **{f"actor_{name}": dtype for name, dtype in _PERSON.items()},
-    "target_type": WORD,
-    "target_email": WORD,
-    "target_phone": WORD,
-    **{f"target_user_{name}": dtype for name, dtype in _PERSON.items()},
-    "fee_cents": CENTS,
+    "actor_id": TEXT,
+    "actor_username": TEXT,
+    "actor_display_name": TEXT,
+    "target_type": TEXT,
+    "target_email": TEXT,
+    "target_phone": TEXT,
+    "target_user_id": TEXT,
+    "target_user_username": TEXT,
+    "target_user_display_name": TEXT,
+    "fee_cents": WHOLE,
     "refund_payment_id": TEXT,
-    "refund_amount_cents": CENTS,
-    "source": WORD,
-    "direction": WORD,
-    "counterparty_id": WORD,
-    "counterparty_name": WORD,
-    "flow_cents": CENTS,
-    "created_us": MICROSECONDS,
-    "completed_us": MICROSECONDS,
-    "settle_us": MICROSECONDS,
+    "refund_amount_cents": WHOLE,
+    "source": TEXT,
+    "account_id": TEXT,
+    "kind": TEXT,
+    "currency": TEXT,
+    "direction": TEXT,
+    "counterparty_id": TEXT,
+    "counterparty_username": TEXT,
+    "counterparty_name": TEXT,
+    "flow_cents": WHOLE,
+}
+
+PEOPLE: Final[Mapping[str, str]] = {
+    "user_id": TEXT,
+    "username": TEXT,
+    "display_name": TEXT,
+    "first_name": TEXT,
+    "last_name": TEXT,
+    "about": TEXT,
+    "profile_picture_url": TEXT,
+    "date_joined": INSTANT,
+    "email": TEXT,
+    "phone": TEXT,
+    "is_friend": FLAG,
+    "friends_count": WHOLE,
+    "also_named": TEXT,
 }
 
 FRIENDS: Final[Mapping[str, str]] = {
@@ -62,6 +78,15 @@ PROBLEMS: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 
+# The values of the columns source, kind and currency in payments of the API.
+SOURCE_API: Final = "api"
+KIND_PAYMENT: Final = "payment"
+KINDS: Final = (
+    KIND_PAYMENT, "transfer", "merchant", "card", "reward", "deposit", "fee", "asset", "hold", "notice", "unknown",
+)  # fmt: skip
+CURRENCY_API: Final = "USD"
+
+
 def require(
     columns: Iterable[str], needed: Iterable[str], *, what: str, instead: str = "a frame as load_history gives it"
 ) -> None:
@@ -70,3 +95,15 @@ def require(
     missing = [name for name in needed if name not in present]
     if missing:
         raise SchemaError(f"{what} needs the columns {', '.join(missing)}; pass {instead}.")
+
+
+def require_unique_ids(payments: pd.DataFrame, *, what: str) -> None:
+    """Raise a SchemaError if two rows have one ``payment_id``: every sum would count that payment twice."""
+    ids = payments["payment_id"].dropna()
+    if ids.is_unique:
+        return
+    repeated = ids[ids.duplicated()]
+    raise SchemaError(
+        f"{what} needs each payment once, but the payment_id {repeated.iloc[0]!r} is repeated "
+        f"({len(repeated):,} such rows): unite histories or frames with p2p.combine, not with pandas.concat."
+    )

@@ -1,11 +1,13 @@
-"""The History class: one user's payments and friends as frames, with problems and the time of the data."""
+"""The History class: one user's payments, people and friends as frames, with problems and the time of the data."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, cast
 
 from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.frames.people import mark_friends, merge_people, people_frame, people_of_payments
+from p2p_analytics.frames.schema import require, require_unique_ids
 from p2p_analytics.privacy import Mask
 
 if TYPE_CHECKING:
@@ -18,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """One user's payments and friends as they were at one moment.
+    """One user's payments, people and friends as they were at one moment.
 
     Attributes
     ----------
     me : Me
         The user, with the balance if the token could see it.
     payments : DataFrame
-        PAYMENTS: one row per payment, newest first.
+        PAYMENTS: one row per payment, newest first. Each ``payment_id`` occurs once.
     friends : DataFrame
         FRIENDS: one row per friend.
     fetched_at : datetime
@@ -36,6 +38,14 @@ class History:
         Whether its names, notes, ids and amounts are invented and its dates are days.
     strict : bool
         Whether it is private and its dates are months.
+    people : DataFrame
+        PEOPLE: one row per person seen (the user, friends, actors, targets), with the profile. Without it, a history
+        is built with what its other parts show of each person.
+
+    Raises
+    ------
+    SchemaError
+        The payments lack the column ``payment_id``, or a ``payment_id`` is repeated.
     """
 
     me: Me
@@ -45,6 +55,16 @@ class History:
     problems: pd.DataFrame
     private: bool = False
     strict: bool = False
+    people: pd.DataFrame = field(default=cast("pd.DataFrame", None))  # never None in a history
+
+    def __post_init__(self) -> None:
+        """Check the payments, and collect the people if they are not given."""
+        require(self.payments.columns, ["payment_id"], what="History")
+        require_unique_ids(self.payments, what="History")
+        people = cast("pd.DataFrame | None", self.people)
+        if people is None:
+            people = merge_people([people_frame([self.me.user]), self.friends, people_of_payments(self.payments)])
+        object.__setattr__(self, "people", mark_friends(people, self.friends, self.me.user.id))
 
     def masked(self, *, key: bytes | None = None, strict: bool = False) -> History:
         """Return the history in privacy mode, with invented people, notes, ids, addresses and amounts.
@@ -101,11 +121,12 @@ class History:
 
 
 def require_history(value: object, *, what: str) -> None:
-    """Raise a ConfigurationError unless the value is a `History`."""
+    """Raise a ConfigurationError unless the value is a `History`, a SchemaError if a ``payment_id`` is repeated."""
     if not isinstance(value, History):
         raise ConfigurationError(
             f"{what} needs a History, such as the result of load_history, not {type(value).__name__}."
         )
+    require_unique_ids(value.payments, what=what)  # the frame may have been changed since the history was built
 
 
 def mask_history(history: History, mask: Mask, *, strict: bool) -> History:
@@ -116,6 +137,7 @@ def mask_history(history: History, mask: Mask, *, strict: bool) -> History:
         payments=mask.frame(history.payments),
         friends=mask.frame(history.friends),
         problems=mask.frame(history.problems),
+        people=mask.frame(history.people),
         private=True,
         strict=strict,
     )

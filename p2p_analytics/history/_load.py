@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from p2p_analytics import records, settings
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.build import friends_frame, payments_frame, problems_frame
+from p2p_analytics.frames.people import people_frame
 from p2p_analytics.history._history import History, mask_history
 from p2p_analytics.privacy import Mask, strip_service_text
 from p2p_analytics.progress import loading_bar
@@ -103,6 +104,7 @@ def build_history(
 ) -> History:
     """Return the unmasked history of these pages; with a mask, errors quote no values of records."""
     friends: list[User] = []
+    people: list[User] = []
     problems: list[Problem] = []
     fetched: list[datetime | None] = []
 
@@ -121,7 +123,7 @@ def build_history(
 
     on_problems(me.problems)
     with contextlib.closing(payment_pages):  # page by page, so that only the frame's columns stay in memory
-        frame = payments_frame(iterate_payments(), str(me.user.id), on_problems)
+        frame = payments_frame(iterate_payments(), str(me.user.id), on_problems, people.extend)
     for page in friend_pages:
         on_problems(page.problems)
         fetched.append(page.fetched_at)
@@ -133,6 +135,7 @@ def build_history(
         friends=friends_frame(friends),
         fetched_at=min(moment for moment in fetched if moment is not None),
         problems=problems_frame(dict.fromkeys(problems)),  # overlapping pages report some problems twice
+        people=people_frame([me.user, *friends, *people]),
     )
 
 

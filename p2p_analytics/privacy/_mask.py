@@ -14,9 +14,8 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.frames.build import SOURCE_API
 from p2p_analytics.frames.perspective import UNREGISTERED
-from p2p_analytics.frames.schema import PROBLEMS
+from p2p_analytics.frames.schema import KINDS, PROBLEMS, SOURCE_API
 from p2p_analytics.privacy._columns import (
     floor_instants,
     floor_microseconds,
@@ -56,8 +55,8 @@ _MONTH_DAYS: Final = 30  # to which ages in days are rounded in strict mode
 # The id column of a person, by the prefix of the person's columns.
 _PEOPLE: Final = {"actor_": "actor_id", "target_user_": "target_user_id", "": "user_id"}
 _NAMES: Final = ("display_name", "username", "first_name", "last_name")
-_COUNTERPARTY: Final = ("counterparty_id", "counterparty_name")
-_DROPPED: Final = ("about", "profile_picture_url", "date_joined")
+_COUNTERPARTY: Final = ("counterparty_id", "counterparty_name", "counterparty_username")
+_DROPPED: Final = ("about", "profile_picture_url", "date_joined", "also_named", "friends_count")
 # Columns of words, with the patterns of words that are not personal. Others are masked: the service may send the name
 # of an application as the medium, for example.
 _FIELDS: Final = "|".join(sorted({*USER_FIELDS, *TARGET_FIELDS, *PAYMENT_FIELDS, "balance", "friend", "text"}))
@@ -68,6 +67,8 @@ _WORDS: Final = {
     "medium": "|".join(Medium),
     "target_type": "|".join([*TargetType, "merchant"]),
     "source": SOURCE_API,
+    "kind": "|".join(KINDS),
+    "currency": "[A-Z]{3}",
     "direction": "in|out",
     "field": rf"({_FIELDS})(\.({_FIELDS}))*",
     "band": r"under \d+ days?|\d+ to \d+ days|\d+ days? or more|no date",
@@ -202,24 +203,27 @@ class Mask:
 
         missing = pd.Series([None] * len(frame), dtype="str")
         columns = [to_text(frame[name]) if name in frame else missing for name in _COUNTERPARTY]
-        pairs = list(zip(*(column.astype(object).where(column.notna(), None) for column in columns), strict=True))
-        masked = {pair: self._mask_counterparty(*pair) for pair in dict.fromkeys(pairs)}
+        rows = list(zip(*(column.astype(object).where(column.notna(), None) for column in columns), strict=True))
+        masked = {row: self._mask_counterparty(*row) for row in dict.fromkeys(rows)}
         return {
-            name: pd.Series([masked[pair][at] for pair in pairs], dtype="str")
+            name: pd.Series([masked[row][at] for row in rows], dtype="str")
             for at, name in enumerate(_COUNTERPARTY)
             if name in frame
         }
 
-    def _mask_counterparty(self, identifier: str | None, name: str | None) -> tuple[str | None, str | None]:
-        """Return the id and name of one row: an address is its own name, any other id is a user."""
+    def _mask_counterparty(
+        self, identifier: str | None, name: str | None, username: str | None
+    ) -> tuple[str | None, str | None, str | None]:
+        """Return the id, name and username of one row: an address is its own name, any other id is a user."""
         if identifier is None:
-            return None, replace_text(name, self._mask_text)
+            called = replace_text(name, self._mask_text)
+            return None, called, username and split_name(called or "")["username"]
         form = self._forms.get(identifier)
         if form != self._pseudonyms.identifier and (form or name == identifier):
             shown = self._mask_text(identifier)
-            return shown, name and shown
-        shown = self._pseudonyms.identifier(identifier)
-        return shown, name and (shown if name == identifier else self._pseudonyms.name(identifier))
+            return shown, name and shown, None
+        shown, called = self._pseudonyms.identifier(identifier), self._pseudonyms.name(identifier)
+        return shown, name and (shown if name == identifier else called), username and split_name(called)["username"]
 
     def _mask_text(self, text: str) -> str:
         if text in UNREGISTERED.values():

@@ -20,7 +20,7 @@ from p2p_analytics.errors import P2PAnalyticsError
 from p2p_analytics.export import to_csv
 from p2p_analytics.files import atomic_file
 from p2p_analytics.history import require_history
-from p2p_analytics.times import find_zone, to_microseconds
+from p2p_analytics.times import find_zone
 from p2p_analytics.widgets._style import STYLE, NotebookDisplay, build_box, format_message
 from p2p_analytics.widgets._table import format_names, to_html
 
@@ -164,14 +164,14 @@ class Explorer(NotebookDisplay):
             rows = rows[rows["status"] == self.status.value]
         if self.first_day.value is not None:
             first = self.first_day.value.replace(day=1) if self._history.strict else self.first_day.value
-            rows = rows[rows["created_us"].ge(self._midnight(first)).fillna(value=False)]
+            rows = rows[rows["date_created"] >= self._midnight(first)]
         if self.last_day.value is not None and self.last_day.value < _LAST_DAY:
             end = self._midnight(self.last_day.value + timedelta(days=1))
-            rows = rows[rows["created_us"].lt(end).fillna(value=False)]
+            rows = rows[rows["date_created"] < end]
         return rows
 
-    def _midnight(self, day: date) -> int:
-        return to_microseconds(datetime.combine(day, time(), tzinfo=find_zone(self.zone.value)))
+    def _midnight(self, day: date) -> datetime:
+        return datetime.combine(day, time(), tzinfo=find_zone(self.zone.value))
 
     def _analyses(self) -> dict[str, Callable[[pd.DataFrame], pd.DataFrame]]:
         return {

@@ -124,8 +124,8 @@ def test_bad_zone(build: Builder, tz: object) -> None:
 
 def test_missing_columns_are_named(build: Builder) -> None:
     """A frame without a needed column is refused, and the message names the column."""
-    with pytest.raises(SchemaError, match="needs the columns completed_us;"):
-        monthly_flow(build([]).drop(columns="completed_us"))
+    with pytest.raises(SchemaError, match="needs the columns date_completed;"):
+        monthly_flow(build([]).drop(columns="date_completed"))
 
 
 @pytest.mark.parametrize("tz", ["UTC", "America/New_York", "Pacific/Kiritimati"])

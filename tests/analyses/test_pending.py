@@ -156,5 +156,5 @@ def test_bad_edges(build: Builder, edges: object) -> None:
 
 def test_missing_columns_are_named(build: Builder) -> None:
     """A frame without a needed column is refused, and the message names the column."""
-    with pytest.raises(SchemaError, match="needs the columns created_us;"):
-        pending_requests(build([]).drop(columns="created_us"), as_of=AS_OF)
+    with pytest.raises(SchemaError, match="needs the columns date_created;"):
+        pending_requests(build([]).drop(columns="date_created"), as_of=AS_OF)

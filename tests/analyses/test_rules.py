@@ -148,7 +148,7 @@ def test_every_amount_and_share_is_exact(build: Builder) -> None:
 
 COLUMNS = (
     "payment_id", "status", "direction", "counterparty_id", "counterparty_name", "flow_cents", "amount_cents",
-    "created_us", "completed_us", "date_created", "note", "action",
+    "date_created", "date_completed", "note", "action",
 )  # fmt: skip
 
 
@@ -190,8 +190,8 @@ def test_against_plain_arithmetic(build: Builder, kind: str, drawn: list[dict[st
             for row in drawn
         ]
     ).assign(
-        created_us=pd.array([row["created_us"] for row in drawn], dtype="Int64"),
-        completed_us=pd.array([_completion_us(row) for row in drawn], dtype="Int64"),
+        date_created=_instants([row["created_us"] for row in drawn]),
+        date_completed=_instants([_completion_us(row) for row in drawn]),
     )
     frame = frame if kind == "pandas" else pl.from_pandas(frame)
     people, months, open_cents, counts = defaultdict(int), defaultdict(int), defaultdict(int), defaultdict(int)
@@ -216,6 +216,10 @@ def test_against_plain_arithmetic(build: Builder, kind: str, drawn: list[dict[st
     assert {key: value for key, value in found.items() if value} == {k: v for k, v in open_cents.items() if v}
     mix = status_mix(frame)
     assert dict(zip(mix["status"], mix["payments"], strict=True)) == counts
+
+
+def _instants(microseconds: list[int | None]) -> pd.Series:
+    return pd.Series(pd.array(microseconds, "Int64").to_numpy("datetime64[us]", na_value="NaT")).dt.tz_localize("UTC")
 
 
 def _completion_us(row: dict[str, Any]) -> int | None:

@@ -26,8 +26,9 @@ HOUR = timedelta(hours=1)
 
 
 def assert_same(found: p2p.History, expected: p2p.History) -> None:
-    """Assert that two histories are equal, apart from categorical columns in the first."""
-    pd.testing.assert_frame_equal(found.payments.astype(expected.payments.dtypes), expected.payments)
+    """Assert that two histories are equal."""
+    pd.testing.assert_frame_equal(found.payments, expected.payments)
+    pd.testing.assert_frame_equal(found.people, expected.people)
     pd.testing.assert_frame_equal(found.friends, expected.friends)
     pd.testing.assert_frame_equal(found.problems, expected.problems)
     assert found.me == expected.me
@@ -232,8 +233,8 @@ def test_a_frame_that_is_no_history_is_refused(tmp_path, history_of, payment) ->
     """Missing columns and missing ids are errors; the archive is unchanged."""
     archive = p2p.open_archive(tmp_path)
     history = history_of(payment(1))
-    with pytest.raises(SchemaError, match="settle_us"):
-        archive.merge(p2p.History(**vars(history) | {"payments": history.payments.drop(columns="settle_us")}))
+    with pytest.raises(SchemaError, match="account_id"):
+        archive.merge(p2p.History(**vars(history) | {"payments": history.payments.drop(columns="account_id")}))
     joined = User(id="7", date_joined=NOON.replace(tzinfo=None))
     for wrong in ({"fetched_at": NOON.replace(tzinfo=None)}, {"me": Me(user=User(id=None))}, {"me": Me(user=joined)}):
         with pytest.raises(ArchiveError, match=r"no zone|no account"):
@@ -246,7 +247,11 @@ def test_a_frame_that_is_no_history_is_refused(tmp_path, history_of, payment) ->
 
 @pytest.mark.parametrize(
     ("kind", "damage"),
-    [(kind, damage) for kind in ("payments", "friends", "problems") for damage in (b"", b"no table at all", None)]
+    [
+        (kind, damage)
+        for kind in ("payments", "people", "friends", "problems")
+        for damage in (b"", b"no table at all", None)
+    ]
     + [("manifest", b""), ("manifest", b"{}")],
 )
 def test_a_broken_file_is_named(tmp_path, history_of, payment, kind, damage) -> None:
@@ -278,11 +283,11 @@ def test_one_flipped_bit_is_detected(tmp_path, history_of, payment) -> None:
 def test_a_file_with_fewer_columns_is_refetched(tmp_path, history_of, payment, monkeypatch) -> None:
     """A file of an earlier version with fewer columns is not read with nulls in their place."""
     columns = {kind: dict(names) for kind, names in _folder.SCHEMAS.items()}
-    del columns["payments"]["settle_us"]
+    del columns["payments"]["flow_cents"]
     archive = p2p.open_archive(tmp_path)
     with monkeypatch.context() as earlier:
         earlier.setattr(_folder, "SCHEMAS", columns)
-        earlier.delitem(PAYMENTS, "settle_us")
+        earlier.delitem(PAYMENTS, "flow_cents")
         archive.merge(history_of(payment(1)))
     with pytest.raises(ArchiveError, match="fewer columns"):
         archive.history()
@@ -314,10 +319,10 @@ def test_an_archive_of_a_later_version_is_left_alone(tmp_path, history_of, payme
     archive = p2p.open_archive(tmp_path)
     archive.merge(history_of(payment(1)))
     manifest = tmp_path / "manifest.json"
-    manifest.write_text('{"format": 3}')
+    manifest.write_text('{"format": 4}')
     with pytest.raises(ArchiveError, match="newer p2p_analytics"):
         archive.merge(history_of(payment(2)))
-    assert manifest.read_text() == '{"format": 3}'
+    assert manifest.read_text() == '{"format": 4}'
 
 
 def test_payments_are_recovered_without_a_manifest(tmp_path, history_of, payment) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from p2p_analytics.archive import _merge
 from p2p_analytics.archive._folder import arrow_schema
+from p2p_analytics.frames.merge import keep_newest
 
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 DATES = st.one_of(st.none(), st.integers(0, 60 * 24).map(lambda hour: EPOCH + timedelta(hours=hour)))
@@ -36,7 +37,7 @@ def table(rows: list[dict[str, object]]) -> pa.Table:
 @settings(max_examples=60, deadline=None)
 def test_each_payment_once_in_its_newest_state(rows: list[dict[str, object]]) -> None:
     """The state is the maximum in plain Python; fields that lists omit keep their last value; newest first."""
-    found = _merge.keep_newest(table(rows)).to_pylist()
+    found = keep_newest(table(rows)).to_pylist()
     expected = {}
     for payment_id in {row["payment_id"] for row in rows}:
         states = [row for row in rows if row["payment_id"] == payment_id]
@@ -53,7 +54,7 @@ def test_each_payment_once_in_its_newest_state(rows: list[dict[str, object]]) ->
 def test_files_hold_whole_days_and_every_row(dates: list[datetime | None], most: int) -> None:
     """Cut into files, each row is in the one that its date says, none is lost, and no file is empty."""
     rows = [{"payment_id": str(number), "date_created": moment} for number, moment in enumerate(dates)]
-    rows = _merge.keep_newest(table([row | {"fetched_at": EPOCH} for row in rows]))
+    rows = keep_newest(table([row | {"fetched_at": EPOCH} for row in rows]))
     before = _merge.MOST_ROWS, _merge._USUAL_ROWS
     _merge.MOST_ROWS, _merge._USUAL_ROWS = most, most
     try:

@@ -303,8 +303,7 @@ def test_without_a_manifest_no_damaged_file_is_taken_for_whole(archive, history_
         archive.merge(new)
         found = archive.history().payments.set_index("payment_id").drop("new")
         assert set(found.index) == {str(number) for number in range(PAYMENTS)} - (set() if same else lost)
-        columns = [name for name in found.columns if str(found[name].dtype) != "category"]
-        assert found[columns].equals(expected.loc[found.index, columns])
+        assert found.equals(expected.loc[found.index])
         for path in archive.path.iterdir():
             path.unlink()
         for path, content in whole.items():
@@ -317,6 +316,7 @@ def test_a_manifest_of_the_version_before_opens_and_is_upgraded(archive, history
     manifest = json.loads(path.read_bytes())
     expected = archive.history()
     del manifest["digest"]
+    (archive.path / manifest.pop("people")["name"]).unlink()
     for number, entry in enumerate([*manifest["payments"], manifest["friends"], manifest["problems"]]):
         name = f"{entry['name'].rpartition('-')[0]}-{number:012x}.parquet"
         (archive.path / entry["name"]).rename(archive.path / name)
@@ -326,7 +326,7 @@ def test_a_manifest_of_the_version_before_opens_and_is_upgraded(archive, history
     assert outcome(old.history, expected) == EXACT
     assert old.merge(history_of(payment("x"))).added == 1
     written = path.read_bytes()
-    assert json.loads(written)["format"] == 2
+    assert json.loads(written)["format"] == 3
     path.write_bytes(written.replace(b"note", b"nota").replace(b'"rows":', b'"rows": '))
     with pytest.raises(ArchiveError, match="not as it was written"):
         old.history()

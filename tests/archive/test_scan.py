@@ -18,6 +18,8 @@ from p2p_analytics.frames.schema import PAYMENTS
 if TYPE_CHECKING:
     import pandas as pd
 
+COLUMNS = [*PAYMENTS, "created_us", "completed_us", "settle_us"]
+
 
 @pytest.fixture
 def archive(tmp_path, history_of, payment, monkeypatch) -> p2p.Archive:
@@ -34,40 +36,40 @@ def archive(tmp_path, history_of, payment, monkeypatch) -> p2p.Archive:
 
 def sort_rows(frame: pd.DataFrame) -> list[tuple[object, ...]]:
     """Return the rows of some columns of each kind, null as None."""
-    columns = ["payment_id", "status", "amount_cents", "fee_cents", "created_us", "direction"]
+    columns = ["payment_id", "status", "amount_cents", "fee_cents", "date_created", "direction"]
     rows = frame.sort_values("payment_id")[columns].astype(object)
     return list(rows.where(rows.notna(), None).itertuples(index=False, name=None))
 
 
 def test_polars(archive) -> None:
-    """A LazyFrame with the columns of PAYMENTS, that analyses take."""
+    """A LazyFrame with the columns of PAYMENTS and times as microseconds, that analyses take."""
     scan = archive.scan("polars")
     assert isinstance(scan, pl.LazyFrame)
-    assert scan.collect_schema().names() == list(PAYMENTS)
+    assert scan.collect_schema().names() == COLUMNS
     assert scan.collect_schema()["date_created"] == pl.Datetime("us", "UTC")
     assert sort_rows(scan.collect().to_pandas()) == sort_rows(archive.history().payments)
     assert p2p.status_mix(scan).collect()["payments"].to_list() == [9]
 
 
 def test_duckdb(archive) -> None:
-    """A relation with the columns of PAYMENTS; its months are in UTC in every local zone."""
+    """A relation with the columns of PAYMENTS and times as microseconds; its months are in UTC in every local zone."""
     scan = archive.scan("duckdb")
     assert isinstance(scan, duckdb.DuckDBPyRelation)
-    assert scan.columns == list(PAYMENTS)
+    assert scan.columns == COLUMNS
     assert sort_rows(scan.to_arrow_table().to_pandas()) == sort_rows(archive.history().payments)
     months = scan.filter("payment_id = '0'").aggregate("max(month(date_created)) AS month")
     assert months.fetchall() == [(3,)]
 
 
 def test_spark(archive) -> None:
-    """A DataFrame with the columns of PAYMENTS, in a session with UTC; needs pyspark and Java."""
+    """A DataFrame with the same columns, in a session with UTC; needs pyspark and Java."""
     pytest.importorskip("pyspark", reason="PySpark is not installed: with Java it takes a gigabyte, for one test")
     if shutil.which("java") is None:
         pytest.skip("Java, which Spark needs, is not installed")
     scan = archive.scan("spark")
     session = scan.sparkSession
     try:
-        assert scan.columns == list(PAYMENTS)
+        assert scan.columns == COLUMNS
         assert sort_rows(scan.toArrow().to_pandas()) == sort_rows(archive.history().payments)
         month = scan.filter("payment_id = '0'").selectExpr("month(date_created) AS month")
         assert month.toArrow().to_pylist() == [{"month": 3}]

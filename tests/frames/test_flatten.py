@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import weakref
 from collections import Counter
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -178,7 +178,7 @@ def test_documented_pages_become_columns_without_records(monkeypatch: pytest.Mon
     assert payments_frame([items], VIEWER)["actor_id"].tolist() == ["8", "7"]
 
 
-def test_a_status_of_a_dropped_row_is_not_a_category() -> None:
+def test_a_status_of_a_dropped_row_is_not_counted() -> None:
     """Of two states of one payment the later is kept, and no value of the other remains in the frame."""
     pages = [json.dumps({"data": [ITEM | {"status": status}]}).encode() for status in ("pending", "settled")]
     frame = payments_frame([decode_payments(body).items for body in pages], VIEWER)
@@ -202,7 +202,7 @@ def test_each_row_equals_its_json(items: list[dict]) -> None:
         patched.setattr(_columns, "BATCH_ROWS", 3)
         patched.setattr(_intern, "RECENT", 1)
         frame = payments_frame([decode_payments(body).items for body in bodies], VIEWER)
-    rows = sorted(map(row_of, items), key=lambda row: (row["created_us"], int(row["payment_id"])), reverse=True)
+    rows = sorted(map(row_of, items), key=lambda row: (row["date_created"], int(row["payment_id"])), reverse=True)
     assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == dict(PAYMENTS)
     assert frame.astype(object).where(frame.notna(), None).to_dict("records") == rows
 
@@ -250,16 +250,6 @@ def test_a_decoded_page_is_released() -> None:
     assert page_ref() is None
 
 
-@pytest.mark.parametrize("items", [[], [ITEM]], ids=["empty", "one"])
-def test_categories_are_the_values_that_occur(items: list[dict]) -> None:
-    """Sorted, without values of excluded rows; an empty history has no categories."""
-    page = decode_payments(json.dumps({"data": [ITEM | {"id": "2", "audience": "friends"}, *items]}).encode())
-    frame = payments_frame([page.items.select(which != "2" for which in page.items.ids)], VIEWER)
-    for name, dtype in PAYMENTS.items():
-        if dtype == "category":
-            assert frame[name].cat.categories.tolist() == sorted(set(frame[name].dropna())), name
-
-
 def test_a_person_has_one_code_in_a_load(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if there are more distinct texts than recent keys."""
     monkeypatch.setattr(_intern, "RECENT", 1)
@@ -287,7 +277,6 @@ def row_of(item: dict) -> dict[str, object]:
     unregistered = {"email": "unregistered email", "phone": "unregistered phone"}.get(target["type"])
     named = target.get("merchant", {}).get("display_name")
     address = first(target.get("email"), target.get("phone"), named, unregistered)
-    created, completed = microseconds(item["date_created"]), microseconds(item["date_completed"])
     row = {
         "payment_id": item["id"],
         "amount_cents": -size if item["action"] == "charge" else cents_of(item["amount"]),
@@ -304,14 +293,13 @@ def row_of(item: dict) -> dict[str, object]:
         "counterparty_id": first(other.get("id"), address) if own else actor["id"],
         "counterparty_name": first(name_of(other), address) if own else first(name_of(actor), actor["id"]),
         "flow_cents": (-size if pays else size) if party else None,
-        "created_us": created,
-        "completed_us": completed,
-        "settle_us": None if completed is None else completed - created,
+        "account_id": VIEWER,
+        "kind": "payment",
+        "currency": "USD",
+        "counterparty_username": first((other if own else actor).get("username")),
     }
     for prefix, person in (("actor", actor), ("target_user", other)):
         row |= {f"{prefix}_{name}": person.get(name) for name in ("id", "username", "display_name")}
-        row[f"{prefix}_about"] = "" if (person.get("about") or "").isspace() else person.get("about")
-        row[f"{prefix}_date_joined"] = instant(person.get("date_joined"))
     return {name: row.get(name, item.get(name)) for name in PAYMENTS}
 
 
@@ -334,9 +322,3 @@ def first(*texts: str | None) -> str | None:
 def instant(text: str | None) -> pd.Timestamp | None:
     """Return the instant of a JSON datetime."""
     return None if text is None else pd.Timestamp(datetime.fromisoformat(text.removesuffix("Z")).replace(tzinfo=UTC))
-
-
-def microseconds(text: str | None) -> int | None:
-    """Return a JSON datetime in microseconds since 1970."""
-    moment = instant(text)
-    return None if moment is None else (moment.to_pydatetime() - EPOCH) // timedelta(microseconds=1)

@@ -42,7 +42,6 @@ def feed(rng) -> Feed:
             "direction": rng.choice(["in", "out"], rows),
             "counterparty_id": [f"10000000000000000{number:02d}" for number in who],
             "counterparty_name": [f"Person {number}" for number in who],
-            "created_us": pd.array(created_us, "Int64"),
         }
     )
     frame = frame.sort_values("date_created", ascending=False).reset_index(drop=True)

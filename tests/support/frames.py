@@ -13,11 +13,7 @@ if TYPE_CHECKING:
 def frame_from_columns(columns: Mapping[str, Sequence[Any]], schema: Mapping[str, str], length: int) -> pd.DataFrame:
     """Return a frame of a schema with these columns, each of `length` values; the other columns are null."""
     return pd.DataFrame(
-        {
-            # pandas builds no categorical from values of a mixed kind, so it goes through text.
-            name: pd.Series(columns.get(name, [None] * length), dtype=dtype.replace("category", "str")).astype(dtype)
-            for name, dtype in schema.items()
-        }
+        {name: pd.Series(columns.get(name, [None] * length), dtype=dtype) for name, dtype in schema.items()}
     )
 
 

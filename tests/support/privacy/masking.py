@@ -134,6 +134,7 @@ def tables_of(history: p2p.History) -> dict[str, pd.DataFrame]:
     return {
         "payments": payments,
         "friends": history.friends,
+        "people": history.people,
         "problems": history.problems,
         "spend_by_friend": p2p.spend_by_friend(payments, history.friends),
         "monthly_flow": p2p.monthly_flow(payments),
