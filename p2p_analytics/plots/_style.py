@@ -1,6 +1,6 @@
 """Style shared by all plots: colours, font sizes, axes, legends, tick formats, and the message of an empty plot.
 
-The font itself is `FONT` in `_text`: that module needs its glyphs, and this one imports it.
+The fonts are chosen in `_fonts`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from p2p_analytics.display import PRIVATE, STRICT, format_money
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import require
-from p2p_analytics.plots._text import FONT, TEXT, to_drawable, to_drawable_names
+from p2p_analytics.plots._fonts import FONT, find_families
+from p2p_analytics.plots._text import TEXT, style_text, to_drawable, to_drawable_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -135,7 +136,8 @@ def set_title(ax: Axes, title: str, key: Sequence[tuple[str, Any]] = ()) -> None
     lines = -(-len(key) // _KEY_COLUMNS)
     # matplotlib fills a legend column by column; readers expect rows.
     key = [entry for column in range(_KEY_COLUMNS) for entry in key[column::_KEY_COLUMNS]]
-    ax.set_title(title, loc="left", fontweight="bold", fontsize=TITLE_SIZE, pad=8 + 16 * lines, **TEXT)
+    weight = "bold" if find_families(title) == [FONT] else "normal"  # an installed font may have no bold face
+    ax.set_title(title, loc="left", fontweight=weight, fontsize=TITLE_SIZE, pad=8 + 16 * lines, **style_text(title))
     if key:
         legend = ax.legend(
             [handle for _, handle in key],
@@ -152,7 +154,7 @@ def set_title(ax: Axes, title: str, key: Sequence[tuple[str, Any]] = ()) -> None
             prop={"family": FONT, "size": AXIS_SIZE},
         )
         for text in legend.get_texts():
-            text.set_parse_math(False)
+            text.set(**style_text(text.get_text()))
 
 
 def style_value_axis(ax: Axes, axis: Axis, label: str, form: Callable[[float], str]) -> None:
@@ -181,6 +183,8 @@ def read_names(data: dict[str, list[Any]], rows: int) -> list[str]:
 def label_rows(ax: Axes, names: Sequence[str]) -> None:
     """Label the rows of a plot of horizontal bars, the first at the top."""
     ax.set_yticks(range(len(names)), names, fontsize=AXIS_SIZE, **TEXT)
+    for label, name in zip(ax.get_yticklabels(), names, strict=True):
+        label.set_fontfamily(find_families(name))
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
 

@@ -1,85 +1,170 @@
 """Foreign text in figures: names and notes with emoji, dollar signs and control characters.
 
 matplotlib reads text between two dollar signs as a formula, which can fail for the whole figure. It hides legend
-entries with a leading underscore, and warns about each glyph that the font lacks. A right-to-left override
-reverses the rest of the line.
+entries with a leading underscore, and draws a box, with a warning, for a character that no font has. A right-to-left
+override reverses the rest of the line.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.display import NO_NAME, name_suffixes
+from p2p_analytics.plots._fonts import (
+    FONT,
+    find_families,
+    find_script,
+    find_undrawable,
+    is_in_own_font,
+    is_right_to_left,
+    needs_shaping,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FONT: Final = "DejaVu Sans"  # part of matplotlib, so a figure is the same on every machine
 _LONGEST: Final = 24
 _SHORTEST: Final = 8
 _MOST_MARKS: Final = 2  # combining marks per letter; no language needs more
-_MISSING_GLYPH: Final = "□"
 _BEFORE_UNDERSCORE: Final = "\u200a"  # a hair space
+_LEFT_TO_RIGHT: Final = "\u200e"  # an invisible letter
+_JOINERS: Final = "\u200c\u200d"  # decide the shape of the letters next to them
+_ELLIPSIS: Final = "…"
+_KANA: Final = frozenset({"HIRAGANA", "KATAKANA"})
+_SCRIPTS: Final = {
+    **dict.fromkeys(_KANA, "Japanese"),
+    **dict.fromkeys(("CJK", "KANGXI", "IDEOGRAPHIC"), "Chinese"),
+    "HANGUL": "Korean",
+    "": "unknown",
+}
 
-# Keyword arguments for every piece of text: none is parsed as a formula.
+# Keyword arguments for every piece of text: none is parsed as a formula. Foreign text may need more fonts.
 TEXT: Final[dict[str, Any]] = {"parse_math": False, "fontfamily": FONT}
 
 
+def style_text(text: str) -> dict[str, Any]:
+    """Return `TEXT` with the fonts for a drawable text."""
+    return {**TEXT, "fontfamily": find_families(text)}
+
+
 def to_drawable(text: str | None, *, longest: int = _LONGEST) -> str:
-    """Return a name or note as one short line of characters that the font has.
+    """Return a name or note as one short line of characters that the installed fonts have.
 
     Emoji are removed, or replaced by their names in brackets if there is no other text. Line breaks become spaces;
-    control and direction characters are removed; other characters without a glyph become a box. A letter
-    keeps two of its combining marks, and a text that is too long ends in an ellipsis.
+    control and direction characters are removed. Letters that no font has are replaced by an ellipsis, and a text
+    without other letters by the name of the script in brackets. A letter keeps two of its combining marks. A text
+    that is too long ends in an ellipsis; Chinese, Japanese and Korean characters count twice, because they are wide.
     """
-    import emoji
-
-    given = text or ""
-    line = _to_line(emoji.replace_emoji(given, " "))
-    if not line:
-        words = _to_line(emoji.demojize(given, delimiters=(" ", " ")).replace("_", " "))
-        line = f"({words})" if words else NO_NAME
-    if line.startswith("_"):
-        line = _BEFORE_UNDERSCORE + line
-    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+    return _shorten(_to_line(text)[0], longest)
 
 
 def to_drawable_names(
     names: Sequence[str | None], usernames: Sequence[str | None], ids: Sequence[str | None]
 ) -> list[str]:
-    """Return drawable names, with the username or the end of the id where two people have the same name."""
-    drawable = [to_drawable(name) for name in names]
-    keys = [identifier or name for name, identifier in zip(names, ids, strict=True)]
-    suffixes = name_suffixes(drawable, usernames, keys, clean=to_drawable)
+    """Return drawable names, with the username or the end of the id where two people have the same name.
+
+    A name in a script that no installed font has is replaced by the username, else by the name of the script and the
+    end of the id.
+    """
+    lines: list[str] = []
+    keys: list[str | None] = []
+    scripts: dict[str, None] = {}  # a set in order
+    for name, username, identifier in zip(names, usernames, ids, strict=True):
+        line, is_drawable = _to_line(name)
+        handle = f"@{username or ''}"
+        if not is_drawable and username and to_drawable(handle) == handle:
+            line = handle
+        elif not is_drawable:
+            scripts[line] = None
+        lines.append(line)
+        keys.append(identifier or (None if line in scripts else name))
+
+    def fit(line: str, room: int) -> str:
+        return line if line in scripts else _shorten(line, max(room, _SHORTEST))
+
+    labels = [fit(line, _LONGEST) for line in lines]
+    # One more person without a key makes the name of a script ambiguous even if it occurs once.
+    nobody: list[None] = [None] * len(scripts)
+    suffixes = name_suffixes([*labels, *scripts], [*usernames, *nobody], [*keys, *nobody], clean=to_drawable)
     return [
-        f"{to_drawable(name, longest=max(_LONGEST - len(suffix) - 1, _SHORTEST))} {suffix}" if suffix else line
-        for name, line, suffix in zip(names, drawable, suffixes, strict=True)
+        join_words(fit(line, _LONGEST - len(suffix) - 1), suffix) if suffix else label
+        for line, label, suffix in zip(lines, labels, suffixes[: len(lines)], strict=True)
     ]
 
 
-def _to_line(text: str) -> str:
-    letters: list[str] = []
+def join_words(*drawable: str) -> str:
+    """Return drawable texts with a space between them, from left to right also if one is written the other way."""
+    return " ".join(f"{_LEFT_TO_RIGHT}{text}{_LEFT_TO_RIGHT}" if is_right_to_left(text) else text for text in drawable)
+
+
+def _to_line(text: str | None) -> tuple[str, bool]:
+    """Return the text on one line, and whether it can be drawn; if not, the line describes it."""
+    import emoji
+
+    given = text or ""
+    line = _clean(emoji.replace_emoji(given, " "))
+    if not line:
+        words = _clean(emoji.demojize(given, delimiters=(" ", " ")).replace("_", " "))
+        return (f"({words})" if words else NO_NAME), True
+    drawable = _replace_undrawable(line)
+    if not drawable:
+        return _describe(line), False
+    return _BEFORE_UNDERSCORE + drawable if drawable.startswith("_") else drawable, True
+
+
+def _clean(text: str) -> str:
+    """Return the text on one line, without invisible characters and with at most two marks per letter."""
+    kept: list[str] = []
     marks = 0
-    for character in unicodedata.normalize("NFC", " ".join(text.split())):
+    line = unicodedata.normalize("NFC", " ".join(text.split()))
+    for at, character in enumerate(line):
         category = unicodedata.category(character)
         marks = marks + 1 if category.startswith("M") else marks if category.startswith("C") else 0
-        if marks <= _MOST_MARKS:
-            letters.append(_to_glyph(character, category))
-    return " ".join("".join(letters).split())
+        is_joiner = character in _JOINERS and all(map(needs_shaping, line[max(at - 1, 0) : at + 2 : 2]))
+        if is_joiner or (marks <= _MOST_MARKS and not category.startswith("C")):
+            kept.append(character)
+    return " ".join("".join(kept).split())
 
 
-def _to_glyph(character: str, category: str) -> str:
-    if category.startswith("C"):
+def _replace_undrawable(line: str) -> str:
+    """Return the line with an ellipsis for letters that cannot be drawn; empty if no letter of it can."""
+    line = "".join(map(_simplify, line))
+    undrawable = find_undrawable(line)
+    is_letter = [character.isalpha() for character in line]
+    if any(is_letter) and not any(map(str.isalpha, set(line) - undrawable)):
         return ""
-    if ord(character) in _glyphs():
-        return character
-    return "" if category.startswith("M") else _MISSING_GLYPH
+    pieces: list[str] = []
+    for character, letter in zip(line, is_letter, strict=True):
+        if character not in undrawable:
+            pieces.append(character)
+        elif letter and not (pieces and pieces[-1] == _ELLIPSIS):
+            pieces.append(_ELLIPSIS)
+    return " ".join("".join(pieces).split())
 
 
-@cache
-def _glyphs() -> frozenset[int]:
-    from matplotlib import font_manager
+def _describe(line: str) -> str:
+    """Return the script of a line in brackets."""
+    scripts = [find_script(character) for character in line if character.isalpha()]
+    if not scripts:
+        return "(symbols)"
+    script = next((script for script in scripts if script in _KANA), scripts[0])
+    return f"({_SCRIPTS.get(script, script.capitalize())} script)"
 
-    return frozenset(font_manager.get_font(font_manager.findfont(FONT)).get_charmap())
+
+def _simplify(character: str) -> str:
+    """Return the plain letters that a character of a decorative alphabet is equivalent to, if only they have glyphs."""
+    plain = unicodedata.normalize("NFKC", character)
+    return plain if is_in_own_font(plain) and not is_in_own_font(character) else character
+
+
+def _shorten(line: str, longest: int) -> str:
+    """Return the line, or as much of it as is not wider than ``longest`` characters, with an ellipsis."""
+    widths = [2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in line]
+    if sum(widths) <= longest:
+        return line
+    width = kept = 0
+    while width + widths[kept] < longest:
+        width += widths[kept]
+        kept += 1
+    return line[:kept].rstrip() + _ELLIPSIS

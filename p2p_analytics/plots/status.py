@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.display import format_count
 from p2p_analytics.plots import _style
-from p2p_analytics.plots._text import TEXT, to_drawable
+from p2p_analytics.plots._text import TEXT, join_words, style_text, to_drawable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,21 +59,22 @@ def status_mix(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
                 if share >= _ROOM_FOR_LABEL:
                     _label(ax, ends[group] + share / 2, row_of[group], f"{share:.0%}", colour)
                 else:
-                    small[group].append(f"{payments:,} {to_drawable(_word(status))}")
+                    small[group].append(join_words(f"{payments:,}", to_drawable(_word(status))))
                 if not key or key[-1][0] != _word(status):
                     key.append((_word(status), bar))
                 ends[group] += share
                 counts[group] += payments
     for group, row in row_of.items():
         if small[group]:
+            note = _small_parts_note(small[group])
             ax.text(
                 0,
                 row + 0.29,
-                _small_parts_note(small[group]),
+                note,
                 va="top",
                 color=_style.QUIET,
                 fontsize=_style.LABEL_SIZE,
-                **TEXT,
+                **style_text(note),
             )
     ax.set_xlim(0, 1)
     _style.label_rows(

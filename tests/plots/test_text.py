@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from p2p_analytics.plots._text import to_drawable, to_drawable_names
+from p2p_analytics.plots import _fonts
+from p2p_analytics.plots._text import join_words, to_drawable, to_drawable_names
 
 
 @pytest.mark.parametrize(
@@ -20,7 +21,21 @@ from p2p_analytics.plots._text import to_drawable, to_drawable_names
         ("e\u0301" * 3, "ééé"),
         ("two\r\nlines\tand  gaps", "two lines and gaps"),
         ("bell\x07 nul\x00 \u202eoverride\u2069", "bell nul override"),
-        ("王小明", "□□□"),
+        ("王小明", "(Chinese script)"),
+        ("田中さくら", "(Japanese script)"),
+        ("김민준", "(Korean script)"),
+        ("สมชาย", "(Thai script)"),
+        ("ᚠᛇᚻ", "(Runic script)"),
+        ("Maya 王小明", "Maya …"),
+        ("王 and 明", "… and …"),
+        ("王 $5", "(Chinese script)"),
+        ("\U0001d800\U0001d801", "(symbols)"),
+        ("Maya \U0001d800", "Maya"),
+        ("\U0001d4dc\U0001d4ea\U0001d502\U0001d4ea \uff2c\uff49\uff4e\uff44", "Maya Lind"),
+        ("محمد علي", "محمد علي"),
+        ("שלום", "שלום"),
+        ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"),
+        ("Ma\u200dya \u200cLind\u200d", "Maya Lind"),
         ("_ada", "\u200a_ada"),
         ("$x$ and $y$", "$x$ and $y$"),
         ("exactly twenty-four long", "exactly twenty-four long"),
@@ -31,7 +46,7 @@ from p2p_analytics.plots._text import to_drawable, to_drawable_names
     ],
 )
 def test_clean(written: str | None, drawn: str) -> None:
-    """A name is one short line of characters that the font has; emoji become words only in names of nothing else."""
+    """A name is one short line of drawable characters; emoji and scripts without a font become words."""
     assert to_drawable(written) == drawn
 
 
@@ -60,3 +75,29 @@ def test_a_username_is_drawn_whole_or_not_at_all() -> None:
     assert to_drawable_names(["Bo"] * 3, ["a" * 24, "🌻bo", "b" * 23], ["1111", "2222", "3333"]) == [
         "Bo (…1111)", "Bo (…2222)", "Bo @" + "b" * 23,
     ]  # fmt: skip
+
+
+def test_a_name_in_a_script_without_a_font_is_the_username() -> None:
+    """It is the username, or the script with the end of the id even if no other name is in that script."""
+    names = ["王小明", "김민준", "王五", "李四", "김민준"]
+    usernames = ["wang-1", None, "wang-1", "_li", None]
+    assert to_drawable_names(names, usernames, ["1111", "2222", "3333", "4444", None]) == [
+        "@wang-1 (…1111)", "(Korean script) (…2222)", "@wang-1 (…3333)", "@_li", "(Korean script)",
+    ]  # fmt: skip
+    assert to_drawable_names(["ᚠᛇᚻ"], [None], [None]) == ["(Runic script)"]
+
+
+def test_names_from_right_to_left_keep_their_suffix_on_the_right() -> None:
+    """An invisible letter on both sides makes the label read from left to right; a lone name needs none."""
+    assert to_drawable_names(["محمد علي", "محمد علي", "שלום"], ["ali", None, None], ["11111", "22222", "33333"]) == [
+        "\u200eمحمد علي\u200e @ali", "\u200eمحمد علي\u200e (…2222)", "שלום",
+    ]  # fmt: skip
+    assert join_words("40", "محمد") == "40 \u200eمحمد\u200e"
+
+
+def test_scripts_that_an_older_matplotlib_draws_wrongly_are_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before version 3.11 letters are not joined, and stand from left to right."""
+    monkeypatch.setattr(_fonts, "_can_shape", lambda: False)
+    assert to_drawable("محمد علي") == "(Arabic script)"
+    assert to_drawable("שלום") == "(Hebrew script)"
+    assert to_drawable("Zoë") == "Zoë"
