@@ -1,7 +1,7 @@
 """Export of a small town from the sandbox: ``python data/make_town.py`` writes it.
 
-``payments.csv`` and ``friends.csv`` in this folder hold one invented person's year as ``load_history`` returns it, for
-trying the analyses without a server. The same seed gives the same bytes.
+``payments.csv``, ``people.csv`` and ``friends.csv`` in this folder hold one invented person's year as
+``load_history`` returns it, for trying the analyses without a server. The same seed gives the same bytes.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ def make(folder: Path) -> None:
         with p2p.Client(token, base_url=server.base_url, cache_dir=False) as client:
             history = p2p.load_history(client)
     p2p.to_csv(history.payments, folder / "payments.csv")
+    p2p.to_csv(history.people, folder / "people.csv")
     p2p.to_csv(history.friends, folder / "friends.csv")
 
 
