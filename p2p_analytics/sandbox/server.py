@@ -140,6 +140,7 @@ class SandboxServer(TownControls, AdjustableSettings):
                 "it is 429, or with --dialect observed also 400."
             )
         with contextlib.ExitStack() as stack:
+            listener = stack.enter_context(listen(self._port))  # first: a port that is taken leaves no database behind
             path = self._db
             if path is None:
                 path = stack.enter_context(temporary_folder()) / "sandbox.sqlite"
@@ -147,7 +148,6 @@ class SandboxServer(TownControls, AdjustableSettings):
             stack.callback(setattr, self, "_store", None)
             stack.callback(self._store.close)
             self._plan().settle(self._store)
-            listener = stack.enter_context(listen(self._port))
             self.base_url = f"http://{HOST}:{listener.getsockname()[1]}{VERSION_PATH}"
             self._tokens = Tokens(_open_oauth_store(self._store), self._clock)
             self._middleware = self._application()

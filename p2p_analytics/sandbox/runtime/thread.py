@@ -27,16 +27,17 @@ _STOP_SECONDS: Final = 10.0
 
 @contextlib.contextmanager
 def listen(port: int) -> Iterator[socket.socket]:
-    """Bind a loopback port; 0 chooses a free one."""
+    """Listen on a loopback port; 0 chooses a free one. Connections wait until the server runs."""
     # Named TCP, so that asyncio turns Nagle's algorithm off: it would add 40 ms to each answer.
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((HOST, port))
+            listener.listen()  # a port that is only bound can be bound again
         except (OSError, OverflowError, TypeError) as error:
             reason = describe_os_error(error) if isinstance(error, OSError) else "there is no such port"
             raise SettingError(
-                f"Port {port} cannot be used ({reason}); choose another, or 0 for any free one."
+                f"Port {port} cannot be used ({reason}): choose another with --port, or 0 for any free one."
             ) from None
         yield listener
 
