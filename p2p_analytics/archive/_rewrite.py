@@ -45,11 +45,14 @@ class Changes(NamedTuple):
         Number of payments with another status now.
     set_aside : tuple of str
         Broken files that were renamed and loaded again.
+    loaded : int
+        Number of payments that the merged history or the service's answers held.
     """
 
     added: int
     changed: int
     set_aside: tuple[str, ...] = ()
+    loaded: int = 0
 
 
 def build_rows(history: History) -> pa.Table:
@@ -130,7 +133,7 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
         people=_write_table(folder, "people", people, old.get("people"), account),
     )
     folder.commit(manifest, previous)
-    return changes
+    return changes._replace(loaded=rows.num_rows)
 
 
 def _write_payments(  # noqa: PLR0913 - the new rows, the old files, and how to treat them

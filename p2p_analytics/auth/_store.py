@@ -8,7 +8,7 @@ import logging
 import os
 import secrets
 import stat
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -31,6 +31,15 @@ _LARGEST_FILE: Final = 2**16
 
 
 @dataclass(frozen=True, slots=True)
+class Owner:
+    """The user who signed in, as the service named them then; a field that it did not send is None."""
+
+    user_id: str | None = None
+    username: str | None = None
+    display_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SignIn:
     """A token with the data needed to use and renew it.
 
@@ -45,6 +54,8 @@ class SignIn:
         The secret that is exchanged for the next token (document: "Server-side flow").
     ident : str
         Identifier shared by all tokens renewed from one sign-in; another sign-in in the store has another.
+    owner : Owner, optional
+        The user who signed in; None if the token does not permit to read it.
     """
 
     base_url: str
@@ -52,6 +63,7 @@ class SignIn:
     client_id: str | None = None
     refresh_token: Secret | None = None
     ident: str = field(default_factory=lambda: secrets.token_hex(8))
+    owner: Owner | None = None
 
 
 class SignInStore(Protocol):
@@ -251,6 +263,7 @@ def _encode(sign_in: SignIn) -> bytes:
             "client_id": sign_in.client_id,
             "refresh_token": refresh and refresh.reveal(),
             "ident": sign_in.ident,
+            "owner": sign_in.owner and asdict(sign_in.owner),
         },
         indent=1,
     ).encode()
@@ -261,7 +274,8 @@ def _decode(content: bytes) -> SignIn | None:
         stored = json.loads(content)
         expires_at = None if stored["expires_at"] is None else datetime.fromisoformat(stored["expires_at"])
         texts = [stored["base_url"], stored["ident"], *stored["scopes"]]
-        optional = [stored["client_id"], stored["refresh_token"]]
+        owner = stored.get("owner")  # missing in files of earlier versions
+        optional = [stored["client_id"], stored["refresh_token"], *(owner or {}).values()]
         if any(not isinstance(text, str) for text in texts + [text for text in optional if text is not None]):
             return None
         return SignIn(
@@ -270,6 +284,7 @@ def _decode(content: bytes) -> SignIn | None:
             client_id=stored["client_id"],
             refresh_token=None if stored["refresh_token"] is None else Secret(stored["refresh_token"]),
             ident=stored["ident"],
+            owner=None if owner is None else Owner(**owner),
         )
-    except (ValueError, KeyError, TypeError, RecursionError, P2PAnalyticsError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, P2PAnalyticsError):
         return None

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 
+from p2p_analytics.errors import P2PAnalyticsError
+
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,6 +22,10 @@ _PRIVACY: Final = "--privacy"
 _STRICT: Final = "strict"  # the value of settings.STRICT; importing settings would slow --help down
 
 
+class WrongUseError(P2PAnalyticsError):
+    """Options that do not go together: the exit code is that of wrong use."""
+
+
 def add_archive_command(
     add_parser: Callable[..., argparse.ArgumentParser], name: str, summary: str, description: str
 ) -> argparse.ArgumentParser:
@@ -29,9 +35,24 @@ def add_archive_command(
     return parser
 
 
-def add_service(parser: argparse.ArgumentParser) -> None:
-    """Add ``--base-url`` to a command that uses the token of a sign-in."""
-    parser.add_argument("--base-url", metavar="URL", help="the service (P2P_BASE_URL, or that of the last login)")
+def add_service(parser: argparse.ArgumentParser, default: str = "P2P_BASE_URL, or that of the last login") -> None:
+    """Add ``--base-url`` to a command that sends requests to the service."""
+    parser.add_argument("--base-url", metavar="URL", type=_parse_base_url, help=f"the service ({default})")
+
+
+def add_progress(parser: argparse.ArgumentParser) -> None:
+    """Add ``--progress`` to a command that may take long."""
+    parser.add_argument(
+        "--progress",
+        choices=("bar", "log", "none"),
+        default="bar",
+        help="show progress on standard error as a bar, only on a terminal (bar), as lines for a log file, or not",
+    )
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add ``--json`` to a command that prints a summary."""
+    parser.add_argument("--json", action="store_true", help="print the summary as one line of JSON")
 
 
 def add_view(parser: argparse.ArgumentParser) -> None:
@@ -88,6 +109,17 @@ def parse_privacy(text: str) -> Privacy:
     if text != "1":
         raise argparse.ArgumentTypeError(f"{text} is no privacy mode: write --privacy or --privacy strict")
     return True
+
+
+def _parse_base_url(text: str) -> str:
+    """Return the base URL of a service; the message of an invalid one does not quote it."""
+    from p2p_analytics import settings
+    from p2p_analytics.errors import ConfigurationError
+
+    try:
+        return settings.base_url(text)
+    except ConfigurationError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def parse_folder(text: str) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 
-from p2p_analytics.cli import _arguments
+from p2p_analytics.cli import _arguments, _output
 
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         "strict shows months only",
     )
     _arguments.add_town(demo)
+    _arguments.add_progress(demo)
     demo.set_defaults(command=_run_command)
 
 
@@ -53,6 +54,7 @@ def _run_command(options: argparse.Namespace) -> None:
         seed=options.seed,
         person=options.person,
         privacy=options.privacy,
+        progress=options.progress,
         interrupted=options.interrupted,
     )
 
@@ -65,6 +67,7 @@ def run(  # noqa: PLR0913 - each is one option of the command
     seed: int = 7,
     person: str | None = None,
     privacy: Privacy | None = None,
+    progress: str = "bar",
     interrupted: Callable[[], bool] = lambda: False,
 ) -> None:
     """Write one person's report, CSV files and plots into a folder, and print a short summary.
@@ -80,6 +83,8 @@ def run(  # noqa: PLR0913 - each is one option of the command
         A username of the town, with or without a leading ``@``; its main person by default.
     privacy : bool or "strict", optional
         As for `p2p_analytics.load_history`.
+    progress : {"bar", "log", "none"}
+        The form of progress on standard error: a bar in a terminal and a line for each step, lines only, or nothing.
     interrupted : callable, optional
         Called between the steps; returns whether Ctrl-C was pressed. Python swallows the exception of a Ctrl-C that
         comes while an object is being finalized.
@@ -98,24 +103,26 @@ def run(  # noqa: PLR0913 - each is one option of the command
     _make_writable(out)
     from p2p_analytics.sandbox import SandboxServer
 
-    def check_interrupt(*_: object) -> None:
+    def check_interrupt() -> None:
         if interrupted():
             raise KeyboardInterrupt
 
+    say = _output.Progress("none" if progress == "none" else "log").log
     try:
-        _say("Building a town of invented people and starting its sandbox ...")
+        say("Building a town of invented people and starting its sandbox ...")
         with SandboxServer(seed, people=people, years=years) as server:
             person = server.viewer if person is None else person.removeprefix("@")
-            history = _load(
-                server.base_url,
-                server.client_id,
-                lambda url: server.sign_in(url, person),
-                check_interrupt,
-                privacy=privacy,
-            )
+            with _show_progress(progress, check_interrupt) as on_progress:
+                history = _load(
+                    server.base_url,
+                    server.client_id,
+                    lambda url: server.sign_in(url, person),
+                    on_progress,
+                    privacy=privacy,
+                )
             as_of = server.now
         check_interrupt()
-        _say("Drawing and writing ...")
+        say("Drawing and writing ...")
         files = _write(history, out, as_of, check_interrupt)
     except BaseException:
         if is_new:
@@ -147,7 +154,7 @@ def _load(
     base_url: str,
     client_id: str,
     sign_in: Callable[[str], str],
-    check_interrupt: Callable[[int], None],
+    on_progress: Callable[[int], object],
     *,
     privacy: Privacy | None,
 ) -> History:
@@ -164,30 +171,27 @@ def _load(
     with (
         tempfile.TemporaryDirectory(prefix="p2p-demo-") as cache,
         Client(token, base_url=base_url, cache_dir=cache) as client,
-        _show_progress() as progress,
     ):
-
-        def on_progress(count: int) -> None:
-            check_interrupt(count)
-            progress(count)
-
         return load_history(client, progress=on_progress, privacy=privacy)
 
 
 @contextlib.contextmanager
-def _show_progress() -> Iterator[Callable[[int], object]]:
-    """Show the number of payments so far: a progress bar in a terminal, a single line elsewhere."""
+def _show_progress(way: str, check_interrupt: Callable[[], None]) -> Iterator[Callable[[int], object]]:
+    """Show the number of payments so far, and check for Ctrl-C: a bar in a terminal, a single line elsewhere."""
     from p2p_analytics.progress import is_interactive, loading_bar
 
-    if not is_interactive():
-        _say("Loading payments ...")
-    with loading_bar(delay=0) as show:
-        yield lambda count: show(count, 0)
+    progress = _output.Progress("log" if way == "bar" and not is_interactive() else way)
+    progress.log("Loading payments ...")
+    with loading_bar(delay=0) if way == "bar" else contextlib.nullcontext() as bar:
 
+        def on_progress(count: int) -> None:
+            check_interrupt()
+            if bar is not None:
+                bar(count, 0)
+            elif progress.callback:
+                progress.callback(count)
 
-def _say(line: str) -> None:
-    sys.stderr.write(line + "\n")
-    sys.stderr.flush()
+        yield on_progress
 
 
 # ---- files

@@ -1,11 +1,11 @@
-"""The command ``export``: write a table of an archive to a CSV or Parquet file."""
+"""The command ``export``: write a table of an archive to a CSV or Parquet file, or to standard output."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-from p2p_analytics.cli import _arguments
+from p2p_analytics.cli import _arguments, _output
 
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _FRAMES: Final = ("payments", "friends", "problems")
 _ANALYSES: Final = ("spend_by_friend", "monthly_flow", "status_mix", "pending_ageing", "pending_requests")
 _SUFFIXES: Final = (".csv", ".parquet")
+_STANDARD_OUTPUT: Final = "-"
 
 
 def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
@@ -27,30 +28,60 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         add_parser,
         "export",
         "write a table of an archive as a CSV or Parquet file",
-        "Write the payments of an archive, or another table, as a CSV or Parquet file. Needs no token.",
+        "Write the payments of an archive, or another table, as a CSV or Parquet file, or as CSV to standard output. "
+        "Needs no token.",
     )
-    export.add_argument("out", metavar="OUT", type=_parse_table_path, help="the file, which ends in .csv or .parquet")
-    export.add_argument("--table", choices=_FRAMES + _ANALYSES, default="payments", help="which table (payments)")
+    export.add_argument(
+        "out",
+        metavar="OUT",
+        type=_parse_table_path,
+        help="the file, which ends in .csv or .parquet, or - for CSV on standard output",
+    )
+    export.add_argument(
+        "--table",
+        metavar="NAME",
+        choices=_FRAMES + _ANALYSES,
+        default="payments",
+        help=f"{', '.join(_FRAMES)}, or the result of an analysis: {', '.join(_ANALYSES)} (payments)",
+    )
     _arguments.add_view(export)
+    _arguments.add_progress(export)
+    _arguments.add_json(export)
     export.set_defaults(command=_export)
 
 
 def _parse_table_path(text: str) -> str:
-    """Return the path of a table file, which ends in .csv or .parquet."""
-    if not text.endswith(_SUFFIXES):
-        raise argparse.ArgumentTypeError(f"{text} ends neither in .csv nor in .parquet")
+    """Return the path of a table file, which ends in .csv or .parquet, or the name of standard output."""
+    if text != _STANDARD_OUTPUT and not text.endswith(_SUFFIXES):
+        raise argparse.ArgumentTypeError(f"{text} ends neither in .csv nor in .parquet, and is not -")
     return text
 
 
 def _export(options: argparse.Namespace) -> None:
-    """Write a table of an archive to a CSV or Parquet file."""
+    """Write a table of an archive to a CSV or Parquet file, or to standard output."""
+    if options.out == _STANDARD_OUTPUT and options.json:
+        raise _arguments.WrongUseError("With - the table goes to standard output: leave out --json, or name a file.")
     from p2p_analytics.archive import open_archive
-    from p2p_analytics.export import to_csv, to_parquet
+    from p2p_analytics.export import to_csv, to_parquet, write_csv
 
+    progress = _output.Progress(options.progress)
+    progress.log(f"Reading {options.archive} ...")
     history = open_archive(options.archive).history(privacy=options.privacy)
     table = _build_table(history, options)
+    progress.log(f"Writing {len(table):,} rows of {options.table} ...")
+    if options.out == _STANDARD_OUTPUT:
+        write_csv(table, sys.stdout.buffer)
+        return
     (to_csv if options.out.endswith(".csv") else to_parquet)(table, options.out)
-    sys.stdout.write(f"{len(table):,} rows of {options.table}, in {options.out}\n")
+    _output.print_summary(
+        options,
+        f"{len(table):,} rows of {options.table}, in {options.out}{_output.describe_privacy(history)}",
+        archive=options.archive,
+        file=options.out,
+        table=options.table,
+        rows=len(table),
+        privacy=_output.privacy_mode(history),
+    )
 
 
 def _build_table(history: History, options: argparse.Namespace) -> pd.DataFrame:

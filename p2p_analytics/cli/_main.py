@@ -1,7 +1,7 @@
 """Entry point of the command line: runs one command, and prints one line for an error.
 
-Exit codes: 0, 1 for a failure, 2 for wrong use, 130 after Ctrl-C. Heavy libraries load in the
-commands that need them, so that ``--help`` is fast. No command takes a token as an argument, because
+Exit codes: 0, 1 for a failure or a difference that verify found, 2 for wrong use, 130 after Ctrl-C. Heavy libraries
+load in the commands that need them, so that ``--help`` is fast. No command takes a token as an argument, because
 arguments are visible in process lists and shell histories.
 """
 
@@ -15,7 +15,8 @@ import signal
 import sys
 import threading
 
-from p2p_analytics.cli import _arguments, _demo, _export, _report, _sandbox, _sign_in_options, _sync
+from p2p_analytics.cli import _arguments, _completion, _demo, _export, _report, _sandbox, _sign_in_options, _sync
+from p2p_analytics.cli._parser import Parser
 from p2p_analytics.errors import P2PAnalyticsError, describe_os_error
 
 TYPE_CHECKING = False  # importing typing would slow --help down
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 _PROGRAM: Final = "p2p-analytics"
 _INTERRUPTED: Final = 130  # 128 + SIGINT, as shells count
+_EXIT_CODES: Final = (
+    "Exit codes: 0 for success; 1 for a failure, with one line on standard error, or for a difference that verify "
+    "found; 2 for wrong use of the command line; 130 after Ctrl-C."
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,12 +41,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The words after the program's name; by default, the arguments of this process.
     """
     words = sys.argv[1:] if arguments is None else arguments
-    options = build_parser().parse_args(_arguments.join_privacy(words))
     for stream in (sys.stdout, sys.stderr):  # a name that the terminal cannot show must not fail
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    with _catch_interrupts() as options.interrupted:
+    with _catch_interrupts() as interrupted:
         try:
+            parser = build_parser()
+            options = parser.parse_args(_arguments.join_privacy(words))
+            options.parser, options.interrupted = parser, interrupted
             return _run(options)
         except KeyboardInterrupt as interrupt:
             # A load adds a note on the data that it keeps.
@@ -82,29 +89,23 @@ def _run(options: argparse.Namespace) -> int:
         return 1
     except P2PAnalyticsError as error:
         sys.stderr.write(f"{_PROGRAM}: {error}\n")
-        return 1
+        return 2 if isinstance(error, _arguments.WrongUseError) else 1
     return code
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
-    parser = _Parser(prog=_PROGRAM, description="See through years of peer-to-peer payments.", allow_abbrev=False)
+    parser = Parser(
+        prog=_PROGRAM,
+        description="See through years of peer-to-peer payments.",
+        epilog=_EXIT_CODES,
+        allow_abbrev=False,
+    )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (_demo, _sandbox, _sign_in_options, _sync, _export, _report):
+    for module in (_demo, _sandbox, _sign_in_options, _sync, _export, _report, _completion):
         module.add_commands(commands.add_parser)
     return parser
-
-
-class _Parser(argparse.ArgumentParser):
-    """Parser that asks the system for the terminal's width; argparse would import shutil with all compressions."""
-
-    def _get_formatter(self) -> argparse.HelpFormatter:
-        try:
-            columns = int(os.environ.get("COLUMNS") or os.get_terminal_size().columns)
-        except (ValueError, OSError):  # no terminal
-            columns = 80
-        return argparse.HelpFormatter(self.prog, width=columns - 2)
 
 
 class _Version(argparse.Action):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from p2p_analytics.cli import _arguments
+from p2p_analytics.cli import _arguments, _output
 
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
@@ -22,6 +20,8 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     )
     report.add_argument("--out", metavar="FILE", default="report.html", help="the file (report.html)")
     _arguments.add_view(report)
+    _arguments.add_progress(report)
+    _arguments.add_json(report)
     report.set_defaults(command=_report)
 
 
@@ -31,8 +31,20 @@ def _report(options: argparse.Namespace) -> None:
     from p2p_analytics.files import atomic_file
     from p2p_analytics.report import render_report
 
+    progress = _output.Progress(options.progress)
+    progress.log(f"Reading {options.archive} ...")
     history = open_archive(options.archive).history(privacy=options.privacy)
+    progress.log(f"Drawing the report of {len(history.payments):,} payments ...")
     page = render_report(history, as_of=options.as_of or history.fetched_at, tz=options.tz).encode()
     with atomic_file(options.out) as file:
         file.write(page)
-    sys.stdout.write(f"The report of {len(history.payments):,} payments, in {options.out}\n")
+    _output.print_summary(
+        options,
+        f"The report of {len(history.payments):,} payments, in {options.out}{_output.describe_privacy(history)}",
+        archive=options.archive,
+        file=options.out,
+        payments=len(history.payments),
+        friends=len(history.friends),
+        problems=len(history.problems),
+        privacy=_output.privacy_mode(history),
+    )

@@ -10,9 +10,11 @@ from p2p_analytics.errors import P2PAnalyticsError
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TypeVar
+    from typing import Final, TypeVar
 
     Value = TypeVar("Value")
+
+_RATE_LIMIT_STATUSES: Final = {"documented": (429,), "observed": (429, 400)}
 
 
 def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
@@ -35,7 +37,7 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     )
     sandbox.add_argument(
         "--dialect",
-        choices=("documented", "observed"),
+        choices=tuple(_RATE_LIMIT_STATUSES),
         default="documented",
         help="write answers as the document says, or as real ones were seen (documented)",
     )
@@ -53,7 +55,7 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     sandbox.add_argument(
         "--rate-limit-status",
         type=int,
-        choices=(429, 400),
+        choices=_RATE_LIMIT_STATUSES["observed"],
         default=429,
         help="HTTP status above the rate limit; 400 in the observed dialect only (429)",
     )
@@ -90,6 +92,10 @@ def _parse_setting(parse: Callable[[str], Value], text: str) -> Value:
 
 
 def _serve(options: argparse.Namespace) -> None:
+    if options.rate_limit_status not in _RATE_LIMIT_STATUSES[options.dialect]:
+        raise _arguments.WrongUseError(
+            f"--rate-limit-status {options.rate_limit_status} needs --dialect observed: leave it out, or add that."
+        )
     from p2p_analytics.sandbox import serve
 
     serve(

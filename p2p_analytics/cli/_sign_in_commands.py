@@ -5,17 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from p2p_analytics.auth import hide_frames
 from p2p_analytics.cli import _sign_in_prompt
-from p2p_analytics.errors import ConfigurationError, NotSignedIn, ScopeError
+from p2p_analytics.cli._arguments import WrongUseError
+from p2p_analytics.cli._output import print_summary
+from p2p_analytics.errors import NotSignedIn, ScopeError, ServiceError
 
 if TYPE_CHECKING:
     import argparse
 
-    from p2p_analytics.auth import AccessToken, Secret, SignIn
+    from p2p_analytics.auth import AccessToken, Owner, Secret, SignIn
 
 
 def login(options: argparse.Namespace) -> None:
@@ -26,12 +29,13 @@ def login(options: argparse.Namespace) -> None:
     chosen, other = (auth.KeyringStore(), auth.FileStore())[:: 1 if options.keyring else -1]
     chosen.load()  # an unusable store fails before the sign-in starts
     sign_in = _read_token(options, base_url) if options.token_stdin else _authorize(options, base_url)
-    greeting = _identify_owner(sign_in.token, base_url)
+    owner = _ask_for_owner(sign_in.token, base_url)
+    sign_in = replace(sign_in, owner=owner)
     with auth.lock_sign_in():
         chosen.save(sign_in)
         with contextlib.suppress(auth.KeyringUnavailableError):
             other.delete()  # otherwise its older token could be found first
-    _say(f"{greeting} {_describe_token(sign_in.token)}")
+    _say(f"{_describe_owner(owner)} {_describe_token(sign_in.token)}")
 
 
 @hide_frames
@@ -39,7 +43,7 @@ def _read_token(options: argparse.Namespace, base_url: str) -> SignIn:
     from p2p_analytics import auth
 
     if options.server_flow:
-        raise ConfigurationError("A token that is given needs no flow: leave out --server-flow or --token-stdin.")
+        raise WrongUseError("A token that is given needs no flow: leave out --server-flow or --token-stdin.")
     text = _sign_in_prompt.read_hidden_line("Token, or the address with it: ")
     return auth.SignIn(base_url, auth.token_from_text(text, scopes=options.scope or ()))
 
@@ -78,16 +82,49 @@ def _read_secret() -> Secret:
     raise NotSignedIn(f"No secret of the application: set {auth.CLIENT_SECRET_VARIABLE}, or give it on standard input.")
 
 
-def whoami(options: argparse.Namespace) -> None:
-    """Print the owner, expiry, scopes and source of the token that a client would use."""
-    from p2p_analytics import auth
+def whoami(options: argparse.Namespace) -> int:
+    """Print the owner, expiry, scopes and source of the token that a client would use; return the exit code.
+
+    If the service cannot be reached, the owner is the one at the sign-in, and the exit code is that of a failure.
+    """
+    from p2p_analytics import auth, settings
 
     base_url = auth.find_base_url(options.base_url)
-    greeting = _identify_owner(None, base_url)  # this may renew the token, so look it up again
+    failure = None
+    try:
+        owner = _ask_for_owner(None, base_url)  # this may renew the token, so look it up again
+    except ServiceError as error:
+        if not error.retryable:
+            raise
+        failure = error
     found = auth.find_token(base_url=base_url)
-    renewed = found.sign_in is not None and found.sign_in.refresh_token is not None
-    _say(f"{greeting} {_describe_token(found.token)}")
-    _say(f"The token is for {base_url} and comes from {found.source}{'; it renews itself' if renewed else ''}.")
+    if failure is not None:
+        owner = None if found.sign_in is None else found.sign_in.owner
+    renews = found.sign_in is not None and found.sign_in.refresh_token is not None
+    lines = [
+        f"{_describe_owner(owner)} {_describe_token(found.token)}",
+        f"The token is for {base_url} and comes from {found.source}{'; it renews itself' if renews else ''}.",
+    ]
+    if failure is not None:
+        lines.append("The service did not confirm this: name and scopes are those of the last sign-in.")
+    private = bool(settings.privacy())
+    expires_at = found.token.expires_at
+    print_summary(
+        options,
+        "\n".join(lines),
+        **asdict(auth.Owner() if owner is None or private else owner),
+        checked=failure is None,
+        base_url=base_url,
+        expires_at=expires_at and f"{expires_at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        scopes=sorted(found.token.scopes) or None,
+        source=found.source,
+        renews=renews,
+        privacy=private,
+    )
+    if failure is None:
+        return 0
+    sys.stdout.flush()
+    raise failure
 
 
 def logout() -> None:
@@ -106,9 +143,9 @@ def logout() -> None:
         _say(f"The environment variable {auth.TOKEN_VARIABLE} is still set.")
 
 
-def _identify_owner(token: AccessToken | None, base_url: str) -> str:
+def _ask_for_owner(token: AccessToken | None, base_url: str) -> Owner | None:
     """Return who is signed in; the request to the service also proves that the token is valid."""
-    from p2p_analytics import display, settings
+    from p2p_analytics.auth import Owner
     from p2p_analytics.client import Client
     from p2p_analytics.privacy import strip_service_text
 
@@ -116,20 +153,30 @@ def _identify_owner(token: AccessToken | None, base_url: str) -> str:
         try:
             user = strip_service_text(client.me)(lenient=True).user
         except ScopeError:
-            return "Signed in"  # without access_profile the name is unknown
+            return None  # without access_profile the name is unknown
+    return Owner(user.id, user.username, user.display_name)
+
+
+def _describe_owner(owner: Owner | None) -> str:
+    from p2p_analytics import display, settings
+
+    if owner is None:
+        return "Signed in"
     if settings.privacy():
         return f"Signed in as {display.HIDDEN_NAME}"
-    handle = f" (@{user.username})" if user.username else ""
-    name = f"{user.display_name or user.id}{handle}"
-    return "Signed in as " + display.keep_printable(name)
+    handle = f" (@{owner.username})" if owner.username else ""
+    return "Signed in as " + display.keep_printable(f"{owner.display_name or owner.user_id}{handle}")
 
 
 def _describe_token(token: AccessToken) -> str:
     scopes = ", ".join(sorted(token.scopes)) or "not known"
     if token.expires_at is None:
         return f"for as long as the token lasts; scopes: {scopes}."
-    day = "" if token.expires_at - datetime.now(UTC) < timedelta(days=1) else "%Y-%m-%d "
-    return f"until {token.expires_at.astimezone(UTC):{day}%H:%M} UTC; scopes: {scopes}."
+    left, ends = token.expires_at - datetime.now(UTC), token.expires_at.astimezone(UTC)
+    if left <= timedelta(0):
+        return f"with a token that expired at {ends:%Y-%m-%d %H:%M} UTC; scopes: {scopes}."
+    day = "" if left < timedelta(days=1) else "%Y-%m-%d "
+    return f"until {ends:{day}%H:%M} UTC; scopes: {scopes}."
 
 
 def _say(line: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from p2p_analytics.cli import _arguments
+
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
     import argparse
@@ -17,7 +19,7 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         "the token is caught on this machine, or pasted. It is kept in a file that only you can read.",
         allow_abbrev=False,
     )
-    login.add_argument("--base-url", metavar="URL", help="the service (P2P_BASE_URL)")
+    _arguments.add_service(login, "P2P_BASE_URL")
     login.add_argument("--client-id", metavar="ID", help="the application (P2P_CLIENT_ID)")
     login.add_argument(
         "--scope",
@@ -42,10 +44,12 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     whoami = add_parser(
         "whoami",
         help="say who is signed in, for how long, with which scopes",
-        description="Say who is signed in, until when, with which scopes, and where the token comes from.",
+        description="Say who is signed in, until when, with which scopes, and where the token comes from. The service "
+        "is asked; if it cannot be reached, what the sign-in left is printed, and the exit code is 1.",
         allow_abbrev=False,
     )
-    whoami.add_argument("--base-url", metavar="URL", help="the service (P2P_BASE_URL, or that of the last login)")
+    _arguments.add_service(whoami)
+    _arguments.add_json(whoami)
     whoami.set_defaults(command=_run_whoami)
 
     logout = add_parser(
@@ -63,10 +67,10 @@ def _run_login(options: argparse.Namespace) -> None:
     _sign_in_commands.login(options)
 
 
-def _run_whoami(options: argparse.Namespace) -> None:
+def _run_whoami(options: argparse.Namespace) -> int:
     from p2p_analytics.cli import _sign_in_commands
 
-    _sign_in_commands.whoami(options)
+    return _sign_in_commands.whoami(options)
 
 
 def _run_logout(_options: argparse.Namespace) -> None:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _LARGEST_INPUT: Final = 2**14
+_ATTEMPTS: Final = 5  # to paste, where nothing else can end the wait
+_AGAIN: Final = "Paste the whole address again (it is not shown):"
+_EMPTY: Final = "The input is empty: start the sign-in again and enter the requested text."
 _OPENED: Final = "If the browser shows no page to sign in at, open the address above yourself."
 
 
@@ -61,11 +64,33 @@ def wait_for_redirect(
             opened = stack.enter_context(in_browser(url))
             _say(_OPENED if opened else "No browser can be opened from here: open the address yourself.")
         if listener is None and not _is_terminal():
-            return read_pasted(_read_line()), redirect_uri
+            return _read_piped(read_pasted), redirect_uri
         secret = _wait_for_first(mailbox, read_pasted, listens=listener is not None)
         if listener is not None and not mailbox.empty:
             listener.wait()  # until the browser has loaded its last page
         return secret, redirect_uri
+
+
+@hide_frames
+def _read_piped(read_pasted: Callable[[str], Any]) -> Any:  # noqa: ANN401 - a secret
+    """Return the secret from the first usable one of a few lines of standard input."""
+    from p2p_analytics.auth import ConsentDenied
+
+    failure: TokenError | None = None
+    for _ in range(_ATTEMPTS):
+        try:
+            text = _read_line()
+        except NotSignedIn:
+            break
+        if failure is not None:
+            _say(str(failure))
+        try:
+            return read_pasted(text)
+        except ConsentDenied:
+            raise
+        except TokenError as error:
+            failure = error
+    raise failure or NotSignedIn(_EMPTY)
 
 
 @hide_frames
@@ -119,6 +144,7 @@ def _wait_for_first(mailbox: _Mailbox, read_pasted: Callable[[str], Any], *, lis
     if terminal is not None:
         invitation = "Or paste" if listens else "Paste"
         _say(f"{invitation} the address that the browser ended at, even of a page that did not load (it is not shown):")
+    attempts = 0
     with _without_echo(terminal):
         while True:
             watched = ([mailbox.reading] if listens else []) + ([] if terminal is None else [terminal])
@@ -136,7 +162,10 @@ def _wait_for_first(mailbox: _Mailbox, read_pasted: Callable[[str], Any], *, lis
             except ConsentDenied:
                 raise
             except TokenError as error:
-                _say(str(error))
+                attempts += 1
+                if attempts >= _ATTEMPTS and not listens:
+                    raise
+                _say(f"{error}\n{_AGAIN}")
 
 
 def _read_typed(terminal: int | None) -> str:
@@ -184,7 +213,7 @@ def _require_text(read: Callable[[], str]) -> str:
     except UnicodeDecodeError:
         raise TokenError("The input is not text: start the sign-in again and enter the requested text.") from None
     if not text.strip():
-        raise NotSignedIn("The input is empty: start the sign-in again and enter the requested text.")
+        raise NotSignedIn(_EMPTY)
     return text
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import sys
 
-from p2p_analytics.cli import _arguments
+from p2p_analytics.cli import _arguments, _output
 
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
+    from pathlib import Path
     from typing import Final
 
+    import pandas as pd
+
+_NO_DATE: Final = "no date"
 _DIFFERENCES: Final = {
     "missing": "missing from the archive", "extra": "only in the archive", "changed": "changed",
 }  # fmt: skip
@@ -30,6 +34,8 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     sync.add_argument(
         "--refresh", action="store_true", help="reload everything and replace what the archive holds: see verify"
     )
+    _arguments.add_progress(sync)
+    _arguments.add_json(sync)
     sync.set_defaults(command=_sync)
 
     verify = _arguments.add_archive_command(
@@ -41,6 +47,8 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         "something differs. Needs a token: see login.",
     )
     _arguments.add_service(verify)
+    _arguments.add_progress(verify)
+    _arguments.add_json(verify)
     verify.set_defaults(command=_verify)
 
 
@@ -52,10 +60,20 @@ def _sync(options: argparse.Namespace) -> None:
 
     archive = open_archive(options.archive)
     with Client(base_url=find_base_url(options.base_url)) as client:
-        changes = archive.sync(client, refresh=options.refresh)
+        changes = archive.sync(client, refresh=options.refresh, progress=_output.Progress(options.progress).callback)
     for name in changes.set_aside:
         sys.stderr.write(f"{name} was broken: it is set aside, and its payments are loaded again.\n")
-    sys.stdout.write(f"{changes.added:,} new payments, {changes.changed:,} with another status, in {archive.path}\n")
+    reloaded = f"{changes.loaded:,} payments reloaded: " if options.refresh else ""
+    _output.print_summary(
+        options,
+        f"{reloaded}{changes.added:,} new payments, {changes.changed:,} with another status, in {archive.path}",
+        archive=str(archive.path),
+        refresh=options.refresh,
+        loaded=changes.loaded,
+        added=changes.added,
+        changed=changes.changed,
+        set_aside=list(changes.set_aside),
+    )
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -65,24 +83,43 @@ def _verify(options: argparse.Namespace) -> int:
     from p2p_analytics.archive import open_archive
     from p2p_analytics.auth import find_base_url
     from p2p_analytics.client import Client
-    from p2p_analytics.display import format_count
 
     archive = open_archive(options.archive)
     with Client(base_url=find_base_url(options.base_url)) as client:
-        found = archive.verify(client)
-    if found.empty:
-        sys.stdout.write(f"{archive.path} and the service agree.\n")
-        return 0
-    counts = pd.crosstab(found["month"].fillna("no date"), found["difference"])
+        found = archive.verify(client, progress=_output.Progress(options.progress).callback)
+    counts = pd.crosstab(found["month"].fillna(_NO_DATE), found["difference"]).reindex(
+        columns=[*_DIFFERENCES], fill_value=0
+    )
+    _output.print_summary(
+        options,
+        _describe_differences(counts, archive.path, options.archive),
+        archive=str(archive.path),
+        agrees=found.empty,
+        **{kind: int(counts[kind].sum()) for kind in _DIFFERENCES},
+        months=[
+            {"month": None if month == _NO_DATE else month} | {kind: int(row[kind]) for kind in _DIFFERENCES}
+            for month, row in counts.iterrows()
+        ],
+    )
+    return 0 if found.empty else 1
+
+
+def _describe_differences(counts: pd.DataFrame, path: Path, archive: str) -> str:
+    """Return a line for each month with its differences, and one with advice."""
+    from p2p_analytics.display import format_count
+
+    if counts.empty:
+        return f"{path} and the service agree."
+    lines = []
     for month, row in counts.iterrows():
-        parts = [f"{row[kind]:,} {words}" for kind, words in _DIFFERENCES.items() if row.get(kind)]
-        sys.stdout.write(f"{month}: {', '.join(parts)}\n")
-    only_extra = found["difference"].eq("extra").all()
+        parts = [f"{row[kind]:,} {words}" for kind, words in _DIFFERENCES.items() if row[kind]]
+        lines.append(f"{month}: {', '.join(parts)}")
+    total = int(counts.to_numpy().sum())
     advice = (
         "the archive keeps what the service does not list any more"
-        if only_extra
-        else f"run p2p-analytics sync --refresh {options.archive}"
+        if counts["extra"].sum() == total
+        else f"run p2p-analytics sync --refresh {archive}"
     )
-    differ = format_count(len(found), "payment differs", "payments differ")
-    sys.stdout.write(f"{differ} in {format_count(len(counts), 'month', 'months')}: {advice}.\n")
-    return 1
+    differ = format_count(total, "payment differs", "payments differ")
+    lines.append(f"{differ} in {format_count(len(counts), 'month', 'months')}: {advice}.")
+    return "\n".join(lines)

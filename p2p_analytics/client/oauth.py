@@ -126,7 +126,8 @@ def refresh(
         raise ConfigurationError("This sign-in cannot be renewed, because it has no refresh token: sign in again.")
     endpoint = _TokenEndpoint(sign_in.base_url, sign_in.client_id, _resolve_client_secret(secret), timeout)
     renewed = endpoint.redeem("refresh_token", sign_in.refresh_token, sign_in.token.scopes, {})
-    return replace(renewed, ident=sign_in.ident, refresh_token=renewed.refresh_token or sign_in.refresh_token)
+    refresh_token = renewed.refresh_token or sign_in.refresh_token
+    return replace(renewed, ident=sign_in.ident, owner=sign_in.owner, refresh_token=refresh_token)
 
 
 class _TokenResponse(msgspec.Struct):

@@ -56,18 +56,36 @@ def to_csv(frame: pd.DataFrame, path: str | os.PathLike[str], *, raw: bool = Fal
     ConfigurationError
         The file cannot be written.
     """
+    with atomic_file(path) as file:
+        write_csv(frame, file, raw=raw)
+
+
+def write_csv(frame: pd.DataFrame, file: IO[bytes], *, raw: bool = False) -> None:
+    """Write a frame to an open binary file, such as standard output, in the form of `to_csv`.
+
+    Parameters
+    ----------
+    frame, raw
+        As for `to_csv`.
+    file : binary file
+        Errors of writing to it are its own OSErrors.
+
+    Raises
+    ------
+    SchemaError
+        A column cannot be written without loss; nothing is written.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     table = table_of(frame)
     names = _format_cells(pa.array(table.column_names, pa.string()), raw=raw)
     columns = [_prepare_cells(column, raw=raw) for column in table.columns]
-    with atomic_file(path) as file:
-        file.write(",".join(names.to_pylist()).encode() + b"\n")
-        for start in range(0, len(table), _ROWS_AT_ONCE):
-            cells = [column(start) for column in columns]
-            rows = pc.binary_join_element_wise(*cells, ",", null_handling="replace", null_replacement="")
-            file.write(_to_bytes(pc.binary_join_element_wise(rows, "", "\n")))
+    file.write(",".join(names.to_pylist()).encode() + b"\n")
+    for start in range(0, len(table), _ROWS_AT_ONCE):
+        cells = [column(start) for column in columns]
+        rows = pc.binary_join_element_wise(*cells, ",", null_handling="replace", null_replacement="")
+        file.write(_to_bytes(pc.binary_join_element_wise(rows, "", "\n")))
 
 
 def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: Privacy | None = None) -> pd.DataFrame:

@@ -15,7 +15,7 @@ PACKAGE = "p2p_analytics"
 HEAVY = {
     "IPython", "duckdb", "emoji", "httpx", "ipywidgets", "jinja2", "keyring", "matplotlib", "msgspec",
     "narwhals", "numpy", "orjson", "pandas", "platformdirs", "polars", "pyarrow", "pydantic", "requests",
-    "requests_cache", "sqlite3", "starlette", "tqdm", "urllib3", "uvicorn",
+    "requests_cache", "shtab", "sqlite3", "starlette", "tqdm", "urllib3", "uvicorn",
 }  # fmt: skip
 
 
@@ -45,6 +45,7 @@ def graph() -> grimp.ImportGraph:
         ("-m", "p2p_analytics", "sync", "--help"),
         ("-m", "p2p_analytics", "export", "--help"),
         ("-m", "p2p_analytics", "report", "--help"),
+        ("-m", "p2p_analytics", "completion", "--help"),
         ("-m", "p2p_analytics", "--version"),
     ],
 )

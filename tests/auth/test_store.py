@@ -16,6 +16,7 @@ from p2p_analytics.auth import (
     FileStore,
     KeyringStore,
     KeyringUnavailableError,
+    Owner,
     Secret,
     SignIn,
     lock_sign_in,
@@ -28,6 +29,7 @@ FULL = SignIn(
     AccessToken("CANARY-access", scopes=["access_profile", "access_friends"], expires_at=ENDS),
     "1001",
     Secret("CANARY-refresh"),
+    owner=Owner("7", "alex", "Alex Example"),
 )
 BARE = SignIn("https://pay.example/v1", AccessToken("CANARY-access"))
 
@@ -38,7 +40,7 @@ def contents_of(sign_in: SignIn | None) -> tuple[object, ...]:
     token, refresh = sign_in.token, sign_in.refresh_token
     return (
         sign_in.base_url, token.reveal(), token.scopes, token.expires_at, sign_in.client_id,
-        refresh and refresh.reveal(), sign_in.ident,
+        refresh and refresh.reveal(), sign_in.ident, sign_in.owner,
     )  # fmt: skip
 
 

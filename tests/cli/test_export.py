@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import json
+import os
+import subprocess
+import sys
+
 import pandas as pd
 import pytest
 
@@ -60,3 +66,52 @@ def test_wrong_use(archive_path, tmp_path, capsys) -> None:
         assert caught.value.code == 2
         assert said in capsys.readouterr().err
     assert not (tmp_path / "p.csv").exists()
+
+
+def test_export_to_standard_output(archive_path, tmp_path, capfdbinary) -> None:
+    """A table as CSV on standard output is the file's content, and nothing else is printed."""
+    assert cli.main(["export", archive_path, str(tmp_path / "f.csv"), "--table", "status_mix"]) == 0
+    capfdbinary.readouterr()
+    assert cli.main(["export", archive_path, "-", "--table", "status_mix"]) == 0
+    out, err = capfdbinary.readouterr()
+    assert (out, err) == ((tmp_path / "f.csv").read_bytes(), b"")
+    assert pd.read_csv(io.BytesIO(out))["status"].tolist() == ["pending", "settled"]
+
+
+def test_progress_stays_out_of_the_table(archive_path, capfdbinary) -> None:
+    """Logged progress goes to standard error, line by line and without control characters."""
+    assert cli.main(["export", archive_path, "-", "--progress", "log"]) == 0
+    out, err = capfdbinary.readouterr()
+    assert len(pd.read_csv(io.BytesIO(out))) == 2
+    assert err.decode() == f"Reading {archive_path} ...\nWriting 2 rows of payments ...\n"
+
+
+def test_a_reader_that_closes_the_pipe(tmp_path, history_of, payment) -> None:
+    """A reader such as head may close the pipe early: the exit code is 1, and nothing is printed."""
+    p2p.open_archive(tmp_path / "a").merge(history_of(*(payment(number, note="x" * 200) for number in range(1, 2_000))))
+    reading, writing = os.pipe()
+    os.close(reading)
+    with subprocess.Popen(  # noqa: S603 - our own interpreter and words
+        [sys.executable, "-m", "p2p_analytics", "export", str(tmp_path / "a"), "-"],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        os.close(writing)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (1, "")
+
+
+def test_the_summary_as_json(archive_path, tmp_path, capsys) -> None:
+    """`--json` prints the documented keys on one line."""
+    out = str(tmp_path / "f.csv")
+    assert cli.main(["export", archive_path, out, "--table", "friends", "--json", "--privacy", "strict"]) == 0
+    printed = capsys.readouterr()
+    expected = {"archive": archive_path, "file": out, "table": "friends", "rows": 1, "privacy": "strict"}
+    assert (json.loads(printed.out), printed.out.count("\n"), printed.err) == (expected, 1, "")
+
+
+def test_a_masked_table_is_announced(archive_path, tmp_path, capsys) -> None:
+    """In privacy mode the summary says that names and amounts are invented."""
+    assert cli.main(["export", archive_path, str(tmp_path / "f.csv"), "--privacy"]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "Privacy mode: names and amounts are invented."

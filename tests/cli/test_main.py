@@ -74,3 +74,79 @@ def test_our_own_mistakes_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(_demo, "run", fail)
     with pytest.raises(ZeroDivisionError):
         cli.main(["demo"])
+
+
+@pytest.mark.parametrize(
+    ("words", "usage", "message"),
+    [
+        (["sycn", "a"], "usage: p2p-analytics [-h]", "there is no command 'sycn': did you mean sync?"),
+        (["fly"], "usage: p2p-analytics [-h]", "there is no command 'fly': choose from demo, sandbox, login, "),
+        (["sync", "a", "--refersh"], "usage: p2p-analytics sync [-h]", "--refersh: did you mean --refresh?"),
+        (["export", "--tabel", "payments", "a", "b.csv"], "usage: p2p-analytics export", "did you mean --table?"),
+        (["export", "a", "-", "--table", "payment"], "usage: p2p-analytics export", "did you mean payments?"),
+        (["sync", "a", "b"], "usage: p2p-analytics sync [-h]", "unrecognized arguments: b"),
+        (["--verison"], "usage: p2p-analytics [-h]", "--verison: did you mean --version?"),
+    ],
+)
+def test_suggestions(words: list[str], usage: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A mistyped command, option or value gets a suggestion, below the usage of the command that it belongs to."""
+    with pytest.raises(SystemExit) as caught:
+        cli.main(words)
+    assert caught.value.code == 2
+    err = capsys.readouterr().err
+    assert err.startswith(usage)
+    assert message in err.splitlines()[-1]
+
+
+def test_a_wrong_option_is_quoted_without_its_value(capsys: pytest.CaptureFixture[str]) -> None:
+    """The value of an unknown option may be a secret."""
+    with pytest.raises(SystemExit):
+        cli.main(["sync", "a", "--token=CANARY"])
+    err = capsys.readouterr().err
+    assert err.endswith("error: unrecognized arguments: --token\n")
+    assert "CANARY" not in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["login", "--base-url", "ftp://CANARY"],
+        ["whoami", "--base-url", "http://CANARY.example"],
+        ["sync", "a", "--base-url", "CANARY"],
+    ],
+)
+def test_an_invalid_base_url_is_wrong_use(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """It ends with 2; an address that is none is not quoted, because it may be a token."""
+    with pytest.raises(SystemExit) as caught:
+        cli.main(words)
+    assert caught.value.code == 2
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert "argument --base-url: The base URL " in message
+    assert message.count("CANARY") == message.count("The base URL of CANARY.example must use https")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["login", "--token-stdin", "--server-flow", "--base-url", "https://pay.example"], ["export", "a", "-", "--json"]],
+)
+def test_options_that_exclude_each_other_are_wrong_use(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Both options are valid alone: one line that says which to leave out, and exit code 2."""
+    assert cli.main(words) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("p2p-analytics: ")
+    assert ": leave out --" in err
+    assert err.count("\n") == 1
+
+
+def test_help_states_the_exit_codes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The help of the program ends with them, no line is longer than a terminal, and commands are in one column."""
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) < 80
+    end = " ".join(lines[lines.index("", lines.index("commands:")) + 1 :])
+    assert end.startswith("Exit codes: 0 for success; 1 for a failure")
+    assert "2 for wrong use" in end
+    assert any(line.startswith("    completion  print a script") for line in lines)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from p2p_analytics import cli
@@ -15,6 +17,20 @@ def test_report(archive_path, tmp_path, capsys) -> None:
     assert "rent" in out.read_text()
     assert cli.main(["report", archive_path, "--out", str(out), "--privacy"]) == 0
     assert ">rent<" not in out.read_text()
+    assert capsys.readouterr().out.splitlines()[1] == "Privacy mode: names and amounts are invented."
+
+
+def test_the_summary_as_json(archive_path, tmp_path, capsys) -> None:
+    """`--json` prints the documented keys on one line; an error stays on standard error."""
+    out = str(tmp_path / "r.html")
+    assert cli.main(["report", archive_path, "--out", out, "--json", "--progress", "none"]) == 0
+    counts = {"payments": 2, "friends": 1, "problems": 0}
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == {"archive": archive_path, "file": out, **counts, "privacy": False}
+    assert printed.err == ""
+    assert cli.main(["report", str(tmp_path / "none"), "--json"]) == 1
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
 
 
 @pytest.mark.parametrize(

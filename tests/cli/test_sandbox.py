@@ -18,6 +18,7 @@ from p2p_analytics.cli import _main
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
+    from pathlib import Path
 
 
 def test_the_sandbox_serves_until_ctrl_c(start: Callable[..., subprocess.Popen[str]]) -> None:
@@ -66,23 +67,21 @@ def test_the_sandbox_speaks_the_dialect_asked_for(start: Callable[..., subproces
 
 
 def test_the_documented_dialect_has_one_rate_limit_status(capsys: pytest.CaptureFixture[str]) -> None:
-    """`--rate-limit-status 400` without the observed dialect is refused in one line."""
-    assert cli.main(["sandbox", "--port", "0", "--years", "1", "--rate-limit-status", "400"]) == 1
+    """`--rate-limit-status 400` without the observed dialect is wrong use, in one line."""
+    assert cli.main(["sandbox", "--port", "0", "--years", "1", "--rate-limit-status", "400"]) == 2
     err = capsys.readouterr().err
-    assert (
-        err == "p2p-analytics: rate_limit_status cannot be 400 in the documented dialect: "
-        "it is 429, or with --dialect observed also 400.\n"
-    )
+    assert err == "p2p-analytics: --rate-limit-status 400 needs --dialect observed: leave it out, or add that.\n"
 
 
-def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
-    """A second sandbox on the same port says so in one line and ends with 1."""
+def test_a_port_that_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A second sandbox on the same port says so in one line, names the option, and leaves no database behind."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        assert cli.main(["sandbox", "--port", port, "--years", "1"]) == 1
+        assert cli.main(["sandbox", "--port", port, "--years", "1", "--db", str(tmp_path / "town.db")]) == 1
     err = capsys.readouterr().err
-    assert err.startswith("p2p-analytics: ")
-    assert port in err
+    assert err.startswith(f"p2p-analytics: Port {port} cannot be used (address already in use): ")
+    assert err.endswith("choose another with --port, or 0 for any free one.\n")
     assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []

@@ -1,6 +1,10 @@
-"""The command sync: loads payments into an archive, and says how many."""
+"""The commands sync and verify: load payments into an archive, compare it with the service, and say how many."""
 
 from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
 
 import pytest
 
@@ -53,3 +57,44 @@ def test_sync_without_a_token(tmp_path, capsys, monkeypatch) -> None:
     assert cli.main(["sync", str(tmp_path / "a")]) == 1
     assert capsys.readouterr().err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_refresh_says_how_much_it_reloaded(town, tmp_path, capsys) -> None:
+    """The summary of `--refresh` has the number of payments that the service listed."""
+    folder = str(tmp_path / "a")
+    assert cli.main(["sync", folder]) == 0
+    count = len(p2p.open_archive(folder).history().payments)
+    capsys.readouterr()
+    assert cli.main(["sync", folder, "--refresh"]) == 0
+    expected = f"{count} payments reloaded: 0 new payments, 0 with another status, in {folder}\n"
+    assert capsys.readouterr().out == expected
+
+
+def test_summaries_as_json(town, tmp_path, capsys) -> None:
+    """`--json` prints the documented keys of sync and verify, with the exit code of a difference."""
+    folder = str(tmp_path / "a")
+    assert cli.main(["sync", folder, "--json", "--progress", "none"]) == 0
+    count = len(p2p.open_archive(folder).history().payments)
+    printed = capsys.readouterr()
+    counts = {"loaded": count, "added": count, "changed": 0}
+    assert json.loads(printed.out) == {"archive": folder, "refresh": False, **counts, "set_aside": []}
+    assert printed.err == ""
+    assert cli.main(["verify", folder, "--json"]) == 0
+    agreement = {"archive": folder, "agrees": True, "missing": 0, "extra": 0, "changed": 0, "months": []}
+    assert json.loads(capsys.readouterr().out) == agreement
+    town.add_payments(
+        town.viewer, [{"date_created": datetime(2025, 1, 15, 12, second, tzinfo=UTC)} for second in (1, 2)]
+    )
+    assert cli.main(["verify", folder, "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["agrees"], found["missing"], found["extra"], found["changed"]) == (False, 2, 0, 0)
+    assert found["months"] == [{"month": "2025-01", "missing": 2, "extra": 0, "changed": 0}]
+
+
+def test_progress_in_a_log(town, tmp_path, capsys) -> None:
+    """`--progress log` writes lines without control characters to standard error, `none` nothing."""
+    assert cli.main(["sync", str(tmp_path / "a"), "--progress", "log"]) == 0
+    lines = capsys.readouterr().err
+    assert re.fullmatch(r"(?:[\d,]+ payments loaded\n)+", lines)
+    assert cli.main(["sync", str(tmp_path / "b"), "--progress", "none"]) == 0
+    assert capsys.readouterr().err == ""

@@ -45,6 +45,7 @@ def check(line: str) -> None:
         assert extra in EXTRAS
     else:
         assert program == "p2p-analytics"
+        words = words[: words.index(">")] if ">" in words else words
         _main.build_parser().parse_args(words)
 
 

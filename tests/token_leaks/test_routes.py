@@ -114,6 +114,10 @@ ELSEWHERE: Final = {
     ),
     "the process list during a command": (CANARIES, "test_signing_in_leaves_the_token_in_the_state_file_alone"),
     "the output of the demo and its sandbox at DEBUG": (CANARIES, "test_the_demo_leaves_no_token_behind"),
+    "summaries as JSON, logged progress, tables on standard output and completion scripts": (
+        "token_leaks/test_command_output.py", "test_no_command_prints_the_token",
+    ),
+    "the sign-in without a connection": ("cli/sign_in/test_whoami.py", "test_offline"),
     "logs of a sandbox in this process, down to level 1": ("sandbox/test_logging.py", "test_no_record_holds_a_token"),
     "debuglevel of http.client, in the sandbox's scripted browser": (
         "sandbox/test_logging.py", "test_a_process_that_debugs_its_http",

@@ -127,6 +127,19 @@ def test_pasting_through_a_pipe(server, run, monkeypatch: pytest.MonkeyPatch) ->
     assert "redirect_uri" not in err
 
 
+def test_pasting_a_wrong_line_through_a_pipe(server, run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next line is read after a useless one, a few times; the last failure ends the sign-in."""
+    address = server.sign_in(server.authorize_url("access_profile"), server.viewer)
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"https://app.example/not-this-one\n{address}\n"))
+    status, out, err = run("login", "--paste")
+    assert (status, out[:13]) == (0, "Signed in as ")
+    assert err.count("copy the whole address") == 1
+    monkeypatch.setattr("sys.stdin", io.StringIO("https://app.example/not-this-one\n" * 5 + f"{address}\n"))
+    status, out, err = run("login", "--paste")
+    assert (status, out) == (1, "")
+    assert err.count("copy the whole address") == 5
+
+
 def test_without_a_port(server, run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that gives no port goes on with pasting."""
 

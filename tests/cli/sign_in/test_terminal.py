@@ -117,6 +117,25 @@ def test_pasting_alone(server, terminal) -> None:
     assert login.process.wait(timeout=30) == 0
 
 
+def test_pasting_a_wrong_line(server, terminal) -> None:
+    """Where nothing listens, a wrong line is asked for again; the fifth one ends the sign-in."""
+    login = terminal("login", "--no-browser", "--paste")
+    redirect = server.sign_in(login.address(), server.viewer)
+    login.type("https://app.example/not-this-one")
+    login.type(redirect)
+    out, err = login.process.communicate(timeout=30)
+    assert (login.process.returncode, out[:13]) == (0, "Signed in as ")
+    assert err.count("Paste the whole address again (it is not shown):\n") == 1
+    login = terminal("login", "--no-browser", "--paste")
+    login.address()
+    for _ in range(5):
+        login.type("https://app.example/not-this-one")
+    out, err = login.process.communicate(timeout=30)
+    assert (login.process.returncode, out) == (1, "")
+    assert err.count("Paste the whole address again") == 4
+    assert login.echoes()
+
+
 def test_the_redirect_while_a_terminal_waits(server, terminal) -> None:
     """The redirect ends the wait for a pasted address, and the terminal echoes again."""
     login = terminal("login", "--no-browser")

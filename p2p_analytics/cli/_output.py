@@ -1,0 +1,64 @@
+"""Output that commands share: a summary as text or JSON, and progress on standard error."""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False  # importing typing would slow --help down
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+    from typing import Final, Literal
+
+    from p2p_analytics.history import History
+    from p2p_analytics.settings import Privacy
+
+_PAGES_PER_LINE: Final = 20
+
+
+def print_summary(options: argparse.Namespace, text: str, **values: object) -> None:
+    """Print the summary of a command: the text, or with ``--json`` the values as one line of JSON."""
+    if options.json:
+        import json
+
+        text = json.dumps(values)
+    sys.stdout.write(f"{text}\n")
+
+
+def privacy_mode(history: History) -> Privacy:
+    """Return the privacy mode of a history, as ``--json`` prints it."""
+    from p2p_analytics.settings import STRICT
+
+    return STRICT if history.strict else history.private
+
+
+def describe_privacy(history: History) -> str:
+    """Return a line, after a line break, that says in which privacy mode a history is; empty if it is in none."""
+    from p2p_analytics import display
+
+    return f"\n{display.STRICT if history.strict else display.PRIVATE}." if history.private else ""
+
+
+class Progress:
+    """Progress of one command on standard error, in the way that ``--progress`` chooses."""
+
+    def __init__(self, way: str) -> None:
+        self._way = way
+        self._pages = 0
+
+    def log(self, line: str) -> None:
+        """Write a line about the next step of the command, if progress is logged."""
+        if self._way == "log":
+            sys.stderr.write(line + "\n")
+            sys.stderr.flush()
+
+    @property
+    def callback(self) -> Callable[[int], object] | Literal[False] | None:
+        """The argument ``progress`` of a load."""
+        ways: dict[str, Callable[[int], object] | Literal[False]] = {"log": self._count, "none": False}
+        return ways.get(self._way)
+
+    def _count(self, payments: int) -> None:
+        self._pages += 1
+        if self._pages % _PAGES_PER_LINE == 0:
+            self.log(f"{payments:,} payments loaded")
