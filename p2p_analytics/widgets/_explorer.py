@@ -1,14 +1,13 @@
-"""Explorer: a widget that filters payments and displays an analysis as a table and a plot."""
+"""Explorer: a widget that filters payments and displays them, or an analysis of them as a table and a plot."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import re
-from datetime import date, datetime, time, timedelta
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
-from zoneinfo import available_timezones
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import ipywidgets
 
@@ -20,13 +19,17 @@ from p2p_analytics.errors import P2PAnalyticsError
 from p2p_analytics.export import to_csv
 from p2p_analytics.files import atomic_file
 from p2p_analytics.history import require_history
-from p2p_analytics.times import find_zone
+from p2p_analytics.times import as_instant
+from p2p_analytics.widgets._inputs import build_button, build_button_row, build_dropdown, build_grid, set_visible
+from p2p_analytics.widgets._payments_view import PaymentsView
+from p2p_analytics.widgets._period import Period
 from p2p_analytics.widgets._style import STYLE, NotebookDisplay, build_box, format_message
-from p2p_analytics.widgets._table import format_names, to_html
+from p2p_analytics.widgets._table import MOST_ROWS, analysis_to_html, format_names
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
+    from datetime import date, datetime
 
     import pandas as pd
 
@@ -34,28 +37,32 @@ if TYPE_CHECKING:
 
 _EVERYONE: Final = "everyone"
 _ANY_STATUS: Final = "every status"
-_LAST_DAY: Final = date(9999, 12, 31)  # datetime has no later year
+_PAYMENTS: Final = "payments"
 _TITLES: Final = {
     "spend_by_friend": "Where it went",
     "monthly_flow": "Month by month",
     "status_mix": "What became of it",
     "pending_ageing": "Still open, by age",
     "pending_requests": "Open requests",
+    _PAYMENTS: "Payments",
 }
+_AGEING: Final = frozenset({"pending_ageing", "pending_requests"})
+_WIDTH: Final = 5.2  # inches; still readable at two thirds, as on a phone
 
 
 class Explorer(NotebookDisplay):
-    """Widget that displays a history's payments by person, period and status, as a table and a plot.
+    """Widget that displays a history by person, period and status: an analysis with its plot, or payment by payment.
 
-    It computes in the kernel. Display it as the last line of a cell, or with ``display``. Its first table and plot
-    are saved with the notebook, for viewers without a kernel.
+    It computes in the kernel. Display it as the last line of a cell, or with ``display``. Its first view and the
+    first page of payments are saved with the notebook, for viewers without a kernel.
 
     Parameters
     ----------
     history : History
         The result of `p2p_analytics.load_history`.
     as_of : datetime, date or str, optional
-        The moment up to which the age of open requests counts; default the history's ``fetched_at``.
+        The moment up to which the age of open requests counts, and that "this month" and "last year" refer to;
+        default the history's ``fetched_at``.
     tz : str
         Name of the initial zone for days and months. A history in privacy mode allows UTC only.
     folder : path
@@ -65,17 +72,25 @@ class Explorer(NotebookDisplay):
     Attributes
     ----------
     table : DataFrame
-        The displayed table, as the analysis returns it.
+        The displayed table: as the analysis returns it, or all rows of the view "Payments", of which a page is
+        displayed. "Save as CSV" writes it.
     payments : DataFrame
-        The selected rows of PAYMENTS.
-    person, analysis, status, first_day, last_day, zone : ipywidgets.Widget
-        The inputs; setting a ``value`` has the effect of a click. The period applies to ``date_created`` and
-        includes both days; in strict privacy mode it includes both months.
+        The selected rows of PAYMENTS; in the view "Payments", the rows that the search found.
+    analysis, person, status : ipywidgets.Widget
+        The inputs for the view and the selection; setting a ``value`` has the effect of a click.
+    date, period, first_day, last_day, zone : ipywidgets.Widget
+        The inputs for the period. It refers to ``date_created`` or to ``date_completed``, and so does every view:
+        months, first and last dates. Only the age of a request always counts from its creation. The first and
+        the last day are included; in strict privacy mode, their months. A payment without the date is in no period.
+    search, order : ipywidgets.Widget
+        The inputs of the view "Payments".
 
     Raises
     ------
     ConfigurationError
         ``history`` is not a history, ``as_of`` is not an instant, or the zone is unknown.
+    SchemaError
+        A payment occurs twice in the history.
     """
 
     def __init__(
@@ -90,93 +105,113 @@ class Explorer(NotebookDisplay):
         self._history = history
         self._as_of = history.fetched_at if as_of is None else as_of
         self._folder = Path(folder)
-        payments = history.payments
-        find_zone(tz)
+        payments = self.payments = history.payments
+        self.table = payments.head(0)  # until there is one
         pending_requests(payments, as_of=self._as_of)  # reject invalid arguments here, not at a later click
+        self._period = Period(
+            as_instant(self._as_of), tz, private=history.private, strict=history.strict, on_change=self._update
+        )
+        self._single = PaymentsView(on_change=self._update, on_page=self._turn_page)
         words = sorted(payments["status"].dropna().unique())
-        self.person = _build_dropdown("Person", [(_EVERYONE, ()), *_person_options(payments)])
-        self.analysis = _build_dropdown("Show", [(title, name) for name, title in _TITLES.items()])
-        self.status = _build_dropdown("Status", [(_ANY_STATUS, ""), *((word, word) for word in words)])
-        self.first_day = _build_date_picker(
-            "From", "The first day of the period; empty to begin with the first payment"
+        self.analysis = build_dropdown("Show", [(title, name) for name, title in _TITLES.items()])
+        self.person = build_dropdown("Person", [(_EVERYONE, ()), *_person_options(payments)])
+        self.status = build_dropdown("Status", [(_ANY_STATUS, ""), *((word, word) for word in words)])
+        self.date, self.period, self.zone = self._period.date, self._period.shortcut, self._period.zone
+        self.first_day, self.last_day = self._period.first_day, self._period.last_day
+        self.search, self.order = self._single.search, self._single.order
+        self.save_csv = build_button(
+            "Save as CSV", "download", lambda: self._save("csv"), "Save all rows of this view, in this order"
         )
-        self.last_day = _build_date_picker("To", "The last day of the period; empty to end with the last payment")
-        zones = ["UTC"] if history.private else [*dict.fromkeys(["UTC", tz, *sorted(available_timezones())])]
-        self.zone = _build_dropdown("Zone", zones, "UTC" if history.private else tz)
-        self._inputs = [self.analysis, self.person, self.first_day, self.last_day, self.status, self.zone]
-        self._plot, self._table, self._message = ipywidgets.HTML(), ipywidgets.HTML(), ipywidgets.HTML()
-        self.save_csv = _build_button("Save as CSV", "download", lambda: self._save("csv"))
-        self.save_plot = _build_button("Save this plot", "image", lambda: self._save("png"))
-        for each in self._inputs:
+        self.save_plot = build_button("Save this plot", "image", lambda: self._save("png"))
+        for each in (self.analysis, self.person, self.status):
             each.observe(self._update, names="value")
-        rows = {"flex_flow": "row wrap"}
-        period = ipywidgets.HBox([self.first_day, self.last_day])  # next to each other, even on a narrow page
-        period.add_class("period")
-        self.widget = build_box(
-            ipywidgets.HBox([self.analysis, self.person, period, self.status, self.zone], layout=rows),
-            self._plot,
-            self._table,
-            ipywidgets.HBox([self.save_csv, self.save_plot], layout=rows),
-            self._message,
-        )
+        self._plot, self._table, self._message = ipywidgets.HTML(), ipywidgets.HTML(), ipywidgets.HTML()
+        self._scope = ipywidgets.HTML()
+        self.widget = self._arrange()
         self._update()
 
     def __repr__(self) -> str:
-        """Return the user's name, the analysis and the number of payments, not the payments."""
+        """Return the user's name, the view and the number of payments, not the payments."""
         who = self._history.me.user.display_name
         payments = format_count(len(self.payments), "payment", "payments")
         return f"<Explorer of {who}: {_TITLES[self.analysis.value]}, {payments}>"
 
+    def _arrange(self) -> Any:  # noqa: ANN401 - ipywidgets has no types
+        self._payments_inputs = build_grid(self.search, self.order)
+        return build_box(
+            build_grid(
+                *(self.analysis, self.person, self.status),
+                *(self.period, self.first_day, self.last_day),
+                *(self.date, self.zone),
+            ),
+            self._payments_inputs,
+            self._scope,
+            self._plot,
+            self._table,
+            build_button_row(self._single.previous, self._single.next, self.save_csv, self.save_plot),
+            self._message,
+        )
+
     def _static_html(self) -> str:
-        return f'<div class="p2p">{STYLE}{self._plot.value}{self._table.value}</div>'
+        shown = f"{self._scope.value}{self._plot.value}{self._table.value}"
+        if self.analysis.value != _PAYMENTS and not self._message.value:
+            self._single.open(self.payments, self.date.value)
+            shown += f"<details><summary>Payments, first page</summary>{self._render_page()}</details>"
+        return f'<div class="p2p">{STYLE}{shown}</div>'
 
     def _update(self, _change: object = None) -> None:
-        """Select the payments, compute the table and draw the plot."""
-        self._message.value = ""
+        """Select the payments, and show them or an analysis of them."""
         name = self.analysis.value
+        set_visible(self._payments_inputs, name == _PAYMENTS)
+        for each in (self._plot, self.save_plot):
+            set_visible(each, name != _PAYMENTS)
         try:
-            self.payments = self._select_payments()
-            self.table = self._analyses()[name](self.payments)
-            self._draw: Callable[[Any], bytes] = lambda kind: plots.to_image(
-                getattr(plots, name), self.table, kind, private=self._history.private, strict=self._history.strict
-            )
-            drawn = base64.b64encode(self._draw("svg")).decode("ascii")
+            candidates = self._select_person_and_status()
+            self.payments = self._period.select(candidates)
+            scope = self._period.describe(self.payments, candidates, len(self._history.payments))
+            plot, table = self._show_payments() if name == _PAYMENTS else self._show_analysis(name)
         except P2PAnalyticsError as error:
+            scope, plot, table = "", "", ""
+            self.table = self.payments.head(0)
             self._message.value = format_message(str(error), "bad", role="alert")
-            return
-        words = f"{_TITLES[name]}, as a plot; the table below has the same figures."
-        self._plot.value = f'<figure><img src="data:image/svg+xml;base64,{drawn}" alt="{words}"></figure>'
-        dates = "%Y-%m" if self._history.strict else "%Y-%m-%d"
-        self._table.value = to_html(self.table, _TITLES[name], find_zone(self.zone.value), dates)
-        if self.first_day.value and self.last_day.value and self.first_day.value > self.last_day.value:
-            self._message.value = format_message(
-                "The period ends before it begins: choose an earlier first day.", "bad"
-            )
+        else:
+            self._message.value = ""
+            if self._period.is_inverted:
+                self._message.value = format_message(
+                    "The period ends before it begins: choose an earlier first day.", "bad"
+                )
+            elif name in _AGEING:
+                scope += " Ages count from the date of creation."
+        for each in (self._single.previous, self._single.next):
+            set_visible(each, name == _PAYMENTS and len(self.table) > MOST_ROWS)
+        self._scope.value, self._plot.value, self._table.value = (
+            f'<p class="quiet">{escape(scope)}</p>' if scope else "",
+            plot,
+            table,
+        )
 
-    def _select_payments(self) -> pd.DataFrame:
+    def _select_person_and_status(self) -> pd.DataFrame:
         rows = self._history.payments
         if self.person.value:
             column, key = self.person.value
             rows = rows[rows[column] == key]
             if column == "counterparty_name":  # people without an id
                 rows = rows[rows["counterparty_id"].isna()]
-        if self.status.value:
-            rows = rows[rows["status"] == self.status.value]
-        if self.first_day.value is not None:
-            first = self.first_day.value.replace(day=1) if self._history.strict else self.first_day.value
-            rows = rows[rows["date_created"] >= self._midnight(first)]
-        if self.last_day.value is not None and self.last_day.value < _LAST_DAY:
-            end = self._midnight(self.last_day.value + timedelta(days=1))
-            rows = rows[rows["date_created"] < end]
-        return rows
+        return rows[rows["status"] == self.status.value] if self.status.value else rows
 
-    def _midnight(self, day: date) -> datetime:
-        return datetime.combine(day, time(), tzinfo=find_zone(self.zone.value))
+    def _show_analysis(self, name: str) -> tuple[str, str]:
+        """Compute an analysis, and return its plot and its table as HTML."""
+        self.table = self._analyses()[name](self.payments)
+        drawn = base64.b64encode(self._draw("svg")).decode("ascii")
+        words = f"{_TITLES[name]}, as a plot; the table below has the same figures."
+        plot = f'<figure><img src="data:image/svg+xml;base64,{drawn}" alt="{words}"></figure>'
+        return plot, analysis_to_html(self.table, _TITLES[name], self._period.tzinfo, self._date_format)
 
     def _analyses(self) -> dict[str, Callable[[pd.DataFrame], pd.DataFrame]]:
+        dated = self._period.set_dates
         return {
-            "spend_by_friend": lambda rows: spend_by_friend(rows, self._history.friends),
-            "monthly_flow": lambda rows: monthly_flow(rows, tz=self.zone.value),
+            "spend_by_friend": lambda rows: spend_by_friend(dated(rows), self._history.friends),
+            "monthly_flow": lambda rows: monthly_flow(dated(rows), tz=self.zone.value),
             "status_mix": status_mix,
             "pending_ageing": lambda rows: pending_ageing(
                 rows, as_of=self._as_of, edges=MONTH_EDGES if self._history.strict else EDGES
@@ -184,60 +219,84 @@ class Explorer(NotebookDisplay):
             "pending_requests": lambda rows: pending_requests(rows, as_of=self._as_of),
         }
 
-    def _save(self, kind: str) -> None:
+    def _draw(self, kind: Literal["png", "svg"]) -> bytes:
+        """Return the plot of the displayed table."""
+        history, plot = self._history, getattr(plots, self.analysis.value)
+        return plots.to_image(plot, self.table, kind, private=history.private, strict=history.strict)
+
+    def _show_payments(self) -> tuple[str, str]:
+        """Search and sort the payments, and return their first page as HTML; there is no plot."""
+        self._single.open(self.payments, self.date.value)
+        self.payments, self.table = self._single.payments, self._single.table
+        return "", self._render_page()
+
+    def _render_page(self) -> str:
+        dates = self._date_format if self._history.private else f"{self._date_format} %H:%M"
+        return self._single.render(self._period.tzinfo, dates)
+
+    def _turn_page(self) -> None:
+        self._message.value = ""
+        self._table.value = self._render_page()
+
+    @property
+    def _date_format(self) -> str:
+        return "%Y-%m" if self._history.strict else "%Y-%m-%d"
+
+    def _save(self, kind: Literal["csv", "png"]) -> None:
         path = self._folder / f"{self._file_name()}.{kind}"
+        is_single = self.analysis.value == _PAYMENTS
+        if is_single and kind == "png":
+            self._message.value = format_message(
+                "Single payments have no plot: choose another view.", "bad", role="alert"
+            )
+            return
         try:
             if kind == "csv":
                 to_csv(self.table, path)
             else:
+                image = self._draw("png")
                 with atomic_file(path) as file:
-                    file.write(self._draw("png"))
+                    file.write(image)
         except P2PAnalyticsError as error:
             self._message.value = format_message(str(error), "bad", role="alert")
-        else:
-            # The names of the parent folders may contain the user's name.
-            self._message.value = format_message(
-                f"Saved {path.name if self._history.private else path.resolve()}", "good"
-            )
+            return
+        # The names of the parent folders may contain the user's name.
+        saved = f"Saved {path.name if self._history.private else path.resolve()}"
+        if is_single:
+            pages = ", those of all pages" if len(self.table) > MOST_ROWS else ""
+            saved += f": {format_count(len(self.table), 'payment', 'payments')} in the displayed order{pages}"
+        self._message.value = format_message(saved, "good")
 
     def _file_name(self) -> str:
         """Return the selection as ASCII letters, digits and dashes."""
         parts = [self.analysis.value]
         if self.person.value:
-            digest = hashlib.blake2s(repr(self.person.value).encode(), digest_size=4).hexdigest()
-            parts += [self.person.label, digest]  # two labels may differ only in characters that are removed
-        parts.append(self.status.value)
-        parts += [f"{word}-{day}" for word, day in (("from", self.first_day.value), ("to", self.last_day.value)) if day]
-        parts += [self.zone.value] if self.zone.value != "UTC" else []
+            parts += [self.person.label, _digest(self.person.value)]
+        parts += [self.status.value, *self._period.list_choices()]
+        if self.analysis.value == _PAYMENTS:
+            parts += self._single.list_choices()
+            parts += [_digest(self.search.value)] if self.search.value.strip() else []
         kept = [re.sub(r"\W+", "-", part, flags=re.ASCII).strip("-")[:60] for part in parts]
         return "-".join(part for part in kept if part)
 
 
+def _digest(choice: object) -> str:
+    """Return eight digits for a choice, because words of two choices may differ in removed characters only."""
+    return hashlib.blake2s(repr(choice).encode(), digest_size=4).hexdigest()
+
+
 def _person_options(payments: pd.DataFrame) -> list[tuple[str, tuple[str, str]]]:
     """Return each counterparty's name with the column and value that identify it; the last of several names counts."""
-    columns = ["counterparty_id", "counterparty_username", "counterparty_name"]
-    rows = payments.reindex(columns=columns).drop_duplicates().astype(object)
-    rows = rows.where(rows.notna(), None).sort_values("counterparty_name", na_position="first")
+    people = payments.reindex(columns=["counterparty_id", "counterparty_name", "counterparty_username"])
+    people = people.drop_duplicates().astype(object)
+    people = people.where(people.notna(), None).sort_values("counterparty_name", na_position="first", kind="stable")
     known: dict[tuple[str, str], tuple[str | None, str | None]] = {}
-    for identifier, username, name in rows.itertuples(index=False, name=None):
+    for identifier, name, username in people.itertuples(index=False, name=None):
         if identifier is not None:
             known["counterparty_id", identifier] = name, username
         elif name is not None:
             known["counterparty_name", name] = name, username
     ids = [value if column == "counterparty_id" else None for column, value in known]
-    labels = format_names([name for name, _ in known.values()], [username for _, username in known.values()], ids)
-    return sorted(zip(labels, known, strict=True), key=lambda pair: pair[0].casefold())
-
-
-def _build_dropdown(label: str, options: list[Any], value: object = None) -> Any:  # noqa: ANN401 - ipywidgets has no types
-    return ipywidgets.Dropdown(options=options, description=label, **({} if value is None else {"value": value}))
-
-
-def _build_date_picker(label: str, tip: str) -> Any:  # noqa: ANN401 - likewise
-    return ipywidgets.DatePicker(description=label, tooltip=tip, max=_LAST_DAY)
-
-
-def _build_button(label: str, icon: str, on_click: Callable[[], None]) -> Any:  # noqa: ANN401 - likewise
-    button = ipywidgets.Button(description=label, icon=icon)
-    button.on_click(lambda _button: on_click())
-    return button
+    names, usernames = ([pair[at] for pair in known.values()] for at in (0, 1))
+    options = zip(format_names(names, usernames, ids), known, strict=True)
+    return sorted(options, key=lambda option: option[0].casefold())

@@ -22,19 +22,47 @@ STYLE: Final = """<style>
 .p2p .message { border-left: 4px solid #767676; padding: .15em .7em; margin: .2em 0; }
 .p2p .message.good { border-color: #009e73; }
 .p2p .message.bad { border-color: #d55e00; }
-.p2p .period { flex: 0 1 608px; }
-.p2p .period .widget-datepicker { flex: 1 1 0; width: auto; min-width: 0; }
-.p2p .period .widget-label { flex: 0 9 80px; width: auto; min-width: max-content; }
-.p2p .period input { min-width: 0; }
-.p2p figure { margin: .5em 0; padding: 8px; background: #fff; border-radius: 6px; max-width: 680px; }
+.p2p .inputs { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 290px), 1fr));
+  gap: 4px 20px; max-width: 960px; margin-bottom: 4px; overflow: visible; }
+.p2p .inputs > * { width: auto; margin: 0; }
+.p2p .inputs .widget-label { flex: 0 0 56px; width: auto; text-align: left; overflow: visible; }
+.p2p .inputs input, .p2p .inputs select { flex: 1 1 0; width: auto; min-width: 0; }
+.p2p .inputs select { padding-right: 24px; text-overflow: ellipsis; background-repeat: no-repeat;
+  background-size: 5px 5px; background-position: right 13px center, right 8px center;
+  background-image: linear-gradient(45deg, transparent 50%, var(--jp-ui-font-color1, #1b1b1b) 50%),
+    linear-gradient(135deg, var(--jp-ui-font-color1, #1b1b1b) 50%, transparent 50%); }
+body[data-jp-theme-light="false"] .p2p, body.vscode-dark .p2p { color-scheme: dark; }
+.p2p .buttons { display: flex; flex-flow: row wrap; gap: 4px; overflow: visible; }
+.p2p .buttons > * { width: auto; min-width: 148px; margin: 0; }
+.p2p figure { margin: .5em 0; padding: 8px; background: #fff; border-radius: 6px; max-width: 620px; }
 .p2p figure img { display: block; width: 100%; height: auto; }
-.p2p .scroll { margin-bottom: .5em; overflow: auto; max-height: 26em; }
+.p2p summary { margin: .5em 0; cursor: pointer; }
+.p2p .scroll { container-type: inline-size; margin-bottom: .5em; overflow: auto; max-height: 30em; }
 .p2p table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
 .p2p caption { text-align: left; padding: .2em 0 .4em; color: var(--jp-ui-font-color2, #5f5f5f); }
 .p2p th, .p2p td { text-align: left; vertical-align: top; padding: .25em .9em .25em 0; white-space: nowrap;
   border-bottom: 1px solid var(--jp-border-color2, #d9d9d6); }
+.p2p thead th { position: sticky; top: 0; background: var(--jp-layout-color0, #fff); }
 .p2p tbody th, .p2p td.words { font-weight: 400; white-space: normal; overflow-wrap: anywhere; max-width: 22em; }
+.p2p .payments td.words:last-child { max-width: 40em; }
 .p2p th.number, .p2p td.number { text-align: right; }
+.p2p th[aria-sort="ascending"]::after { content: " \\2191"; }
+.p2p th[aria-sort="descending"]::after { content: " \\2193"; }
+@container (max-width: 560px) {
+  .p2p table, .p2p caption, .p2p tbody { display: block; }
+  .p2p thead { display: none; }
+  .p2p tbody tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(170px, 1fr));
+    gap: 2px 20px; padding: 6px 4px 6px 0; border-bottom: 1px solid var(--jp-border-color2, #d9d9d6); }
+  .p2p tbody th, .p2p td, .p2p td.words { border: 0; padding: 0; max-width: none; }
+  .p2p .payments tbody tr { grid-template-columns: 1fr auto; }
+  .p2p .figures tbody th { grid-column: 1 / -1; font-weight: 600; }
+  .p2p .figures td { display: flex; justify-content: space-between; gap: 8px; }
+  .p2p .figures td::before { content: attr(data-label); flex: none; color: var(--jp-ui-font-color2, #5f5f5f); }
+  .p2p .payments td:nth-child(2) { order: -2; font-weight: 600; }
+  .p2p .payments td:nth-child(3) { order: -1; font-weight: 600; }
+  .p2p .payments td:nth-child(4) { text-align: right; }
+  .p2p .payments td:nth-child(5) { grid-column: 1 / -1; }
+}
 </style>"""
 
 

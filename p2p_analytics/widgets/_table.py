@@ -1,11 +1,12 @@
-"""HTML tables of analysis results, with everything escaped."""
+"""HTML tables of the explorer, with everything escaped. On a narrow page each row becomes a card."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.display import NO_NAME, clean_line, format_count, format_money, name_suffixes
+from p2p_analytics.display import NO_NAME, clean_line, format_count, format_money, name_suffixes, to_zone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,25 +19,48 @@ _MONEY: Final = frozenset({"sent", "received", "net", "running_net", "amount"})
 _HEADINGS: Final = {"counterparty_name": "person", "is_friend": "friend", "running_net": "net so far"}
 
 
-def to_html(table: pd.DataFrame, title: str, zone: ZoneInfo, dates: str = "%Y-%m-%d") -> str:
-    """Return the first hundred rows as HTML, without id columns, and with dates in the zone and format given."""
+@dataclass(frozen=True)
+class Column:
+    """Column of a displayed table: its heading, its cells as text, and whether they are numbers."""
+
+    heading: str
+    cells: Sequence[str]
+    is_number: bool = False
+    sorted_as: str = ""  # "ascending" or "descending" in the column that the rows are sorted by
+
+
+def analysis_to_html(table: pd.DataFrame, title: str, zone: ZoneInfo, dates: str = "%Y-%m-%d") -> str:
+    """Return the first hundred rows as HTML, without ids and usernames, and with dates in the zone and format given."""
     rows = table.head(MOST_ROWS)
-    columns = {name: _format_column(name, rows, zone, dates) for name in table.columns if not name.endswith("_id")}
-    numbers = {name for name in columns if name in _MONEY or not _is_text(rows[name])}
-    head = "".join(
-        f'<th scope="col"{_cell_class(name, numbers)}>{escape(_HEADINGS.get(name, name.replace("_", " ")))}</th>'
-        for name in columns
-    )
-    body = "".join(
-        f"<tr>{''.join(_cell_html(name, text, numbers, first=name == next(iter(columns))) for name, text in row)}</tr>"
-        for row in (zip(columns, texts, strict=True) for texts in zip(*columns.values(), strict=True))
-    )
+    columns = [
+        Column(
+            _HEADINGS.get(name, name.replace("_", " ")),
+            _format_column(name, rows, zone, dates),
+            is_number=name in _MONEY or not _is_text(rows[name]),
+        )
+        for name in table.columns
+        if not name.endswith(("_id", "_username"))
+    ]
     size = format_count(len(table), "row", "rows")
     if len(table) > MOST_ROWS:
         size = f"the first {MOST_ROWS} of {size}"
+    return render_table(columns, title, f"{title}: {size}")
+
+
+def render_table(columns: Sequence[Column], title: str, caption: str, kind: str = "figures") -> str:
+    """Return an HTML table in a region that scrolls; the roles keep it a table for screen readers on a narrow page."""
+    head = "".join(_head_html(column) for column in columns)
+    body = "".join(
+        f'<tr role="row">{"".join(_cell_html(column, text, is_first=not at) for at, (column, text) in cells)}</tr>'
+        for cells in (
+            enumerate(zip(columns, texts, strict=True))
+            for texts in zip(*(column.cells for column in columns), strict=True)
+        )
+    )
     return (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(title)}, table"><table>'
-        f"<caption>{escape(title)}: {size}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(title)}, table">'
+        f'<table class="{kind}" role="table"><caption>{escape(caption)}</caption>'
+        f'<thead role="rowgroup"><tr role="row">{head}</tr></thead><tbody role="rowgroup">{body}</tbody></table></div>'
     )
 
 
@@ -50,16 +74,21 @@ def format_names(names: Sequence[str | None], usernames: Sequence[str | None], i
     ]
 
 
-def _format_column(name: str, rows: pd.DataFrame, zone: ZoneInfo, dates: str) -> list[str]:
-    if name == "counterparty_name":
-        people = rows.reindex(columns=[name, "counterparty_username", "counterparty_id"])
-        return format_names(*(_to_list(people[column]) for column in people))
-    return ["" if value is None else _format_value(name, value, zone, dates) for value in _to_list(rows[name])]
+def format_people(rows: pd.DataFrame) -> list[str]:
+    """Return the displayed name of each row's counterparty."""
+    people = rows.reindex(columns=["counterparty_name", "counterparty_username", "counterparty_id"])
+    return format_names(*(to_list(people[column]) for column in people))
 
 
-def _to_list(column: pd.Series[Any]) -> list[Any]:
+def to_list(column: pd.Series[Any]) -> list[Any]:
     """Return the values of a column, with None for each null."""
     return column.astype(object).where(column.notna(), None).tolist()
+
+
+def _format_column(name: str, rows: pd.DataFrame, zone: ZoneInfo, dates: str) -> list[str]:
+    if name == "counterparty_name":
+        return format_people(rows)
+    return ["" if value is None else _format_value(name, value, zone, dates) for value in to_list(rows[name])]
 
 
 def _format_value(name: str, value: Any, zone: ZoneInfo, dates: str) -> str:  # noqa: ANN401 - a cell of any column
@@ -70,7 +99,7 @@ def _format_value(name: str, value: Any, zone: ZoneInfo, dates: str) -> str:  # 
     if isinstance(value, bool):
         return "yes" if value else "no"
     if hasattr(value, "astimezone"):
-        return f"{value.astimezone(zone):{dates}}"
+        return f"{to_zone(value, zone):{dates}}"
     return clean_line(value) if isinstance(value, str) else f"{value:,}"
 
 
@@ -80,11 +109,17 @@ def _is_text(column: pd.Series[Any]) -> bool:
     return not pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column)
 
 
-def _cell_class(name: str, numbers: set[str]) -> str:
-    return ' class="number"' if name in numbers else ' class="words"'
+def _head_html(column: Column) -> str:
+    order = f' aria-sort="{column.sorted_as}"' if column.sorted_as else ""
+    return f'<th scope="col" role="columnheader"{_cell_class(column)}{order}>{escape(column.heading)}</th>'
 
 
-def _cell_html(name: str, text: str, numbers: set[str], *, first: bool) -> str:
-    if first:
-        return f'<th scope="row"><bdi>{escape(text)}</bdi></th>'
-    return f"<td{_cell_class(name, numbers)}><bdi>{escape(text)}</bdi></td>"
+def _cell_class(column: Column) -> str:
+    return ' class="number"' if column.is_number else ' class="words"'
+
+
+def _cell_html(column: Column, text: str, *, is_first: bool) -> str:
+    content = f"<bdi>{escape(text)}</bdi>"
+    if is_first:
+        return f'<th scope="row" role="rowheader">{content}</th>'
+    return f'<td role="cell"{_cell_class(column)} data-label="{escape(column.heading)}">{content}</td>'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import stat
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -13,35 +13,13 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError
-from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS
-from p2p_analytics.history import History
 from p2p_analytics.plots import spend_by_friend, to_image
-from p2p_analytics.records import Me, User
-from p2p_analytics.times import parse_instant
+from support.widgets.histories import build_history, build_payment, choose
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 EVIL = '<img src=x onerror="alert(1)"> $x$ _\u202e'
-
-
-def build_frame(rows: list[dict[str, Any]], schema: Any) -> pd.DataFrame:
-    """Return a frame of literal rows."""
-    return pd.DataFrame(
-        {name: pd.Series([row.get(name) for row in rows], dtype=dtype) for name, dtype in schema.items()}
-    )
-
-
-def build_payment(
-    number: int, created: str | None, who: str | None, name: str, cents: int, **more: Any
-) -> dict[str, Any]:
-    """Return a row of a settled payment with this flow in cents; it settles when it is created."""
-    instant = None if created is None else parse_instant(created)
-    return {
-        "payment_id": str(number), "status": "settled", "action": "pay", "direction": "out" if cents < 0 else "in",
-        "counterparty_id": who, "counterparty_name": name, "flow_cents": cents, "amount_cents": abs(cents),
-        "date_created": instant, **more,
-    }  # fmt: skip
 
 
 ROWS = [
@@ -56,26 +34,10 @@ ROWS = [
 ]
 
 
-def build_history(rows: list[dict[str, Any]], **user: str) -> History:
-    """Return a history of literal payments, fetched by Rosa."""
-    return History(
-        me=Me(user=User(id="1", **{"display_name": "Rosa", "username": "rosa-vale", **user})),
-        payments=build_frame(rows, PAYMENTS),
-        friends=build_frame([{"user_id": "2"}], FRIENDS),
-        fetched_at=datetime(2024, 6, 1, tzinfo=UTC),
-        problems=build_frame([], PROBLEMS),
-    )
-
-
 @pytest.fixture
 def explorer(tmp_path: Path) -> p2p.Explorer:
     """Return an explorer of the payments above."""
     return p2p.Explorer(build_history(ROWS), tz="America/New_York", folder=tmp_path)
-
-
-def choose(explorer: p2p.Explorer, name: str, label: str) -> None:
-    """Choose an option by its label."""
-    getattr(explorer, name).value = dict(getattr(explorer, name).options)[label]
 
 
 def displayed_ids(explorer: p2p.Explorer) -> list[str]:
@@ -244,7 +206,7 @@ def test_a_long_table_shows_its_first_rows(tmp_path: Path) -> None:
         build_payment(number, "2024-01-01T00:00:00Z", str(number), f"Person {number}", -1) for number in range(120)
     ]
     explorer = p2p.Explorer(build_history(people), folder=tmp_path)
-    assert explorer._table.value.count("<tr>") == 101
+    assert explorer._table.value.count("<tr ") == 101
     assert "the first 100 of 120 rows" in explorer._table.value
     assert len(explorer.table) == 120
 

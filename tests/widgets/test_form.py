@@ -16,9 +16,9 @@ import p2p_analytics as p2p
 from p2p_analytics.auth import _listener
 from p2p_analytics.errors import AuthenticationError, ConfigurationError, NotSignedIn, TokenError
 from p2p_analytics.widgets import _form
-from support.forms import complete_sign_in, displayed_text
 from support.servers import sandbox_fixture
 from support.waiting import wait_until
+from support.widgets.forms import complete_sign_in, displayed_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

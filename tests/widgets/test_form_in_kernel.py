@@ -15,8 +15,8 @@ from IPython.core.events import EventManager
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError, NotSignedIn
-from support.forms import displayed_text
 from support.servers import sandbox_fixture
+from support.widgets.forms import displayed_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

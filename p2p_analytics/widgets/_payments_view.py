@@ -1,0 +1,225 @@
+"""Payments one by one: pages of rows with a search, an order and totals."""
+
+from __future__ import annotations
+
+import unicodedata
+from html import escape
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from p2p_analytics.analyses import spend_by_friend
+from p2p_analytics.display import clean_line, format_count, format_money, to_zone
+from p2p_analytics.widgets._inputs import build_button, build_dropdown, build_text_box
+from p2p_analytics.widgets._period import read_instants
+from p2p_analytics.widgets._table import MOST_ROWS, Column, format_people, render_table, to_list
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from zoneinfo import ZoneInfo
+
+    import pandas as pd
+
+_LONGEST_NOTE: Final = 500  # displayed characters
+_COLUMNS: Final = (
+    "counterparty_id", "counterparty_username", "counterparty_name", "direction", "amount", "status", "note",
+)  # fmt: skip
+_SIGNS: Final = {"in": "+", "out": "−"}  # noqa: RUF001 - a minus sign, as wide as a plus
+
+
+class _Order(NamedTuple):
+    column: str
+    is_ascending: bool
+    first: str  # the first rows in words
+
+
+_ORDERS: Final = {
+    "newest first": _Order("date", is_ascending=False, first="newest"),
+    "oldest first": _Order("date", is_ascending=True, first="oldest"),
+    "person, A to Z": _Order("person", is_ascending=True, first="first"),
+    "person, Z to A": _Order("person", is_ascending=False, first="first"),
+    "largest amount first": _Order("amount", is_ascending=False, first="largest"),
+    "smallest amount first": _Order("amount", is_ascending=True, first="smallest"),
+    "status, A to Z": _Order("status", is_ascending=True, first="first"),
+    "status, Z to A": _Order("status", is_ascending=False, first="first"),
+}
+
+
+class PaymentsView:
+    """Inputs of the view of single payments, and its table as a frame and as HTML.
+
+    Parameters
+    ----------
+    on_change : callable
+        Called after a change of the search or the order.
+    on_page : callable
+        Called after a change of the page only.
+    """
+
+    def __init__(self, *, on_change: Callable[[], None], on_page: Callable[[], None]) -> None:
+        self._searchable: dict[str, str] = {}  # texts in the form that a search compares
+        self._page = 0
+        self.search = build_text_box("Search", "note, name or @username")
+        self.order = build_dropdown("Sort by", list(_ORDERS))
+        self.previous = build_button(f"Previous {MOST_ROWS}", "arrow-left", lambda: self._turn_page(-1, on_page))
+        self.next = build_button(f"Next {MOST_ROWS}", "arrow-right", lambda: self._turn_page(1, on_page))
+        for each in (self.search, self.order):
+            each.observe(lambda _change: on_change(), names="value")
+
+    def open(self, payments: pd.DataFrame, date: str) -> None:
+        """Search and sort payments, and go to their first page.
+
+        Sets ``payments``, the rows of PAYMENTS that the search found, and ``table``, these rows in the chosen order
+        with the columns payment_id, the date, counterparty_id, counterparty_username, counterparty_name, direction,
+        amount (currency units, without sign), status and note. Rows without a value to sort by come last; rows with
+        equal values are newest first.
+
+        Parameters
+        ----------
+        payments : DataFrame
+            PAYMENTS.
+        date : {"date_created", "date_completed"}
+            The date column of the table.
+        """
+        self.payments = self._find(payments)
+        self.table = self._sort(_build_table(self.payments, date), date)
+        self._totals = _describe_totals(self.payments)
+        self._page = 0
+
+    def render(self, zone: ZoneInfo, dates: str) -> str:
+        """Return the current page as HTML, below the totals of all pages."""
+        table, pages = self.table, max(-(-len(self.table) // MOST_ROWS), 1)
+        self.previous.disabled, self.next.disabled = self._page == 0, self._page == pages - 1
+        start = self._page * MOST_ROWS
+        rows = table.iloc[start : start + MOST_ROWS]
+        order = _ORDERS[self.order.value]
+        by = {order.column: "ascending" if order.is_ascending else "descending"}
+        day = [None if moment is None else to_zone(moment, zone) for moment in to_list(rows.iloc[:, 1])]
+        columns = [
+            Column(
+                rows.columns[1].replace("_", " "),
+                ["no date" if moment is None else f"{moment:{dates}}" for moment in day],
+                sorted_as=by.get("date", ""),
+            ),
+            Column("person", format_people(rows), sorted_as=by.get("person", "")),
+            Column("amount", _format_amounts(rows), is_number=True, sorted_as=by.get("amount", "")),
+            Column("status", [clean_line(word) for word in to_list(rows["status"])], sorted_as=by.get("status", "")),
+            Column("note", [_shorten(clean_line(note)) for note in to_list(rows["note"])]),
+        ]
+        caption = self._describe_page(start, len(rows), len(table))
+        return f"<p>{escape(self._totals)}</p>{render_table(columns, 'Payments', caption, 'payments')}"
+
+    def list_choices(self) -> list[str]:
+        """Return the search and the order as words for a file name; none for the initial ones."""
+        words = [f"search-{self.search.value.strip()}"] if self.search.value.strip() else []
+        return words if self.order.index == 0 else [*words, self.order.value]
+
+    def _find(self, payments: pd.DataFrame) -> pd.DataFrame:
+        """Return the payments with the text of the search box in the note, the name or the @username.
+
+        Upper and lower case are equal, and so are different encodings of one character; nothing in the text has a
+        special meaning.
+        """
+        text = _fold(self.search.value)
+        if not text:
+            return payments
+        columns = payments.reindex(columns=["note", "counterparty_name", "counterparty_username"])
+        notes, names, usernames = (to_list(columns[name]) for name in columns)
+        handles = [None if username is None else f"@{username}" for username in usernames]
+        rows = zip(notes, names, handles, strict=True)
+        return payments.loc[[any(self._has(text, value) for value in row) for row in rows]]
+
+    def _sort(self, table: pd.DataFrame, date: str) -> pd.DataFrame:
+        order = _ORDERS[self.order.value]
+        is_oldest_first = order.column == "date" and order.is_ascending
+        table = table.sort_values(date, ascending=is_oldest_first, kind="stable", ignore_index=True)
+        if order.column == "date":
+            return table
+        rows = _sort_positions(_KEYS[order.column](table), is_ascending=order.is_ascending)
+        return table.iloc[rows].reset_index(drop=True)
+
+    def _turn_page(self, step: int, on_page: Callable[[], None]) -> None:
+        self._page += step
+        on_page()
+
+    def _has(self, text: str, value: str | None) -> bool:
+        if value is None:
+            return False
+        folded = self._searchable.get(value)
+        if folded is None:
+            folded = self._searchable[value] = _fold(value)
+        return text in folded
+
+    def _describe_page(self, start: int, shown: int, total: int) -> str:
+        if not total:
+            return "Payments: none for this selection"
+        if total == shown:
+            return f"{format_count(total, 'payment', 'payments')}, {self.order.value}"
+        if start:
+            return f"Payments {start + 1:,} to {start + shown:,} of {total:,}, {self.order.value}."
+        first = _ORDERS[self.order.value].first
+        by = f", by {self.order.value}" if first == "first" else ""
+        return (
+            f"The {first} {shown} of {total:,} payments{by}. Go to the next {MOST_ROWS}, or narrow the search or the "
+            "period."
+        )
+
+
+def _build_table(payments: pd.DataFrame, date: str) -> pd.DataFrame:
+    amounts = payments["amount_cents"].abs().astype("Float64").div(100).astype("float64")
+    dated = payments.assign(**{date: read_instants(payments, date), "amount": amounts})
+    return dated.reindex(columns=["payment_id", date, *_COLUMNS])
+
+
+def _fold(text: str) -> str:
+    """Return text as it is displayed, in a form that ignores upper and lower case and encodings of one character."""
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split()).lower()
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", clean_line(text)).casefold())
+
+
+def _name_keys(table: pd.DataFrame) -> list[tuple[str, str] | None]:
+    """Return for each row the key of its counterparty in an alphabetical list, where accents hardly count."""
+    folded: dict[str, str] = {}
+    for name in to_list(table["counterparty_name"]):
+        if name is not None and name not in folded:
+            folded[name] = unicodedata.normalize("NFKD", _fold(name))
+    people = zip(to_list(table["counterparty_name"]), to_list(table["counterparty_id"]), strict=True)
+    return [None if name is None else (folded[name], identifier or "") for name, identifier in people]
+
+
+_KEYS: Final[dict[str, Callable[[pd.DataFrame], list[Any]]]] = {
+    "person": _name_keys,
+    "amount": lambda table: to_list(table["amount"]),
+    "status": lambda table: to_list(table["status"]),
+}
+
+
+def _sort_positions(keys: list[Any], *, is_ascending: bool) -> list[int]:
+    """Return the positions of the keys in order; equal keys stay in theirs, and None comes last both ways."""
+    known = [at for at, key in enumerate(keys) if key is not None]
+    known.sort(key=keys.__getitem__, reverse=not is_ascending)
+    return known + [at for at, key in enumerate(keys) if key is None]
+
+
+def _format_amounts(rows: pd.DataFrame) -> list[str]:
+    """Return amounts with the sign that they have for the viewer."""
+    pairs = zip(to_list(rows["amount"]), to_list(rows["direction"]), strict=True)
+    return [(_SIGNS.get(way, "") if amount is not None else "") + format_money(amount) for amount, way in pairs]
+
+
+def _shorten(note: str) -> str:
+    return note if len(note) <= _LONGEST_NOTE else f"{note[:_LONGEST_NOTE]}…"
+
+
+def _describe_totals(payments: pd.DataFrame) -> str:
+    """Return the number of payments, and the sums of the settled ones, as a sentence."""
+    people = spend_by_friend(payments)
+    count, settled = format_count(len(payments), "payment", "payments"), int(people["payments"].sum())
+    if not settled:
+        return f"{count}; none is settled, so no money moved."
+    sent, received = (sum(round(amount * 100) for amount in people[name]) / 100 for name in ("sent", "received"))
+    counted = "Only the settled one counts" if settled == 1 else f"Only the {settled:,} settled ones count"
+    pages = ", those of all pages" if len(payments) > MOST_ROWS else ""
+    return (
+        f"{count}: sent {format_money(sent)}, received {format_money(received)}, net {format_money(received - sent)}. "
+        f"{counted}{pages}."
+    )

@@ -1,0 +1,204 @@
+"""Period of the explorer: the date that it refers to, its first and last day, shortcuts to both, and the zone."""
+
+from __future__ import annotations
+
+import calendar
+from contextlib import contextmanager
+from datetime import date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import available_timezones
+
+from p2p_analytics.display import format_count, format_day, format_month, to_zone
+from p2p_analytics.errors import SchemaError
+from p2p_analytics.frames.schema import require
+from p2p_analytics.times import find_zone, to_microseconds
+from p2p_analytics.widgets._inputs import build_date_picker, build_dropdown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from zoneinfo import ZoneInfo
+
+    import pandas as pd
+
+_LAST_DAY: Final = date(9999, 12, 31)  # datetime has no later year
+_DATES: Final = {"created": "date_created", "completed": "date_completed"}
+ALL: Final = "all"
+CHOSEN: Final = "chosen"
+_SHORTCUTS: Final = {
+    "all": ALL,
+    "this month": "this_month",
+    "last month": "last_month",
+    "this year": "this_year",
+    "last year": "last_year",
+    "chosen days": CHOSEN,
+}
+
+
+class Period:
+    """Inputs that select payments by a date.
+
+    Parameters
+    ----------
+    as_of : datetime
+        The moment that "this month" and "this year" refer to.
+    tz : str
+        Name of the initial zone.
+    private, strict : bool
+        The attributes of the history: UTC is the only zone in privacy mode, and a period is whole
+        months in strict mode.
+    on_change : callable
+        Called once after each change by the user.
+    """
+
+    def __init__(self, as_of: datetime, tz: str, *, private: bool, strict: bool, on_change: Callable[[], None]) -> None:
+        find_zone(tz)
+        self._as_of, self._strict, self._on_change = as_of, strict, on_change
+        self._is_setting = False
+        self.date = build_dropdown("Date", list(_DATES.items()))
+        self.shortcut = build_dropdown("Period", list(_SHORTCUTS.items()))
+        self.first_day = build_date_picker("From", "First day of the period; empty for no limit", _LAST_DAY)
+        self.last_day = build_date_picker("To", "Last day of the period; empty for no limit", _LAST_DAY)
+        zones = ["UTC"] if private else [*dict.fromkeys(["UTC", tz, *sorted(available_timezones())])]
+        self.zone = build_dropdown("Zone", zones, "UTC" if private else tz)
+        self.date.observe(self._react(lambda: None), names="value")
+        for each in (self.shortcut, self.zone):
+            each.observe(self._react(self._apply_shortcut), names="value")
+        for each in (self.first_day, self.last_day):
+            each.observe(self._react(self._reset_shortcut), names="value")
+
+    @property
+    def tzinfo(self) -> ZoneInfo:
+        """The chosen zone."""
+        return find_zone(self.zone.value)
+
+    @property
+    def is_inverted(self) -> bool:
+        """Whether the last day is before the first."""
+        first, last = self.first_day.value, self.last_day.value
+        return first is not None and last is not None and last < first
+
+    def select(self, payments: pd.DataFrame) -> pd.DataFrame:
+        """Return the payments of the period, both days included; without limits, all of them."""
+        first, last = self.first_day.value, self.last_day.value
+        if first is None and last is None:
+            return payments
+        moments = read_instants(payments, self.date.value)
+        chosen, microseconds = moments.notna().to_numpy(), moments.astype("int64").to_numpy()
+        if first is not None:
+            chosen = chosen & (microseconds >= self._midnight(first.replace(day=1) if self._strict else first))
+        if last is not None and last < _LAST_DAY:
+            chosen = chosen & (microseconds < self._midnight(last + timedelta(days=1)))
+        return payments[chosen]
+
+    def set_dates(self, payments: pd.DataFrame) -> pd.DataFrame:
+        """Return the payments with the chosen date as both of their dates, so that an analysis can use no other."""
+        moments = read_instants(payments, self.date.value)
+        return payments.assign(**dict.fromkeys(_DATES.values(), moments))
+
+    def describe(self, chosen: pd.DataFrame, candidates: pd.DataFrame, total: int) -> str:
+        """Return a sentence about the period, and one about the payments that have no such date.
+
+        Parameters
+        ----------
+        chosen, candidates : DataFrame
+            The payments of the period, and the rows that it was selected from.
+        total : int
+            The number of payments of the history.
+        """
+        count = f"All {format_count(total, 'payment', 'payments')}"
+        if len(chosen) != total:
+            count = f"{len(chosen):,} of {format_count(total, 'payment', 'payments')}"
+        limits = self._describe_limits()
+        dates = f", {self.date.label} {limits}" if limits else f", of any date. Dates are those {self._when()}"
+        without = int(candidates[self.date.value].isna().sum())
+        missing = format_count(without, "payment has", "payments have") + f" no date {self._when()}"
+        if limits:
+            missing += " and so " + ("is" if without == 1 else "are") + " in no period"
+        as_of = (format_month if self._strict else format_day)(self._as_of, self.tzinfo)
+        return f"{count}{dates}. {missing + '. ' if without else ''}Data as of {as_of}."
+
+    def list_choices(self) -> list[str]:
+        """Return the choices as words for a file name; none for the initial ones."""
+        limits = (("from", self.first_day.value), ("to", self.last_day.value))
+        words = ["by-completed"] if self.date.value == "date_completed" else []
+        words += [f"{word}-{day}" for word, day in limits if day]
+        return words if self.zone.value == "UTC" else [*words, self.zone.value]
+
+    def _when(self) -> str:
+        return {"date_created": "of creation", "date_completed": "of completion"}[self.date.value]
+
+    def _describe_limits(self) -> str:
+        def name(day: date) -> str:
+            noon = datetime.combine(day, time(12), tzinfo=self.tzinfo)
+            return (format_month if self._strict else format_day)(noon, self.tzinfo)
+
+        first, last = self.first_day.value, self.last_day.value
+        if first and last:
+            return f"from {name(first)} to {name(last)}, {self.zone.value} time"
+        if first or last:
+            return (
+                f"{'from' if first else 'up to'} {name(first or last)}{' on' if first else ''}, {self.zone.value} time"
+            )
+        return ""
+
+    def _midnight(self, day: date) -> int:
+        return to_microseconds(datetime.combine(day, time(), tzinfo=self.tzinfo))
+
+    def _react(self, prepare: Callable[[], None]) -> Callable[[object], None]:
+        """Return an observer that makes the other inputs agree, and then reports one change."""
+
+        def on_change(_change: object) -> None:
+            if not self._is_setting:
+                with self._setting():
+                    prepare()
+                self._on_change()
+
+        return on_change
+
+    @contextmanager
+    def _setting(self) -> Iterator[None]:
+        self._is_setting = True
+        try:
+            yield
+        finally:
+            self._is_setting = False
+
+    def _apply_shortcut(self) -> None:
+        if self.shortcut.value != CHOSEN:
+            today = to_zone(self._as_of, self.tzinfo).date()
+            self.first_day.value, self.last_day.value = find_days(self.shortcut.value, today)
+
+    def _reset_shortcut(self) -> None:
+        is_open = self.first_day.value is None and self.last_day.value is None
+        self.shortcut.value = ALL if is_open else CHOSEN
+
+
+def find_days(shortcut: str, today: date) -> tuple[date | None, date | None]:
+    """Return the first and last day of a period that is named relative to a day; no days for all dates."""
+    year = max(today.year - 1, 1) if shortcut == "last_year" else today.year
+    if shortcut in {"this_year", "last_year"}:
+        return date(year, 1, 1), date(year, 12, 31)
+    if shortcut in {"this_month", "last_month"}:
+        first = today.replace(day=1)
+        if shortcut == "last_month" and first > date.min:
+            first = (first - timedelta(days=1)).replace(day=1)
+        last_of_month = calendar.monthrange(first.year, first.month)[1]
+        return first, first.replace(day=last_of_month)
+    return None, None
+
+
+def read_instants(payments: pd.DataFrame, name: str) -> pd.Series[Any]:
+    """Return a date column as aware UTC instants in microseconds; naive dates are UTC.
+
+    Raises
+    ------
+    SchemaError
+        The frame lacks the column, or a value is not a date.
+    """
+    import pandas as pd
+
+    require(payments.columns, [name], what="Explorer")
+    try:
+        return pd.to_datetime(payments[name], utc=True).dt.as_unit("us")
+    except (ValueError, TypeError, OverflowError):
+        raise SchemaError(f"{name} holds a value that is not a date: use datetimes, as load_history does.") from None
