@@ -52,22 +52,39 @@ def in_utc(moment: datetime) -> datetime:
 def as_instant(value: datetime | date | str) -> datetime:
     """Return a datetime, date or text from the user as an aware UTC instant.
 
-    A date means its first moment; a value without a zone is UTC.
+    Text is in any form of ISO 8601 that Python reads, such as ``2024-05-31 18:30`` or ``2024-W22-5``. A Timestamp of
+    pandas or datetime64 of NumPy is a datetime too. A date means its first moment; a value without a zone is UTC.
 
     Raises
     ------
+    TypeError
+        The value is of another type.
     ValueError
-        The text is neither a date nor a datetime.
+        The text is neither a date nor a datetime, or the instant does not exist.
     """
+    if type(value).__name__ == "datetime64":  # of NumPy, which is not imported for this
+        value = value.astype("datetime64[us]").item()  # type: ignore[union-attr]
     if isinstance(value, datetime):
         if value != value:  # noqa: PLR0124 - pandas' NaT, which equals nothing
             raise ValueError("NaT is not an instant.")
         return in_utc(value)
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day, tzinfo=UTC)
-    if re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
-        return parse_instant(f"{value}T00:00:00Z")
-    return parse_instant(value)
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is neither a datetime nor text.")
+    try:
+        return parse_instant(value)
+    except ValueError:
+        if not re.fullmatch(r"\d{4}(-?\d\d-?\d\d|-?W\d\d(-?\d)?)([Tt ][-+:.,\dZz]+)?", value, re.ASCII):
+            raise
+    return _parse_iso(value)
+
+
+def _parse_iso(text: str) -> datetime:
+    try:
+        return in_utc(datetime.fromisoformat(text))
+    except (ValueError, OverflowError):
+        raise ValueError(f"{text[:40]!r} is not a date or datetime, like 2024-05-31T18:30:00Z.") from None
 
 
 def format_instant(instant: datetime) -> str:
@@ -86,14 +103,16 @@ def from_microseconds(microseconds: int) -> datetime:
     return EPOCH + timedelta(microseconds=microseconds)
 
 
-def find_zone(name: str) -> ZoneInfo:
-    """Return the time zone with an IANA name such as ``America/New_York``.
+def find_zone(name: str | ZoneInfo) -> ZoneInfo:
+    """Return the time zone with an IANA name such as ``America/New_York``; a ZoneInfo is returned unchanged.
 
     Raises
     ------
     ConfigurationError
         The zone is unknown.
     """
+    if isinstance(name, ZoneInfo):
+        return name
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, TypeError, AttributeError, OSError):

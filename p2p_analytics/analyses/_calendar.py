@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.times import from_microseconds, to_microseconds
@@ -55,12 +56,17 @@ def _month(instant_us: int, tz: ZoneInfo) -> int:
     return local.year * 12 + local.month - 1
 
 
+@cache
 def _start(number: int, tz: ZoneInfo) -> int:
     """Return the first instant of a month.
 
-    It is searched for, to the second, rather than converted from the local midnight: where clocks
-    go forward over midnight of the 1st, that midnight does not exist.
+    Where clocks go forward over midnight of the 1st, the local midnight does not exist; then it is searched for, to
+    the second.
     """
-    midnight = to_microseconds(datetime(number // 12, number % 12 + 1, 1, tzinfo=UTC))
+    local = datetime(number // 12, number % 12 + 1, 1, tzinfo=tz)
+    start = to_microseconds(local)
+    if _month(start, tz) == number and _month(start - 1, tz) == number - 1:
+        return start
+    midnight = to_microseconds(local.replace(tzinfo=UTC))
     seconds = range(midnight - _DAY, midnight + _DAY, _SECOND)
     return seconds[bisect_left(seconds, number, key=lambda instant: _month(instant, tz))]

@@ -1,26 +1,30 @@
 """Conversion of input frames to narwhals, and of results back to the caller's kind of frame.
 
-Between the two, an analysis is one chain of narwhals expressions on a lazy frame. It uses only
-expressions that give the same result on every engine: inside ``.agg`` only ``nw.len()`` and plain
-``sum``, ``min``, ``max``, ``count``, ``mean`` of a column (pandas silently ignores a condition
-there); keys without nulls before ``group_by``; counts and sums cast to 64 bits after it; time as
-integer microseconds, compared with numbers that are computed in Python; sorting last, by a unique
-key.
+Every frame is computed by Polars: a pandas frame hands its columns over through Arrow, mostly without a copy, and gets
+its result back as pandas. Between the two, an analysis is one chain of narwhals expressions on a lazy frame. It uses
+only expressions that give the same result on every engine: inside ``.agg`` only ``nw.len()`` and plain ``sum``,
+``min``, ``max``, ``count``, ``mean`` of a column (pandas silently ignores a condition there); counts and sums cast to
+64 bits after it; time as integer microseconds, compared with numbers that are computed in Python; sorting last, by a
+unique key.
 """
 
 from __future__ import annotations
 
+import os
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import narwhals.stable.v2 as nw
-from narwhals.exceptions import DuplicateError
+from narwhals.stable.v2.dependencies import is_pandas_dataframe, is_polars_dataframe, is_polars_lazyframe
 
-from p2p_analytics.errors import SchemaError
+from p2p_analytics.analyses import _arrow
+from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.frames import schema as frames
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    import pandas as pd
     from narwhals.dtypes import DType
     from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 
@@ -40,64 +44,102 @@ FLAG: Final = Kind(nw.Boolean(), "boolean")
 INSTANT: Final = Kind(nw.Datetime("us", "UTC"), "datetime64[us, UTC]")
 
 _DTYPES: Final[Mapping[str, DType]] = {
-    frames.TEXT: nw.String(),
-    frames.WHOLE: nw.Int64(),
-    frames.INSTANT: nw.Datetime("us", "UTC"),
+    _arrow.TEXT: nw.String(),
+    _arrow.CENTS: nw.Int64(),
+    _arrow.INSTANT: nw.Datetime("us", "UTC"),
+    _arrow.FLAG: nw.Boolean(),
 }
-
-_TIMES: Final = {"created_us": "date_created", "completed_us": "date_completed"}
-
-# Null keys are grouped under a text that no data holds: this code point is never a character.
-_NO_KEY: Final = "\ufdd0"
+_MOST_CENTS: Final = 2**53  # from here on, floats skip whole numbers
+_MOST_MILLISECONDS: Final = 2**63 // 1000
 
 
-def open_frame(native: IntoFrame, needed: Sequence[str], *, what: str) -> nw.LazyFrame[Any]:
-    """Return the needed columns of a frame, with categoricals as text and untyped nulls cast to the schema's dtype.
+def open_frame(
+    native: IntoFrame, needed: Sequence[str], *, what: str, optional: Sequence[str] = (), texts: Sequence[str] = ()
+) -> nw.LazyFrame[Any]:
+    """Return the needed and optional columns of the payments among a frame's rows, with the schema's dtypes.
+
+    A missing optional column is null. Rows of another kind than payments are left out; a frame without the column
+    ``kind``, or a row without a value in it, holds payments. A lazy frame is queried once, for the checks. ``texts``
+    are columns that hold text whatever their names are.
 
     Raises
     ------
     SchemaError
-        The input is not a pandas or Polars frame, lacks a needed column, or has two columns with one name.
+        The input is not a pandas or Polars frame; it lacks a column or has it twice; a column is of another type; the
+        rows are in several currencies; or amounts add up to 2**53 cents or more.
     """
-    try:
-        frame = nw.from_native(native).lazy()
-    except TypeError:
-        raise SchemaError(f"{what} needs a pandas or Polars frame, not {type(native).__name__}.") from None
-    except DuplicateError:
-        raise SchemaError(f"{what} needs a frame with distinct column names; rename or drop one.") from None
-    if not (frame.implementation.is_pandas() or frame.implementation.is_polars()):
-        raise SchemaError(f"{what} needs a pandas or Polars frame, not one of {frame.implementation.value}.")
-    schema = frame.collect_schema()
-    wanted = list(needed)
-    needed = [_TIMES.get(name, name) for name in wanted]
-    frames.require(schema.names(), needed, what=what)
-    texts = {name: nw.String() for name in needed if isinstance(schema[name], (nw.Categorical, nw.Enum))}
-    # A column with only nulls may lack a dtype, and then cannot be compared with anything.
-    untyped = {name: _DTYPES[frames.PAYMENTS.get(name, frames.TEXT)] for name in needed if schema[name] == nw.Unknown}
-    typed = frame.select(*dict.fromkeys(needed)).with_columns(
-        nw.col(name).cast(to) for name, to in {**texts, **untyped}.items()
-    )
-    return typed.with_columns(
-        nw.col(date).dt.timestamp("us").alias(name) for name, date in _TIMES.items() if name in wanted
-    )
+    _refuse_forked_process()
+    names = read_names(native, what=what)
+    _require(native, names, needed, what)
+    wanted = dict.fromkeys([*needed, *optional])
+    kinds = {name: _arrow.TEXT if name in texts else _arrow.find_kind(name) for name in [*wanted, "kind", "currency"]}
+    given = {name: kind for name, kind in kinds.items() if name in names}
+    if duplicates := [name for name in given if names.count(name) > 1]:
+        raise SchemaError(
+            f"{what} needs a frame with distinct column names, not two columns {duplicates[0]}; rename or drop one."
+        )
+    if is_pandas_dataframe(native):
+        frame = _hand_over(native, given, wanted, what)
+    else:
+        frame = nw.from_native(native).lazy().select(*given)
+    casts = _plan_casts(frame, kinds, what)
+    _check(frame, given, what)
+    frame = frame.with_columns(*casts) if casts else frame
+    if "kind" in frame.collect_schema():
+        frame = frame.filter((nw.col("kind") == frames.KIND_PAYMENT) | nw.col("kind").is_null())
+    missing = {name: nw.lit(None, dtype=_DTYPES[kinds[name]]) for name in optional if name not in given}
+    return (frame.with_columns(**missing) if missing else frame).select(*wanted)
 
 
 def to_result(frame: nw.LazyFrame[Any], like: IntoFrameT, schema: Mapping[str, Kind]) -> IntoFrameT:
     """Return a result as the caller's kind of frame, with exactly the schema's columns and dtypes."""
-    table = frame.select(*schema)
-    if table.implementation.is_pandas():
-        # Some results come back from narwhals as objects or nullable floats.
-        native: Any = table.collect().to_native().reset_index(drop=True)
-        return native.astype({name: kind.pandas for name, kind in schema.items()})  # type: ignore[no-any-return]
-    cast = table.select(nw.col(name).cast(kind.dtype) for name, kind in schema.items())
-    result: Any = cast if _is_lazy(like) else cast.collect()
-    return result.to_native()  # type: ignore[no-any-return]
+    cast = frame.select(nw.col(name).cast(kind.dtype) for name, kind in schema.items())
+    if is_polars_lazyframe(like):
+        return cast.to_native()  # type: ignore[no-any-return]
+    table = cast.collect()
+    if not is_pandas_dataframe(like):
+        return table.to_native()  # type: ignore[no-any-return]
+    return _build_pandas(table, schema)  # type: ignore[return-value]
 
 
-def is_text_column(native: IntoFrame, name: str) -> bool:
-    """Return whether a frame has this column and the column may hold text."""
-    dtype = nw.from_native(native).lazy().collect_schema().get(name)
-    return not (dtype is None or dtype.is_numeric() or dtype.is_temporal() or isinstance(dtype, nw.Boolean))
+def collect_once(frame: nw.LazyFrame[Any], like: IntoFrame) -> nw.LazyFrame[Any]:
+    """Return a frame that is used twice: collected, unless the caller's frame is lazy and may be large."""
+    return frame if is_polars_lazyframe(like) else frame.collect().lazy()
+
+
+def read_names(native: IntoFrame, *, what: str) -> list[str]:
+    """Return the column names of a pandas or Polars frame that are text.
+
+    Raises
+    ------
+    SchemaError
+        The input is something else.
+    """
+    if is_pandas_dataframe(native):
+        return [name for name in native.columns if isinstance(name, str)]
+    if is_polars_dataframe(native) or is_polars_lazyframe(native):
+        return nw.from_native(native).lazy().collect_schema().names()
+    attribute = "friends" if what == "friends" else "payments"
+    if hasattr(native, attribute):
+        raise SchemaError(
+            f"{what} needs a pandas or Polars frame, not a {type(native).__name__}: pass history.{attribute}."
+        )
+    raise SchemaError(f"{what} needs a pandas or Polars frame, not {type(native).__name__}.")
+
+
+def find_text_columns(native: IntoFrame, *, what: str) -> list[str]:
+    """Return the names of the columns that may hold text, by their dtypes."""
+    names = read_names(native, what=what)
+    if not is_pandas_dataframe(native):
+        texts = (nw.String, nw.Categorical, nw.Enum, nw.Unknown)  # Unknown: a column with only nulls
+        schema = nw.from_native(native).lazy().collect_schema()
+        return [name for name in names if isinstance(schema[name], texts)]
+    from pandas import CategoricalDtype
+    from pandas.api.types import is_string_dtype
+
+    dtypes = zip(native.columns, native.dtypes, strict=True)
+    texts_of = {name for name, dtype in dtypes if is_string_dtype(dtype) or isinstance(dtype, CategoricalDtype)}
+    return [name for name in names if name in texts_of]
 
 
 def build_rows(
@@ -108,19 +150,14 @@ def build_rows(
     return nw.from_dict(dict(rows), schema=dtypes, backend=frame.implementation).lazy()
 
 
-def replace_null_keys(*names: str) -> nw.Expr:
-    """Return key columns for ``group_by``, with nulls replaced by a placeholder."""
-    return nw.col(*names).fill_null(_NO_KEY)
+def is_moved() -> nw.Expr:
+    """Return whether a row has a direction: money between two people."""
+    return (nw.col("direction") == "in") | (nw.col("direction") == "out")
 
 
-def restore_null_keys(*names: str) -> list[nw.Expr]:
-    """Return key columns with the placeholder replaced by nulls."""
-    return [nw.when(nw.col(name) != _NO_KEY).then(nw.col(name)).alias(name) for name in names]
-
-
-def cents(name: str) -> nw.Expr:
-    """Return a column of cents as 64-bit integers without nulls; an unknown amount is 0."""
-    return nw.col(name).fill_null(0).cast(nw.Int64())
+def microseconds(name: str) -> nw.Expr:
+    """Return a column of instants as integer microseconds since 1970 in UTC."""
+    return nw.col(name).cast(nw.Int64())
 
 
 def integers(names: Iterable[str]) -> nw.Expr:
@@ -140,5 +177,104 @@ def share(part: str, whole: nw.Expr) -> nw.Expr:
     return nw.when(column != 0).then(nw.col(part) / column).otherwise(0.0)
 
 
-def _is_lazy(native: IntoFrame) -> bool:
-    return isinstance(nw.from_native(native), nw.LazyFrame)
+@cache
+def _find_first_process() -> int:
+    """Return the process that ran the first analysis; a fork inherits the answer."""
+    return os.getpid()
+
+
+def _refuse_forked_process() -> None:
+    if _find_first_process() != os.getpid():
+        raise ConfigurationError(
+            "Analyses would hang in a process forked after its parent ran one, because threads are not forked: "
+            'start workers with multiprocessing.get_context("spawn").'
+        )
+
+
+def _require(native: IntoFrame, names: Sequence[str], needed: Sequence[str], what: str) -> None:
+    indexed = {*needed} - {*names} & {*native.index.names} if is_pandas_dataframe(native) else ()
+    advice = {"instead": "frame.reset_index(), because the index has them"} if indexed else {}
+    frames.require(names, needed, what=what, **advice)
+
+
+def _hand_over(frame: pd.DataFrame, given: Mapping[str, str], wanted: Iterable[str], what: str) -> nw.LazyFrame[Any]:
+    """Return columns of a pandas frame on Polars; kind and currency only if some row is unusual."""
+    import polars as pl
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = {name: _arrow.read_column(frame[name], name, kind, what=what) for name, kind in given.items()}
+    for name, usual in (("kind", frames.KIND_PAYMENT), ("currency", frames.CURRENCY_API)):
+        # Polars would take longer to convert the text than Arrow takes to compare it.
+        if name in columns and name not in wanted and pc.all(pc.equal(columns[name], usual)).as_py() is not False:
+            del columns[name]
+    return nw.from_native(pl.DataFrame(pa.table(columns))).lazy()
+
+
+def _build_pandas(table: nw.DataFrame[Any], schema: Mapping[str, Kind]) -> pd.DataFrame:
+    """Return a collected table as pandas, column by column: ``to_pandas`` gives other dtypes, and takes longer."""
+    import pandas as pd
+    from pandas.api.extensions import ExtensionDtype
+
+    columns = {}
+    for name, kind in schema.items():
+        dtype: Any = pd.api.types.pandas_dtype(kind.pandas)
+        column = table.get_column(name)
+        is_extension = isinstance(dtype, ExtensionDtype)
+        columns[name] = dtype.__from_arrow__(column.to_arrow()) if is_extension else column.to_numpy()
+    return pd.DataFrame(columns)
+
+
+def _plan_casts(frame: nw.LazyFrame[Any], kinds: Mapping[str, str], what: str) -> list[nw.Expr]:
+    """Return the casts of columns to the dtypes of their kinds; dates without a zone are UTC."""
+    casts = []
+    for name, found in frame.collect_schema().items():
+        column, wanted = nw.col(name), _DTYPES[kinds[name]]
+        if found == wanted:
+            continue
+        if isinstance(found, nw.Datetime) and wanted == nw.Datetime:
+            zoned = column.dt.replace_time_zone("UTC") if found.time_zone is None else column
+            casts.append(zoned.dt.convert_time_zone("UTC").cast(wanted))
+        elif _is_castable(found, wanted):
+            casts.append(column.cast(wanted))
+        else:
+            _arrow.refuse(what, name, kinds[name], str(found), "cast it")
+    return casts
+
+
+def _is_castable(found: DType, wanted: DType) -> bool:
+    """Return whether a column can be cast without a change of its values; one with only nulls is Unknown."""
+    if isinstance(found, nw.Unknown):
+        return True
+    if wanted == nw.String:
+        return isinstance(found, (nw.Categorical, nw.Enum))
+    return found.is_integer() if wanted == nw.Int64 else wanted == nw.Datetime and found == nw.Date
+
+
+def _check(frame: nw.LazyFrame[Any], given: Mapping[str, str], what: str) -> None:
+    """Refuse amounts that are not exact, dates outside the calendar, and several currencies, by one query."""
+    schema = frame.collect_schema()
+    amounts = [name for name in schema if given[name] is _arrow.CENTS]
+    coarse = [name for name, found in schema.items() if isinstance(found, nw.Datetime) and found.time_unit == "ms"]
+    # A sum of floats without sign reaches the bound exactly where the sum of the cents does.
+    wanted = [nw.col(name).cast(nw.Float64()).abs().sum() for name in amounts]
+    wanted += [nw.col(name).cast(nw.Int64()).cast(nw.Float64()).abs().max() for name in coarse]
+    # Rows were saved without a currency before they had one.
+    currency = nw.col("currency").cast(nw.String()).fill_null(frames.CURRENCY_API)
+    if "currency" in schema:
+        wanted += [currency.min().alias("first"), currency.max().alias("last")]
+    if not wanted:
+        return
+    (found,) = frame.select(*wanted).collect().rows(named=True)
+    for name in amounts:
+        if (found[name] or 0) >= _MOST_CENTS:
+            raise SchemaError(f"{what}: the column {name} holds {_arrow.TOO_LARGE}.")
+    for name in coarse:
+        if (found[name] or 0) >= _MOST_MILLISECONDS:
+            _arrow.refuse(what, name, given[name], "dates outside the calendar", "correct them")
+    if found.get("first") != found.get("last"):
+        several = frame.select(currency).unique().collect()["currency"].to_list()
+        raise SchemaError(
+            f"{what} needs payments in one currency, not in {' and '.join(sorted(several))}: "
+            "select the rows of one, like payments[payments['currency'] == 'USD']."
+        )

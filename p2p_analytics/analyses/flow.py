@@ -26,7 +26,7 @@ _COLUMNS: Final = {
 _UNDATED: Final = -1
 
 
-def monthly_flow(payments: IntoFrameT, *, tz: str = "UTC") -> IntoFrameT:
+def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
     """Return the money sent and received in each calendar month, in settled payments.
 
     One row per month of the zone, from the first to the last month with a payment; months between
@@ -48,9 +48,11 @@ def monthly_flow(payments: IntoFrameT, *, tz: str = "UTC") -> IntoFrameT:
     ----------
     payments : frame
         PAYMENTS. Rows that are not settled, or have no direction, move no money between people
-        and are excluded. A lazy frame is queried once, at the call, for its first and last instant.
-    tz : str
-        Name of the time zone of the months, such as ``America/New_York``.
+        and are excluded; so are rows of another ``kind`` than payments. Datetimes without a zone are UTC. Repeated
+        payment ids count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried twice at the call: for
+        the checks, and for its first and last instant.
+    tz : str or ZoneInfo
+        Time zone of the months, such as ``America/New_York``.
 
     Returns
     -------
@@ -62,34 +64,35 @@ def monthly_flow(payments: IntoFrameT, *, tz: str = "UTC") -> IntoFrameT:
     ConfigurationError
         There is no such zone.
     SchemaError
-        The frame lacks a column.
+        The frame lacks a column or holds other types, several currencies, or amounts of 2**53 cents or more in all.
     """
     zone = find_zone(tz)
     col = nw.col
     frame = _engine.open_frame(
-        payments, ["status", "direction", "flow_cents", "created_us", "completed_us"], what="monthly_flow"
+        payments, ["status", "direction", "flow_cents", "date_created", "date_completed"], what="monthly_flow"
     )
-    moved = (
-        frame.filter(col("status") == Status.SETTLED.value, col("direction").is_in(["in", "out"]))
-        .with_columns(_engine.cents("flow_cents"), moved_us=nw.coalesce(col("completed_us"), col("created_us")))
-        .with_columns(moved_us=_within(col("moved_us")))
-        .with_columns(
-            sent_cents=nw.when(col("direction") == "out").then(-col("flow_cents")).otherwise(0),
+    moved = _engine.collect_once(
+        frame.filter(col("status") == Status.SETTLED.value, _engine.is_moved()).select(
+            "flow_cents",
             received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
-        )
+            moved_us=_within(nw.coalesce(col("date_completed"), col("date_created")).cast(nw.Int64())),
+        ),
+        payments,
     )
     with_months, months = _assign_months(moved, zone)
-    sums = with_months.group_by("number").agg(col("sent_cents").sum(), col("received_cents").sum(), payments=nw.len())
+    sums = with_months.group_by("number").agg(col("flow_cents").sum(), col("received_cents").sum(), payments=nw.len())
     table = (
         months.join(sums, on="number", how="left")
-        .with_columns(_engine.integers(["sent_cents", "received_cents", "payments"]))
-        .with_columns(net_cents=col("received_cents") - col("sent_cents"))
-        .with_columns(running_cents=col("net_cents").cum_sum().over(order_by="number"))
+        .with_columns(_engine.integers(["flow_cents", "received_cents", "payments"]))
+        .with_columns(
+            sent_cents=col("received_cents") - col("flow_cents"),
+            running_cents=col("flow_cents").cum_sum().over(order_by="number"),
+        )
         .sort("number")
         .with_columns(
             sent=_engine.units("sent_cents"),
             received=_engine.units("received_cents"),
-            net=_engine.units("net_cents"),
+            net=_engine.units("flow_cents"),
             running_net=_engine.units("running_cents"),
         )
     )

@@ -15,7 +15,7 @@ from p2p_analytics.times import as_instant, to_microseconds
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from datetime import date, datetime
     from typing import SupportsIndex
 
@@ -37,6 +37,7 @@ _REQUESTS: Final = {
     "payment_id": _engine.TEXT,
     "direction": _engine.TEXT,
     "counterparty_id": _engine.TEXT,
+    "counterparty_username": _engine.TEXT,
     "counterparty_name": _engine.TEXT,
     "note": _engine.TEXT,
     "amount": _engine.NUMBER,
@@ -46,7 +47,7 @@ _REQUESTS: Final = {
 
 
 def pending_ageing(
-    payments: IntoFrameT, *, as_of: datetime | date | str, edges: Iterable[SupportsIndex] = EDGES
+    payments: IntoFrameT, as_of: datetime | date | str, *, edges: Iterable[SupportsIndex] = EDGES
 ) -> IntoFrameT:
     """Return the pending payments by direction and age.
 
@@ -68,9 +69,11 @@ def pending_ageing(
     Parameters
     ----------
     payments : frame
-        PAYMENTS. Rows that are not pending, or have no direction, are excluded.
+        PAYMENTS. Rows that are not pending, or have no direction, are excluded; so are rows of another ``kind`` than
+        payments. Datetimes without a zone are UTC. Repeated payment ids count twice: `p2p_analytics.combine` unites
+        frames. A lazy frame is queried once at the call, for the checks.
     as_of : datetime, date or str
-        The instant at which ages end; a date means its first instant, a missing zone means UTC.
+        The instant at which ages end, as text in ISO 8601; a date means its first instant, a missing zone means UTC.
     edges : iterable of int
         Ages in days at which a new band begins, ascending, from 1.
 
@@ -84,7 +87,7 @@ def pending_ageing(
     ConfigurationError
         ``as_of`` is not an instant, or ``edges`` are not ascending days.
     SchemaError
-        The frame lacks a column.
+        The frame lacks a column or holds other types, several currencies, or amounts of 2**53 cents or more in all.
     """
     moment = _parse_as_of(as_of)
     days = _check_edges(edges)
@@ -95,7 +98,7 @@ def pending_ageing(
         band = nw.when(col("age_us") >= edge * _DAY).then(nw.lit(number)).otherwise(band)
     undated = len(days) + 1
     found = (
-        pending.with_columns(amount_cents=_engine.cents("amount_cents").abs(), age_us=_age(moment))
+        pending.with_columns(col("amount_cents").abs(), age_us=_age(moment))
         .with_columns(
             # An unknown age is compared as 0, because engines disagree on nulls in a condition.
             age_us=col("age_us").fill_null(0).cast(nw.Int64()),
@@ -119,14 +122,14 @@ def pending_ageing(
     return _engine.to_result(table, payments, _AGES)
 
 
-def pending_requests(payments: IntoFrameT, *, as_of: datetime | date | str) -> IntoFrameT:
+def pending_requests(payments: IntoFrameT, as_of: datetime | date | str) -> IntoFrameT:
     """Return the pending payments one by one.
 
     One row per pending payment: the rows behind `pending_ageing`.
 
     Columns
     -------
-    payment_id, direction, counterparty_id, counterparty_name, note : text
+    payment_id, direction, counterparty_id, counterparty_username, counterparty_name, note : text
         ``in``: the counterparty owes the viewer; ``out``: the viewer owes, or has paid a recipient
         who has not joined yet.
     amount : currency units
@@ -138,9 +141,11 @@ def pending_requests(payments: IntoFrameT, *, as_of: datetime | date | str) -> I
     Parameters
     ----------
     payments : frame
-        PAYMENTS. Rows that are not pending, or have no direction, are excluded.
+        PAYMENTS. Rows that are not pending, or have no direction, are excluded; so are rows of another ``kind`` than
+        payments. Datetimes without a zone are UTC. Repeated payment ids count twice: `p2p_analytics.combine` unites
+        frames. A lazy frame is queried once at the call, for the checks.
     as_of : datetime, date or str
-        The instant at which ages end; a date means its first instant, a missing zone means UTC.
+        The instant at which ages end, as text in ISO 8601; a date means its first instant, a missing zone means UTC.
 
     Returns
     -------
@@ -152,27 +157,30 @@ def pending_requests(payments: IntoFrameT, *, as_of: datetime | date | str) -> I
     ConfigurationError
         ``as_of`` is not an instant.
     SchemaError
-        The frame lacks a column.
+        The frame lacks a column or holds other types, several currencies, or amounts of 2**53 cents or more in all.
     """
     moment = _parse_as_of(as_of)
-    columns = ["payment_id", "counterparty_id", "counterparty_name", "note", "amount_cents", "date_created"]
+    columns = ["payment_id", "counterparty_id", "counterparty_name", "note", "amount_cents"]
     table = (
-        _filter_pending(payments, columns, what="pending_requests")
-        .sort("created_us", "payment_id", nulls_last=True)
-        .with_columns(amount_cents=nw.col("amount_cents").abs(), age_us=_age(moment))
+        _filter_pending(payments, columns, optional=["counterparty_username"], what="pending_requests")
+        .sort("date_created", "payment_id", nulls_last=True)
+        .with_columns(nw.col("amount_cents").abs(), age_us=_age(moment))
         .with_columns(amount=_engine.units("amount_cents"), age_days=nw.col("age_us") // _DAY)
     )
     return _engine.to_result(table, payments, _REQUESTS)
 
 
-def _filter_pending(payments: IntoFrame, columns: list[str], *, what: str) -> nw.LazyFrame[Any]:
-    frame = _engine.open_frame(payments, ["status", "direction", "created_us", *columns], what=what)
-    return frame.filter(nw.col("status") == Status.PENDING.value, nw.col("direction").is_in(_DIRECTIONS))
+def _filter_pending(
+    payments: IntoFrame, columns: Sequence[str], *, what: str, optional: Sequence[str] = ()
+) -> nw.LazyFrame[Any]:
+    needed = ["status", "direction", "date_created", *columns]
+    frame = _engine.open_frame(payments, needed, optional=optional, what=what)
+    return frame.filter(nw.col("status") == Status.PENDING.value, _engine.is_moved())
 
 
 def _age(moment: int) -> nw.Expr:
     """Return the age in microseconds, at least 0; null without a creation date."""
-    return (moment - nw.col("created_us")).clip(0)
+    return (moment - _engine.microseconds("date_created")).clip(0)
 
 
 def _build_bands(frame: nw.LazyFrame[Any], labels: list[str]) -> nw.LazyFrame[Any]:

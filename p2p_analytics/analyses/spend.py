@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
-from p2p_analytics.errors import ConfigurationError, SchemaError
+from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _COLUMNS: Final = {
     "counterparty_id": _engine.TEXT,
+    "counterparty_username": _engine.TEXT,
     "counterparty_name": _engine.TEXT,
     "is_friend": _engine.FLAG,
     "sent": _engine.NUMBER,
@@ -36,12 +37,12 @@ def spend_by_friend(
     """Return the money sent to and received from each person, in settled payments.
 
     One row per counterparty: two people with one name are two rows, one person with two names is
-    one row, under the alphabetically later name. Counterparties without an id are grouped by name.
+    one row, under the alphabetically later name and username. Counterparties without an id are grouped by name.
 
     Columns
     -------
-    counterparty_id, counterparty_name : text
-        For an email address or a phone number without an account, that address.
+    counterparty_id, counterparty_username, counterparty_name : text
+        For an email address or a phone number without an account, the name is that address and the others are null.
     is_friend : boolean
         Whether the id is in ``friends``; null without ``friends`` and without an id.
     sent, received, net : currency units
@@ -56,9 +57,11 @@ def spend_by_friend(
     ----------
     payments : frame
         PAYMENTS. Rows that are not settled, or have no direction, move no money between people
-        and are excluded.
+        and are excluded; so are rows of another ``kind`` than payments. Datetimes without a zone are UTC. Repeated
+        payment ids count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried once at the call, for
+        the checks.
     friends : frame, optional
-        FRIENDS.
+        FRIENDS. In a frame with the column ``is_friend``, such as PEOPLE, only rows where it is true count.
     top : int, optional
         Maximum number of rows. The shares still refer to all counterparties.
 
@@ -72,38 +75,36 @@ def spend_by_friend(
     ConfigurationError
         ``top`` is not a whole number from 1.
     SchemaError
-        A frame lacks a column, or the ids of friends are not text.
+        A frame lacks a column or holds other types, such as ids that are not text; or the payments are in several
+        currencies or of 2**53 cents or more in all.
     """
     rows = None if top is None else _check_top(top)
     col = nw.col
     frame = _engine.open_frame(
         payments,
         ["status", "direction", "counterparty_id", "counterparty_name", "flow_cents", "date_created"],
+        optional=["counterparty_username"],
         what="spend_by_friend",
     )
     table = (
-        frame.filter(col("status") == Status.SETTLED.value, col("direction").is_in(["in", "out"]))
-        .with_columns(_engine.cents("flow_cents"))
+        frame.filter(col("status") == Status.SETTLED.value, _engine.is_moved())
         .with_columns(
-            sent_cents=nw.when(col("direction") == "out").then(-col("flow_cents")).otherwise(0),
             received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
             # Only counterparties without an id are grouped by name.
             name_key=nw.when(col("counterparty_id").is_null()).then(col("counterparty_name")),
         )
-        .with_columns(_engine.replace_null_keys("counterparty_id", "name_key"))
         .group_by("counterparty_id", "name_key")
         .agg(
+            col("counterparty_username").max(),
             col("counterparty_name").max(),
-            col("sent_cents").sum(),
+            col("flow_cents").sum(),
             col("received_cents").sum(),
             payments=nw.len(),
             first_date=col("date_created").min(),
             last_date=col("date_created").max(),
         )
-        .with_columns(_engine.integers(["sent_cents", "received_cents", "payments"]))
-        .with_columns(
-            *_engine.restore_null_keys("counterparty_id"), net_cents=col("received_cents") - col("sent_cents")
-        )
+        .with_columns(_engine.integers(["flow_cents", "received_cents", "payments"]))
+        .with_columns(sent_cents=col("received_cents") - col("flow_cents"))
         .with_columns(share_of_sent=_engine.share("sent_cents", col("sent_cents").sum()), is_friend=_is_friend(friends))
         .sort(
             "sent_cents",
@@ -115,7 +116,7 @@ def spend_by_friend(
         .with_columns(
             sent=_engine.units("sent_cents"),
             received=_engine.units("received_cents"),
-            net=_engine.units("net_cents"),
+            net=_engine.units("flow_cents"),
         )
     )
     return _engine.to_result(table if rows is None else table.head(rows), payments, _COLUMNS)
@@ -133,9 +134,9 @@ def _check_top(top: SupportsIndex) -> int:
 
 def _is_friend(friends: IntoFrame | None) -> nw.Expr:
     if friends is None:
-        return nw.lit(None)  # with a Boolean dtype it would be false on pandas
+        return nw.lit(None, dtype=nw.Boolean())
     # A list of ids, because friends and payments may be different kinds of frames.
-    ids = _engine.open_frame(friends, ["user_id"], what="friends").collect()["user_id"].drop_nulls().to_list()
-    if not all(isinstance(friend_id, str) for friend_id in ids):
-        raise SchemaError('The ids in friends["user_id"] are not text: pandas.read_csv guesses; use p2p.read_csv.')
+    marked = ["is_friend"] if "is_friend" in _engine.read_names(friends, what="friends") else []
+    rows = _engine.open_frame(friends, ["user_id", *marked], what="friends")
+    ids = rows.filter(~nw.col("user_id").is_null(), *map(nw.col, marked)).collect()["user_id"].to_list()
     return nw.when(~nw.col("counterparty_id").is_null()).then(nw.col("counterparty_id").is_in(ids))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 import narwhals.stable.v2 as nw
@@ -10,7 +11,7 @@ from p2p_analytics.analyses import _engine
 from p2p_analytics.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from narwhals.stable.v2.typing import IntoFrameT
+    from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 
 _COLUMNS: Final = {
     "status": _engine.TEXT,
@@ -41,7 +42,8 @@ def status_mix(payments: IntoFrameT, *, by: str = "action") -> IntoFrameT:
     Parameters
     ----------
     payments : frame
-        PAYMENTS.
+        PAYMENTS, of any status and direction. Rows of another ``kind`` than payments are excluded. Repeated payment ids
+        count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried once at the call, for the checks.
     by : str
         A text column, such as ``"action"``, ``"direction"``, ``"audience"``, ``"medium"``.
 
@@ -55,17 +57,13 @@ def status_mix(payments: IntoFrameT, *, by: str = "action") -> IntoFrameT:
     ConfigurationError
         ``by`` is not a text column of the frame, or is a column of the result.
     SchemaError
-        The frame lacks a column.
+        The frame lacks a column or holds other types, several currencies, or amounts of 2**53 cents or more in all.
     """
-    if isinstance(by, str) and by in {*_COLUMNS, "amount_cents"}:
-        raise ConfigurationError(f"by={by!r} is a column of the result: name another text column, like 'action'.")
-    _engine.open_frame(payments, ["status", "amount_cents"], what="status_mix")
-    if not isinstance(by, str) or not _engine.is_text_column(payments, by):
-        raise ConfigurationError(f"by={by!r} is not a text column of the frame: name one, like 'action'.")
-    frame = _engine.open_frame(payments, [by, "status", "amount_cents"], what="status_mix")
+    _check_by(by, payments)
+    frame = _engine.open_frame(payments, [by, "status", "amount_cents"], texts=[by], what="status_mix")
     col = nw.col
     table = (
-        frame.with_columns(_engine.replace_null_keys(by, "status"), amount_cents=_engine.cents("amount_cents").abs())
+        frame.with_columns(col("amount_cents").abs())
         .group_by(by, "status")
         .agg(col("amount_cents").sum(), payments=nw.len())
         .with_columns(_engine.integers(["amount_cents", "payments"]))
@@ -74,7 +72,6 @@ def status_mix(payments: IntoFrameT, *, by: str = "action") -> IntoFrameT:
             all_cents=col("amount_cents").sum().over(by),
         )
         .with_columns(
-            *_engine.restore_null_keys(by, "status"),
             share=_engine.share("payments", col("all_payments")),
             share_of_amount=_engine.share("amount_cents", col("all_cents")),
             amount=_engine.units("amount_cents"),
@@ -82,3 +79,17 @@ def status_mix(payments: IntoFrameT, *, by: str = "action") -> IntoFrameT:
         .sort(by, "payments", "status", descending=[False, True, False], nulls_last=True)
     )
     return _engine.to_result(table, payments, {by: _engine.TEXT, **_COLUMNS})
+
+
+def _check_by(by: object, payments: IntoFrame) -> None:
+    texts = _engine.find_text_columns(payments, what="status_mix")
+    if isinstance(by, str) and by in {*_COLUMNS, "amount_cents"}:
+        raise ConfigurationError(f"by={by!r} is a column of the result: name another text column, like 'action'.")
+    if by in texts:
+        return
+    near = get_close_matches(by, texts, n=1) if isinstance(by, str) else []
+    if near == ["status"]:
+        advice = "the result has 'status' anyway, so name another, like 'action'."
+    else:
+        advice = f"did you mean {near[0]!r}?" if near else "name one, like 'action'."
+    raise ConfigurationError(f"by={by!r} is not a text column of the frame: {advice}")

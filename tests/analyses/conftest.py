@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS
-from p2p_analytics.times import parse_instant, to_microseconds
+from p2p_analytics.times import parse_instant
 from support.frames import frame_from_rows
 
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ def payments_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
     for number, row in enumerate(rows):
         full = {"payment_id": f"{number:03d}", "status": "settled", "action": "pay", **row}
         for name in ("created", "completed"):
-            instant = parse_instant(full[name]) if full.get(name) else None
-            full[f"date_{name}"] = instant
-            full[f"{name}_us"] = None if instant is None else to_microseconds(instant)
+            full[f"date_{name}"] = parse_instant(full[name]) if full.get(name) else None
         if "amount_cents" not in full and full.get("flow_cents") is not None:
             full["amount_cents"] = abs(full["flow_cents"])
         filled.append(full)
@@ -37,24 +35,30 @@ def friends_frame(ids: list[str]) -> pd.DataFrame:
     return frame_from_rows([{"user_id": identifier} for identifier in ids], FRIENDS)
 
 
+def as_objects(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with every column as Python objects, and None for null."""
+    return frame.astype(object).where(frame.notna(), None)
+
+
+def as_arrow(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with every column in its pyarrow-backed dtype."""
+    return frame.convert_dtypes(dtype_backend="pyarrow")
+
+
 def as_categories(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with every text column as a categorical."""
     return frame.astype({name: "category" for name, dtype in frame.dtypes.items() if dtype == "str"})
 
 
-def as_text(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame with every categorical as text."""
-    return frame.astype({name: "str" for name, dtype in frame.dtypes.items() if dtype == "category"})
-
-
 KINDS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "pandas": lambda frame: frame,
-    "pandas text": as_text,
+    "pandas objects": as_objects,
+    "pandas pyarrow": as_arrow,
     "pandas categories": as_categories,
     "pandas odd index": lambda frame: frame.set_axis([7] * len(frame)),
-    "polars": lambda frame: pl.from_pandas(as_text(frame)),
+    "polars": pl.from_pandas,
     "polars categories": lambda frame: pl.from_pandas(as_categories(frame)),
-    "polars lazy": lambda frame: pl.from_pandas(as_text(frame)).lazy(),
+    "polars lazy": lambda frame: pl.from_pandas(frame).lazy(),
 }
 
 

@@ -98,18 +98,25 @@ def test_requests_oldest_first(payments: Builder, rows_of: Reader) -> None:
     frame = payments(
         {**IN, "payment_id": "9", "flow_cents": 1250, "created": "2024-06-01T00:00:00Z", "note": "tent, 2 nights"},
         {**OUT, "payment_id": "3", "flow_cents": -5, "created": "2024-06-01T00:00:00Z", "counterparty_id": "77"},
-        {**IN, "payment_id": "4", "created": "2024-01-01T00:00:00Z", "counterparty_name": "Ada Quill"},
+        {
+            **IN,
+            "payment_id": "4",
+            "created": "2024-01-01T00:00:00Z",
+            "counterparty_name": "Ada Quill",
+            "counterparty_username": "ada",
+        },
         {**IN, "payment_id": "5", "created": "2024-01-01T00:00:00Z", "status": "cancelled"},
     )
     june = datetime(2024, 6, 1, tzinfo=UTC)
     table = rows_of(pending_requests(frame, as_of="2024-06-30"))
     assert list(table[0]) == [
-        "payment_id", "direction", "counterparty_id", "counterparty_name", "note", "amount", "date_created", "age_days",
+        "payment_id", "direction", "counterparty_id", "counterparty_username", "counterparty_name", "note", "amount",
+        "date_created", "age_days",
     ]  # fmt: skip
     assert _values(table) == [
-        ("4", "in", None, "Ada Quill", None, None, datetime(2024, 1, 1, tzinfo=UTC), 181),
-        ("3", "out", "77", None, None, 0.05, june, 29),
-        ("9", "in", None, None, "tent, 2 nights", 12.5, june, 29),
+        ("4", "in", None, "ada", "Ada Quill", None, None, datetime(2024, 1, 1, tzinfo=UTC), 181),
+        ("3", "out", "77", None, None, None, 0.05, june, 29),
+        ("9", "in", None, None, None, "tent, 2 nights", 12.5, june, 29),
     ]
 
 
@@ -122,6 +129,13 @@ def test_requests_oldest_first(payments: Builder, rows_of: Reader) -> None:
         "2024-06-29T20:00:00-04:00",
         datetime(2024, 6, 30, 5, 30, tzinfo=timezone(timedelta(hours=5, minutes=30))),
         pd.Timestamp("2024-06-30", tz="UTC"),
+        np.datetime64("2024-06-30"),
+        np.datetime64("2024-06-30T00:00:00.000000000"),
+        "2024-06-30 00:00",
+        "2024-06-30T05:30+05:30",
+        "20240630T000000Z",
+        "20240630",
+        "2024-W26-7",
     ],
 )
 def test_spellings_of_as_of(build: Builder, rows_of: Reader, as_of: object) -> None:
@@ -130,12 +144,19 @@ def test_spellings_of_as_of(build: Builder, rows_of: Reader, as_of: object) -> N
     assert [row["age_days"] for row in rows_of(pending_requests(frame, as_of=as_of))] == [7]
 
 
-@pytest.mark.parametrize("as_of", [None, "soon", "2024-02-30", 20240630, pd.NaT])
+@pytest.mark.parametrize("as_of", [None, "soon", "2024-02-30", 20240630, pd.NaT, np.datetime64("NaT")])
 def test_bad_as_of(build: Builder, as_of: object) -> None:
     """A value that is not an instant is refused in one sentence."""
     for analysis in (pending_ageing, pending_requests):
         with pytest.raises(ConfigurationError, match="is not an instant: give a datetime"):
             analysis(build([]), as_of=as_of)
+
+
+def test_as_of_by_position(build: Builder) -> None:
+    """``as_of`` is the second argument."""
+    frame = build([{**IN, "flow_cents": 100, "created": "2024-06-23T00:00:00Z"}])
+    assert pending_requests(frame, "2024-06-30")["age_days"].tolist() == [7]
+    assert pending_ageing(frame, "2024-06-30")["oldest_days"].max() == 7
 
 
 @pytest.mark.parametrize("edges", [np.array([3, 10]), [np.int64(3), 10], range(3, 11, 7)])

@@ -42,8 +42,8 @@ ONE_OF_EACH = [
 ]
 DTYPES = {
     "spend_by_friend": {
-        "counterparty_id": "str", "counterparty_name": "str", "is_friend": "boolean", "sent": "float64",
-        "received": "float64", "net": "float64", "payments": "int64", "share_of_sent": "float64",
+        "counterparty_id": "str", "counterparty_username": "str", "counterparty_name": "str", "is_friend": "boolean",
+        "sent": "float64", "received": "float64", "net": "float64", "payments": "int64", "share_of_sent": "float64",
         "first_date": "datetime64[us, UTC]", "last_date": "datetime64[us, UTC]",
     },
     "status_mix": {
@@ -54,8 +54,9 @@ DTYPES = {
         "direction": "str", "band": "str", "payments": "int64", "amount": "float64", "oldest_days": "Int64",
     },
     "pending_requests": {
-        "payment_id": "str", "direction": "str", "counterparty_id": "str", "counterparty_name": "str", "note": "str",
-        "amount": "float64", "date_created": "datetime64[us, UTC]", "age_days": "Int64",
+        "payment_id": "str", "direction": "str", "counterparty_id": "str", "counterparty_username": "str",
+        "counterparty_name": "str", "note": "str", "amount": "float64",
+        "date_created": "datetime64[us, UTC]", "age_days": "Int64",
     },
     "monthly_flow": {
         "month": "str", "sent": "float64", "received": "float64", "net": "float64", "payments": "int64",
@@ -148,7 +149,7 @@ def test_every_amount_and_share_is_exact(build: Builder) -> None:
 
 COLUMNS = (
     "payment_id", "status", "direction", "counterparty_id", "counterparty_name", "flow_cents", "amount_cents",
-    "date_created", "date_completed", "note", "action",
+    "counterparty_username", "date_created", "date_completed", "note", "action", "kind", "currency",
 )  # fmt: skip
 
 

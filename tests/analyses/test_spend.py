@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import types
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -19,9 +21,9 @@ if TYPE_CHECKING:
     Reader = Callable[..., list[dict[str, Any]]]
 
 
-ADA = {"counterparty_id": "3000000000000000001", "counterparty_name": "Ada Quill"}
-BEN = {"counterparty_id": "3000000000000000002", "counterparty_name": "Ben Moss"}
-OTHER_BEN = {"counterparty_id": "3000000000000000003", "counterparty_name": "Ben Moss"}
+ADA = {"counterparty_id": "3000000000000000001", "counterparty_username": "ada", "counterparty_name": "Ada Quill"}
+BEN = {"counterparty_id": "3000000000000000002", "counterparty_username": "ben", "counterparty_name": "Ben Moss"}
+OTHER_BEN = {"counterparty_id": "3000000000000000003", "counterparty_username": None, "counterparty_name": "Ben Moss"}
 OUT, IN = {"direction": "out"}, {"direction": "in"}
 
 
@@ -80,7 +82,7 @@ def test_two_people_of_one_name_and_ties(payments: Builder, rows_of: Reader) -> 
 def test_numeric_friend_ids_are_refused(payments: Builder) -> None:
     """No text equals a number, so no person would be a friend; pandas.read_csv makes such frames."""
     for friends in (pl.DataFrame({"user_id": [8]}), pl.DataFrame({"user_id": [8]}).to_pandas()):
-        with pytest.raises(SchemaError, match=r'friends\["user_id"\] are not text'):
+        with pytest.raises(SchemaError, match=r"friends needs text in the column user_id, not (int|Int)64"):
             spend_by_friend(payments({**BEN, **OUT, "flow_cents": -500}), friends)
 
 
@@ -107,13 +109,16 @@ def test_people_without_an_id(payments: Builder, friends: Builder, rows_of: Read
 
 
 def test_one_person_under_two_names(payments: Builder, rows_of: Reader) -> None:
-    """A person who changed names is one row."""
+    """A person who changed name or username is one row, with the last of each in the alphabet."""
     frame = payments(
         {**BEN, **OUT, "flow_cents": -100},
         {**BEN, "counterparty_name": "Benjamin Moss", **OUT, "flow_cents": -100},
+        {**BEN, "counterparty_username": "aben", **OUT, "flow_cents": -100},
+        {**BEN, "counterparty_username": None, "counterparty_name": None, **OUT, "flow_cents": -100},
     )
-    assert [(row["counterparty_name"], row["sent"]) for row in rows_of(spend_by_friend(frame))] == [
-        ("Benjamin Moss", 2.0)
+    rows = rows_of(spend_by_friend(frame))
+    assert [(row["counterparty_username"], row["counterparty_name"], row["sent"]) for row in rows] == [
+        ("ben", "Benjamin Moss", 4.0)
     ]
 
 
@@ -173,3 +178,20 @@ def test_missing_columns_are_named(build: Builder) -> None:
         spend_by_friend(build([]).drop(columns="flow_cents"))
     with pytest.raises(SchemaError, match="not list"):
         spend_by_friend([])
+
+
+def test_a_frame_of_people_has_a_column_for_friends(build: Builder) -> None:
+    """Of a frame with is_friend, such as history.people, only rows where it is true are friends."""
+    frame = build([{**ADA, **OUT, "flow_cents": -30}, {**BEN, **OUT, "flow_cents": -20}])
+    people = pd.DataFrame({"user_id": [ADA["counterparty_id"], BEN["counterparty_id"]], "is_friend": [False, True]})
+    for kind in (people, people.assign(is_friend=pd.array([None, True], "boolean")), pl.from_pandas(people)):
+        assert spend_by_friend(frame, kind)["is_friend"].tolist() == [False, True]
+
+
+def test_a_history_is_not_a_frame(build: Builder) -> None:
+    """A whole history is refused, and the message names the frame to pass."""
+    history = types.SimpleNamespace(payments=build([]), friends=None)
+    with pytest.raises(SchemaError, match=r"pass history\.payments\."):
+        spend_by_friend(history)
+    with pytest.raises(SchemaError, match=r"pass history\.friends\."):
+        spend_by_friend(build([]), history)

@@ -56,12 +56,26 @@ def test_unknown_words_and_nulls_are_kept(payments: Builder, rows_of: Reader) ->
 
 
 @pytest.mark.parametrize(
-    "by", ["nonsense", "amount_cents", "created_us", "date_created", "status", "share", None, ["action"]]
+    "by", ["nonsense", "amount_cents", "fee_cents", "date_created", "status", "share", None, ["action"]]
 )
 def test_by_is_a_text_column(build: Builder, by: object) -> None:
     """A ``by`` that does not name another text column of the frame is refused in one sentence."""
     with pytest.raises(ConfigurationError, match="'action'"):
         status_mix(build([{}]), by=by)
+
+
+@pytest.mark.parametrize(
+    ("by", "advice"),
+    [
+        ("statuss", "the result has 'status' anyway, so name another, like 'action'"),
+        ("actoin", "did you mean 'action'"),
+        ("Direction", "did you mean 'direction'"),
+    ],
+)
+def test_a_near_name_is_suggested(payments: Builder, by: str, advice: str) -> None:
+    """A misspelt ``by`` is refused with the column that it is nearest to."""
+    with pytest.raises(ConfigurationError, match=f"by='{by}' is not a text column of the frame: {advice}"):
+        status_mix(payments({}), by=by)
 
 
 def test_missing_columns_are_named(build: Builder) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import archive  # beside this file
+import analyses  # beside this file, like the next five
+import archive
 import frames
 import loading
 import paging
@@ -57,6 +58,7 @@ def requests(add_row: AddRow, server: p2p.sandbox.SandboxServer) -> None:
 PARTS = {
     "requests": in_town(requests),
     "frames": in_town(frames.measure),
+    "analyses": analyses.measure,
     "archive": in_town(archive.measure),
     "paging": paging.measure,
     "loading": loading.measure,

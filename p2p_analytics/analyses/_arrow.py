@@ -1,0 +1,133 @@
+"""Columns of pandas frames as Arrow arrays of text, whole cents, instants or flags, checked value by value.
+
+What a type says is not enough: pandas keeps text in six dtypes, whole numbers with a gap as floats, and anything in
+``object``. A column without values has any type.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from p2p_analytics.errors import SchemaError
+from p2p_analytics.times import as_instant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+    import pyarrow as pa
+
+    Convert = Callable[[pa.ChunkedArray | pa.Array], pa.ChunkedArray | pa.Array | None]
+
+TEXT: Final = "text"
+CENTS: Final = "whole cents"
+INSTANT: Final = "datetimes"
+FLAG: Final = "true or false"
+CSV_ADVICE: Final = "pandas.read_csv guesses types, p2p.read_csv keeps them"
+TOO_LARGE: Final = "amounts of 2**53 cents or more in all, too many to be exact: correct or drop the largest"
+
+
+def find_kind(name: str) -> str:
+    """Return what a column of this name holds, by the naming convention of all frames."""
+    if name.startswith("date_"):
+        return INSTANT
+    if name.startswith("is_"):
+        return FLAG
+    return CENTS if name.endswith("_cents") else TEXT
+
+
+def refuse(what: str, name: str, kind: str, found: str, advice: str = CSV_ADVICE) -> NoReturn:
+    """Raise a SchemaError about the type of a column."""
+    raise SchemaError(f"{what} needs {kind} in the column {name}, not {found}; {advice}.")
+
+
+def read_column(series: pd.Series[Any], name: str, kind: str, *, what: str) -> pa.ChunkedArray | pa.Array:
+    """Return a column as an Arrow array of its kind; datetimes keep their unit, and are in UTC.
+
+    Raises
+    ------
+    SchemaError
+        The column holds something else, fractions of a cent, or cents beyond 64 bits.
+    """
+    import pyarrow as pa
+
+    try:
+        values = _read_objects(series) if kind is INSTANT and series.dtype == object else pa.array(series)
+    except OverflowError:
+        raise SchemaError(f"{what}: the column {name} holds {TOO_LARGE}.") from None
+    except (pa.ArrowException, TypeError, ValueError):
+        refuse(what, name, kind, f"{series.dtype} of several types or of none that it can be read as")
+    if values.null_count == len(values):
+        return pa.nulls(len(values), {TEXT: pa.large_string(), CENTS: pa.int64(), FLAG: pa.bool_()}.get(kind, _utc()))
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    try:
+        converted = _CONVERT[kind](values)
+    except pa.ArrowInvalid:
+        _refuse_values(values.type, name, kind, what)
+    if converted is None:
+        refuse(what, name, kind, str(values.type) if series.dtype == object else str(series.dtype))
+    return converted
+
+
+def _read_objects(series: pd.Series[Any]) -> pa.Array:
+    """Read datetimes one by one, because Arrow drops the time of day from a mixture of dates and datetimes."""
+    import pyarrow as pa
+
+    def read(value: object) -> object:
+        if isinstance(value, str):
+            raise TypeError
+        return as_instant(value)  # type: ignore[arg-type]
+
+    null = series.isna()
+    return pa.array([None if gap else read(value) for value, gap in zip(series, null, strict=True)], _utc())
+
+
+def _refuse_values(dtype: pa.DataType, name: str, kind: str, what: str) -> NoReturn:
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(dtype):
+        refuse(what, name, kind, "dates outside the calendar", "correct them")
+    if pa.types.is_integer(dtype):
+        raise SchemaError(f"{what}: the column {name} holds {TOO_LARGE}.")
+    refuse(what, name, kind, "fractions, infinity or more than 64 bits", "amounts are counted in cents, not in units")
+
+
+def _utc(unit: str = "us") -> pa.DataType:
+    import pyarrow as pa
+
+    return pa.timestamp(unit, "UTC")
+
+
+def _to_text(values: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array | None:
+    import pyarrow as pa
+
+    kinds = pa.types
+    is_text = kinds.is_large_string(values.type) or kinds.is_string(values.type) or kinds.is_string_view(values.type)
+    return values if is_text else None
+
+
+def _to_cents(values: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array | None:
+    import pyarrow as pa
+
+    kinds = pa.types
+    is_number = kinds.is_integer(values.type) or kinds.is_floating(values.type) or kinds.is_decimal(values.type)
+    return values.cast(pa.int64()) if is_number else None
+
+
+def _to_instants(values: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array | None:
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(values.type):
+        # Only the zone changes, which Arrow does without a zone database; narwhals converts the finer unit.
+        return values.cast(_utc("ns" if values.type.unit == "ns" else "us"))
+    return values.cast(_utc()) if pa.types.is_date(values.type) else None
+
+
+def _to_flags(values: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array | None:
+    import pyarrow as pa
+
+    return values if pa.types.is_boolean(values.type) else None
+
+
+_CONVERT: Final[dict[str, Convert]] = {TEXT: _to_text, CENTS: _to_cents, INSTANT: _to_instants, FLAG: _to_flags}
