@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from p2p_analytics.client import Client
     from p2p_analytics.errors import P2PAnalyticsError
     from p2p_analytics.export import read_csv, read_parquet, to_csv, to_parquet
-    from p2p_analytics.history import History, load_history
+    from p2p_analytics.frames.currency import units
+    from p2p_analytics.history import History, combine, load_history
     from p2p_analytics.report import render_report
     from p2p_analytics.widgets import Explorer, TokenForm
 
@@ -42,6 +43,7 @@ __all__ = [
     "P2PAnalyticsError",
     "TokenForm",
     "authorize_url",
+    "combine",
     "errors",
     "load_history",
     "monthly_flow",
@@ -58,6 +60,7 @@ __all__ = [
     "to_csv",
     "to_parquet",
     "token_from_redirect",
+    "units",
 ]
 
 _HOMES = {
@@ -69,6 +72,7 @@ _HOMES = {
     "P2PAnalyticsError": "errors",
     "TokenForm": "widgets",
     "authorize_url": "auth",
+    "combine": "history",
     "load_history": "history",
     "monthly_flow": "analyses",
     "open_archive": "archive",
@@ -82,6 +86,7 @@ _HOMES = {
     "to_csv": "export",
     "to_parquet": "export",
     "token_from_redirect": "auth",
+    "units": "frames.currency",
 }
 
 

@@ -17,6 +17,7 @@ from p2p_analytics.frames.arrow import frame_of, table_of, with_microseconds
 from p2p_analytics.frames.build import problems_frame
 from p2p_analytics.frames.merge import FETCHED_AT, keep_newest
 from p2p_analytics.frames.people import merge_people, people_of_payments
+from p2p_analytics.history import merge_problems
 from p2p_analytics.records import Problem
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
             friends, friends_at = folder.read_frame(previous.friends), previous.friends_at
             me = previous.me if baseline is None else me
         if "problems" in old:
-            problems = _merge_problems(folder.read_frame(previous.problems), history)
+            problems = merge_problems(folder.read_frame(previous.problems), history)
         people = _merge_people(folder, previous, history, without)
     if refresh:
         ids = [table["payment_id"] for table in found] + [_read_ids(folder, entry) for entry in kept]
@@ -230,11 +231,3 @@ def _merge_people(
     known = folder.read_people(sound)
     is_newer = history.fetched_at >= previous.fetched_at
     return merge_people([history.people, known] if is_newer else [known, history.people])
-
-
-def _merge_problems(known: pd.DataFrame, history: History) -> pd.DataFrame:
-    """Return old and new problems; the new problems of a reloaded payment replace its old ones."""
-    import pandas as pd
-
-    stay = known[~known["payment_id"].isin(history.payments["payment_id"])]
-    return pd.concat([stay, history.problems], ignore_index=True).drop_duplicates(ignore_index=True)

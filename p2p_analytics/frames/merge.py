@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 FETCHED_AT: Final = "fetched_at"
 # Lists omit these fields (document: "Payment"), so a null from a list has no meaning.
-_NOT_LISTED: Final = ("medium", "fee_cents", "refund_payment_id", "refund_amount_cents")
+NOT_LISTED: Final = ("medium", "fee_cents", "refund_payment_id", "refund_amount_cents")
 
 
 def keep_newest(rows: pa.Table) -> pa.Table:
@@ -32,14 +32,12 @@ def keep_newest(rows: pa.Table) -> pa.Table:
             FETCHED_AT: rows[FETCHED_AT],
             "final": final.cast(pa.int8()),
             "row": pa.array(np.arange(rows.num_rows)),
-            **{name: rows[name] for name in _NOT_LISTED},
+            **{name: rows[name] for name in NOT_LISTED},
         }
     ).sort_by([(FETCHED_AT, "ascending"), ("final", "ascending"), ("row", "ascending")])
-    last = states.group_by("payment_id", use_threads=False).aggregate(
-        [(name, "last") for name in ("row", *_NOT_LISTED)]
-    )
+    last = states.group_by("payment_id", use_threads=False).aggregate([(name, "last") for name in ("row", *NOT_LISTED)])
     payments = rows.take(last["row_last"])
-    for name in _NOT_LISTED:
+    for name in NOT_LISTED:
         payments = payments.set_column(payments.column_names.index(name), name, last[f"{name}_last"])
     return sort_newest_first(payments)
 

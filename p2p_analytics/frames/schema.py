@@ -103,7 +103,8 @@ def require_unique_ids(payments: pd.DataFrame, *, what: str) -> None:
     if ids.is_unique:
         return
     repeated = ids[ids.duplicated()]
+    surplus = f"{len(repeated):,} {'row' if len(repeated) == 1 else 'rows'} too many"
     raise SchemaError(
-        f"{what} needs each payment once, but the payment_id {repeated.iloc[0]!r} is repeated "
-        f"({len(repeated):,} such rows): unite histories or frames with p2p.combine, not with pandas.concat."
+        f"{what} needs each payment once, but the payment_id {repeated.iloc[0]!r} is repeated ({surplus}): unite "
+        "histories or frames with p2p.combine, not with pandas.concat."
     )

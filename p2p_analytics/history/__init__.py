@@ -1,5 +1,6 @@
-"""Histories: loading one, loading what changed since, and the summary card of a notebook."""
+"""Histories: loading one, loading what changed since, uniting several, and the summary card of a notebook."""
 
+from p2p_analytics.history._combine import combine, merge_problems
 from p2p_analytics.history._history import History, require_history
 from p2p_analytics.history._incremental import Baseline, MissingPeriod, load_changes
 from p2p_analytics.history._load import load_history, show_progress
@@ -8,8 +9,10 @@ __all__ = [
     "Baseline",
     "History",
     "MissingPeriod",
+    "combine",
     "load_changes",
     "load_history",
+    "merge_problems",
     "require_history",
     "show_progress",
 ]

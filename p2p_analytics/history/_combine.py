@@ -1,0 +1,144 @@
+"""Uniting histories of one account, or frames of its payments, without counting a payment twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, overload
+
+from p2p_analytics.errors import ConfigurationError, SchemaError
+from p2p_analytics.frames.merge import FETCHED_AT, NOT_LISTED, keep_newest
+from p2p_analytics.frames.people import merge_people
+from p2p_analytics.frames.schema import INSTANT, PAYMENTS, require
+from p2p_analytics.history._history import History
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import pandas as pd
+
+
+@overload
+def combine(parts: Iterable[History]) -> History: ...
+
+
+@overload
+def combine(parts: Iterable[pd.DataFrame]) -> pd.DataFrame: ...
+
+
+def combine(parts: Iterable[History] | Iterable[pd.DataFrame]) -> History | pd.DataFrame:
+    """Return one history of several histories of an account, or one PAYMENTS frame of several, each payment once.
+
+    Of several states of a payment, the one in the history that was fetched last is kept; of frames, and of histories
+    fetched at the same time, one that is not pending, else the later in the list. A null in ``medium``, ``fee_cents``
+    or a refund, which lists of the service omit, does not replace a value (document: "Payment", "States and
+    transitions").
+
+    Parameters
+    ----------
+    parts : iterable of History or of DataFrame
+        Of one account. Frames have the columns of PAYMENTS; further columns are kept.
+
+    Returns
+    -------
+    History or DataFrame
+        Newest payment first. User, balance and friends of a history are those of the one that was fetched last;
+        "data as of" is the oldest, because nothing newer is known of the payments that only that history holds;
+        problems of a payment are those of the last history that holds it.
+
+    Raises
+    ------
+    ConfigurationError
+        There is nothing to unite, or histories and frames, several accounts or private and other histories are mixed.
+    SchemaError
+        A frame lacks a column, has columns of other types, or a payment has no id.
+    """
+    import pandas as pd
+
+    if isinstance(parts, History | pd.DataFrame):
+        raise ConfigurationError("combine needs a list, such as p2p.combine([one, other]).")
+    given: list[Any] = list(parts)
+    if given and all(isinstance(part, History) for part in given):
+        return _combine_histories(given)
+    if given and all(isinstance(part, pd.DataFrame) for part in given):
+        return _combine_frames(given, [0] * len(given))
+    kinds = ", ".join(sorted({type(part).__name__ for part in given})) or "an empty list"
+    raise ConfigurationError(f"combine needs histories alone or pandas frames of payments alone, not {kinds}.")
+
+
+def merge_problems(known: pd.DataFrame, history: History) -> pd.DataFrame:
+    """Return old and new problems; the problems of a history replace the old ones of the payments that it holds."""
+    import pandas as pd
+
+    stay = known[~known["payment_id"].isin(history.payments["payment_id"])]
+    return pd.concat([stay, history.problems], ignore_index=True).drop_duplicates(ignore_index=True)
+
+
+def _combine_histories(histories: Sequence[History]) -> History:
+    if len({(history.private, history.strict) for history in histories}) > 1:
+        raise ConfigurationError(
+            "combine cannot unite a history in privacy mode with one that is not, or days with months: combine the "
+            "original histories, then mask the result."
+        )
+    accounts = {history.me.user.id: None for history in histories}
+    if len(accounts) > 1:
+        raise ConfigurationError(
+            f"combine unites histories of one account, and these are of {len(accounts)}: "
+            f"{', '.join(map(str, accounts))}. Combine those of each account."
+        )
+    ordered = sorted(histories, key=lambda history: history.fetched_at)
+    problems = ordered[0].problems
+    for history in ordered[1:]:
+        problems = merge_problems(problems, history)
+    return replace(
+        ordered[-1],
+        payments=_combine_frames([each.payments for each in ordered], [each.fetched_at for each in ordered]),
+        fetched_at=ordered[0].fetched_at,
+        problems=problems,
+        people=merge_people([each.people for each in reversed(ordered)]),
+    )
+
+
+def _combine_frames(frames: Sequence[pd.DataFrame], fetched_at: Sequence[Any]) -> pd.DataFrame:
+    """Unite frames, each fetched at a moment."""
+    import numpy as np
+    import pandas as pd
+    import pyarrow as pa
+    from pandas.api.types import pandas_dtype
+
+    typed = [_to_schema(frame) for frame in frames]
+    united = pd.concat(typed, ignore_index=True)
+    accounts = united["account_id"].dropna().unique().tolist()
+    if len(accounts) > 1:
+        raise ConfigurationError(
+            f"combine unites payments of one account, and these are of {len(accounts)}: {', '.join(accounts)}. "
+            "Combine those of each account."
+        )
+    if united["payment_id"].isna().any():
+        raise SchemaError("A payment without an id cannot be identified: leave out the rows without payment_id.")
+    moments = pd.factorize(pd.Index(fetched_at), sort=True)[0]
+    fetched = moments.repeat([len(frame) for frame in typed])
+    needed = united[["payment_id", "status", "date_created", *NOT_LISTED]]
+    rows = pa.Table.from_pandas(needed, preserve_index=False)
+    rows = rows.append_column(FETCHED_AT, pa.array(fetched)).append_column("row", pa.array(np.arange(len(united))))
+    kept = keep_newest(rows)
+    newest = united.take(kept["row"].to_numpy()).reset_index(drop=True)
+    values = kept.select(NOT_LISTED).to_pandas()
+    return newest.assign(**{name: values[name].astype(pandas_dtype(PAYMENTS[name])) for name in NOT_LISTED})
+
+
+def _to_schema(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with the dtypes of PAYMENTS; datetimes without a zone are UTC."""
+    require(frame.columns, PAYMENTS, what="combine")
+    columns: dict[str, pd.Series[Any]] = {}
+    for name, dtype in PAYMENTS.items():
+        column: Any = frame[name]
+        if dtype == INSTANT and column.dtype.kind == "M" and getattr(column.dtype, "tz", None) is None:
+            column = column.dt.tz_localize("UTC")
+        try:
+            columns[name] = column.astype(dtype)
+        except (TypeError, ValueError, OverflowError):
+            raise SchemaError(
+                f"The column {name!r} holds {column.dtype}, not {dtype}: pass frames as load_history or p2p.read_csv "
+                "gives them."
+            ) from None
+    return frame.assign(**columns)

@@ -1,0 +1,122 @@
+"""Tests of `combine`: every payment once, in its newest state, from histories or frames of one account."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pandas as pd
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.errors import ConfigurationError, SchemaError
+from p2p_analytics.frames.schema import PAYMENTS
+from support.archives.histories import NOON, history_of, payment
+
+__all__ = ["history_of", "payment"]  # fixtures
+
+LATER = NOON + timedelta(hours=1)
+
+
+def sum_sent(frame: pd.DataFrame) -> float:
+    """Return the sum of all that was sent."""
+    return float(p2p.spend_by_friend(frame)["sent"].sum())
+
+
+def test_overlapping_histories_count_each_payment_once(history_of, payment) -> None:
+    """Three payments of 5.00 in two overlapping histories make 15.00, newest first, not 20.00."""
+    days = {number: f"2024-05-{number:02}T12:00:00" for number in (1, 2, 3)}
+    parts = [
+        history_of(*(payment(number, date_created=days[number]) for number in numbers)) for numbers in ((1, 2), (2, 3))
+    ]
+    found = p2p.combine(parts)
+    assert found.payments["payment_id"].tolist() == ["3", "2", "1"]
+    assert sum_sent(found.payments) == 15
+    assert sum_sent(pd.concat([part.payments for part in parts])) == 20
+    assert sum_sent(p2p.combine([part.payments for part in parts])) == 15
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_state_that_was_fetched_last_is_kept(history_of, payment, turned: bool) -> None:  # noqa: FBT001 - a parameter
+    """Whatever the order of the list; user, friends and balance are the last ones too, "data as of" is the oldest."""
+    old = history_of(payment(1, status="pending", fee={"amount": 0.25}), friends=1)
+    new = history_of(payment(1, status="cancelled", note="new"), at=LATER, friends=3)
+    found = p2p.combine([new, old] if turned else [old, new])
+    row = found.payments.iloc[0]
+    assert (row["status"], row["note"], row["fee_cents"]) == ("cancelled", "new", 25)
+    assert len(found.friends) == 3
+    assert found.me is new.me
+    assert found.fetched_at == NOON
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_of_frames_the_state_that_is_not_pending_is_kept(history_of, payment, turned: bool) -> None:  # noqa: FBT001 - a parameter
+    """No payment becomes pending again; of two that are not pending the later in the list is kept."""
+    pending = history_of(payment(1, status="pending")).payments
+    settled = history_of(payment(1, status="settled", note="a")).payments
+    assert p2p.combine([settled, pending] if turned else [pending, settled])["status"].tolist() == ["settled"]
+    other = settled.assign(note="b")
+    order = [other, settled] if turned else [settled, other]
+    assert p2p.combine(order)["note"].tolist() == ["a" if turned else "b"]
+
+
+def test_the_columns_dtypes_and_extra_columns_stay(history_of, payment) -> None:
+    """The same for empty frames, for text that became categories, and for datetimes that lost their zone."""
+    one, none = history_of(payment(1)).payments, history_of().payments
+    naive = one.assign(date_created=one["date_created"].dt.tz_localize(None))
+    packed = one.astype({"status": "category", "payment_id": object})
+    for frames, rows in (([one], 1), ([none], 0), ([none, one], 1), ([one, naive], 1), ([packed, one], 1)):
+        found = p2p.combine(frames)
+        assert found.dtypes.astype(str).to_dict() == dict(PAYMENTS)
+        assert len(found) == rows
+    assert p2p.combine([one.assign(mine="x"), one.assign(mine="y")])["mine"].tolist() == ["y"]
+    assert p2p.combine([one]).equals(one)
+    assert p2p.combine(iter([one, one])).equals(one)
+
+
+def test_problems_and_people_are_united(history_of, payment) -> None:
+    """Problems of a payment are those of its newest history; people keep earlier names."""
+    renamed = {"type": "user", "user": {"id": "8", "display_name": "Bo Lund"}}
+    old = history_of(payment(1, status="odd"), payment(2, status="odd"))
+    new = history_of(payment(1, target=renamed), at=LATER)
+    found = p2p.combine([new, old])
+    assert found.problems["payment_id"].tolist() == ["2"]
+    people = found.people.set_index("user_id")
+    assert people.loc["8", ["display_name", "also_named"]].tolist() == ["Bo Lund", "Bo"]
+
+
+def test_what_cannot_be_united_is_refused(history_of, payment) -> None:
+    """Several accounts, private and real data, histories and frames, a single part, nothing, rows without an id."""
+    one, other = history_of(payment(1)), history_of(payment(2), account="8")
+    private = one.masked(key=b"k" * 32)
+    for parts, words in (
+        ([one, other], "these are of 2: 7, 8"),
+        ([one.payments, other.payments], "these are of 2: 7, 8"),
+        ([one, private], "privacy mode"),
+        ([private, one.masked(key=b"k" * 32, strict=True)], "days with months"),
+        ([one, one.payments], "DataFrame, History"),
+        ([], "an empty list"),
+        ([1], "int"),
+        (one, r"p2p\.combine\(\[one, other\]\)"),
+        (one.payments, r"p2p\.combine\(\[one, other\]\)"),
+    ):
+        with pytest.raises(ConfigurationError, match=words):
+            p2p.combine(parts)
+    for frame, words in (
+        (one.payments.drop(columns="kind"), "needs the columns kind"),
+        (one.payments.assign(payment_id=pd.Series([None], dtype="str")), "without an id"),
+        (one.payments.assign(amount_cents="five"), "'amount_cents' holds str, not Int64"),
+    ):
+        with pytest.raises(SchemaError, match=words):
+            p2p.combine([frame])
+
+
+def test_a_history_with_a_repeated_id_cannot_be_built(history_of, payment) -> None:
+    """`pandas.concat` doubles payments; a history of such rows is refused, also by the report and the explorer."""
+    one = history_of(payment(1), payment(2))
+    doubled = pd.concat([one.payments, one.payments.head(1)])
+    with pytest.raises(SchemaError, match=r"'2' is repeated \(1 row too many\): .* p2p.combine"):
+        p2p.History(**{**vars(one), "payments": doubled})
+    object.__setattr__(one, "payments", doubled)
+    for use in (p2p.Explorer, lambda history: p2p.render_report(history, as_of="2024-06-01")):
+        with pytest.raises(SchemaError, match="is repeated"):
+            use(one)
