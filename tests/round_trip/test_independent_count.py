@@ -5,59 +5,17 @@ Amounts are exact to the cent. Three towns, three viewers each with another life
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
-from datetime import datetime, timedelta
-from decimal import Decimal
-from urllib.parse import urlencode
-from urllib.request import urlopen
+from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
 
 import p2p_analytics as p2p
+from support.raw.payments import get_perspective, list_payments, parse_instant
 
 CASES = [(7, 0, "UTC"), (11, 3, "America/New_York"), (2024, 5, "Australia/Lord_Howe")]
 EDGES = (1, 7, 30, 90)
-
-
-def ask(base_url: str, path: str, **parameters: str) -> dict:
-    """Return one raw answer, numbers as exact decimals."""
-    with urlopen(f"{base_url}{path}?{urlencode(parameters)}") as answer:  # noqa: S310 - the test's own loopback
-        return json.loads(answer.read(), parse_float=Decimal, parse_int=Decimal)
-
-
-def instant(text: str) -> datetime:
-    """Parse the three documented formats."""
-    return datetime.fromisoformat(text.removesuffix("Z") + "+00:00")
-
-
-def everything(base_url: str, token: str) -> list[dict]:
-    """Return all payments; each request includes the last second of the previous page."""
-    found: dict[str, dict] = {}
-    bound: dict[str, str] = {}
-    while True:
-        page = ask(base_url, "/payments", access_token=token, limit="50", **bound)
-        found |= {item["id"]: item for item in page["data"]}
-        if not page["pagination"]["next"]:
-            return list(found.values())
-        last = instant(page["data"][-1]["date_created"]).replace(microsecond=0) + timedelta(seconds=1)
-        bound = {"before": last.strftime("%Y-%m-%dT%H:%M:%S")}
-
-
-def get_perspective(viewer: str, item: dict) -> tuple[str, int]:
-    """Return the counterparty and the signed cents, by the words of the interface document."""
-    cents = int(abs(item["amount"]) * 100)
-    mine = item["actor"]["id"] == viewer
-    outward = (item["action"] == "pay") == mine
-    target = item["target"]
-    if not mine:
-        other = item["actor"]["id"]
-    elif target["user"]:
-        other = target["user"]["id"]
-    else:
-        other = target["email"] or target["phone"] or f"unregistered {target['type']}"
-    return other, -cents if outward else cents
 
 
 def cents(value: float) -> int:
@@ -73,7 +31,7 @@ def both(request):
     with p2p.sandbox.SandboxServer(seed=seed) as server:
         resident = server.people[person]
         token = server.token(resident.username)
-        raw = everything(server.base_url, token)
+        raw = list_payments(server.base_url, token)
         with p2p.Client(token, base_url=server.base_url, cache_dir=False) as client:
             history = p2p.load_history(client)
         yield resident.user_id, raw, history, server.now, zone
@@ -116,7 +74,7 @@ def test_pending_ages(both) -> None:
     for item in raw:
         if item["status"] == "pending":
             _other, flow = get_perspective(viewer, item)
-            age = now - instant(item["date_created"])
+            age = now - parse_instant(item["date_created"])
             cell = expected["in" if flow > 0 else "out", sum(age >= timedelta(days=edge) for edge in EDGES)]
             cell[0] += 1
             cell[1] += abs(flow)
@@ -137,7 +95,7 @@ def test_monthly_flow(both) -> None:
     months = set()
     for item in raw:
         if item["status"] == "settled":
-            moved = instant(item["date_completed"] or item["date_created"]).astimezone(ZoneInfo(zone))
+            moved = parse_instant(item["date_completed"] or item["date_created"]).astimezone(ZoneInfo(zone))
             month = f"{moved:%Y-%m}"
             months.add(month)
             _other, flow = get_perspective(viewer, item)

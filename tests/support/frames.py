@@ -20,3 +20,8 @@ def frame_from_columns(columns: Mapping[str, Sequence[Any]], schema: Mapping[str
 def frame_from_rows(rows: Sequence[Mapping[str, Any]], schema: Mapping[str, str]) -> pd.DataFrame:
     """Return a frame of a schema from literal rows; missing values are null."""
     return frame_from_columns({name: [row.get(name) for row in rows] for name in schema}, schema, len(rows))
+
+
+def list_values(column: pd.Series) -> list[Any]:
+    """Return a column as a list of plain values; every kind of null is None."""
+    return [None if pd.isna(value) else value for value in column.tolist()]

@@ -1,0 +1,1 @@
+"""The sandbox's raw JSON, read and counted without frames and without the toolkit."""
