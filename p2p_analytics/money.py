@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from decimal import Context, Decimal, Inexact
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.errors import MoneyError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 LARGEST_CENTS: Final = 2**63 - 1
 _LARGEST_EXPONENT: Final = 16  # 10**17 units are beyond 64 bits of cents
@@ -69,3 +72,8 @@ def format_cents(cents: int) -> str:
     """Return whole cents as plain decimal text with two places: ``-1230`` gives ``"-12.30"``."""
     units, rest = divmod(abs(cents), 100)
     return f"{'-' if cents < 0 else ''}{units}.{rest:02d}"
+
+
+def add_units(amounts: Iterable[float | None]) -> float:
+    """Return the exact sum of amounts in currency units, each a whole number of cents / 100; a null counts as 0."""
+    return sum(round(amount * 100) for amount in amounts if amount is not None) / 100

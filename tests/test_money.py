@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from p2p_analytics.errors import MoneyError
-from p2p_analytics.money import format_cents, to_cents, to_units
+from p2p_analytics.money import add_units, format_cents, to_cents, to_units
 
 CENTS = st.integers(-(2**63) + 1, 2**63 - 1)
 
@@ -98,3 +98,10 @@ def test_the_fraction_decides(amount: Decimal) -> None:
             to_cents(amount)
     else:
         assert to_cents(amount) * 10 == thousandths
+
+
+def test_sums_of_units_are_exact() -> None:
+    """A thousand times ten cents is a hundred, with a null between; negative amounts are subtracted."""
+    assert add_units([0.1] * 1000) == 100.0
+    assert add_units([1.1, None, -2.2]) == -1.1
+    assert add_units([]) == 0

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from p2p_analytics.money import add_units
 from p2p_analytics.plots import _style
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from narwhals.stable.v2.typing import IntoFrame
 
 
@@ -84,8 +83,3 @@ def sum_other_requests(table: IntoFrame, shown: int) -> OtherRequests:
         to_pay=add_units(amount for direction, amount in rest if direction == "out"),
         without_amount=sum(amount is None for _, amount in rest),
     )
-
-
-def add_units(amounts: Iterable[float | None]) -> float:
-    """Return the exact sum of amounts in currency units, added as whole cents; a null counts as 0."""
-    return sum(round(amount * 100) for amount in amounts if amount is not None) / 100

@@ -10,10 +10,13 @@ from p2p_analytics import display, plots
 from p2p_analytics.analyses import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
 from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
 from p2p_analytics.history import require_history
+from p2p_analytics.money import add_units
+from p2p_analytics.report._people import format_name, label_people
+from p2p_analytics.report._periods import build_period_table
 from p2p_analytics.times import END_US, FIRST_US, as_instant, find_zone, from_microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from datetime import date, datetime
     from zoneinfo import ZoneInfo
 
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 _MOST_PEOPLE: Final = 15
 _MOST_REQUESTS: Final = 50
 _MOST_PROBLEMS: Final = 20
+_LONGEST_TEXT: Final = 200  # characters of a note
+_AMOUNT_COLUMNS: Final = ("sent", "received", "net", "running_net", "amount")
 _WIDTH: Final = 5.2  # inches; still readable at two thirds, as on a phone
 _AMOUNTS: Final = (
     "All amounts are multiplied by one secret factor and changed by secret noise: up to $20 by at most 74 %, "
@@ -70,22 +75,34 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str = "
         zone = find_zone(tz := "UTC")
     payments = history.payments
     people = spend_by_friend(payments, history.friends)
+    flow = monthly_flow(payments, tz=tz)
+    mix = status_mix(payments)
     ages = pending_ageing(payments, as_of=as_of, edges=MONTH_EDGES if history.strict else EDGES)
     requests = pending_requests(payments, as_of=as_of)
+    phones = frozenset(payments["target_phone"].dropna())
     draw = partial(_draw_figure, private=history.private, strict=history.strict)
+    sections = (
+        _build_header(history)
+        | _build_people(people, phones, draw)
+        | _build_months(flow, draw)
+        | _build_statuses(mix, draw)
+        | _build_requests(ages, requests, draw)
+        | _build_problems(history.problems)
+    )
+    shown = [*sections["people"], *sections["requests"]]
+    profiles = history.people[history.people["user_id"].isin([row["counterparty_id"] for row in shown])]
     template = _build_environment(zone, strict=history.strict).get_template("report.html.jinja")
     return template.render(
         private=_describe_privacy(history),
         strict=history.strict,
         tz=tz,
         as_of=as_instant(as_of),
-        suffixes=_find_suffixes(people, requests),
-        **_build_header(history),
-        **_build_people(people, draw),
-        **_build_months(monthly_flow(payments, tz=tz), draw),
-        **_build_statuses(status_mix(payments), draw),
-        **_build_requests(ages, requests, draw),
-        **_build_problems(history.problems),
+        labels=label_people(shown, _to_rows(profiles), phones),
+        longest_amount=_measure_amounts(
+            *(table[name].dropna() for table in (people, flow, mix, ages) for name in _AMOUNT_COLUMNS if name in table)
+        ),
+        longest_figure=_measure_amounts([sections[name] for name in ("sent", "received", "net")]),
+        **sections,
     )
 
 
@@ -103,6 +120,7 @@ def _build_environment(zone: ZoneInfo, *, strict: bool) -> Environment:
         "money": display.format_money,
         "share": _format_share,
         "text": display.clean_text,
+        "shorten": _shorten,
         "day": lambda instant: (display.format_month if strict else display.format_day)(instant, zone),
         "moment": lambda instant: f"{display.format_day(instant, zone)}, {display.to_zone(instant, zone):%H:%M}",
     }
@@ -127,24 +145,25 @@ def _build_header(history: History) -> dict[str, Any]:
     }
 
 
-def _build_people(people: pd.DataFrame, draw: Callable[..., str]) -> dict[str, Any]:
+def _build_people(people: pd.DataFrame, phones: frozenset[str], draw: Callable[..., str]) -> dict[str, Any]:
     top = people.head(_MOST_PEOPLE)
+    rows = _to_rows(top)
+    bars = top.assign(counterparty_name=[format_name(row["counterparty_name"], phones) for row in rows])
     return {
         "settled_count": int(people["payments"].sum()),
-        "sent": _add_up(people["sent"]),
-        "received": _add_up(people["received"]),
-        "net": _add_up(people["net"]),
-        "people": _to_rows(top),
+        "sent": add_units(people["sent"]),
+        "received": add_units(people["received"]),
+        "net": add_units(people["net"]),
+        "people": rows,
         "people_count": len(people),
-        "people_figure": draw(plots.spend_by_friend, top, height=1.2 + 0.4 * len(top)),
+        "other_people": plots.sum_other_people(people, _MOST_PEOPLE),
+        "people_figure": draw(plots.spend_by_friend, bars, height=1.2 + 0.34 * len(bars)),
     }
 
 
 def _build_months(flow: pd.DataFrame, draw: Callable[..., str]) -> dict[str, Any]:
-    has_gaps = len(flow) > display.MOST_MONTHS
     return {
-        "months": _to_rows(flow[flow["payments"] > 0] if has_gaps else flow),
-        "months_left_out": has_gaps,
+        "periods": [build_period_table(_to_rows(flow), "month")] if len(flow) else [],
         "undated_count": int(flow.loc[flow["month"].isna(), "payments"].sum()),
         "flow_figure": draw(plots.monthly_flow, flow, height=3.4),
     }
@@ -164,6 +183,7 @@ def _build_requests(ages: pd.DataFrame, requests: pd.DataFrame, draw: Callable[.
         "ages_figure": draw(plots.pending_ageing, ages, height=1.2 + 0.4 * ages["band"].nunique()),
         "requests": _to_rows(requests.head(_MOST_REQUESTS)),
         "request_count": len(requests),
+        "other_requests": plots.sum_other_requests(requests, _MOST_REQUESTS),
     }
 
 
@@ -196,12 +216,18 @@ def _to_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _sum_open(ages: pd.DataFrame, side: str) -> dict[str, float]:
     mine = ages[ages["direction"] == side]
-    return {"amount": _add_up(mine["amount"]), "payments": int(mine["payments"].sum())}
+    return {"amount": add_units(mine["amount"]), "payments": int(mine["payments"].sum())}
 
 
-def _add_up(units: pd.Series[float]) -> float:
-    """Add amounts up as whole cents, so that the total is exact."""
-    return sum(round(amount * 100) for amount in units) / 100
+def _measure_amounts(*amounts: Iterable[float | None]) -> int:
+    """Return the length of the longest amount as displayed."""
+    largest = max((abs(amount) for some in amounts for amount in some if amount is not None), default=0)
+    return len(display.format_money(-largest))
+
+
+def _shorten(text: str) -> str:
+    """Return the text, or its beginning and the length of the whole."""
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT].rstrip()}… ({len(text):,} characters)"
 
 
 def _format_share(fraction: float) -> str:
@@ -212,15 +238,3 @@ def _keep_plausible(instants: pd.Series[Any]) -> pd.Series[Any]:
     """Return the plausible dates: the years that monthly_flow counts."""
     known = instants.dropna()
     return known[(known >= from_microseconds(FIRST_US)) & (known < from_microseconds(END_US))]
-
-
-def _find_suffixes(*tables: pd.DataFrame) -> dict[tuple[str | None, str | None], str]:
-    """Return the suffix of each person with an ambiguous name, by id and name."""
-    columns = ["counterparty_id", "counterparty_username", "counterparty_name"]
-    people = [tuple(row.values()) for table in tables for row in _to_rows(table.reindex(columns=columns))]
-    names = [" ".join(display.clean_text(name).split()) for _, _, name in people]
-    keys = [identifier or name for identifier, _, name in people]
-    suffixes = display.name_suffixes(names, [username for _, username, _ in people], keys)
-    return {
-        (identifier, name): suffix for (identifier, _, name), suffix in zip(people, suffixes, strict=True) if suffix
-    }

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from p2p_analytics.errors import SchemaError
-from p2p_analytics.plots._others import OtherPeople, OtherRequests, add_units, sum_other_people, sum_other_requests
+from p2p_analytics.plots._others import OtherPeople, OtherRequests, sum_other_people, sum_other_requests
 
 PEOPLE = pd.DataFrame(
     {
@@ -52,10 +52,3 @@ def test_a_table_without_counts() -> None:
     assert others == OtherPeople(people=2, payments=0, sent=0.2, received=0.8, net=0.6, share_of_sent=0.0)
     with pytest.raises(SchemaError, match="sum_other_requests needs the columns"):
         sum_other_requests(PEOPLE, 1)
-
-
-def test_sums_of_units_are_exact() -> None:
-    """A thousand times ten cents is a hundred, with a null between; negative amounts are subtracted."""
-    assert add_units([0.1] * 1000) == 100.0
-    assert add_units([1.1, None, -2.2]) == -1.1
-    assert add_units([]) == 0

@@ -4,44 +4,29 @@ from __future__ import annotations
 
 import base64
 import re
-from datetime import UTC, datetime
-from html.parser import HTMLParser
-from typing import Any
 
 import matplotlib as mpl
 import pytest
 
 from p2p_analytics.errors import ConfigurationError
-from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS
-from p2p_analytics.history import History
-from p2p_analytics.records import Me, User
 from p2p_analytics.report import render_report
-from p2p_analytics.times import parse_instant
-from support.frames import frame_from_rows
+from support.reports import ParsedPage, payment_row, report_history
 
 AS_OF = "2024-06-30T12:00:00Z"
 EVIL = '<img src=x onerror="alert(1)"> & {{ 7 * 7 }}'
-
-
-def _payment(number: int, created: str, **fields: Any) -> dict[str, Any]:
-    instant = parse_instant(created)
-    return {
-        "payment_id": f"{number}", "status": "settled", "action": "pay", "date_created": instant,
-        "amount_cents": abs(fields["flow_cents"]), **fields,
-    }  # fmt: skip
 
 
 TO_BEN = {"counterparty_id": "2", "counterparty_name": "Ben 🌲"}
 TO_EVIL = {"counterparty_id": "3", "counterparty_name": EVIL}
 TO_CY = {"counterparty_id": "4", "counterparty_name": "Cy\x00 Da"}
 PAYMENT_ROWS = [
-    _payment(1, "2024-06-20T09:00:00Z", direction="in", flow_cents=123456, **TO_BEN),
-    _payment(2, "2024-05-31T23:30:00Z", direction="out", flow_cents=-4010, **TO_EVIL),
-    _payment(3, "2024-05-02T09:00:00Z", direction="out", flow_cents=-290, **TO_BEN),
-    _payment(
+    payment_row(1, "2024-06-20T09:00:00Z", direction="in", flow_cents=123456, **TO_BEN),
+    payment_row(2, "2024-05-31T23:30:00Z", direction="out", flow_cents=-4010, **TO_EVIL),
+    payment_row(3, "2024-05-02T09:00:00Z", direction="out", flow_cents=-290, **TO_BEN),
+    payment_row(
         4, "2024-06-23T12:00:00Z", direction="in", flow_cents=700, **TO_EVIL, status="pending", note=f"tent {EVIL}"
     ),
-    _payment(
+    payment_row(
         5,
         "2024-01-01T00:00:00Z",
         direction="out",
@@ -53,55 +38,19 @@ PAYMENT_ROWS = [
 ]
 
 
-def _history(rows: list[dict[str, Any]], problems: list[dict[str, Any]] | None = None, **user: str | None) -> History:
-    return History(
-        me=Me(
-            user=User(**{"id": "1", "display_name": "Rosa <Vale>", "username": "rosa-vale", **user}), balance_cents=-5
-        ),
-        payments=frame_from_rows(rows, PAYMENTS),
-        friends=frame_from_rows([{"user_id": "2"}], FRIENDS),
-        fetched_at=datetime(2024, 6, 30, 12, 5, tzinfo=UTC),
-        problems=frame_from_rows(problems or [], PROBLEMS),
-    )
-
-
-class _Page(HTMLParser):
-    """The tags of a page with their attributes, and its text, as a browser would see them."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.words: list[str] = []
-        self.open: list[str] = []
-        self.feed(html)
-        self.text = " ".join(" ".join(self.words).split())
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in {"meta", "img"}:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if "style" not in self.open:
-            self.words.append(data)
-
-
 @pytest.fixture(scope="module")
 def html() -> str:
     """Return the report of the literal payments above."""
-    return render_report(_history(PAYMENT_ROWS), as_of=AS_OF, tz="America/New_York")
+    return render_report(report_history(PAYMENT_ROWS), as_of=AS_OF, tz="America/New_York")
 
 
 @pytest.fixture(scope="module")
-def page(html: str) -> _Page:
+def page(html: str) -> ParsedPage:
     """Return the same report, parsed."""
-    return _Page(html)
+    return ParsedPage(html)
 
 
-def test_it_is_a_complete_page(html: str, page: _Page) -> None:
+def test_it_is_a_complete_page(html: str, page: ParsedPage) -> None:
     """The page has a language, charset, viewport and title, and every element is closed."""
     assert html.startswith("<!DOCTYPE html>")
     tags = dict(reversed(page.tags))
@@ -113,7 +62,7 @@ def test_it_is_a_complete_page(html: str, page: _Page) -> None:
     assert page.text.startswith("Payments of Rosa <Vale> ")
 
 
-def test_it_loads_nothing_from_other_addresses(html: str, page: _Page) -> None:
+def test_it_loads_nothing_from_other_addresses(html: str, page: ParsedPage) -> None:
     """There is no script, link or address except data URLs of figures, and the content policy forbids others."""
     assert {tag for tag, _ in page.tags}.isdisjoint({"script", "link", "a", "iframe", "object", "form", "base"})
     assert re.findall(r"(?:https?:)?//[\w.]+", re.sub(r"base64,[\w+/=]+", "", html)) == []
@@ -125,17 +74,17 @@ def test_it_loads_nothing_from_other_addresses(html: str, page: _Page) -> None:
     assert policy["content"] == "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 
-def test_names_and_notes_are_escaped(page: _Page) -> None:
+def test_names_and_notes_are_escaped(page: ParsedPage) -> None:
     """Names and notes are shown as text, never run; characters that a file cannot hold are replaced."""
     assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
     assert page.text.count(EVIL) == 3
     assert "tent " + EVIL in page.text
     assert "Cy Da" in page.text
-    odd = _Page(render_report(_history([], display_name="Rosa \ud83d\x07 Vale"), as_of=AS_OF))
+    odd = ParsedPage(render_report(report_history([], display_name="Rosa \ud83d\x07 Vale"), as_of=AS_OF))
     assert odd.text.startswith("Payments of Rosa ? Vale Payments of Rosa ? Vale")
 
 
-def test_figures_are_drawn_and_described(page: _Page) -> None:
+def test_figures_are_drawn_and_described(page: ParsedPage) -> None:
     """Each figure is an SVG without scripts or addresses to load, and has an alternative text."""
     for tag, attributes in page.tags:
         if tag == "img":
@@ -146,7 +95,7 @@ def test_figures_are_drawn_and_described(page: _Page) -> None:
             assert len(str(attributes["alt"])) > 40
 
 
-def test_the_headline_figures(page: _Page) -> None:
+def test_the_headline_figures(page: ParsedPage) -> None:
     """Sent, received and net are settled money; open amounts are separate."""
     for words in (
         "Sent $43.00 to others",
@@ -160,7 +109,7 @@ def test_the_headline_figures(page: _Page) -> None:
         assert words in page.text
 
 
-def test_the_tables(page: _Page) -> None:
+def test_the_tables(page: ParsedPage) -> None:
     """The tables hold the rows of the analyses in the given zone, with their totals."""
     for words in (
         f"{EVIL} $40.10 $0.00 −$40.10 1 93.3%",  # noqa: RUF001 - a minus sign
@@ -180,7 +129,7 @@ def test_the_tables(page: _Page) -> None:
 def test_the_same_history_gives_the_same_bytes(html: str) -> None:
     """The report does not depend on the time, the user's plot style or the run."""
     with mpl.rc_context({"axes.facecolor": "black", "text.color": "white", "svg.hashsalt": "other", "font.size": 30}):
-        again = render_report(_history(PAYMENT_ROWS), as_of=AS_OF, tz="America/New_York")
+        again = render_report(report_history(PAYMENT_ROWS), as_of=AS_OF, tz="America/New_York")
     assert again == html
 
 
@@ -189,13 +138,13 @@ def test_no_figure_is_left_open() -> None:
     import matplotlib.pyplot as plt
 
     before = plt.get_fignums()
-    render_report(_history(PAYMENT_ROWS), as_of=AS_OF)
+    render_report(report_history(PAYMENT_ROWS), as_of=AS_OF)
     assert plt.get_fignums() == before
 
 
-def test_an_empty_history() -> None:
+def test_an_emptyreport_history() -> None:
     """Without payments, each section states that there are none."""
-    page = _Page(render_report(_history([], display_name=None, username=None), as_of=AS_OF))
+    page = ParsedPage(render_report(report_history([], display_name=None, username=None), as_of=AS_OF))
     assert "Payments of 1 0 payments, 1 friend." in page.text
     assert page.text.count("No settled payments.") == 2
     assert "No pending payments." in page.text
@@ -209,7 +158,7 @@ def test_problems_are_listed() -> None:
         {"payment_id": "7", "field": "amount", "value": "<b>12.345</b>", "problem": "has a fraction of a cent"},
         {"payment_id": "7", "field": "note", "value": None, "problem": "is no text"},
     ]
-    page = _Page(render_report(_history(PAYMENT_ROWS, problems), as_of=AS_OF))
+    page = ParsedPage(render_report(report_history(PAYMENT_ROWS, problems), as_of=AS_OF))
     assert "1 record could not be read fully" in page.text
     assert "7 amount <b>12.345</b> has a fraction of a cent" in page.text
 
@@ -217,30 +166,55 @@ def test_problems_are_listed() -> None:
 def test_payments_outside_the_figures_are_counted() -> None:
     """Settled payments of an unknown direction are in no sum; the footer counts them."""
     unknown = {**PAYMENT_ROWS[0], "payment_id": "9", "direction": None, "flow_cents": None, "action": "gift"}
-    page = _Page(render_report(_history([*PAYMENT_ROWS, unknown]), as_of=AS_OF))
+    page = ParsedPage(render_report(report_history([*PAYMENT_ROWS, unknown]), as_of=AS_OF))
     assert "Sent $43.00 to others Received $1,234.56" in page.text
     assert "1 settled or pending payment has no known direction, and is counted" in page.text
 
 
-def test_long_lists_are_shortened() -> None:
-    """Fifteen people and fifty requests are listed, and the captions give the totals."""
+def test_long_lists_add_up() -> None:
+    """Fifteen people and fifty requests are listed; a row adds up the others, and the captions give the totals."""
     many = [
         {**PAYMENT_ROWS[1 if at % 2 else 3], "payment_id": f"{at}", "counterparty_id": f"{at}"} for at in range(1, 121)
     ]
-    page = _Page(render_report(_history(many), as_of=AS_OF))
-    assert "the most sent first: the first 15 of 60" in page.text
-    assert "All 60 $2,406.00" in page.text
-    assert "the oldest first: the first 50 of 60" in page.text
+    many[118] |= {"flow_cents": -10, "amount_cents": 10}  # id 119, so it is the last one by amount
+    many[119] |= {"direction": "out", "flow_cents": -(10**9), "amount_cents": 10**9}  # id 120
+    text = ParsedPage(render_report(report_history(many), as_of=AS_OF)).text
+    assert "the most sent first: the first 15 of 60" in text
+    # 59 people with $40.10 and one with $0.10: together $2,366.00, of which the first 15 have $601.50.
+    assert "45 other people $1,764.50 $0.00 −$1,764.50 45 74.6%" in text  # noqa: RUF001 - a minus sign
+    assert "All 60 $2,366.00 $0.00 −$2,366.00 60" in text  # noqa: RUF001
+    assert "the oldest first: the first 50 of 60" in text
+    requests = text[text.index("Pending payments, the oldest first") :]
+    # Equal dates are in the order of the ids as text: 10, 100, 102, ..., 120, 14, ...; the last ten of $7 are left.
+    assert requests.count("$7.00 to receive") == 49
+    assert "10 later requests $70.00 to receive $0.00 to pay" in requests
+
+
+def test_a_request_without_amount_is_counted() -> None:
+    """A request of unknown amount that has no row of its own is named in the row of the others."""
+    asked = [{**PAYMENT_ROWS[3], "payment_id": f"{at:03}"} for at in range(52)]
+    asked[51] |= {"amount_cents": None, "flow_cents": None}
+    text = ParsedPage(render_report(report_history(asked), as_of=AS_OF)).text
+    assert "2 later requests 1 of unknown amount $7.00 to receive $0.00 to pay" in text
+
+
+def test_a_list_at_its_limit_has_no_other_row() -> None:
+    """Fifteen people and fifty requests are all listed."""
+    many = [{**PAYMENT_ROWS[1], "payment_id": f"{at}", "counterparty_id": f"{at}"} for at in range(15)]
+    many += [{**PAYMENT_ROWS[3], "payment_id": f"{100 + at}"} for at in range(50)]
+    text = ParsedPage(render_report(report_history(many), as_of=AS_OF)).text
+    assert "Together $601.50" in text
+    assert not re.search("other people|later request|the first", text)
 
 
 @pytest.mark.parametrize("tz", ["UTC", "America/New_York", "Pacific/Kiritimati"])
 @pytest.mark.parametrize("odd", ["0001-01-01T00:00:00Z", "1000-06-01T00:00:00Z", "9999-12-31T23:59:59Z"])
 def test_implausible_dates_are_counted(html: str, odd: str, tz: str) -> None:
     """Implausible dates are counted; they raise no error and do not enlarge the report."""
-    late = _payment(8, odd, direction="out", flow_cents=-100, **TO_BEN)
+    late = payment_row(8, odd, direction="out", flow_cents=-100, **TO_BEN)
     asked = {**PAYMENT_ROWS[3], "date_created": late["date_created"], "payment_id": "9"}
-    text = render_report(_history([*PAYMENT_ROWS, late, {**late, "payment_id": "10"}, asked]), as_of=AS_OF, tz=tz)
-    page = _Page(text)
+    text = render_report(report_history([*PAYMENT_ROWS, late, {**late, "payment_id": "10"}, asked]), as_of=AS_OF, tz=tz)
+    page = ParsedPage(text)
     assert (
         "2 settled payments have no date, or one before 1970 or after 2199; they are counted under “no date”"
         in page.text
@@ -249,52 +223,40 @@ def test_implausible_dates_are_counted(html: str, odd: str, tz: str) -> None:
     assert "8 payments from " in page.text
     assert f" to {24 if tz == 'Pacific/Kiritimati' else 23} Jun 2024, 1 friend" in page.text
     assert len(text) < 1.2 * len(html)
-    assert "settled payment has no date" not in _Page(html).text
+    assert "settled payment has no date" not in ParsedPage(html).text
 
 
 def test_a_long_calendar_omits_empty_months(html: str) -> None:
     """A payment of 1970 is in its month; months without payments are omitted if the table would be too long."""
-    early = _payment(8, "1970-01-01T00:00:00Z", direction="out", flow_cents=-100, **TO_BEN)
-    text = render_report(_history([*PAYMENT_ROWS, early]), as_of=AS_OF)
-    assert "1970-01 $1.00 $0.00 −$1.00 1 −$1.00 2024-05 $43.00" in _Page(text).text  # noqa: RUF001 - a minus sign
-    assert "zone UTC; months without payments are left out" in _Page(text).text
-    assert "left out" not in _Page(html).text
+    early = payment_row(8, "1970-01-01T00:00:00Z", direction="out", flow_cents=-100, **TO_BEN)
+    text = render_report(report_history([*PAYMENT_ROWS, early]), as_of=AS_OF)
+    assert "1970-01 $1.00 $0.00 −$1.00 1 −$1.00 2024-05 $43.00" in ParsedPage(text).text  # noqa: RUF001 - a minus sign
+    assert "zone UTC; 651 months without payments are left out" in ParsedPage(text).text
+    assert "left out" not in ParsedPage(html).text
     assert len(text) < 1.2 * len(html)
 
 
-def test_people_with_equal_names_are_distinguished() -> None:
-    """Equal display names are followed by the end of the id, in both lists of people."""
-    sam, other = (
-        {"counterparty_id": identifier, "counterparty_name": "Sam Rivera"} for identifier in ("71234", "75678")
-    )
-    rows = [
-        _payment(1, "2024-06-20T09:00:00Z", direction="out", flow_cents=-200, **sam),
-        _payment(2, "2024-06-20T09:00:00Z", direction="out", flow_cents=-100, **other),
-        _payment(3, "2024-06-20T09:00:00Z", direction="out", flow_cents=-300, **TO_BEN),
-        _payment(4, "2024-06-20T09:00:00Z", direction="in", flow_cents=100, **other, status="pending"),
-    ]
-    text = _Page(render_report(_history(rows), as_of=AS_OF)).text
-    assert "Ben 🌲 $3.00" in text
-    assert "Sam Rivera (…1234) $2.00" in text
-    assert "Sam Rivera (…5678) $1.00" in text
-    assert "Sam Rivera (…5678) no note" in text
-
-
-def test_no_column_is_hidden_on_phones_or_in_print(html: str, page: _Page) -> None:
-    """No rule hides a column: tables scroll, also by keyboard, and the folded months are unfolded in print."""
+def test_no_column_is_hidden_on_phones_or_in_print(html: str, page: ParsedPage) -> None:
+    """Narrow screens show each row as a card with labels; the folded months are unfolded in print."""
     rules = re.sub(r"\s+", " ", html[html.index("<style>") : html.index("</style>")])
-    assert re.findall(r"([^{}]+) \{ display: none; \}", rules) == [" summary"]
+    assert re.findall(r"([^{}]+) \{ display: none; \}", rules) == [" .paper", " summary, .screen", " td:empty"]
+    assert "screen" not in {attributes.get("class") for _, attributes in page.tags}
     assert "details::details-content { content-visibility: visible; block-size: auto; }" in rules
-    scrolling = [attributes for tag, attributes in page.tags if tag == "div" and attributes.get("class") == "scroll"]
-    assert len(scrolling) == 5
-    assert all(attributes["tabindex"] == "0" and attributes["aria-label"] for attributes in scrolling)
+    cells = [attributes for tag, attributes in page.tags if tag == "td"]
+    assert {attributes["data-label"] for attributes in cells[:5]} == {
+        "Sent", "Received", "Net", "Payments", "Share of sent",
+    }  # fmt: skip
+    roles = {"table": "table", "tr": "row", "td": "cell", "thead": "rowgroup", "tbody": "rowgroup", "tfoot": "rowgroup"}
+    for tag, attributes in page.tags:
+        header = {"col": "columnheader", "row": "rowheader"}.get(attributes.get("scope") or "")
+        assert attributes.get("role") == roles.get(tag, header)
 
 
 def test_bad_settings() -> None:
     """An invalid zone, an invalid moment, and a frame instead of a history are each refused in one sentence."""
     with pytest.raises(ConfigurationError, match=r"^render_report needs a History, .* not DataFrame\.$"):
-        render_report(_history([]).payments, as_of=AS_OF)
+        render_report(report_history([]).payments, as_of=AS_OF)
     with pytest.raises(ConfigurationError, match="tz must be a zone name"):
-        render_report(_history([]), as_of=AS_OF, tz="Mars/Olympus")
+        render_report(report_history([]), as_of=AS_OF, tz="Mars/Olympus")
     with pytest.raises(ConfigurationError, match="is not an instant: give a datetime"):
-        render_report(_history([]), as_of="someday")
+        render_report(report_history([]), as_of="someday")

@@ -1,0 +1,61 @@
+"""Tables of the money received and sent by month, quarter or year, added up from the months."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from p2p_analytics.display import MOST_MONTHS
+from p2p_analytics.money import add_units
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+MONTH: Final = "month"
+QUARTER: Final = "quarter"
+YEAR: Final = "year"
+_MOST_ROWS: Final = {MONTH: MOST_MONTHS, QUARTER: 80, YEAR: 60}  # a longer table has only the periods with payments
+
+
+class PeriodTable(NamedTuple):
+    """Money by period.
+
+    Attributes
+    ----------
+    word : str
+        "month", "quarter" or "year".
+    rows : list of dict
+        In order of time: ``period`` (None for payments without a date), ``sent``, ``received``, ``net``,
+        ``payments`` and ``running_net``.
+    left_out : int
+        Number of periods without payments that have no row.
+    """
+
+    word: str
+    rows: list[dict[str, Any]]
+    left_out: int
+
+
+def build_period_table(months: Iterable[Mapping[str, Any]], word: str) -> PeriodTable:
+    """Return the rows of `monthly_flow` added up by month, quarter or year."""
+    rows = [
+        _add_up(period, list(group)) for period, group in groupby(months, lambda row: _name_period(row["month"], word))
+    ]
+    moved = [row for row in rows if row["payments"]] if len(rows) > _MOST_ROWS[word] else rows
+    return PeriodTable(word, moved, len(rows) - len(moved))
+
+
+def _name_period(month: str | None, word: str) -> str | None:
+    if month is None or word == MONTH:
+        return month
+    year, _, number = month.partition("-")
+    return year if word == YEAR else f"{year} Q{(int(number) + 2) // 3}"
+
+
+def _add_up(period: str | None, months: list[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "period": period,
+        **{name: add_units(month[name] for month in months) for name in ("sent", "received", "net")},
+        "payments": sum(month["payments"] for month in months),
+        "running_net": months[-1]["running_net"],
+    }

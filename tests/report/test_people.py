@@ -1,0 +1,150 @@
+"""People in the report: namesakes, phone numbers, earlier names and names of any length."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from p2p_analytics.report import render_report
+from p2p_analytics.report._people import label_people
+from support.reports import ParsedPage, payment_row, report_history
+
+AS_OF = "2024-06-30T12:00:00Z"
+CREATED = "2024-06-20T09:00:00Z"
+TO_BEN = {"counterparty_id": "2", "counterparty_name": "Ben 🌲"}
+
+
+def render_text(rows: list[dict[str, Any]], people: list[dict[str, Any]] | None = None) -> str:
+    """Return the visible text of the report of these payments."""
+    return ParsedPage(render_report(report_history(rows, people=people), as_of=AS_OF)).text
+
+
+def test_people_with_equal_names_are_distinguished() -> None:
+    """Equal display names are followed by the end of the id, in both lists of people."""
+    sam, other = (
+        {"counterparty_id": identifier, "counterparty_name": "Sam Rivera"} for identifier in ("71234", "75678")
+    )
+    rows = [
+        payment_row(1, CREATED, direction="out", flow_cents=-200, **sam),
+        payment_row(2, CREATED, direction="out", flow_cents=-100, **other),
+        payment_row(3, CREATED, direction="out", flow_cents=-300, **TO_BEN),
+        payment_row(4, CREATED, direction="in", flow_cents=100, **other, status="pending"),
+    ]
+    text = render_text(rows)
+    assert "Ben 🌲 $3.00" in text
+    assert "Sam Rivera (…1234) $2.00" in text
+    assert "Sam Rivera (…5678) $1.00" in text
+    assert "Sam Rivera (…5678) no note" in text
+
+
+def test_namesakes_are_distinguished_by_username() -> None:
+    """A username distinguishes better than an id, whether the table or only the profile has it."""
+    rows: list[dict[str, Any]] = [
+        {"counterparty_id": "71234", "counterparty_name": "Sam Rivera", "counterparty_username": "sam-r"},
+        {"counterparty_id": "75678", "counterparty_name": "Sam Rivera", "counterparty_username": None},
+    ]
+    profiles = [{"user_id": "75678", "username": "samuel", "display_name": "Sam Rivera", "also_named": None}]
+    labels = label_people(rows, profiles, frozenset())
+    assert [label.suffix for label in labels.values()] == ["@sam-r", "@samuel"]
+
+
+def test_a_namesake_out_of_view_changes_nothing() -> None:
+    """Only people with a row of their own are compared: the sixteenth person is among the others."""
+    rows = [
+        payment_row(
+            at, CREATED, direction="out", flow_cents=-100 * (20 - at), counterparty_id=f"7000{at:02}",
+            counterparty_name="Sam Rivera" if at in {0, 15} else f"Person {at}",
+        )
+        for at in range(16)
+    ]  # fmt: skip
+    text = render_text(rows)
+    assert "Sam Rivera $20.00" in text
+    assert "1 other person $5.00" in text
+
+
+def test_phone_numbers_are_grouped() -> None:
+    """A phone number as counterparty has its digits in groups, as a target only; a user id of eleven digits has not."""
+    number, user = "14155550123", "14155550124"
+    rows = [
+        payment_row(
+            1, CREATED, direction="out", flow_cents=-300, target_type="phone", target_phone=number,
+            counterparty_id=number, counterparty_name=number,
+        ),
+        payment_row(2, CREATED, direction="in", flow_cents=200, counterparty_id=user, counterparty_name=user),
+        payment_row(
+            3, CREATED, direction="out", flow_cents=-100, target_type="phone", target_phone="+442079460958",
+            counterparty_id="+442079460958", counterparty_name="+442079460958",
+        ),
+    ]  # fmt: skip
+    text = render_text(rows)
+    assert "+1 415 555 0123 $3.00" in text
+    assert number not in text
+    assert f"{user} $0.00 $2.00" in text
+    assert "+442079460958 $1.00" in text
+
+
+def test_other_names_of_a_person_are_listed() -> None:
+    """A reader finds a friend under each name: earlier ones, and the present one if the payments show another."""
+    rows = [
+        payment_row(1, CREATED, direction="out", flow_cents=-300, **TO_BEN),
+        payment_row(2, CREATED, direction="out", flow_cents=-100, counterparty_id="5", counterparty_name="Zoe Old"),
+        payment_row(3, CREATED, direction="out", flow_cents=-50, counterparty_id="6", counterparty_name="Kim"),
+    ]
+    text = render_text(
+        rows,
+        [
+            {"user_id": "2", "display_name": "Ben 🌲", "also_named": "Benjamin <b>; Benny"},
+            {"user_id": "5", "display_name": "Zoe New", "also_named": "Zoe Old"},
+            {"user_id": "6", "display_name": "Kim"},
+            {"user_id": "7", "display_name": "Absent", "also_named": "Gone"},
+        ],
+    )
+    assert "Ben 🌲 also named Benjamin <b>; Benny $3.00" in text
+    assert "Zoe Old also named Zoe New $1.00" in text
+    assert "Kim $0.50" in text
+    assert text.count("also named") == 2
+    assert "Gone" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("\u202eevil\u202c", "evil"),
+        (" a\n\tb ", "a b"),
+        ("x" * 60, "x" * 60),
+        ("x" * 61, "x" * 60 + "…"),
+        (" \u200e\x07 ", "\u200e"),
+        ("\x07 ", "(no name)"),
+        (None, "not known"),
+    ],
+)
+def test_difficult_names(name: str | None, shown: str) -> None:
+    """A name is one line of at most 60 characters, and cannot reverse the text around it."""
+    rows = [payment_row(1, CREATED, direction="out", flow_cents=-300, counterparty_id="5", counterparty_name=name)]
+    assert f"Share of sent {shown} $3.00" in render_text(rows)
+
+
+def test_long_notes_are_cut() -> None:
+    """A request shows the first 200 characters of its note, and how long the note is."""
+    asked = payment_row(1, CREATED, direction="in", flow_cents=300, status="pending", note="tent " * 200, **TO_BEN)
+    text = render_text([asked])
+    assert "tent " * 39 + "tent… (1,000 characters)" in text
+    assert text.count("tent") == 40
+
+
+def test_privacy_mode_has_no_other_names_and_no_number() -> None:
+    """In privacy mode no earlier name and no phone number of a real person is left."""
+    rows = [
+        payment_row(1, CREATED, direction="out", flow_cents=-300, **TO_BEN),
+        payment_row(
+            2, CREATED, direction="out", flow_cents=-100, target_type="phone", target_phone="14155550123",
+            counterparty_id="14155550123", counterparty_name="14155550123",
+        ),
+    ]  # fmt: skip
+    people = [{"user_id": "2", "username": "ben-real", "display_name": "Ben 🌲", "also_named": "Benjamin"}]
+    masked = report_history(rows, people=people).masked(key=bytes(32))
+    text = ParsedPage(render_report(masked, as_of=AS_OF)).text
+    assert "also named" not in text
+    assert not [word for word in ("Ben", "ben-real", "555 0123") if word in text]
+    assert "+1 555 " in text

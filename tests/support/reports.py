@@ -1,0 +1,70 @@
+"""Histories of literal payments for reports, and the report's page as a browser reads it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from typing import Any
+
+from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PEOPLE, PROBLEMS
+from p2p_analytics.history import History
+from p2p_analytics.records import Me, User
+from p2p_analytics.times import parse_instant
+from support.frames import frame_from_rows
+
+
+def payment_row(number: int, created: str, **fields: Any) -> dict[str, Any]:
+    """Return a settled payment that the viewer made at an instant; its amount is that of the flow."""
+    instant = parse_instant(created)
+    return {
+        "payment_id": f"{number}", "status": "settled", "action": "pay", "date_created": instant,
+        "amount_cents": abs(fields["flow_cents"]), **fields,
+    }  # fmt: skip
+
+
+def report_history(
+    rows: list[dict[str, Any]],
+    problems: list[dict[str, Any]] | None = None,
+    people: list[dict[str, Any]] | None = None,
+    **user: str | None,
+) -> History:
+    """Return the history of Rosa Vale with these payments and one friend; its people are given or those of payments."""
+    known = {} if people is None else {"people": frame_from_rows(people, PEOPLE)}
+    return History(
+        me=Me(
+            user=User(**{"id": "1", "display_name": "Rosa <Vale>", "username": "rosa-vale", **user}), balance_cents=-5
+        ),
+        payments=frame_from_rows(rows, PAYMENTS),
+        friends=frame_from_rows([{"user_id": "2"}], FRIENDS),
+        fetched_at=datetime(2024, 6, 30, 12, 5, tzinfo=UTC),
+        problems=frame_from_rows(problems or [], PROBLEMS),
+        **known,
+    )
+
+
+class ParsedPage(HTMLParser):
+    """The tags of a page with their attributes, and its text, as a browser would see them."""
+
+    def __init__(self, html: str) -> None:
+        """Read a page."""
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.open: list[str] = []
+        self.feed(html)
+        self.text = " ".join(" ".join(self.words).split())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep a tag with its attributes."""
+        self.tags.append((tag, dict(attrs)))
+        if tag not in {"meta", "img"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Check that the innermost open element is closed."""
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Keep text, except of style sheets."""
+        if "style" not in self.open:
+            self.words.append(data)
