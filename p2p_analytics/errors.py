@@ -50,6 +50,12 @@ def describe_os_error(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
+def describe_type(value: object) -> str:
+    """Return the name of a value's type with its article, for the middle of a sentence."""
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
+
+
 class P2PAnalyticsError(Exception):
     """Base class of all errors of this package."""
 

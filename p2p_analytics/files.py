@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from p2p_analytics.errors import ConfigurationError, SchemaError, describe_os_error
+from p2p_analytics.errors import ConfigurationError, SchemaError, describe_os_error, describe_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,7 +136,11 @@ def is_regular(path: Path) -> bool:
 
 
 def to_path(path: str | os.PathLike[str]) -> Path:
-    """Return a user's path as a Path; a NUL in it raises a ConfigurationError, where the system raises a ValueError."""
+    """Return a user's path as a Path; raise a ConfigurationError for a NUL in it, and for objects that are no path."""
+    if not isinstance(path, str | os.PathLike):
+        raise ConfigurationError(
+            f"A path is text or a Path, not {describe_type(path)}: pass the name of a file or folder."
+        )
     if "\0" in os.fspath(path):
         raise ConfigurationError(f"{os.fspath(path)!r} is no file name: it holds a NUL.")
     return Path(path)

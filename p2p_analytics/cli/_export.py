@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from p2p_analytics.history import History
 
-_FRAMES: Final = ("payments", "friends", "problems")
+_FRAMES: Final = ("payments", "people", "friends", "problems")
 _ANALYSES: Final = ("spend_by_friend", "monthly_flow", "status_mix", "pending_ageing", "pending_requests")
 _SUFFIXES: Final = (".csv", ".parquet")
 _STANDARD_OUTPUT: Final = "-"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics import settings
 from p2p_analytics.errors import SchemaError
+from p2p_analytics.export import _diagnosis
 from p2p_analytics.export._defuse import defuse_formulas, restore_formulas
 from p2p_analytics.files import atomic_file, open_table, to_path
 from p2p_analytics.frames.arrow import frame_of, table_of, type_of_name
@@ -91,12 +92,10 @@ def write_csv(frame: pd.DataFrame, file: IO[bytes], *, raw: bool = False) -> Non
 def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: Privacy | None = None) -> pd.DataFrame:
     """Return the frame of a CSV file that `to_csv` wrote, or that a spreadsheet saved again.
 
-    The columns of payments, friends and problems get their documented dtypes independently of the data:
-    categoricals if all columns of payments are present, else text.
+    The columns of payments, people, friends and problems get their documented dtypes independently of the data.
     Other columns are text if their cells are quoted or their name ends in ``_id``; the rest is inferred:
     whole numbers are ``Int64``, other numbers ``float64``, true and false ``boolean``, instants
-    ``datetime64[us, UTC]``, and everything else, also a column of nulls, is text. Other categoricals
-    become text.
+    ``datetime64[us, UTC]``, and everything else, also a column of nulls and categoricals, is text.
 
     Parameters
     ----------
@@ -112,18 +111,40 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: Privac
     Raises
     ------
     SchemaError
-        The file is not such a table.
+        The file is not such a table. The error names a file with semicolons or tabs, in another encoding, with an
+        index, or with ids that a spreadsheet has rounded.
     ConfigurationError
         The file cannot be read.
     """
     import pyarrow as pa
-    import pyarrow.csv
 
     private = settings.privacy(privacy)
     path = to_path(path)
     with open_table(path, private=bool(private)) as file:
-        header, unquoted = _sniff_header(file, path)
-        table = pyarrow.csv.read_csv(
+        if not os.fstat(file.fileno()).st_size:
+            raise SchemaError(f"{path} is empty: it lacks the line that names the columns.")
+        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # closed with the last reference to it
+        header, unquoted = _sniff_header(content, path)
+        table = _parse_cells(file, header, path)
+        _diagnosis.require_exact_ids(header, table.columns, content, path)
+    columns = [
+        _infer_type(column) if name in unquoted else column for name, column in zip(header, table.columns, strict=True)
+    ]
+    names = header
+    if not raw:
+        names = restore_formulas(pa.array(header, pa.string())).to_pylist()
+        columns = [_restore_column(column) if pa.types.is_string(column.type) else column for column in columns]
+    frame = frame_of(pa.table(columns, names=names))
+    return Mask(strict=private == settings.STRICT).frame(frame) if private else frame
+
+
+def _parse_cells(file: IO[bytes], header: list[str], path: Path) -> pa.Table:
+    """Return the cells of a CSV file in the types that their names determine, else as text."""
+    import pyarrow as pa
+    import pyarrow.csv
+
+    try:
+        return pyarrow.csv.read_csv(
             file,
             read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK_BYTES),
             # In a table of one column an empty line is a null.
@@ -135,15 +156,10 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: Privac
                 quoted_strings_can_be_null=False,
             ),
         )
-    columns = [
-        _infer_type(column) if name in unquoted else column for name, column in zip(header, table.columns, strict=True)
-    ]
-    names = header
-    if not raw:
-        names = restore_formulas(pa.array(header, pa.string())).to_pylist()
-        columns = [_restore_column(column) if pa.types.is_string(column.type) else column for column in columns]
-    frame = frame_of(pa.table(columns, names=names))
-    return Mask(strict=private == settings.STRICT).frame(frame) if private else frame
+    except pa.ArrowInvalid as error:
+        if "UTF8" in str(error):
+            raise _diagnosis.encoding_error(path) from None
+        raise
 
 
 def _prepare_cells(column: pa.ChunkedArray, *, raw: bool) -> Callable[[int], pa.Array]:
@@ -233,18 +249,18 @@ _CELL: Final = re.compile(rb'("[^"]*(?:""[^"]*)*"|[^,\r\n]*)(,|\r\n|\r|\n|\Z)')
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
-def _sniff_header(file: IO[bytes], path: Path) -> tuple[list[str], set[str]]:
+def _sniff_header(content: mmap.mmap, path: Path) -> tuple[list[str], set[str]]:
     """Return the header of a CSV file, and its columns with an unquoted first value, which have their type inferred."""
-    if not os.fstat(file.fileno()).st_size:
-        raise SchemaError(f"{path} is empty: it lacks the line that names the columns.")
-    content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # closed with the last match that refers to it
+    _diagnosis.require_csv(content, path)
     begin = len(_BYTE_ORDER_MARK) if content[: len(_BYTE_ORDER_MARK)] == _BYTE_ORDER_MARK else 0
     cells = _CELL.finditer(content, begin)
-    header = []
+    first_line = []
     for cell in cells:
-        header.append(_decode_cell(cell[1]))
+        first_line.append(cell[1])
         if cell[2] != b",":
             break
+    _diagnosis.require_columns(first_line, path)
+    header = [_decode_cell(cell) for cell in first_line]
     if len(set(header)) < len(header) or not all(header):
         raise SchemaError(f"{path} is no table: its first line must name each column once.")
     return header, _find_unquoted(header, cells)

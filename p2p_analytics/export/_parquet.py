@@ -47,7 +47,7 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 def read_parquet(path: str | os.PathLike[str], *, privacy: Privacy | None = None) -> pd.DataFrame:
     """Return the frame of a Parquet file: ``str``, ``Int64``, ``float64``, ``boolean``, ``datetime64[us, UTC]``.
 
-    Payments get their categoricals back; other categoricals become text. ``privacy`` is as in `read_csv`.
+    Categoricals become text. ``privacy`` is as in `read_csv`.
 
     Raises
     ------

@@ -26,6 +26,7 @@ def test_export_payments(archive_path, tmp_path, capsys) -> None:
 @pytest.mark.parametrize(
     ("table", "column", "values"),
     [
+        ("people", "user_id", ["7", "8"]),
         ("friends", "user_id", ["8"]),
         ("problems", "payment_id", []),
         ("spend_by_friend", "sent", [5.0]),

@@ -1,0 +1,134 @@
+"""CSV files in another form: one sentence names the cause and the remedy."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+
+from p2p_analytics.errors import ConfigurationError, SchemaError
+from p2p_analytics.export import read_csv, to_csv, to_parquet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+# Two payments as a spreadsheet writes them: quotes only where they are needed.
+TEXT = "payment_id,note,amount_cents,actor_id\n3181234567890123456,Pizza; beer,1250,11\n3181234567890123457,rent,5,12\n"
+WAYS: dict[str, tuple[Callable[[str], bytes], str]] = {
+    "semicolons": (
+        lambda text: text.replace("; ", " ").replace(",", ";").encode(),
+        r"separates its cells by semicolons, not commas: .* pandas\.read_csv\(path, sep=';'\)",
+    ),
+    "quoted semicolons": (
+        lambda _text: b'"payment_id";"note"\r\n"1";"a, b"\r\n',
+        "separates its cells by semicolons, not commas",
+    ),
+    "a line that names the separator": (
+        lambda text: b"sep=;\r\n" + text.replace(",", ";").encode(),
+        "separates its cells by semicolons, not commas",
+    ),
+    "tabs": (lambda text: text.replace(",", "\t").encode(), r"separates its cells by tabs, not commas: .* sep='\\t'\)"),
+    "UTF-16": (lambda text: text.encode("utf-16"), "is in UTF-16, not UTF-8: save it again"),
+    "UTF-16 without a mark": (lambda text: text.encode("utf-16-le"), "is in UTF-16, not UTF-8: save it again"),
+    "UTF-16, big end first": (lambda text: text.encode("utf-16-be"), "is in UTF-16, not UTF-8: save it again"),
+    "Windows-1252": (lambda text: text.replace("rent", "Café").encode("cp1252"), "holds text that is not UTF-8: save"),
+    "rounded ids": (
+        lambda text: (
+            text.replace("3181234567890123456", "3.18E+18").replace("3181234567890123457", "3.18E+18").encode()
+        ),
+        "ids in the column 'payment_id' .* rounded by a spreadsheet to numbers such as 3.18E.18, .* export the table",
+    ),
+    "gzip": (lambda text: gzip.compress(text.encode()), "is compressed with gzip: unpack it first"),
+    "a workbook": (
+        lambda _text: b"PK\x03\x04\x14\0\x06\0",
+        "is a spreadsheet's workbook or a zip archive, not CSV: save",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_cause_is_named(way: str, tmp_path: Path) -> None:
+    """The error is one sentence with the path, the cause and the remedy."""
+    convert, message = WAYS[way]
+    (tmp_path / "p.csv").write_bytes(convert(TEXT))
+    with pytest.raises(SchemaError, match=message) as caught:
+        read_csv(tmp_path / "p.csv")
+    assert str(tmp_path / "p.csv") in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_file_itself_is_read(tmp_path: Path) -> None:
+    """The text that the ways above change is a valid file, in which semicolons are text."""
+    (tmp_path / "p.csv").write_text(TEXT)
+    frame = read_csv(tmp_path / "p.csv")
+    assert frame["payment_id"].tolist() == ["3181234567890123456", "3181234567890123457"]
+    assert frame["note"].tolist() == ["Pizza; beer", "rent"]
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["written", "read and written again"])
+def test_an_index_that_pandas_wrote(tmp_path: Path, *, again: bool) -> None:
+    """The first column of pandas.to_csv has no name, or ``Unnamed: 0`` after another round."""
+    frame = pd.DataFrame({"payment_id": ["1", "2"], "note": ["a", "b"]})
+    frame.to_csv(tmp_path / "p.csv")
+    if again:
+        pd.read_csv(tmp_path / "p.csv").to_csv(tmp_path / "p.csv", index=False)
+        assert (tmp_path / "p.csv").read_text().startswith("Unnamed: 0,")
+    with pytest.raises(SchemaError, match=r"first column of .*p\.csv has no name, .* pandas wrote: .* index=False"):
+        read_csv(tmp_path / "p.csv")
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"Unnamed: 0": ["1"], "note": ["x"]}),
+        pd.DataFrame({"a;b": ["1"]}),
+        pd.DataFrame({"a\tb": ["1"]}),
+        pd.DataFrame({"code_id": ["3.18E+18", "1e+5"]}),
+        pd.DataFrame({"note": ["\0\0\0\0\0\0\0\0"]}),
+    ],
+    ids=["unnamed", "semicolon", "tab", "id", "zeros"],
+)
+def test_frames_that_only_look_like_it_come_back(tmp_path: Path, frame: pd.DataFrame) -> None:
+    """Text that `to_csv` has quoted is no sign of another form."""
+    to_csv(frame, tmp_path / "p.csv")
+    assert_frame_equal(read_csv(tmp_path / "p.csv"), frame.astype("str"))
+
+
+def test_a_parquet_file(tmp_path: Path) -> None:
+    """The error names the function that reads it."""
+    to_parquet(pd.DataFrame({"note": ["x"]}), tmp_path / "p.csv")
+    with pytest.raises(SchemaError, match="is a Parquet file: read it with read_parquet"):
+        read_csv(tmp_path / "p.csv")
+
+
+def test_the_cause_quotes_no_cell_in_privacy_mode(tmp_path: Path) -> None:
+    """The sentence has the path and the name of the column only."""
+    (tmp_path / "p.csv").write_text("payment_id,note\n4.44E+18,secret dinner\n")
+    with pytest.raises(SchemaError) as caught:
+        read_csv(tmp_path / "p.csv", privacy=True)
+    assert "4.44" not in str(caught.value)
+    assert "dinner" not in str(caught.value)
+
+
+@pytest.mark.parametrize("path", [pd.DataFrame({"note": ["x"]}), None, 7])
+def test_what_is_no_path(path: object) -> None:
+    """A frame in the place of the path is named."""
+    with pytest.raises(ConfigurationError, match=f"A path is text or a Path, not an? {type(path).__name__}: "):
+        read_csv(path)
+
+
+@pytest.mark.parametrize("cents", [2**63, -(2**63) - 1, 1e30])
+def test_cents_beyond_64_bits_are_refused(tmp_path: Path, cents: float) -> None:
+    """A whole number that does not fit 64 bits is neither wrapped nor rounded when it is written or read."""
+    frame = pd.DataFrame({"amount_cents": pd.Series([cents], dtype=object)})
+    if isinstance(cents, int):
+        for write in (to_csv, to_parquet):
+            with pytest.raises(SchemaError, match="'amount_cents'"):
+                write(frame, tmp_path / "out")
+    (tmp_path / "p.csv").write_text(f"amount_cents\n{cents}\n")
+    with pytest.raises(SchemaError, match=r"p\.csv"):
+        read_csv(tmp_path / "p.csv")
