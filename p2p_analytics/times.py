@@ -63,7 +63,9 @@ def as_instant(value: datetime | date | str) -> datetime:
         The text is neither a date nor a datetime, or the instant does not exist.
     """
     if type(value).__name__ == "datetime64":  # of NumPy, which is not imported for this
-        value = value.astype("datetime64[us]").item()  # type: ignore[union-attr]
+        seconds = value.astype("datetime64[s]").item()  # type: ignore[union-attr]
+        # An instant out of range is a number here; as microseconds it would have another value, without an error.
+        value = value.astype("datetime64[us]").item() if isinstance(seconds, date) else seconds  # type: ignore[union-attr]
     if isinstance(value, datetime):
         if value != value:  # noqa: PLR0124 - pandas' NaT, which equals nothing
             raise ValueError("NaT is not an instant.")

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta, timezone
+import re
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from zoneinfo import ZoneInfo
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.times import (
     as_instant,
+    find_zone,
     format_instant,
     from_microseconds,
     parse_instant,
@@ -70,6 +76,22 @@ def test_invalid_instants_are_refused(text: str) -> None:
         (date(2024, 5, 31), datetime(2024, 5, 31, tzinfo=UTC)),
         ("2024-05-31", datetime(2024, 5, 31, tzinfo=UTC)),
         ("2024-05-31T18:30:00", MAY),
+        ("2024-05-31 18:30", MAY),
+        ("2024-05-31T18:30", MAY),
+        ("2024-05-31T20:30+02:00", MAY),
+        ("2024-05-31 13:00:00-05:30", MAY),
+        ("20240531T183000Z", MAY),
+        ("2024-05-31T18:30:00,000000Z", MAY),
+        ("2024-05-31T18", MAY.replace(minute=0)),
+        ("2024-W22-5", datetime(2024, 5, 31, tzinfo=UTC)),
+        ("2024W225T1830", MAY),
+        ("2024-W22", datetime(2024, 5, 27, tzinfo=UTC)),
+        ("20240531", datetime(2024, 5, 31, tzinfo=UTC)),
+        (pd.Timestamp("2024-05-31 18:30"), MAY),
+        (pd.Timestamp("2024-05-31 14:30", tz="America/New_York"), MAY),
+        (np.datetime64("2024-05-31T18:30"), MAY),
+        (np.datetime64("2024-05-31T18:30:00.000000001"), MAY),
+        (np.datetime64("2024-05"), datetime(2024, 5, 1, tzinfo=UTC)),
     ],
 )
 def test_accepted_arguments(value: datetime | date | str, instant: datetime) -> None:
@@ -78,11 +100,35 @@ def test_accepted_arguments(value: datetime | date | str, instant: datetime) -> 
     assert as_instant(value).utcoffset() == timedelta(0)
 
 
-@pytest.mark.parametrize("value", ["yesterday", "2024-13-01", "31.05.2024"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "yesterday", "2024-13-01", "31.05.2024", "2024-05", "2024", "20240531118", "202405311830", "2024-05-31x18:30",
+        "2024-05-31T", "2024-W54", "2024-152", "\uff12024-05-31", "2024-05-31T25:00", "0001-01-01T00:00+23:00",
+        "2024-05-31 18:30 UTC", " 2024-05-31",
+    ],
+)  # fmt: skip
 def test_refused_arguments(value: str) -> None:
-    """Text that is not a date is refused."""
-    with pytest.raises(ValueError, match=value):
+    """Text that is not a date is refused, and quoted."""
+    with pytest.raises(ValueError, match=re.escape(value)):
         as_instant(value)
+
+
+@pytest.mark.parametrize("value", [20240531, 1.5, None, np.datetime64("NaT"), np.datetime64(10**17, "s"), time(18)])
+def test_refused_types(value: object) -> None:
+    """Numbers, null values and instants that Python has not are refused."""
+    with pytest.raises((TypeError, ValueError)):
+        as_instant(value)
+
+
+def test_a_zone_by_name_or_itself() -> None:
+    """A zone is found by its name; a ZoneInfo is returned; nothing else is a zone."""
+    assert find_zone("Asia/Kolkata") is ZoneInfo("Asia/Kolkata")
+    odd = ZoneInfo.no_cache("Asia/Kolkata")
+    assert find_zone(odd) is odd
+    for other in ("Mars", "asia/kolkata/", None, 5, UTC, timezone(timedelta(hours=2))):
+        with pytest.raises(ConfigurationError, match=r"^tz must be a zone name like 'America/New_York' or 'UTC', "):
+            find_zone(other)
 
 
 @pytest.mark.parametrize(

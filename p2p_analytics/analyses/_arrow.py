@@ -6,7 +6,7 @@ What a type says is not enough: pandas keeps text in six dtypes, whole numbers w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.times import as_instant
@@ -36,9 +36,21 @@ def find_kind(name: str) -> str:
     return CENTS if name.endswith("_cents") else TEXT
 
 
-def refuse(what: str, name: str, kind: str, found: str, advice: str = CSV_ADVICE) -> NoReturn:
-    """Raise a SchemaError about the type of a column."""
-    raise SchemaError(f"{what} needs {kind} in the column {name}, not {found}; {advice}.")
+def build_error(what: str, name: str, kind: str, found: str, advice: str = CSV_ADVICE) -> SchemaError:
+    """Return the error for a column that holds something else than its kind."""
+    return SchemaError(f"{what} needs {kind} in the column {name}, not {found}; {advice}.")
+
+
+def is_text(series: pd.Series[Any]) -> bool:
+    """Return whether a column may hold text, by its dtype; objects may."""
+    import pyarrow as pa
+
+    try:
+        dtype = pa.array(series.iloc[:0]).type
+    except (pa.ArrowException, TypeError, ValueError):
+        return False
+    dtype = dtype.value_type if pa.types.is_dictionary(dtype) else dtype
+    return pa.types.is_null(dtype) or dtype in {pa.string(), pa.large_string(), pa.string_view()}
 
 
 def read_column(series: pd.Series[Any], name: str, kind: str, *, what: str) -> pa.ChunkedArray | pa.Array:
@@ -55,8 +67,10 @@ def read_column(series: pd.Series[Any], name: str, kind: str, *, what: str) -> p
         values = _read_objects(series) if kind is INSTANT and series.dtype == object else pa.array(series)
     except OverflowError:
         raise SchemaError(f"{what}: the column {name} holds {TOO_LARGE}.") from None
+    except UnicodeError:
+        raise build_error(what, name, kind, "text that is not valid Unicode", "correct it") from None
     except (pa.ArrowException, TypeError, ValueError):
-        refuse(what, name, kind, f"{series.dtype} of several types or of none that it can be read as")
+        raise build_error(what, name, kind, _name_types(series)) from None
     if values.null_count == len(values):
         return pa.nulls(len(values), {TEXT: pa.large_string(), CENTS: pa.int64(), FLAG: pa.bool_()}.get(kind, _utc()))
     if pa.types.is_dictionary(values.type):
@@ -64,10 +78,15 @@ def read_column(series: pd.Series[Any], name: str, kind: str, *, what: str) -> p
     try:
         converted = _CONVERT[kind](values)
     except pa.ArrowInvalid:
-        _refuse_values(values.type, name, kind, what)
+        raise _build_value_error(values.type, name, kind, what) from None
     if converted is None:
-        refuse(what, name, kind, str(values.type) if series.dtype == object else str(series.dtype))
+        raise build_error(what, name, kind, str(values.type) if series.dtype == object else str(series.dtype))
     return converted
+
+
+def _name_types(series: pd.Series[Any]) -> str:
+    names = {type(value).__name__ for value in series.dropna()} if series.dtype == object else {str(series.dtype)}
+    return " and ".join(sorted(names)[:3])
 
 
 def _read_objects(series: pd.Series[Any]) -> pa.Array:
@@ -83,14 +102,15 @@ def _read_objects(series: pd.Series[Any]) -> pa.Array:
     return pa.array([None if gap else read(value) for value, gap in zip(series, null, strict=True)], _utc())
 
 
-def _refuse_values(dtype: pa.DataType, name: str, kind: str, what: str) -> NoReturn:
+def _build_value_error(dtype: pa.DataType, name: str, kind: str, what: str) -> SchemaError:
     import pyarrow as pa
 
     if pa.types.is_timestamp(dtype):
-        refuse(what, name, kind, "dates outside the calendar", "correct them")
+        return build_error(what, name, kind, "dates outside the calendar", "correct them")
     if pa.types.is_integer(dtype):
-        raise SchemaError(f"{what}: the column {name} holds {TOO_LARGE}.")
-    refuse(what, name, kind, "fractions, infinity or more than 64 bits", "amounts are counted in cents, not in units")
+        return SchemaError(f"{what}: the column {name} holds {TOO_LARGE}.")
+    found = "fractions, infinity or more than 64 bits"
+    return build_error(what, name, kind, found, "amounts are counted in cents, not in units")
 
 
 def _utc(unit: str = "us") -> pa.DataType:
@@ -102,9 +122,9 @@ def _utc(unit: str = "us") -> pa.DataType:
 def _to_text(values: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array | None:
     import pyarrow as pa
 
-    kinds = pa.types
-    is_text = kinds.is_large_string(values.type) or kinds.is_string(values.type) or kinds.is_string_view(values.type)
-    return values if is_text else None
+    if pa.types.is_string_view(values.type):  # which Arrow cannot compare
+        return values.cast(pa.large_string())
+    return values if pa.types.is_large_string(values.type) or pa.types.is_string(values.type) else None
 
 
 def _to_cents(values: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array | None:

@@ -127,19 +127,13 @@ def read_names(native: IntoFrame, *, what: str) -> list[str]:
     raise SchemaError(f"{what} needs a pandas or Polars frame, not {type(native).__name__}.")
 
 
-def find_text_columns(native: IntoFrame, *, what: str) -> list[str]:
-    """Return the names of the columns that may hold text, by their dtypes."""
-    names = read_names(native, what=what)
-    if not is_pandas_dataframe(native):
-        texts = (nw.String, nw.Categorical, nw.Enum, nw.Unknown)  # Unknown: a column with only nulls
-        schema = nw.from_native(native).lazy().collect_schema()
-        return [name for name in names if isinstance(schema[name], texts)]
-    from pandas import CategoricalDtype
-    from pandas.api.types import is_string_dtype
-
-    dtypes = zip(native.columns, native.dtypes, strict=True)
-    texts_of = {name for name, dtype in dtypes if is_string_dtype(dtype) or isinstance(dtype, CategoricalDtype)}
-    return [name for name in names if name in texts_of]
+def is_text_column(native: IntoFrame, name: str) -> bool:
+    """Return whether a column may hold text, by its dtype."""
+    if is_pandas_dataframe(native):
+        column = native.loc[:, name]
+        return column.ndim > 1 or _arrow.is_text(column)  # two columns of one name are refused when they are read
+    dtype = nw.from_native(native).lazy().collect_schema()[name]
+    return isinstance(dtype, (nw.String, nw.Categorical, nw.Enum, nw.Unknown))  # Unknown: a column with only nulls
 
 
 def build_rows(
@@ -238,7 +232,7 @@ def _plan_casts(frame: nw.LazyFrame[Any], kinds: Mapping[str, str], what: str) -
         elif _is_castable(found, wanted):
             casts.append(column.cast(wanted))
         else:
-            _arrow.refuse(what, name, kinds[name], str(found), "cast it")
+            raise _arrow.build_error(what, name, kinds[name], str(found), "cast it")
     return casts
 
 
@@ -271,7 +265,7 @@ def _check(frame: nw.LazyFrame[Any], given: Mapping[str, str], what: str) -> Non
             raise SchemaError(f"{what}: the column {name} holds {_arrow.TOO_LARGE}.")
     for name in coarse:
         if (found[name] or 0) >= _MOST_MILLISECONDS:
-            _arrow.refuse(what, name, given[name], "dates outside the calendar", "correct them")
+            raise _arrow.build_error(what, name, given[name], "dates outside the calendar", "correct them")
     if found.get("first") != found.get("last"):
         several = frame.select(currency).unique().collect()["currency"].to_list()
         raise SchemaError(

@@ -82,14 +82,16 @@ def status_mix(payments: IntoFrameT, *, by: str = "action") -> IntoFrameT:
 
 
 def _check_by(by: object, payments: IntoFrame) -> None:
-    texts = _engine.find_text_columns(payments, what="status_mix")
+    names = _engine.read_names(payments, what="status_mix")
     if isinstance(by, str) and by in {*_COLUMNS, "amount_cents"}:
         raise ConfigurationError(f"by={by!r} is a column of the result: name another text column, like 'action'.")
-    if by in texts:
+    if by in names and _engine.is_text_column(payments, str(by)):
         return
+    _engine.open_frame(payments, ["status", "amount_cents"], what="status_mix")  # a frame of something else comes first
+    texts = [name for name in names if _engine.is_text_column(payments, name)]
     near = get_close_matches(by, texts, n=1) if isinstance(by, str) else []
     if near == ["status"]:
-        advice = "the result has 'status' anyway, so name another, like 'action'."
+        advice = "the result has 'status' anyway, so name another, like 'action'"
     else:
-        advice = f"did you mean {near[0]!r}?" if near else "name one, like 'action'."
-    raise ConfigurationError(f"by={by!r} is not a text column of the frame: {advice}")
+        advice = f"did you mean {near[0]!r}, or another like 'action'" if near else "name one, like 'action'"
+    raise ConfigurationError(f"by={by!r} is not a text column of the frame: {advice}.")

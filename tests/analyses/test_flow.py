@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -113,6 +114,13 @@ def test_ten_years_of_month_edges(payments: Builder, rows_of: Reader) -> None:
     assert [row["month"] for row in table] == edges
     assert {row["payments"] for row in table} == {2}
     assert table[-1]["running_net"] == 2.4
+
+
+@pytest.mark.parametrize("tz", ["Asia/Kolkata", ZoneInfo("Asia/Kolkata")])
+def test_zone_by_position(build: Builder, tz: str | ZoneInfo) -> None:
+    """The zone is the second argument, a name or a ZoneInfo."""
+    frame = build([{"direction": "in", "flow_cents": 100, "created": "2024-04-30T18:30:00Z"}])
+    assert monthly_flow(frame, tz)["month"].tolist() == ["2024-05"]
 
 
 @pytest.mark.parametrize("tz", ["Mars/Olympus", "", "America", "../etc/passwd", None, 5])

@@ -1,0 +1,160 @@
+"""Frames as users have them: other dtypes, zones, indexes and engines give the right tables or one clear sentence."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+from p2p_analytics.errors import ConfigurationError, SchemaError
+from support.analyses.hostile_frames import ANALYSES, DATES, EXPECTED, REFUSED, RIGHT, ROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Builder = Callable[..., Any]
+    Reader = Callable[..., list[dict[str, Any]]]
+
+WITHOUT_DATES = {name for name, (_, match) in REFUSED.items() if "date" in match} | {"pandas.read_csv"}
+
+
+@pytest.fixture
+def six_payments(build: Builder) -> pd.DataFrame:
+    """Return the six payments as a load gives them."""
+    return build([{"kind": "payment", "currency": "USD", "account_id": "1", "source": "api", **row} for row in ROWS])
+
+
+@pytest.mark.parametrize("name", list(ANALYSES))
+@pytest.mark.parametrize("change", list(RIGHT))
+def test_right(six_payments: pd.DataFrame, rows_of: Reader, name: str, change: str) -> None:
+    """The table is the one worked out by hand, however the frame holds the payments."""
+    frame = RIGHT[change](six_payments)
+    assert [tuple(row.values()) for row in rows_of(ANALYSES[name](frame))] == EXPECTED[name]
+
+
+@pytest.mark.parametrize("change", [name for name in RIGHT if "Polars" not in name])
+def test_dtypes_of_results(six_payments: pd.DataFrame, change: str) -> None:
+    """The dtypes of a result do not depend on those of the frame."""
+    frame = RIGHT[change](six_payments)
+    for analysis in ANALYSES.values():
+        assert analysis(frame).dtypes.tolist() == analysis(six_payments).dtypes.tolist()
+        assert type(analysis(frame)) is pd.DataFrame
+
+
+@pytest.mark.parametrize("name", list(ANALYSES))
+@pytest.mark.parametrize("change", list(REFUSED))
+def test_refused(six_payments: pd.DataFrame, name: str, change: str) -> None:
+    """Anything else is refused by one sentence that names the column and what to do, at the call."""
+    convert, match = REFUSED[change]
+    frame = convert(six_payments)
+    if name == "status_mix" and change in WITHOUT_DATES:  # neither ids nor dates matter to it
+        assert len(ANALYSES[name](frame)) == 5
+        return
+    with pytest.raises((SchemaError, ConfigurationError), match=match) as caught:
+        ANALYSES[name](frame)
+    sentence = str(caught.value)
+    assert sentence.endswith(".")
+    assert "\n" not in sentence
+    assert len(sentence) < 220
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+def test_the_bound_is_exact(six_payments: pd.DataFrame, rows_of: Reader) -> None:
+    """Amounts of 2**53 - 1 cents in all are exact; one cent more is refused, whatever the signs."""
+    most = [2**53 - 16, 5, -4, 3, 2, -1]
+    frame = six_payments.assign(status="settled", action="pay", amount_cents=most, flow_cents=most)
+    assert [row["amount"] for row in rows_of(ANALYSES["status_mix"](frame))] == [(2**53 - 1) / 100]
+    most[2] = -5
+    for analysis in ANALYSES.values():
+        with pytest.raises(SchemaError, match=r"2\*\*53 cents or more in all"):
+            analysis(six_payments.assign(amount_cents=most, flow_cents=most))
+
+
+def test_an_edited_date_counts(six_payments: pd.DataFrame) -> None:
+    """A date that was changed in the frame is the one that counts."""
+    edited = six_payments.assign(
+        date_completed=six_payments["date_completed"].mask(six_payments["payment_id"] == "000")
+    )
+    assert ANALYSES["monthly_flow"](edited)["month"].tolist() == ["2024-04", "2024-05"]
+    older = six_payments.assign(date_created=six_payments["date_created"] - pd.Timedelta(days=100))
+    assert ANALYSES["pending_requests"](older)["age_days"].tolist() == [107, 100]
+
+
+@pytest.mark.parametrize("name", list(ANALYSES))
+def test_pandas_and_polars_give_equal_tables(build: Builder, name: str) -> None:
+    """To the last digit, two thousand payments give the same table on pandas, Polars and lazy Polars."""
+    chance = random.Random(9)  # noqa: S311 - no secret
+    rows = [
+        {
+            "status": chance.choice(["settled", "settled", "pending", "failed", None, "on_hold"]),
+            "action": chance.choice(["pay", "charge", None]),
+            "direction": chance.choice(["in", "out", "out", None]),
+            "flow_cents": chance.choice([None, *(chance.randrange(-(10**7), 10**7) for _ in range(9))]),
+            "counterparty_id": chance.choice([None, *map(str, range(9))]),
+            "counterparty_username": chance.choice([None, "a", "\u00e9", "z"]),
+            "counterparty_name": chance.choice([None, "Ada", "\U0001f355", "1", "\ufdd0"]),
+            "kind": chance.choice(["payment", "payment", None, "card"]),
+            "created": chance.choice([None, f"20{chance.randrange(10, 25)}-0{chance.randrange(1, 10)}-11T01:02:03.5Z"]),
+            "completed": chance.choice([None, None, "1969-12-31T23:59:59Z", "2024-05-31T23:59:59.999999Z"]),
+        }
+        for _ in range(2000)
+    ]
+    frame = build(rows)
+    other = pl.from_pandas(frame)
+    table = ANALYSES[name](frame)
+    assert len(table) > 5
+    for result in (ANALYSES[name](other), ANALYSES[name](other.lazy()).collect()):
+        columns = {column: result[column].to_list() for column in result.columns}
+        assert {column: _plain(table[column]) for column in table} == columns
+
+
+def _plain(column: pd.Series) -> list[Any]:
+    return column.astype(object).where(column.notna(), None).tolist()
+
+
+FORK = """
+import os, sys
+import pandas as pd
+import p2p_analytics as p2p
+from p2p_analytics.frames.schema import PAYMENTS
+frame = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in PAYMENTS.items()})
+if sys.argv[1] == "before":
+    p2p.status_mix(frame)
+child = os.fork()
+if child == 0:
+    try:
+        p2p.status_mix(frame)
+    except p2p.P2PAnalyticsError as error:
+        print(error, flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+print("parent:", len(p2p.status_mix(frame)))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_forked_processes(when: str) -> None:
+    """A fork after the first analysis cannot run one, because Polars would wait for threads; a fork before it can."""
+    done = subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-W", "ignore", "-c", FORK, when], check=True, capture_output=True, text=True, timeout=60
+    )
+    *refusal, parent = done.stdout.splitlines()
+    assert parent == "parent: 0"
+    assert [line.endswith('start workers with multiprocessing.get_context("spawn").') for line in refusal] == (
+        [True] if when == "before" else []
+    )
+
+
+def test_dates_of_polars_days(six_payments: pd.DataFrame) -> None:
+    """A column of days counts as their first instants."""
+    days = pl.from_pandas(six_payments).with_columns(pl.col(DATES).cast(pl.Date))
+    assert ANALYSES["pending_requests"](days)["age_days"].to_list() == [7, 0]
+    assert ANALYSES["pending_requests"](days.to_pandas())["age_days"].tolist() == [7, 0]
