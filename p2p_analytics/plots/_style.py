@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import operator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.display import PRIVATE, STRICT, format_money
-from p2p_analytics.errors import SchemaError
+from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.frames.schema import require
 from p2p_analytics.plots._fonts import FONT, find_families
 from p2p_analytics.plots._text import TEXT, style_text, to_drawable, to_drawable_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import SupportsIndex
 
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
@@ -70,6 +72,23 @@ def read_columns(table: IntoFrame, needed: Sequence[str], *, what: str) -> dict[
         name: [None if absent else value for value, absent in zip(column.to_list(), column.is_null(), strict=True)]
         for name, column in frame.to_dict(as_series=True).items()
     }
+
+
+def check_top(top: SupportsIndex) -> int:
+    """Return the number of rows that are drawn one by one.
+
+    Raises
+    ------
+    ConfigurationError
+        It is not a whole number from 1.
+    """
+    try:
+        rows = 0 if isinstance(top, bool) else operator.index(top)
+    except TypeError:
+        rows = 0
+    if rows < 1:
+        raise ConfigurationError(f"top={top!r} is not valid: give the number of rows, 1 or more.")
+    return rows
 
 
 def prepare_axes(ax: Axes | None, *, height: float) -> Axes:
@@ -180,21 +199,24 @@ def read_names(data: dict[str, list[Any]], rows: int) -> list[str]:
     return to_drawable_names(*columns)
 
 
-def label_rows(ax: Axes, names: Sequence[str]) -> None:
-    """Label the rows of a plot of horizontal bars, the first at the top."""
+def label_rows(ax: Axes, names: Sequence[str], *, others: bool = False) -> None:
+    """Label the rows of a plot of horizontal bars, the first at the top; the last quietly if it is of the others."""
     ax.set_yticks(range(len(names)), names, fontsize=AXIS_SIZE, **TEXT)
-    for label, name in zip(ax.get_yticklabels(), names, strict=True):
+    labels = ax.get_yticklabels()
+    for label, name in zip(labels, names, strict=True):
         label.set_fontfamily(find_families(name))
+    if others:
+        labels[-1].set_color(QUIET)
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
 
 
 def label_bar(ax: Axes, x: float, y: float, text: str, *, quiet: bool = False) -> None:
-    """Write a text at the end of a horizontal bar."""
+    """Write a text at the end of a horizontal bar, or at the start of one to the left."""
     colour: dict[str, Any] = {"color": QUIET} if quiet else {}
     ax.annotate(
         text,
-        (x, y),
+        (max(x, 0), y),
         xytext=(4, 0),
         textcoords="offset points",
         va="center_baseline",
@@ -228,11 +250,6 @@ def format_share(share: float) -> str:
 
 def _tick(form: Callable[[float], str], value: float, _position: int) -> str:
     return form(value)
-
-
-def label_first(label: str, shown: int, total: int, what: str) -> str:
-    """Return an axis label, with a remark if only the first rows are drawn."""
-    return label if shown == total else f"{label}; the first {shown} of {total:,} {what}"
 
 
 def ink_on(colour: str) -> str:

@@ -94,8 +94,13 @@ def to_drawable_names(
 
 
 def join_words(*drawable: str) -> str:
-    """Return drawable texts with a space between them, from left to right also if one is written the other way."""
-    return " ".join(f"{_LEFT_TO_RIGHT}{text}{_LEFT_TO_RIGHT}" if is_right_to_left(text) else text for text in drawable)
+    """Return drawable texts with a space between them."""
+    return " ".join(map(keep_left_to_right, drawable))
+
+
+def keep_left_to_right(drawable: str) -> str:
+    """Return a text so that what follows it stands on its right, also if the text is written from right to left."""
+    return f"{_LEFT_TO_RIGHT}{drawable}{_LEFT_TO_RIGHT}" if is_right_to_left(drawable) else drawable
 
 
 def _to_line(text: str | None) -> tuple[str, bool]:

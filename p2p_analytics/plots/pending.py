@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.display import format_count
 from p2p_analytics.plots import _style
-from p2p_analytics.plots._text import to_drawable
+from p2p_analytics.plots._others import OtherRequests, sum_other_requests
+from p2p_analytics.plots._text import keep_left_to_right, to_drawable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.axes import Axes
     from narwhals.stable.v2.typing import IntoFrame
 
@@ -67,11 +70,12 @@ def pending_ageing(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def pending_requests(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the age of each open request.
+def pending_requests(table: IntoFrame, *, ax: Axes | None = None, top: int = _style.MOST_ROWS) -> Axes:
+    """Draw how long each open request has waited.
 
-    Each row of the table, in its order, has a bar labelled with its amount. If there are more than 30 rows, the
-    first 30 are drawn, and the axis label says so. A table without rows gives empty axes with a message.
+    Each row of the table, in its order, is labelled with its person and amount, and has a bar labelled with its age.
+    The rows after the first ``top`` share the last row, without a bar: it has their number and the sum of their
+    amounts. A table without rows gives empty axes with a message.
 
     Parameters
     ----------
@@ -79,35 +83,51 @@ def pending_requests(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
         The result of `p2p_analytics.pending_requests`.
     ax : Axes, optional
         The axes to draw on; a new figure by default.
+    top : int
+        Maximum number of requests with a bar.
 
     Raises
     ------
+    ConfigurationError
+        ``top`` is not a whole number from 1.
     SchemaError
         The table lacks a column.
     """
+    rows = _style.check_top(top)
     needed = ["direction", "counterparty_name", "amount", "age_days"]
     data = _style.read_columns(table, needed, what="plots.pending_requests")
-    total = len(data["direction"])
-    shown = min(total, _style.MOST_ROWS)
-    ax = _style.prepare_axes(ax, height=_style.height_of_bars(max(shown, 3)))
+    ages, amounts = data["age_days"][:rows], data["amount"][:rows]
+    others = sum_other_requests(table, rows)
+    money = _style.money_format([*amounts, others.to_receive, others.to_pay])
+    names = [
+        f"{keep_left_to_right(name)}, {'amount not known' if amount is None else money(amount)}"
+        for name, amount in zip(_style.read_names(data, rows), amounts, strict=True)
+    ]
+    if others.requests:
+        names.append(format_count(others.requests, "other request", "other requests"))
+    ax = _style.prepare_axes(ax, height=_style.height_of_bars(max(len(names), 3)))
     title = "How long requests have waited"
-    if not total:
+    if not names:
         return _style.draw_empty(ax, title, _NOTHING)
-    ages = data["age_days"][:shown]
     key = []
     for side, (label, colour) in _SIDES.items():
-        rows = [row for row in range(shown) if data["direction"][row] == side]
-        if rows:
-            key.append((label, ax.barh(rows, [ages[row] or 0 for row in rows], height=0.6, color=colour)))
-    money = _style.money_format(data["amount"][:shown])
+        mine = [row for row in range(len(ages)) if data["direction"][row] == side]
+        if mine:
+            key.append((label, ax.barh(mine, [ages[row] or 0 for row in mine], height=0.6, color=colour)))
     for row, age in enumerate(ages):
-        amount = data["amount"][row]
-        text = "amount not known" if amount is None else money(amount)
-        _style.label_bar(ax, age or 0, row, text if age is not None else f"{text}, no date")
+        _style.label_bar(ax, age or 0, row, "no date" if age is None else format_count(age, "day", "days"))
+    if others.requests:
+        _style.label_bar(ax, 0, len(ages), _describe_others(others, money), quiet=True)
     ax.set_xlim(0, max(*(age or 0 for age in ages), 1) * 1.2)
-    _style.label_rows(ax, _style.read_names(data, shown))
-    _style.style_value_axis(
-        ax, ax.xaxis, _style.label_first("Age, days", shown, total, "requests"), _style.format_whole
-    )
+    _style.label_rows(ax, names, others=bool(others.requests))
+    _style.style_value_axis(ax, ax.xaxis, "Age, days", _style.format_whole)
     _style.set_title(ax, title, key)
     return ax
+
+
+def _describe_others(others: OtherRequests, money: Callable[[float], str]) -> str:
+    """Return the sums of the requests without a bar as text."""
+    sums = {"to receive": others.to_receive, "to pay": others.to_pay}
+    parts = [f"{money(amount)} {side}" for side, amount in sums.items() if amount]
+    parts += [f"{others.without_amount:,} without amount"] if others.without_amount else []
+    return ", ".join(parts) or money(0)

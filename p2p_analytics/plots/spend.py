@@ -2,55 +2,89 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from p2p_analytics.display import format_count
 from p2p_analytics.plots import _style
+from p2p_analytics.plots._others import OtherPeople, sum_other_people
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from narwhals.stable.v2.typing import IntoFrame
 
 
-def spend_by_friend(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
+_SENT: Final = -0.14  # position of the bar relative to its row
+_RECEIVED: Final = 0.26
+_MOST_TIMES: Final = 4  # longest bar of the others, in lengths of the longest bar of a person
+_SHORTENED: Final = 1.25
+
+
+def spend_by_friend(table: IntoFrame, *, ax: Axes | None = None, top: int = _style.MOST_ROWS) -> Axes:
     """Draw what was sent to and received from each person.
 
     Each row of the table, in its order, has a bar for sent and a thinner one for received, labelled with their
-    amounts. If there are more than 30 rows, the first 30 are drawn, and the axis label says so. A table without
-    rows gives empty axes with a message.
+    amounts. The rows after the first ``top`` share the last bars, "270 other people", so that the amounts add up to
+    the whole table. If those would be more than four times as long as all others, they are drawn shorter, hatched, and
+    labelled as not to scale. A table without rows gives empty axes with a message.
 
     Parameters
     ----------
     table : frame
-        The result of `p2p_analytics.spend_by_friend`.
+        The result of `p2p_analytics.spend_by_friend`; without its ``top``, so that the others are in it.
     ax : Axes, optional
         The axes to draw on; a new figure by default.
+    top : int
+        Maximum number of people with bars of their own.
 
     Raises
     ------
+    ConfigurationError
+        ``top`` is not a whole number from 1.
     SchemaError
         The table lacks a column.
     """
+    rows = _style.check_top(top)
     data = _style.read_columns(table, ["counterparty_name", "sent", "received"], what="plots.spend_by_friend")
-    total = len(data["sent"])
-    shown = min(total, _style.MOST_ROWS)
-    ax = _style.prepare_axes(ax, height=_style.height_of_bars(max(shown, 3)))
+    names = _style.read_names(data, rows)
+    ax = _style.prepare_axes(ax, height=_style.height_of_bars(max(min(len(data["sent"]), rows + 1), 3)))
     title = "Money sent and received, by person"
-    if not total:
+    if not names:
         return _style.draw_empty(ax, title, "No settled payments")
-    sent, received = data["sent"][:shown], data["received"][:shown]
-    rows = range(shown)
-    sent_bars = ax.barh([row - 0.14 for row in rows], sent, height=0.44, color=_style.OUT)
-    received_bars = ax.barh([row + 0.26 for row in rows], received, height=0.22, color=_style.IN)
+    sent, received = data["sent"][:rows], data["received"][:rows]
+    drawn = [*sent, *received]
+    others = sum_other_people(table, rows)
+    scale = _scale_others(others, max(drawn))
+    if others.people:
+        name = format_count(others.people, "other person", "other people")
+        names.append(name if scale == 1 else f"{name},\nbars not to scale")
+        sent.append(others.sent)
+        received.append(others.received)
+        drawn += [others.sent * scale, others.received * scale]
     money = _style.money_format([*sent, *received])
-    for row in rows:
+    factors = [1.0] * len(data["sent"][:rows]) + [scale] * bool(others.people)
+    key = []
+    for label, amounts, shift, height, colour in (
+        ("sent", sent, _SENT, 0.44, _style.OUT),
+        ("received", received, _RECEIVED, 0.22, _style.IN),
+    ):
+        lengths = [amount * factor for amount, factor in zip(amounts, factors, strict=True)]
+        bars = ax.barh([row + shift for row in range(len(names))], lengths, height=height, color=colour)
+        if scale < 1:
+            bars[-1].set(hatch="////", edgecolor="white", linewidth=0)
+        key.append((label, bars))
+    for row, factor in enumerate(factors):
         if sent[row] or not received[row]:
-            _style.label_bar(ax, sent[row], row - 0.14, money(sent[row]))
+            _style.label_bar(ax, sent[row] * factor, row + _SENT, money(sent[row]))
         if received[row]:
-            _style.label_bar(ax, received[row], row + 0.26, money(received[row]))
-    ax.set_xlim(0, max(*sent, *received, 1) * 1.2)
-    _style.label_rows(ax, _style.read_names(data, shown))
-    _style.style_value_axis(
-        ax, ax.xaxis, _style.label_first("Settled payments, US dollars", shown, total, "people"), _style.format_tick
-    )
-    _style.set_title(ax, title, [("sent", sent_bars), ("received", received_bars)])
+            _style.label_bar(ax, received[row] * factor, row + _RECEIVED, money(received[row]))
+    ax.set_xlim(min(*drawn, 0), max(*drawn, 1) * 1.2)
+    _style.label_rows(ax, names, others=bool(others.people))
+    _style.style_value_axis(ax, ax.xaxis, "Settled payments, US dollars", _style.format_tick)
+    _style.set_title(ax, title, key)
     return ax
+
+
+def _scale_others(others: OtherPeople, longest: float) -> float:
+    """Return the factor for the bars of the other people, less than 1 if the bars of the people would be too short."""
+    largest = max(others.sent, others.received)
+    return _SHORTENED * longest / largest if largest > _MOST_TIMES * longest > 0 else 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.display import format_count
@@ -22,8 +23,8 @@ def status_mix(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the share of payments that ended in each status.
 
     Each value of the grouping column, in the order of the table, has a bar divided by status; parts of 6 % and
-    more are labelled, smaller ones are listed below the bar. If there are more than 30 values, the first 30 are
-    drawn, and the axis label says so. A table without rows gives empty axes with a message.
+    more are labelled, smaller ones are listed below the bar. If there are more than 30 values, those after the first
+    30 share the last bar. A table without rows gives empty axes with a message.
 
     Parameters
     ----------
@@ -40,54 +41,68 @@ def status_mix(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     data = _style.read_columns(table, _NEEDED, what="plots.status_mix")
     by = next((name for name in data if name not in _NEEDED), "status")
     groups = list(dict.fromkeys(data[by]))
-    shown = min(len(groups), _style.MOST_ROWS)
-    ax = _style.prepare_axes(ax, height=1.6 + _ROW * max(shown, 2))
+    cells = _fold_others(data, by, groups)
+    counts = Counter[int]()
+    for (row, _), (payments, _) in cells.items():
+        counts[row] += payments
+    ax = _style.prepare_axes(ax, height=1.6 + _ROW * max(len(counts), 2))
     title = f"What became of payments, by {to_drawable(by)}"
     if not groups:
         return _style.draw_empty(ax, title, "No payments")
-    row_of = {group: row for row, group in enumerate(groups[:shown])}
-    counts = dict.fromkeys(row_of, 0)
-    ends = dict.fromkeys(row_of, 0.0)
-    parts = list(zip(data[by], data["status"], data["payments"], data["share"], strict=True))
-    key: list[tuple[str, Any]] = []
-    small: dict[str | None, list[str]] = {group: [] for group in row_of}
-    for status, (colour, hatch) in _status_fills(data["status"]).items():
-        for group, word, payments, share in parts:
-            if word == status and group in row_of:
-                edge: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.4, "hatch": hatch}
-                bar = ax.barh(row_of[group], share, left=ends[group], height=0.52, color=colour, **edge)
-                if share >= _ROOM_FOR_LABEL:
-                    _label(ax, ends[group] + share / 2, row_of[group], f"{share:.0%}", colour)
-                else:
-                    small[group].append(join_words(f"{payments:,}", to_drawable(_word(status))))
-                if not key or key[-1][0] != _word(status):
-                    key.append((_word(status), bar))
-                ends[group] += share
-                counts[group] += payments
-    for group, row in row_of.items():
-        if small[group]:
-            note = _small_parts_note(small[group])
-            ax.text(
-                0,
-                row + 0.29,
-                note,
-                va="top",
-                color=_style.QUIET,
-                fontsize=_style.LABEL_SIZE,
-                **style_text(note),
-            )
+    key = _draw_parts(ax, cells, data["status"])
     ax.set_xlim(0, 1)
-    _style.label_rows(
-        ax, [f"{to_drawable(_word(group))}\n{format_count(counts[group], 'payment', 'payments')}" for group in row_of]
-    )
-    _style.style_value_axis(
-        ax,
-        ax.xaxis,
-        _style.label_first("Share of payments, per cent", shown, len(groups), "values"),
-        _style.format_share,
-    )
+    names = [to_drawable(_word(group)) for group in groups[: _style.MOST_ROWS]]
+    if others := len(groups) - len(names):
+        names.append(format_count(others, "other value", "other values"))
+    sizes = [format_count(counts[row], "payment", "payments") for row in range(len(names))]
+    _style.label_rows(ax, [f"{name}\n{size}" for name, size in zip(names, sizes, strict=True)], others=others > 0)
+    _style.style_value_axis(ax, ax.xaxis, "Share of payments, per cent", _style.format_share)
     _style.set_title(ax, title, key)
     return ax
+
+
+def _draw_parts(
+    ax: Axes, cells: dict[tuple[int, str | None], tuple[int, float]], statuses: list[str | None]
+) -> list[tuple[str, Any]]:
+    """Draw and label the parts of all bars, and return the legend."""
+    ends = {row: 0.0 for row, _ in cells}
+    key: list[tuple[str, Any]] = []
+    small: dict[int, list[str]] = {row: [] for row in ends}
+    for status, (colour, hatch) in _status_fills(statuses).items():
+        for (row, word), (payments, share) in cells.items():
+            if word == status:
+                edge: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.4, "hatch": hatch}
+                bar = ax.barh(row, share, left=ends[row], height=0.52, color=colour, **edge)
+                if share >= _ROOM_FOR_LABEL:
+                    _label(ax, ends[row] + share / 2, row, f"{share:.0%}", colour)
+                else:
+                    small[row].append(join_words(f"{payments:,}", to_drawable(_word(status))))
+                if not key or key[-1][0] != _word(status):
+                    key.append((_word(status), bar))
+                ends[row] += share
+    style: dict[str, Any] = {"va": "top", "color": _style.QUIET, "fontsize": _style.LABEL_SIZE}
+    for row, parts in small.items():
+        if parts:
+            note = _small_parts_note(parts)
+            ax.text(0, row + 0.29, note, **style, **style_text(note))
+    return key
+
+
+def _fold_others(
+    data: dict[str, list[Any]], by: str, groups: list[str | None]
+) -> dict[tuple[int, str | None], tuple[int, float]]:
+    """Return payments and their share by row and status; all values after the first ones share one row."""
+    last = _style.MOST_ROWS
+    row_of = {group: min(row, last) for row, group in enumerate(groups)}
+    cells: dict[tuple[int, str | None], tuple[int, float]] = {}
+    others = Counter[str | None]()
+    for group, status, payments, share in zip(data[by], data["status"], data["payments"], data["share"], strict=True):
+        if row_of[group] < last:
+            cells[row_of[group], status] = payments, share
+        else:
+            others[status] += payments
+    cells |= {(last, status): (payments, payments / (others.total() or 1)) for status, payments in others.items()}
+    return cells
 
 
 def _status_fills(statuses: list[str | None]) -> dict[str | None, tuple[str, str]]:

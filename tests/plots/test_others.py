@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import polars as pl
 import pytest
 
-from p2p_analytics.errors import SchemaError
+from p2p_analytics import plots
+from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.plots._others import OtherPeople, OtherRequests, sum_other_people, sum_other_requests
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 PEOPLE = pd.DataFrame(
     {
@@ -52,3 +56,102 @@ def test_a_table_without_counts() -> None:
     assert others == OtherPeople(people=2, payments=0, sent=0.2, received=0.8, net=0.6, share_of_sent=0.0)
     with pytest.raises(SchemaError, match="sum_other_requests needs the columns"):
         sum_other_requests(PEOPLE, 1)
+
+
+def _texts(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+def _bars(ax: Axes) -> list[float]:
+    return [round(float(bar.get_width()), 2) for box in ax.containers for bar in box]
+
+
+def test_others_make_the_people_add_up() -> None:
+    """Of more than thirty people the others share the last bars, with exact sums."""
+    table = pd.DataFrame({"counterparty_name": [f"P{n}" for n in range(33)], "sent": 1.1, "received": 0.1})
+    ax = plots.spend_by_friend(table)
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert (len(labels), labels[29:]) == (31, ["P29", "3 other people"])
+    assert _bars(ax) == [*[1.1] * 30, 3.3, *[0.1] * 30, 0.3]
+    assert [text for text in _texts(ax) if text not in {"$1.10", "$0.10"}] == ["$3.30", "$0.30"]
+    assert len(plots.spend_by_friend(table.head(30)).get_yticklabels()) == 30
+    few = plots.spend_by_friend(table.head(3), top=2)
+    assert [label.get_text() for label in few.get_yticklabels()] == ["P0", "P1", "1 other person"]
+
+
+def test_many_others_do_not_flatten_the_people() -> None:
+    """Bars more than four times as long as any person's are shortened alike, hatched and labelled."""
+    table = pd.DataFrame({"counterparty_name": [f"P{n}" for n in range(100)], "sent": 2.0, "received": 1.0})
+    ax = plots.spend_by_friend(table, top=10)
+    assert ax.get_yticklabels()[-1].get_text() == "90 other people,\nbars not to scale"
+    assert _bars(ax) == [*[2.0] * 10, 2.5, *[1.0] * 10, 1.25]
+    assert [text for text in _texts(ax) if text not in {"$2", "$1"}] == ["$180", "$90"]  # the exact amounts
+    assert [bar.get_hatch() for box in ax.containers for bar in box] == [*[None] * 10, "////"] * 2
+    kept = plots.spend_by_friend(table.head(14), top=10)
+    assert kept.get_yticklabels()[-1].get_text() == "4 other people"
+    assert _bars(kept)[10] == 8.0
+    nothing = table.assign(sent=0.0, received=0.0)
+    nothing.loc[99, "sent"] = 5.0
+    assert _bars(plots.spend_by_friend(nothing, top=10))[10] == 5.0
+
+
+def test_negative_amounts_are_within_the_axes() -> None:
+    """An odd negative amount has a bar to the left of zero, and its label on the right of it."""
+    table = pd.DataFrame({"counterparty_name": ["Ada", "Ben"], "sent": [10.0, -4.0], "received": 0.0})
+    ax = plots.spend_by_friend(table)
+    assert ax.get_xlim()[0] == -4
+    assert [(text.get_text(), text.xy[0]) for text in ax.texts] == [("$10", 10), ("−$4", 0)]  # noqa: RUF001 - a minus
+
+
+@pytest.mark.parametrize("name", ["spend_by_friend", "pending_requests"])
+@pytest.mark.parametrize("top", [0, -1, True, 1.5, "3", None])
+def test_an_invalid_number_of_rows_is_refused(name: str, top: Any) -> None:
+    """The message shows the value and the valid ones."""
+    with pytest.raises(ConfigurationError, match=r"top=.* is not valid: give the number of rows, 1 or more"):
+        getattr(plots, name)(PEOPLE, top=top)
+
+
+def test_other_requests_are_added_up() -> None:
+    """The requests without a bar are one row with their number, their sums by direction and the unknown amounts."""
+    table = pd.DataFrame(
+        {
+            "direction": ["in", "out", "in", "out", "in"],
+            "counterparty_name": [*"ABCDE"],
+            "amount": [1.0, 2.0, 0.1, 20.0, None],
+            "age_days": pd.array([9, 8, 7, 6, None], dtype="Int64"),
+        }
+    )
+    ax = plots.pending_requests(table, top=2)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["A, $1.00", "B, $2.00", "3 other requests"]
+    assert _texts(ax) == ["9 days", "8 days", "$0.10 to receive, $20.00 to pay, 1 without amount"]
+    assert _bars(ax) == [9.0, 8.0]
+    unknown = table.assign(amount=None)
+    assert _texts(plots.pending_requests(unknown, top=4)) == [
+        "9 days",
+        "8 days",
+        "7 days",
+        "6 days",
+        "1 without amount",
+    ]
+    assert _texts(plots.pending_requests(table.assign(amount=0.0), top=4))[-1] == "$0"
+
+
+def test_other_values_of_a_status_mix_share_a_bar() -> None:
+    """The values after the thirtieth share the last bar, with the shares of all their payments."""
+    values = [f"v{n:02d}" for n in range(32)]
+    table = pd.DataFrame(
+        {
+            "medium": [*values, "v31"],
+            "status": ["settled"] * 32 + ["failed"],
+            "payments": [5] * 30 + [6, 1, 1],
+            "share": [1.0] * 31 + [0.5, 0.5],
+            "amount": 1.0,
+            "share_of_amount": 1.0,
+        }
+    )
+    ax = plots.status_mix(table)
+    assert ax.get_yticklabels()[-1].get_text() == "2 other values\n8 payments"
+    assert len(ax.get_yticklabels()) == 31
+    assert sorted(_bars(ax))[:2] == [0.12, 0.88]
+    assert "12%" in _texts(ax)
+    assert "88%" in _texts(ax)

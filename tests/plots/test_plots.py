@@ -168,14 +168,6 @@ def test_spend_by_friend_shows_every_value() -> None:
     assert top < 0 < bottom
 
 
-def test_spend_by_friend_says_what_it_leaves_out() -> None:
-    """Of more than thirty people the first thirty are drawn, and the axis says so."""
-    table = pd.DataFrame({"counterparty_name": [f"P{n}" for n in range(1234)], "sent": 1.0, "received": 0.0})
-    ax = _draw("spend_by_friend", table)
-    assert len(ax.get_yticklabels()) == 30
-    assert ax.get_xlabel() == "Settled payments, US dollars; the first 30 of 1,234 people"
-
-
 def test_status_mix_parts_add_up() -> None:
     """Parts are stacked in fixed colours, and a part too small for its label is listed below the bar."""
     ax = _draw("status_mix")
@@ -224,7 +216,10 @@ def test_one_precision_and_one_size_per_plot() -> None:
         assert _texts(ax) == labels
         assert len({text.get_fontsize() for text in ax.texts}) == 1
     asked = pd.DataFrame({"direction": "in", "counterparty_name": names, "amount": [105.0, 65.33], "age_days": 1})
-    assert _texts(_draw("pending_requests", asked)) == ["$105.00", "$65.33"]
+    assert [label.get_text() for label in _draw("pending_requests", asked).get_yticklabels()] == [
+        "Ada, $105.00",
+        "Ben, $65.33",
+    ]
 
 
 def test_people_with_the_same_name_are_distinguished() -> None:
@@ -240,12 +235,12 @@ def test_people_with_the_same_name_are_distinguished() -> None:
             "age_days": 3,
         }
     )
-    for name in ("spend_by_friend", "pending_requests"):
-        assert [label.get_text() for label in _draw(name, people).get_yticklabels()] == [
+    named = people.assign(counterparty_username=["samr", None, "ada", "ada"])
+    for name, amount in (("spend_by_friend", ""), ("pending_requests", ", $1")):
+        assert [label.get_text().removesuffix(amount) for label in _draw(name, people).get_yticklabels()] == [
             "Sam Rivera (…1234)", "Sam Rivera (…5678)", "Ada", "Ada",
         ]  # fmt: skip
-        named = people.assign(counterparty_username=["samr", None, "ada", "ada"])
-        assert [label.get_text() for label in _draw(name, named).get_yticklabels()] == [
+        assert [label.get_text().removesuffix(amount) for label in _draw(name, named).get_yticklabels()] == [
             "Sam Rivera @samr", "Sam Rivera (…5678)", "Ada", "Ada",
         ]  # fmt: skip
 
@@ -308,11 +303,16 @@ def test_an_invalid_table_is_refused(name: str) -> None:
         _draw(name, [1])
 
 
-def test_pending_requests_without_amount_or_date() -> None:
-    """A request without an amount or a date is drawn and labelled so."""
-    labels = _texts(_draw("pending_requests"))
-    assert labels[:3] == ["$12.50", "amount not known", "$3.00"]
-    assert labels[-1] == "$3.00, no date"
+def test_pending_requests_say_the_age_that_the_bar_shows() -> None:
+    """Label and bar of a request are its age; its amount is next to the name. Unknown ones are labelled so."""
+    ax = _draw("pending_requests")
+    assert sorted(_bars(ax)) == [0.0, *[7.0] * (COUNT - 2), 400.0]
+    assert _texts(ax) == ["400 days", *["7 days"] * (COUNT - 2), "no date"]
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert labels[:3] == ["Maya, $12.50", "split $\\frac$ lol, amount not known", "\u200a_underscore, $3.00"]
+    assert labels[4] == "\u200eمحمد علي\u200e, $3.00"
+    one = pd.DataFrame({"direction": ["in"], "counterparty_name": ["Ada"], "amount": [5.0], "age_days": [1]})
+    assert _texts(_draw("pending_requests", one)) == ["1 day"]
 
 
 def test_monthly_flow_around_zero() -> None:
