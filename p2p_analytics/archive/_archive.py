@@ -15,7 +15,7 @@ from p2p_analytics.archive._manifest import Entry, Manifest, list_starts
 from p2p_analytics.archive._rewrite import Changes, build_rows, write_changes
 from p2p_analytics.archive._scan import scan
 from p2p_analytics.archive._verify import COMPARED, find_differences, list_payments
-from p2p_analytics.errors import ArchiveError, ConfigurationError, PaginationError
+from p2p_analytics.errors import ArchiveError, ConfigurationError, PaginationError, describe_type
 from p2p_analytics.files import to_path
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import MICROSECONDS, frame_of
@@ -112,11 +112,18 @@ class Archive:
 
         Raises
         ------
+        ConfigurationError
+            The argument is not a History.
         ArchiveError
             The history is another account's or in privacy mode, a file is broken, or another process is writing.
         SchemaError
             The payments lack columns.
         """
+        if not isinstance(history, History):
+            raise ConfigurationError(
+                f"merge needs a History, such as the result of load_history(client), not {describe_type(history)}"
+                f"{': sync(client) loads into the archive' if _is_client(history) else ''}."
+            )
         if history.private:
             raise ArchiveError(
                 "A history in privacy mode holds invented names and amounts: merge the original history."
@@ -160,6 +167,7 @@ class Archive:
         PaginationError
             The service lists fewer payments than are known. The archive is unchanged.
         """
+        _require_client(client, "sync")
         manifest, suspects = self._find_broken()
         me = client.me(lenient=True)
         if manifest is not None:
@@ -227,6 +235,7 @@ class Archive:
             The request failed, or the service lists a record without an id, or no payment although the archive holds
             some.
         """
+        _require_client(client, "verify")
         mask = Mask() if settings.privacy() else None
         manifest = self._require_manifest()
         me = client.me(lenient=True)
@@ -319,6 +328,17 @@ class Archive:
             friends=self._folder.read_frame(manifest.friends) if stay else None,
             everything=everything,
         )
+
+
+def _require_client(client: object, call: str) -> None:
+    """Raise a ConfigurationError, with the call that was meant, for an object that is no client."""
+    if not _is_client(client):
+        meant = ": merge(history) adds a loaded history" if call == "sync" and isinstance(client, History) else ""
+        raise ConfigurationError(f"{call} needs a Client, such as Client(token), not {describe_type(client)}{meant}.")
+
+
+def _is_client(value: object) -> bool:
+    return hasattr(value, "history_pages")  # reading an archive imports no client
 
 
 def _midnight(day: date | None) -> datetime | None:

@@ -366,3 +366,27 @@ def test_previous_files_stay_for_readers(tmp_path, history_of, payment) -> None:
         archive.merge(history_of(payment(day), at=NOON + day * HOUR))
         counts.append(len(list(tmp_path.glob("payments-*.parquet"))))
     assert counts == [1, 2, 2, 2]
+
+
+def test_mixed_up_arguments(service, archive) -> None:
+    """A history for a client, or the other way round, is one sentence that names the call that was meant."""
+    history = archive.history()
+    with service.client() as client:
+        for call, value, message in (
+            (
+                archive.sync,
+                history,
+                r"sync needs a Client, .*, not a History: merge\(history\) adds a loaded history\.",
+            ),
+            (archive.verify, history, r"verify needs a Client, such as Client\(token\), not a History\."),
+            (archive.sync, "token", r"sync needs a Client, such as Client\(token\), not a str\."),
+            (
+                archive.merge,
+                client,
+                r"merge needs a History, .*, not a Client: sync\(client\) loads into the archive\.",
+            ),
+            (archive.merge, history.payments, r"merge needs a History, .*, not a DataFrame\."),
+            (p2p.open_archive, history, r"A path is text or a Path, not a History: "),
+        ):
+            with pytest.raises(ConfigurationError, match=message):
+                call(value)
