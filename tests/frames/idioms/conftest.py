@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -54,10 +55,13 @@ def frames(history: History, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     archive = p2p.open_archive(folder / "archive")
     archive.merge(history)
     archived = archive.history(privacy=False)
-    return found | {"archive": (archived.payments, archived.people)}
+    found["archive"] = archived.payments, archived.people
+    halves = [replace(history, payments=part) for part in (history.payments.iloc[:150], history.payments.iloc[100:])]
+    united = p2p.combine(halves)
+    return found | {"combine": (united.payments, united.people)}
 
 
-@pytest.fixture(params=["load_history", "read_csv", "read_parquet", "archive"])
+@pytest.fixture(params=["load_history", "read_csv", "read_parquet", "archive", "combine"])
 def source(request: pytest.FixtureRequest) -> str:
     """Return the way the frames of a test came into memory: each idiom gives the same result for all."""
     return request.param
