@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_CHUNK_ROWS: Final = 16_384  # of constant columns
 _PERSON: Final = ("id", "username", "display_name")
 
 
@@ -57,8 +58,9 @@ def payments_frame(
 
     tables = InternTables()
     columns = sort_newest_first(_keep_last(payment_columns(pages, tables, on_problems)))
+    frame = _build_frame(columns, tables, viewer_id, on_people)
     pa.default_memory_pool().release_unused()  # pandas cannot use the memory that Arrow keeps in reserve
-    return _build_frame(columns, tables, viewer_id, on_people)
+    return frame
 
 
 def friends_frame(friends: Iterable[User]) -> pd.DataFrame:
@@ -128,7 +130,7 @@ def _build_frame(
         # The document shows the amount of a charge as negative, real answers as positive. The column is negative.
         "amount_cents": pc.if_else(is_charge, pc.negate(size), own["amount_cents"]),
         "flow_cents": pc.multiply(size, sign),
-        **{name: pa.repeat(pa.scalar(value, pa.large_string()), len(own)) for name, value in constant.items()},
+        **{name: _repeat(value, len(own)) for name, value in constant.items()},
     }
     return pd.DataFrame(
         {
@@ -182,6 +184,15 @@ def _encode_perspectives(
 
 def _field_values(prefix: str, records: Sequence[Any], names: Iterable[str]) -> dict[str, list[Any]]:
     return {f"{prefix}{name}": [record and getattr(record, name) for record in records] for name in names}
+
+
+def _repeat(text: str, length: int) -> pa.ChunkedArray:
+    """Return a text, repeated; the chunks share their memory."""
+    import pyarrow as pa
+
+    chunk = pa.repeat(pa.scalar(text, pa.large_string()), min(length, _CHUNK_ROWS))
+    chunks = [chunk] * (length // _CHUNK_ROWS) + [chunk[: length % _CHUNK_ROWS]]
+    return pa.chunked_array(chunks if length else [], pa.large_string())
 
 
 def _decode_texts(values: Sequence[str | None], codes: pa.Array) -> pa.Array:
