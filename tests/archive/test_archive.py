@@ -45,7 +45,7 @@ def test_a_history_is_restored_unchanged(tmp_path, history_of, payment) -> None:
         friends=3,
     )
     assert len(history.problems) == 3
-    assert p2p.open_archive(tmp_path / "a").merge(history) == (4, 0, ())
+    assert p2p.open_archive(tmp_path / "a").merge(history)[:3] == (4, 0, ())
     assert_same(p2p.open_archive(tmp_path / "a").history(), history)
 
 
@@ -105,7 +105,7 @@ def test_a_payment_with_a_changed_date_is_stored_once(tmp_path, history_of, paym
     archive = p2p.open_archive(tmp_path)
     days = [payment(day, date_created=f"2024-05-{day:02}T12:00:00") for day in range(1, 9)]
     archive.merge(history_of(*days))
-    assert archive.merge(history_of(payment(2, date_created="2024-05-07T09:00:00"), at=NOON + HOUR)) == (0, 0, ())
+    assert archive.merge(history_of(payment(2, date_created="2024-05-07T09:00:00"), at=NOON + HOUR))[:3] == (0, 0, ())
     assert archive.history().payments["payment_id"].tolist() == ["8", "7", "2", "6", "5", "4", "3", "1"]
 
 
@@ -122,10 +122,10 @@ def test_a_change_rewrites_one_file_and_nothing_new_rewrites_none(tmp_path, hist
     archive.merge(history_of(*items))
     before = files()
     assert len(before) == 10
-    assert archive.merge(history_of(*items, at=NOON + HOUR)) == (0, 0, ())
+    assert archive.merge(history_of(*items, at=NOON + HOUR))[:3] == (0, 0, ())
     assert files() == before
     changed = payment(15, status="failed", date_created="2024-05-15T01:00:00")
-    assert archive.merge(history_of(*items[:15], changed, at=NOON + 2 * HOUR)) == (0, 1, ())
+    assert archive.merge(history_of(*items[:15], changed, at=NOON + 2 * HOUR))[:3] == (0, 1, ())
     assert len(files() - before) == len(before - files()) == 1
     assert len(archive.history().payments) == 30
 

@@ -35,7 +35,7 @@ def test_verify_lists_missing_months_and_a_refresh_restores_them(service, archiv
         assert set(found["month"]) == {"2024-05"}
         assert set(found["payment_id"]) == MAY
         assert set(found["difference"]) == {"missing"}
-        assert archive.sync(client, refresh=True) == (5, 0, ())
+        assert archive.sync(client, refresh=True) == (5, 0, (), 60)
         assert ids(archive) == set(DATES)
         assert archive.verify(client).empty
 
