@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from p2p_analytics.history import History
     from p2p_analytics.settings import Privacy
 
-_CSV_FILES: Final = ("payments.csv", "friends.csv")
+_CSV_FILES: Final = ("payments.csv", "people.csv", "friends.csv")
 
 
 def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
@@ -217,7 +217,7 @@ def _write(history: History, out: Path, as_of: datetime, check_interrupt: Callab
     for name, content in contents.items():
         with atomic_file(out / name) as file:
             file.write(content)
-    for name, table in zip(_CSV_FILES, (history.payments, history.friends), strict=True):
+    for name, table in zip(_CSV_FILES, (history.payments, history.people, history.friends), strict=True):
         to_csv(table, out / name)
     report, *images = contents
     return [out / name for name in (report, *_CSV_FILES, *images)]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILES = {
-    "report.html", "payments.csv", "friends.csv",
+    "report.html", "payments.csv", "people.csv", "friends.csv",
     "spend_by_friend.png", "status_mix.png", "pending_ageing.png", "monthly_flow.png",
 }  # fmt: skip
 
@@ -116,6 +116,10 @@ def test_the_csv_files_hold_the_town(demo: Outcome) -> None:
     friends = read_csv(demo.out / "friends.csv")
     assert list(friends.columns) == list(schema.FRIENDS)
     assert set(friends["user_id"]) == {item["id"] for item in demo.friends}
+    people = read_csv(demo.out / "people.csv")
+    assert list(people.columns) == list(schema.PEOPLE)
+    users = [user for item in demo.payments for user in (item["actor"], item["target"]["user"]) if user]
+    assert sorted(people["user_id"]) == sorted({user["id"] for user in (*users, *demo.friends)})
 
 
 def test_the_summary_is_right(demo: Outcome) -> None:
@@ -184,7 +188,7 @@ def test_the_same_town_gives_the_same_data(demo: Outcome, tmp_path: Path) -> Non
     """The same seed gives the same files, byte for byte, and writing again replaces them."""
     (tmp_path / "payments.csv").write_text("old")
     assert cli.main(["demo", "--out", str(tmp_path), "--years", "2", "--seed", "11"]) == 0
-    for name in ("payments.csv", "friends.csv"):
+    for name in ("payments.csv", "people.csv", "friends.csv"):
         assert (tmp_path / name).read_bytes() == (demo.out / name).read_bytes()
 
 
