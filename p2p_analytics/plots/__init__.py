@@ -7,6 +7,7 @@ imports matplotlib.
 from __future__ import annotations
 
 from p2p_analytics.plots._others import sum_other_people, sum_other_requests
+from p2p_analytics.plots._periods import build_period_table, choose_period
 from p2p_analytics.plots._render import to_image
 from p2p_analytics.plots._style import mark_private
 from p2p_analytics.plots.flow import monthly_flow
@@ -15,6 +16,8 @@ from p2p_analytics.plots.spend import spend_by_friend
 from p2p_analytics.plots.status import status_mix
 
 __all__ = [
+    "build_period_table",
+    "choose_period",
     "mark_private",
     "monthly_flow",
     "pending_ageing",

@@ -1,11 +1,13 @@
-"""Plot of the money received and sent in each month."""
+"""Plot of the money received and sent in each month, quarter or year."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.display import MONTH_NAMES, MOST_MONTHS
+from p2p_analytics.display import MONTH_NAMES
+from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.plots import _style
+from p2p_analytics.plots._periods import MONTH, QUARTER, YEAR, PeriodTable, build_period_table, choose_period
 from p2p_analytics.plots._text import TEXT
 
 if TYPE_CHECKING:
@@ -13,16 +15,19 @@ if TYPE_CHECKING:
     from narwhals.stable.v2.typing import IntoFrame
 
 _ROOM: Final = 14  # labels that fit side by side
-_FEWEST: Final = 6  # the width of the axis in months, at least, so that a single bar is not too wide
+_FEWEST: Final = 6  # the width of the axis in bars, at least, so that a single bar is not too wide
 _NO_DATE: Final = "no\ndate"
+_PER_YEAR: Final = {MONTH: 12, QUARTER: 4, YEAR: 1}
 
 
-def monthly_flow(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw what was received and sent in each month, and the net of the two.
+def monthly_flow(table: IntoFrame, *, ax: Axes | None = None, period: str | None = None) -> Axes:
+    """Draw what was received and sent in each month, quarter or year, and the net of the two.
 
-    Each row of the table, in its order, has a bar up for received, a bar down for sent and a point on the
-    line of the net. If there are more than 240 months, only the months with money in or out are drawn, and the
-    axis label says so. A table without rows gives empty axes with a message.
+    Each period has a bar up for received, a bar down for sent and a point on the line of the net. The bars are months
+    up to four years, quarters up to twelve, and years from then on; the title says which, and the axis label which
+    years are not whole. Payments without a date have the last bars. Of more than 240 months, 80 quarters or 60 years,
+    mostly empty because of a wrong date, only those with payments are drawn, and the axis label says so. A table
+    without rows gives empty axes with a message.
 
     Parameters
     ----------
@@ -30,82 +35,88 @@ def monthly_flow(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
         The result of `p2p_analytics.monthly_flow`.
     ax : Axes, optional
         The axes to draw on; a new figure by default.
+    period : {"month", "quarter", "year"}, optional
+        The period of a bar; by default it depends on the number of months.
 
     Raises
     ------
+    ConfigurationError
+        ``period`` is not one of these.
     SchemaError
         The table lacks a column.
     """
+    if period is not None and period not in _PER_YEAR:
+        raise ConfigurationError(f"period={period!r} is not valid: give one of {', '.join(map(repr, _PER_YEAR))}.")
     data = _style.read_columns(table, ["month", "sent", "received", "net"], what="plots.monthly_flow")
+    months = [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
+    periods = build_period_table(months, period or choose_period(months))
     ax = _style.prepare_axes(ax, height=3.8)
-    title = "Money received and sent, month by month"
-    if not data["month"]:
+    title = f"Money received and sent, {periods.word} by {periods.word}"
+    if not months:
         return _style.draw_empty(ax, title, "No settled payments")
-    left_out = len(data["month"]) > MOST_MONTHS
-    if left_out:
-        moved = [row for row, amounts in enumerate(zip(data["sent"], data["received"], strict=True)) if any(amounts)]
-        data = {name: [values[row] for row in moved or [0]] for name, values in data.items()}
-    months = data["month"]
-    rows = range(len(months))
-    received = ax.bar(rows, data["received"], width=0.8, color=_style.IN)
-    sent = ax.bar(rows, [-amount for amount in data["sent"]], width=0.8, color=_style.OUT)
-    few = len(months) <= _ROOM
-    style = {"linewidth": 1.2, "marker": "o", "markersize": 4} if few else {"linewidth": 0.9}
-    (net,) = ax.plot(rows, data["net"], color=_ink(), **style)
+    columns = {name: [row[name] for row in periods.rows] for name in ("period", "received", "sent", "net")}
+    rows = range(len(periods.rows))
+    received = ax.bar(rows, columns["received"], width=0.8, color=_style.IN)
+    sent = ax.bar(rows, [-amount for amount in columns["sent"]], width=0.8, color=_style.OUT)
+    few = len(rows) <= _ROOM
+    style: dict[str, Any] = {"linewidth": 1.2, "marker": "o", "markersize": 4} if few else {"linewidth": 0.9}
+    (net,) = ax.plot(rows, columns["net"], color=_ink(), **style)
     ax.axhline(0, color=_style.QUIET, linewidth=0.8)
-    middle, half = (len(months) - 1) / 2, max(len(months), _FEWEST) / 2 + 0.2
+    middle, half = (len(rows) - 1) / 2, max(len(rows), _FEWEST) / 2 + 0.2
     ax.set_xlim(middle - half, middle + half)
-    years = left_out or len(months) > 3 * _ROOM
-    ticks = _year_rows(months) if left_out else [row for row in rows if _has_label(months, row)]
-    ax.set_xticks(
-        ticks,
-        [_label(months, row, years=years) for row in ticks],
-        fontsize=_style.AXIS_SIZE,
-        color=_style.QUIET,
-        **TEXT,
-    )
+    ticks = _label_periods(columns["period"], periods)
+    ax.set_xticks(list(ticks), list(ticks.values()), fontsize=_style.AXIS_SIZE, color=_style.QUIET, **TEXT)
     ax.tick_params(axis="x", length=0)
     _style.style_value_axis(ax, ax.yaxis, "Settled payments, US dollars", _style.format_tick)
-    if left_out:
-        ax.set_xlabel("Months without payments are left out", fontsize=_style.AXIS_SIZE, color=_style.QUIET, **TEXT)
+    remarks = [f"{periods.word.capitalize()}s without payments are left out"] if periods.left_out else []
+    if periods.word == YEAR:
+        remarks += _describe_partial_years([month for month in data["month"] if month is not None])
+    ax.set_xlabel("; ".join(remarks), fontsize=_style.AXIS_SIZE, color=_style.QUIET, **TEXT)
     _style.set_title(ax, title, [("received", received), ("sent", sent), ("net", net)])
     return ax
 
 
-def _has_label(months: list[str | None], row: int) -> bool:
-    """Return whether a month has a label: every month, every third one, or every January of one year in n."""
-    month = months[row]
-    if month is None or len(months) <= _ROOM:
-        return True
-    number = int(month[5:]) - 1
-    if len(months) <= 3 * _ROOM:
-        return number % 3 == 0
-    return number == 0 and int(month[:4]) % -(-len(months) // (12 * _ROOM)) == 0
+def _label_periods(names: list[str | None], periods: PeriodTable) -> dict[int, str]:
+    """Return the labels of the rows that have one: all, every third month, or one year in n."""
+    dated = {row: name for row, name in enumerate(names) if name is not None}
+    undated = {row: _NO_DATE for row, name in enumerate(names) if name is None}
+    if len(names) <= _ROOM and not periods.left_out:
+        return {row: _label(name, with_year=row == 0 or _is_first(name)) for row, name in dated.items()} | undated
+    if periods.word == MONTH and len(names) <= 3 * _ROOM and not periods.left_out:
+        wanted = {row: _label(name, with_year=_is_first(name)) for row, name in dated.items() if int(name[5:]) % 3 == 1}
+    elif periods.left_out:
+        wanted = {row: name[:4] for row, name in dated.items() if row == 0 or name[:4] != dated[row - 1][:4]}
+    else:
+        step = -(-len(names) // (_PER_YEAR[periods.word] * _ROOM))
+        wanted = {row: name[:4] for row, name in dated.items() if _is_first(name) and int(name[:4]) % step == 0}
+    apart = -(-len(names) // _ROOM)
+    chosen: dict[int, str] = {}
+    for row, label in wanted.items():
+        if all(abs(row - other) >= apart for other in (*chosen, *undated)):
+            chosen[row] = label
+    return chosen | undated
 
 
-def _year_rows(months: list[str | None]) -> list[int]:
-    """Return the first row of each year, as many as fit, and the row without a month."""
-    firsts = [
-        row for row, month in enumerate(months) if month and (row == 0 or month[:4] != (months[row - 1] or "")[:4])
-    ]
-    undated = [row for row, month in enumerate(months) if month is None]
-    every = -(-len(firsts) // _ROOM)
-    apart = -(-len(months) // _ROOM)
-    chosen: list[int] = []
-    for row in firsts[::every]:
-        if not chosen or row - chosen[-1] >= apart:
-            chosen.append(row)
-    return [*(row for row in chosen if not undated or undated[0] - row >= apart), *undated]
+def _is_first(name: str) -> bool:
+    """Return whether a period is the first of its year."""
+    return name[4:] in {"", "-01", " Q1"}
 
 
-def _label(months: list[str | None], row: int, *, years: bool) -> str:
-    month = months[row]
-    if month is None:
-        return _NO_DATE
-    if years:
-        return month[:4]
-    name = MONTH_NAMES[int(month[5:]) - 1]
-    return f"{name}\n{month[:4]}" if row == 0 or name == MONTH_NAMES[0] else name
+def _label(name: str, *, with_year: bool) -> str:
+    year, part = name[:4], name[5:]
+    if not part:
+        return year
+    word = part if part.startswith("Q") else MONTH_NAMES[int(part) - 1]
+    return f"{word}\n{year}" if with_year else word
+
+
+def _describe_partial_years(months: list[str]) -> list[str]:
+    """Return remarks on the first and the last year if the months do not fill them."""
+    if not months:
+        return []
+    (first_year, first), (last_year, last) = (month.split("-") for month in (months[0], months[-1]))
+    begin = [f"{first_year} from {MONTH_NAMES[int(first) - 1]}"] if first != "01" else []
+    return begin + ([f"{last_year} up to {MONTH_NAMES[int(last) - 1]}"] if last != "12" else [])
 
 
 def _ink() -> str:

@@ -12,7 +12,6 @@ from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
 from p2p_analytics.history import require_history
 from p2p_analytics.money import add_units
 from p2p_analytics.report._people import format_name, label_people
-from p2p_analytics.report._periods import build_period_table
 from p2p_analytics.times import END_US, FIRST_US, as_instant, find_zone, from_microseconds
 
 if TYPE_CHECKING:
@@ -163,7 +162,7 @@ def _build_people(people: pd.DataFrame, phones: frozenset[str], draw: Callable[.
 
 def _build_months(flow: pd.DataFrame, draw: Callable[..., str]) -> dict[str, Any]:
     return {
-        "periods": [build_period_table(_to_rows(flow), "month")] if len(flow) else [],
+        "periods": [plots.build_period_table(_to_rows(flow), "month")] if len(flow) else [],
         "undated_count": int(flow.loc[flow["month"].isna(), "payments"].sum()),
         "flow_figure": draw(plots.monthly_flow, flow, height=3.4),
     }

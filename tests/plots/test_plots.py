@@ -76,7 +76,14 @@ EMPTY_TABLES["pending_ageing"] = TABLES["pending_ageing"].assign(payments=0, amo
 
 def test_every_plot_has_its_table() -> None:
     """Every plot function is tested with a table; the other public functions have tests of their own."""
-    others = {"mark_private", "sum_other_people", "sum_other_requests", "to_image"}
+    others = {
+        "build_period_table",
+        "choose_period",
+        "mark_private",
+        "sum_other_people",
+        "sum_other_requests",
+        "to_image",
+    }
     assert {*TABLES, *others} == set(plots.__all__)
 
 
@@ -283,17 +290,6 @@ def test_many_small_parts_are_one_short_line() -> None:
     assert note == "also 3 rather a long word 00, 3 rather a long word 01 and 18 more"
 
 
-def test_an_outlier_month_does_not_lengthen_the_plot() -> None:
-    """If the range of months is very long, only months with money are drawn, and the axis says so."""
-    months = [f"{year}-{month:02d}" for year in range(1970, 2200) for month in range(1, 13)]
-    table = pd.DataFrame({"month": [*months, None], "sent": 0.0, "received": 0.0, "net": 0.0})
-    table.loc[[0, 600, 601, 612, 2760], "sent"] = 5.0
-    ax = _draw("monthly_flow", table)
-    assert _bars(ax, width=False) == [0.0] * 5 + [-5.0] * 5
-    assert ax.get_xlabel() == "Months without payments are left out"
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["1970", "2020", "2021", "no\ndate"]
-
-
 @pytest.mark.parametrize("name", TABLES)
 def test_an_invalid_table_is_refused(name: str) -> None:
     """A table with duplicate columns, or an object that is not a table, is refused in one sentence."""
@@ -313,47 +309,6 @@ def test_pending_requests_say_the_age_that_the_bar_shows() -> None:
     assert labels[4] == "\u200eمحمد علي\u200e, $3.00"
     one = pd.DataFrame({"direction": ["in"], "counterparty_name": ["Ada"], "amount": [5.0], "age_days": [1]})
     assert _texts(_draw("pending_requests", one)) == ["1 day"]
-
-
-def test_monthly_flow_around_zero() -> None:
-    """Bars of received money go up and of sent money down, the net is a line; an unknown month is labelled so."""
-    ax = _draw("monthly_flow")
-    assert _bars(ax, width=False) == [20.0, 3000.0, 0.0, -100.25, 0.0, -50.0]
-    assert list(ax.lines[0].get_ydata()) == [-80.25, 3000.0, -50.0]
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["Dec\n2023", "Jan\n2024", "no\ndate"]
-
-
-@pytest.mark.parametrize(
-    ("months", "labels"),
-    [
-        (
-            14,
-            [
-                "May\n2019",
-                "Jun",
-                "Jul",
-                "Aug",
-                "Sep",
-                "Oct",
-                "Nov",
-                "Dec",
-                "Jan\n2020",
-                "Feb",
-                "Mar",
-                "Apr",
-                "May",
-                "Jun",
-            ],
-        ),
-        (18, ["Jul", "Oct", "Jan\n2020", "Apr", "Jul", "Oct"]),
-        (60, ["2020", "2021", "2022", "2023", "2024"]),
-    ],
-)
-def test_month_labels_have_room(months: int, labels: list[str]) -> None:
-    """Few months are all labelled, more of them by quarter, many by year."""
-    names = pd.period_range("2019-05", periods=months, freq="M").astype(str)
-    ax = _draw("monthly_flow", pd.DataFrame({"month": names, "sent": 1.0, "received": 2.0, "net": 1.0}))
-    assert [label.get_text() for label in ax.get_xticklabels()] == labels
 
 
 def test_the_user_s_style_is_left_alone() -> None:

@@ -1,4 +1,4 @@
-"""Tables of the money received and sent by month, quarter or year, added up from the months."""
+"""Money received and sent by month, quarter or year, added up from the months."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from p2p_analytics.display import MOST_MONTHS
 from p2p_analytics.money import add_units
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 MONTH: Final = "month"
 QUARTER: Final = "quarter"
 YEAR: Final = "year"
+_MOST_BARS: Final = 48  # readable in a plot, as months or quarters
 _MOST_ROWS: Final = {MONTH: MOST_MONTHS, QUARTER: 80, YEAR: 60}  # a longer table has only the periods with payments
 
 
@@ -36,13 +37,25 @@ class PeriodTable(NamedTuple):
     left_out: int
 
 
+def choose_period(months: Sequence[Mapping[str, Any]]) -> str:
+    """Return the shortest period, "month", "quarter" or "year", that gives a readable number of bars."""
+    for word in (MONTH, QUARTER):
+        if sum(row["period"] is not None for row in build_period_table(months, word).rows) <= _MOST_BARS:
+            return word
+    return YEAR
+
+
 def build_period_table(months: Iterable[Mapping[str, Any]], word: str) -> PeriodTable:
-    """Return the rows of `monthly_flow` added up by month, quarter or year."""
+    """Return the rows of `monthly_flow` added up by month, quarter or year, as far as they have these columns."""
     rows = [
         _add_up(period, list(group)) for period, group in groupby(months, lambda row: _name_period(row["month"], word))
     ]
-    moved = [row for row in rows if row["payments"]] if len(rows) > _MOST_ROWS[word] else rows
+    moved = [row for row in rows if _has_payments(row)] if len(rows) > _MOST_ROWS[word] else rows
     return PeriodTable(word, moved, len(rows) - len(moved))
+
+
+def _has_payments(row: Mapping[str, Any]) -> bool:
+    return bool(row["payments"] if "payments" in row else row["sent"] or row["received"])
 
 
 def _name_period(month: str | None, word: str) -> str | None:
@@ -53,9 +66,7 @@ def _name_period(month: str | None, word: str) -> str | None:
 
 
 def _add_up(period: str | None, months: list[Mapping[str, Any]]) -> dict[str, Any]:
-    return {
-        "period": period,
-        **{name: add_units(month[name] for month in months) for name in ("sent", "received", "net")},
-        "payments": sum(month["payments"] for month in months),
-        "running_net": months[-1]["running_net"],
-    }
+    sums = {name: add_units(month[name] for month in months) for name in ("sent", "received", "net")}
+    payments = {"payments": sum(month["payments"] for month in months)} if "payments" in months[0] else {}
+    running = {"running_net": months[-1]["running_net"]} if "running_net" in months[0] else {}
+    return {"period": period, **sums, **payments, **running}
