@@ -1,0 +1,178 @@
+"""Columns, dtypes and values of the frames: the same by every way into memory, whatever the data."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+
+import p2p_analytics as p2p
+from p2p_analytics.frames import schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from p2p_analytics.history import History
+
+TABLES: Mapping[str, Mapping[str, str]] = {
+    "payments": schema.PAYMENTS,
+    "people": schema.PEOPLE,
+    "friends": schema.FRIENDS,
+    "problems": schema.PROBLEMS,
+}
+KEY = b"k" * 32
+BO = {
+    "id": "8", "username": "bo", "display_name": "Bo 🐢", "first_name": "Bo", "last_name": "Lund", "about": "=1+1",
+    "profile_picture_url": None, "date_joined": "2013-02-10T21:58:05", "is_friend": True, "friends_count": 3,
+}  # fmt: skip
+ADA = BO | {"id": "7", "username": "ada", "display_name": "Ada", "email": "ada@mail.example", "phone": "15550000007"}
+FULL = {
+    "id": "2", "status": "settled", "action": "pay", "amount": 20.5, "note": "\"'a\r\nb,", "medium": "ios",
+    "audience": "private", "date_created": "2024-05-02T12:00:00.000007", "date_completed": "2024-05-03T12:00:00",
+    "actor": ADA, "target": {"type": "user", "user": BO}, "fee": 0.25, "refund": {"id": "9", "amount": 1},
+}  # fmt: skip
+BARE = {"id": "1", "status": None, "action": None, "amount": None, "date_created": None, "actor": None, "target": None}
+ODD = FULL | {"id": "3", "status": "held", "amount": 0.123, "date_completed": "2024-13-01T00:00:00"}
+CONTENTS: Mapping[str, tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]] = {
+    "empty": ({"id": "7"}, [], []),
+    "one payment": (ADA, [FULL], [BO]),
+    "only nulls": ({"id": "7"}, [BARE], [{"id": "8"}]),
+    "full and null": (ADA, [FULL | {"note": ""}, BARE], [BO, {"id": "9"}]),
+    "problems": (ADA, [ODD, FULL], [BO]),
+}
+
+
+@pytest.fixture(params=[*CONTENTS, "town"])
+def load(request: pytest.FixtureRequest, start_service) -> Callable[..., History]:
+    """Return a function that loads a history of one content of the service."""
+    if request.param == "town":
+        with p2p.sandbox.SandboxServer(seed=11, people=6, years=1) as server:
+            token, base_url = server.token(server.viewer), server.base_url
+            yield lambda **options: p2p.load_history(make_client(token, base_url), **options)
+        return
+    me, payments, friends = CONTENTS[request.param]
+    answers = {
+        "/v1/me": {"data": {"balance": 10, "user": me}},
+        "/v1/payments": {"data": payments, "pagination": None},
+        "/v1/users/7/friends": {"data": friends, "pagination": None},
+    }
+    service = start_service(lambda path, _sent: answers[path])
+    yield lambda **options: p2p.load_history(make_client("token", service.base_url), on_bad_record="report", **options)
+
+
+def make_client(token: str, base_url: str) -> p2p.Client:
+    """Return a client without a cache."""
+    return p2p.Client(token, base_url=base_url, cache_dir=False)
+
+
+def tables_of(history: History) -> dict[str, pd.DataFrame]:
+    """Return the four frames of a history."""
+    return {name: getattr(history, name) for name in TABLES}
+
+
+def sort_problems(frame: pd.DataFrame, way: str) -> pd.DataFrame:
+    """Return the problems of united histories sorted, because their order is not fixed."""
+    is_problems = list(frame.columns) == list(schema.PROBLEMS) and way.startswith("combine")
+    return frame.sort_values(list(frame.columns), ignore_index=True) if is_problems else frame
+
+
+def write_and_read(history: History, folder: Path, **options: Any) -> dict[str, dict[str, pd.DataFrame]]:
+    """Return the frames of a history after a way through each kind of file."""
+    found: dict[str, dict[str, pd.DataFrame]] = {"csv": {}, "parquet": {}}
+    for name, frame in tables_of(history).items():
+        p2p.to_csv(frame, folder / "f.csv")
+        found["csv"][name] = p2p.read_csv(folder / "f.csv", **options)
+        p2p.to_parquet(frame, folder / "f.parquet")
+        found["parquet"][name] = p2p.read_parquet(folder / "f.parquet", **options)
+    return found
+
+
+def write_otherwise(history: History, folder: Path) -> dict[str, dict[str, pd.DataFrame]]:
+    """Return the frames of a history after raw CSV files, and after Parquet files of pandas."""
+    found: dict[str, dict[str, pd.DataFrame]] = {"raw csv": {}, "pandas' parquet": {}}
+    for name, frame in tables_of(history).items():
+        p2p.to_csv(frame, folder / "f.csv", raw=True)
+        found["raw csv"][name] = p2p.read_csv(folder / "f.csv", raw=True, privacy=False)
+        frame.to_parquet(folder / "f.parquet")
+        found["pandas' parquet"][name] = p2p.read_parquet(folder / "f.parquet", privacy=False)
+    return found
+
+
+def check_form(frame: pd.DataFrame, columns: Mapping[str, str]) -> None:
+    """Check columns, dtypes, storage and index of a frame, and that each of its columns can be changed."""
+    assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == dict(columns)
+    assert list(frame.columns) == list(columns)
+    assert {dtype.storage for dtype in frame.dtypes if dtype == schema.TEXT} == {"pyarrow"}
+    assert isinstance(frame.index, pd.RangeIndex)
+    assert (frame.index.start, frame.index.step, frame.index.name) == (0, 1, None)
+    assert not frame.attrs
+    changed = {
+        schema.TEXT: "new",
+        schema.WHOLE: 5,
+        schema.FLAG: True,
+        schema.INSTANT: pd.Timestamp("2030-01-01T00:00:00Z"),
+    }
+    if len(frame):
+        for name, dtype in columns.items():
+            frame.loc[0, name] = changed[dtype]
+            assert frame.loc[0, name] == changed[dtype]
+        assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == dict(columns)
+
+
+def test_every_way_gives_the_same_frames(load, tmp_path) -> None:
+    """Files, archive, `combine` and pickle: the same columns, dtypes and values, and each cell can be edited."""
+    history = load(privacy=False)
+    expected = pickle.loads(pickle.dumps(tables_of(history)))  # noqa: S301 - the test's own bytes
+    archive = p2p.open_archive(tmp_path / "archive")
+    archive.merge(history)
+    nothing = replace(history, payments=history.payments.iloc[:0], problems=history.problems.iloc[:0])
+    ways = (
+        write_and_read(history, tmp_path, privacy=False)
+        | write_otherwise(history, tmp_path)
+        | {
+            "archive": tables_of(archive.history(privacy=False)),
+            "combine": tables_of(p2p.combine([history, history])),
+            "combine with nothing": tables_of(p2p.combine([nothing, history])),
+            "combine frames": {"payments": p2p.combine([history.payments, history.payments.iloc[:0]])},
+            "pickle": tables_of(pickle.loads(pickle.dumps(history))),  # noqa: S301 - the test's own bytes
+            "load": tables_of(history),
+        }
+    )
+    for way, tables in ways.items():
+        for name, frame in tables.items():
+            assert_frame_equal(
+                sort_problems(frame, way), sort_problems(expected[name], way), check_exact=True, obj=f"{name} by {way}"
+            )
+    for tables in ways.values():
+        for name, frame in tables.items():
+            check_form(frame, TABLES[name])
+
+
+def test_privacy_mode_gives_the_same_form(load, tmp_path) -> None:
+    """Both privacy modes, of a history, a load, a file or an archive, change no dtype and no number of rows."""
+    history = load(privacy=False)
+    archive = p2p.open_archive(tmp_path / "archive")
+    archive.merge(history)
+    ways = write_and_read(history, tmp_path, privacy=True) | {
+        "mask": tables_of(history.masked(key=KEY)),
+        "strict mask": tables_of(history.masked(key=KEY, strict=True)),
+        "load": tables_of(load(privacy=True)),
+        "archive": tables_of(archive.history(privacy="strict")),
+        "combine": tables_of(p2p.combine([history.masked(key=KEY, strict=True)] * 2)),
+    }
+    for tables in ways.values():
+        for name, frame in tables.items():
+            assert len(frame) == len(getattr(history, name))
+            check_form(frame, TABLES[name])
+
+
+def test_a_part_without_rows_has_the_same_form(load) -> None:
+    """Selections of pandas keep the dtypes: no rows, one row, and no match."""
+    for name, frame in tables_of(load(privacy=False)).items():
+        for part in (frame.iloc[:0], frame.head(1), frame[frame.iloc[:, 0] == "no such id"], pd.concat([frame, frame])):
+            assert {column: str(dtype) for column, dtype in part.dtypes.items()} == dict(TABLES[name])
