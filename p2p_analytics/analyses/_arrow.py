@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.errors import SchemaError
+from p2p_analytics.frames import schema as frames
 from p2p_analytics.times import as_instant
 
 if TYPE_CHECKING:
@@ -19,26 +20,21 @@ if TYPE_CHECKING:
 
     Convert = Callable[[pa.ChunkedArray | pa.Array], pa.ChunkedArray | pa.Array | None]
 
-TEXT: Final = "text"
-CENTS: Final = "whole cents"
-INSTANT: Final = "datetimes"
-FLAG: Final = "true or false"
 CSV_ADVICE: Final = "pandas.read_csv guesses types, p2p.read_csv keeps them"
+_WORDS: Final = {
+    frames.TEXT: "text", frames.WHOLE: "whole cents", frames.INSTANT: "datetimes", frames.FLAG: "true or false",
+}  # fmt: skip
 TOO_LARGE: Final = "amounts of 2**53 cents or more in all, too many to be exact: correct or drop the largest"
 
 
 def find_kind(name: str) -> str:
-    """Return what a column of this name holds, by the naming convention of all frames."""
-    if name.startswith("date_"):
-        return INSTANT
-    if name.startswith("is_"):
-        return FLAG
-    return CENTS if name.endswith("_cents") else TEXT
+    """Return the dtype of a column in the frames that a load gives; a column of the user's own is text."""
+    return frames.PAYMENTS.get(name) or frames.PEOPLE.get(name, frames.TEXT)
 
 
 def build_error(what: str, name: str, kind: str, found: str, advice: str = CSV_ADVICE) -> SchemaError:
     """Return the error for a column that holds something else than its kind."""
-    return SchemaError(f"{what} needs {kind} in the column {name}, not {found}; {advice}.")
+    return SchemaError(f"{what} needs {_WORDS[kind]} in the column {name}, not {found}; {advice}.")
 
 
 def is_text(series: pd.Series[Any]) -> bool:
@@ -64,7 +60,7 @@ def read_column(series: pd.Series[Any], name: str, kind: str, *, what: str) -> p
     import pyarrow as pa
 
     try:
-        values = _read_objects(series) if kind is INSTANT and series.dtype == object else pa.array(series)
+        values = _read_objects(series) if kind == frames.INSTANT and series.dtype == object else pa.array(series)
     except OverflowError:
         raise SchemaError(f"{what}: the column {name} holds {TOO_LARGE}.") from None
     except UnicodeError:
@@ -72,7 +68,7 @@ def read_column(series: pd.Series[Any], name: str, kind: str, *, what: str) -> p
     except (pa.ArrowException, TypeError, ValueError):
         raise build_error(what, name, kind, _name_types(series)) from None
     if values.null_count == len(values):
-        return pa.nulls(len(values), {TEXT: pa.large_string(), CENTS: pa.int64(), FLAG: pa.bool_()}.get(kind, _utc()))
+        return pa.nulls(len(values), _find_type(kind))
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     try:
@@ -113,6 +109,12 @@ def _build_value_error(dtype: pa.DataType, name: str, kind: str, what: str) -> S
     return build_error(what, name, kind, found, "amounts are counted in cents, not in units")
 
 
+def _find_type(kind: str) -> pa.DataType:
+    import pyarrow as pa
+
+    return {frames.TEXT: pa.large_string(), frames.WHOLE: pa.int64(), frames.FLAG: pa.bool_()}.get(kind, _utc())
+
+
 def _utc(unit: str = "us") -> pa.DataType:
     import pyarrow as pa
 
@@ -150,4 +152,6 @@ def _to_flags(values: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array 
     return values if pa.types.is_boolean(values.type) else None
 
 
-_CONVERT: Final[dict[str, Convert]] = {TEXT: _to_text, CENTS: _to_cents, INSTANT: _to_instants, FLAG: _to_flags}
+_CONVERT: Final[dict[str, Convert]] = {
+    frames.TEXT: _to_text, frames.WHOLE: _to_cents, frames.INSTANT: _to_instants, frames.FLAG: _to_flags,
+}  # fmt: skip

@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
+    import pyarrow as pa
     from narwhals.dtypes import DType
     from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
+
+    from p2p_analytics.vocabulary import Status
 
 
 class Kind(NamedTuple):
@@ -44,51 +47,57 @@ FLAG: Final = Kind(nw.Boolean(), "boolean")
 INSTANT: Final = Kind(nw.Datetime("us", "UTC"), "datetime64[us, UTC]")
 
 _DTYPES: Final[Mapping[str, DType]] = {
-    _arrow.TEXT: nw.String(),
-    _arrow.CENTS: nw.Int64(),
-    _arrow.INSTANT: nw.Datetime("us", "UTC"),
-    _arrow.FLAG: nw.Boolean(),
+    frames.TEXT: nw.String(),
+    frames.WHOLE: nw.Int64(),
+    frames.INSTANT: nw.Datetime("us", "UTC"),
+    frames.FLAG: nw.Boolean(),
 }
 _MOST_CENTS: Final = 2**53  # from here on, floats skip whole numbers
 _MOST_MILLISECONDS: Final = 2**63 // 1000
+_FEW: Final = 4  # rows are few up to one in this number: from there on, Arrow would take longer to copy their text
 
 
 def open_frame(
-    native: IntoFrame, needed: Sequence[str], *, what: str, optional: Sequence[str] = (), texts: Sequence[str] = ()
+    native: IntoFrame,
+    needed: Sequence[str],
+    *,
+    what: str,
+    status: Status | None = None,
+    optional: Sequence[str] = (),
 ) -> nw.LazyFrame[Any]:
-    """Return the needed and optional columns of the payments among a frame's rows, with the schema's dtypes.
+    """Return the needed and optional columns of the payments that count, with the schema's dtypes.
 
-    A missing optional column is null. Rows of another kind than payments are left out; a frame without the column
-    ``kind``, or a row without a value in it, holds payments. A lazy frame is queried once, for the checks. ``texts``
-    are columns that hold text whatever their names are.
+    Payments count if they are of the kind "payment", which a frame without ``kind``, or a row without a value in it,
+    is; and with ``status``, if they have it and a direction. A missing optional column is null, and a column that the
+    schema does not have is text. A lazy frame is queried for the checks.
 
     Raises
     ------
     SchemaError
         The input is not a pandas or Polars frame; it lacks a column or has it twice; a column is of another type; the
-        rows are in several currencies; or amounts add up to 2**53 cents or more.
+        rows, counted or not, are in several currencies, or have amounts that add up to 2**53 cents or more.
     """
     _refuse_forked_process()
     names = read_names(native, what=what)
+    needed = [*needed, *(["status", "direction"] if status else [])]
     _require(native, names, needed, what)
     wanted = dict.fromkeys([*needed, *optional])
-    kinds = {name: _arrow.TEXT if name in texts else _arrow.find_kind(name) for name in [*wanted, "kind", "currency"]}
-    given = {name: kind for name, kind in kinds.items() if name in names}
+    given = [name for name in dict.fromkeys([*wanted, "kind", "currency"]) if name in names]
     if duplicates := [name for name in given if names.count(name) > 1]:
         raise SchemaError(
             f"{what} needs a frame with distinct column names, not two columns {duplicates[0]}; rename or drop one."
         )
     if is_pandas_dataframe(native):
-        frame = _hand_over(native, given, wanted, what)
+        table = _read_table(native, given, wanted, what)
+        checked = _hand_over(table.select([name for name in table.column_names if _is_checked(name)]))
+        frame = _hand_over(_drop_other_statuses(table, status))
     else:
-        frame = nw.from_native(native).lazy().select(*given)
-    casts = _plan_casts(frame, kinds, what)
-    _check(frame, given, what)
-    frame = frame.with_columns(*casts) if casts else frame
-    if "kind" in frame.collect_schema():
-        frame = frame.filter((nw.col("kind") == frames.KIND_PAYMENT) | nw.col("kind").is_null())
-    missing = {name: nw.lit(None, dtype=_DTYPES[kinds[name]]) for name in optional if name not in given}
-    return (frame.with_columns(**missing) if missing else frame).select(*wanted)
+        checked = frame = nw.from_native(native).lazy().select(*given)
+    casts = _plan_casts(frame, what)
+    _check(checked, what)
+    missing = {name: nw.lit(None, dtype=_find_dtype(name)) for name in optional if name not in given}
+    changes = {**casts, **missing}
+    return _filter(frame.with_columns(**changes) if changes else frame, status).select(*wanted)
 
 
 def to_result(frame: nw.LazyFrame[Any], like: IntoFrameT, schema: Mapping[str, Kind]) -> IntoFrameT:
@@ -144,11 +153,6 @@ def build_rows(
     return nw.from_dict(dict(rows), schema=dtypes, backend=frame.implementation).lazy()
 
 
-def is_moved() -> nw.Expr:
-    """Return whether a row has a direction: money between two people."""
-    return (nw.col("direction") == "in") | (nw.col("direction") == "out")
-
-
 def microseconds(name: str) -> nw.Expr:
     """Return a column of instants as integer microseconds since 1970 in UTC."""
     return nw.col(name).cast(nw.Int64())
@@ -191,18 +195,35 @@ def _require(native: IntoFrame, names: Sequence[str], needed: Sequence[str], wha
     frames.require(names, needed, what=what, **advice)
 
 
-def _hand_over(frame: pd.DataFrame, given: Mapping[str, str], wanted: Iterable[str], what: str) -> nw.LazyFrame[Any]:
-    """Return columns of a pandas frame on Polars; kind and currency only if some row is unusual."""
-    import polars as pl
+def _read_table(frame: pd.DataFrame, given: Sequence[str], wanted: Iterable[str], what: str) -> pa.Table:
+    """Return columns of a pandas frame in Arrow; kind and currency only if some row is unusual or they are wanted.
+
+    Polars would take longer to convert them than Arrow takes to compare them.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    columns = {name: _arrow.read_column(frame[name], name, kind, what=what) for name, kind in given.items()}
+    columns = {name: _arrow.read_column(frame[name], name, _arrow.find_kind(name), what=what) for name in given}
     for name, usual in (("kind", frames.KIND_PAYMENT), ("currency", frames.CURRENCY_API)):
-        # Polars would take longer to convert the text than Arrow takes to compare it.
         if name in columns and name not in wanted and pc.all(pc.equal(columns[name], usual)).as_py() is not False:
             del columns[name]
-    return nw.from_native(pl.DataFrame(pa.table(columns))).lazy()
+    return pa.table(columns)
+
+
+def _drop_other_statuses(table: pa.Table, status: Status | None) -> pa.Table:
+    """Return only the rows with a status if these are few; Polars filters anyway, but takes longer to convert text."""
+    import pyarrow.compute as pc
+
+    if not status:
+        return table
+    has_status = pc.equal(table["status"], status.value)
+    return table.filter(has_status) if (pc.sum(has_status).as_py() or 0) < len(table) / _FEW else table
+
+
+def _hand_over(table: pa.Table) -> nw.LazyFrame[Any]:
+    import polars as pl
+
+    return nw.from_native(pl.DataFrame(table)).lazy()
 
 
 def _build_pandas(table: nw.DataFrame[Any], schema: Mapping[str, Kind]) -> pd.DataFrame:
@@ -219,21 +240,34 @@ def _build_pandas(table: nw.DataFrame[Any], schema: Mapping[str, Kind]) -> pd.Da
     return pd.DataFrame(columns)
 
 
-def _plan_casts(frame: nw.LazyFrame[Any], kinds: Mapping[str, str], what: str) -> list[nw.Expr]:
-    """Return the casts of columns to the dtypes of their kinds; dates without a zone are UTC."""
-    casts = []
+def _plan_casts(frame: nw.LazyFrame[Any], what: str) -> dict[str, nw.Expr]:
+    """Return the casts of columns to the dtypes of the schema; dates without a zone are UTC."""
+    casts = {}
     for name, found in frame.collect_schema().items():
-        column, wanted = nw.col(name), _DTYPES[kinds[name]]
+        column, wanted = nw.col(name), _find_dtype(name)
         if found == wanted:
             continue
         if isinstance(found, nw.Datetime) and wanted == nw.Datetime:
             zoned = column.dt.replace_time_zone("UTC") if found.time_zone is None else column
-            casts.append(zoned.dt.convert_time_zone("UTC").cast(wanted))
+            casts[name] = zoned.dt.convert_time_zone("UTC").cast(wanted)
         elif _is_castable(found, wanted):
-            casts.append(column.cast(wanted))
+            casts[name] = column.cast(wanted)
         else:
-            raise _arrow.build_error(what, name, kinds[name], str(found), "cast it")
+            raise _arrow.build_error(what, name, _arrow.find_kind(name), str(found), "cast it")
     return casts
+
+
+def _find_dtype(name: str) -> DType:
+    return _DTYPES[_arrow.find_kind(name)]
+
+
+def _filter(frame: nw.LazyFrame[Any], status: Status | None) -> nw.LazyFrame[Any]:
+    col = nw.col
+    if "kind" in frame.collect_schema():
+        frame = frame.filter((col("kind") == frames.KIND_PAYMENT) | col("kind").is_null())
+    if status:
+        frame = frame.filter(col("status") == status.value, (col("direction") == "in") | (col("direction") == "out"))
+    return frame
 
 
 def _is_castable(found: DType, wanted: DType) -> bool:
@@ -245,10 +279,14 @@ def _is_castable(found: DType, wanted: DType) -> bool:
     return found.is_integer() if wanted == nw.Int64 else wanted == nw.Datetime and found == nw.Date
 
 
-def _check(frame: nw.LazyFrame[Any], given: Mapping[str, str], what: str) -> None:
+def _is_checked(name: str) -> bool:
+    return name == "currency" or _arrow.find_kind(name) == frames.WHOLE
+
+
+def _check(frame: nw.LazyFrame[Any], what: str) -> None:
     """Refuse amounts that are not exact, dates outside the calendar, and several currencies, by one query."""
     schema = frame.collect_schema()
-    amounts = [name for name in schema if given[name] is _arrow.CENTS]
+    amounts = [name for name in schema if _arrow.find_kind(name) == frames.WHOLE]
     coarse = [name for name, found in schema.items() if isinstance(found, nw.Datetime) and found.time_unit == "ms"]
     # A sum of floats without sign reaches the bound exactly where the sum of the cents does.
     wanted = [nw.col(name).cast(nw.Float64()).abs().sum() for name in amounts]
@@ -265,7 +303,7 @@ def _check(frame: nw.LazyFrame[Any], given: Mapping[str, str], what: str) -> Non
             raise SchemaError(f"{what}: the column {name} holds {_arrow.TOO_LARGE}.")
     for name in coarse:
         if (found[name] or 0) >= _MOST_MILLISECONDS:
-            raise _arrow.build_error(what, name, given[name], "dates outside the calendar", "correct them")
+            raise _arrow.build_error(what, name, frames.INSTANT, "dates outside the calendar", "correct them")
     if found.get("first") != found.get("last"):
         several = frame.select(currency).unique().collect()["currency"].to_list()
         raise SchemaError(

@@ -49,8 +49,8 @@ def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC") -> IntoFrameT
     payments : frame
         PAYMENTS. Rows that are not settled, or have no direction, move no money between people
         and are excluded; so are rows of another ``kind`` than payments. Datetimes without a zone are UTC. Repeated
-        payment ids count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried twice at the call: for
-        the checks, and for its first and last instant.
+        payment ids count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried at the call: for the
+        checks, and for its first and last instant.
     tz : str or ZoneInfo
         Time zone of the months, such as ``America/New_York``.
 
@@ -68,11 +68,10 @@ def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC") -> IntoFrameT
     """
     zone = find_zone(tz)
     col = nw.col
-    frame = _engine.open_frame(
-        payments, ["status", "direction", "flow_cents", "date_created", "date_completed"], what="monthly_flow"
-    )
+    needed = ["direction", "flow_cents", "date_created", "date_completed"]
+    settled = _engine.open_frame(payments, needed, status=Status.SETTLED, what="monthly_flow")
     moved = _engine.collect_once(
-        frame.filter(col("status") == Status.SETTLED.value, _engine.is_moved()).select(
+        settled.select(
             "flow_cents",
             received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
             moved_us=_within(nw.coalesce(col("date_completed"), col("date_created")).cast(nw.Int64())),

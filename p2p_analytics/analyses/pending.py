@@ -15,11 +15,11 @@ from p2p_analytics.times import as_instant, to_microseconds
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from datetime import date, datetime
     from typing import SupportsIndex
 
-    from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
+    from narwhals.stable.v2.typing import IntoFrameT
 
 NO_DATE: Final = "no date"
 EDGES: Final = (1, 7, 30, 90)
@@ -71,7 +71,7 @@ def pending_ageing(
     payments : frame
         PAYMENTS. Rows that are not pending, or have no direction, are excluded; so are rows of another ``kind`` than
         payments. Datetimes without a zone are UTC. Repeated payment ids count twice: `p2p_analytics.combine` unites
-        frames. A lazy frame is queried once at the call, for the checks.
+        frames. A lazy frame is queried at the call, for the checks.
     as_of : datetime, date or str
         The instant at which ages end, as text in ISO 8601; a date means its first instant, a missing zone means UTC.
     edges : iterable of int
@@ -92,7 +92,8 @@ def pending_ageing(
     moment = _parse_as_of(as_of)
     days = _check_edges(edges)
     col = nw.col
-    pending = _filter_pending(payments, ["amount_cents"], what="pending_ageing")
+    needed = ["direction", "date_created", "amount_cents"]
+    pending = _engine.open_frame(payments, needed, status=Status.PENDING, what="pending_ageing")
     band = nw.lit(0)
     for number, edge in enumerate(days, start=1):
         band = nw.when(col("age_us") >= edge * _DAY).then(nw.lit(number)).otherwise(band)
@@ -143,7 +144,7 @@ def pending_requests(payments: IntoFrameT, as_of: datetime | date | str) -> Into
     payments : frame
         PAYMENTS. Rows that are not pending, or have no direction, are excluded; so are rows of another ``kind`` than
         payments. Datetimes without a zone are UTC. Repeated payment ids count twice: `p2p_analytics.combine` unites
-        frames. A lazy frame is queried once at the call, for the checks.
+        frames. A lazy frame is queried at the call, for the checks.
     as_of : datetime, date or str
         The instant at which ages end, as text in ISO 8601; a date means its first instant, a missing zone means UTC.
 
@@ -160,22 +161,19 @@ def pending_requests(payments: IntoFrameT, as_of: datetime | date | str) -> Into
         The frame lacks a column or holds other types, several currencies, or amounts of 2**53 cents or more in all.
     """
     moment = _parse_as_of(as_of)
-    columns = ["payment_id", "counterparty_id", "counterparty_name", "note", "amount_cents"]
+    frame = _engine.open_frame(
+        payments,
+        ["payment_id", "direction", "counterparty_id", "counterparty_name", "note", "amount_cents", "date_created"],
+        status=Status.PENDING,
+        optional=["counterparty_username"],
+        what="pending_requests",
+    )
     table = (
-        _filter_pending(payments, columns, optional=["counterparty_username"], what="pending_requests")
-        .sort("date_created", "payment_id", nulls_last=True)
+        frame.sort("date_created", "payment_id", nulls_last=True)
         .with_columns(nw.col("amount_cents").abs(), age_us=_age(moment))
         .with_columns(amount=_engine.units("amount_cents"), age_days=nw.col("age_us") // _DAY)
     )
     return _engine.to_result(table, payments, _REQUESTS)
-
-
-def _filter_pending(
-    payments: IntoFrame, columns: Sequence[str], *, what: str, optional: Sequence[str] = ()
-) -> nw.LazyFrame[Any]:
-    needed = ["status", "direction", "date_created", *columns]
-    frame = _engine.open_frame(payments, needed, optional=optional, what=what)
-    return frame.filter(nw.col("status") == Status.PENDING.value, _engine.is_moved())
 
 
 def _age(moment: int) -> nw.Expr:

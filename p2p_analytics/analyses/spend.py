@@ -58,8 +58,8 @@ def spend_by_friend(
     payments : frame
         PAYMENTS. Rows that are not settled, or have no direction, move no money between people
         and are excluded; so are rows of another ``kind`` than payments. Datetimes without a zone are UTC. Repeated
-        payment ids count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried once at the call, for
-        the checks.
+        payment ids count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried at the call, for the
+        checks.
     friends : frame, optional
         FRIENDS. In a frame with the column ``is_friend``, such as PEOPLE, only rows where it is true count.
     top : int, optional
@@ -82,13 +82,13 @@ def spend_by_friend(
     col = nw.col
     frame = _engine.open_frame(
         payments,
-        ["status", "direction", "counterparty_id", "counterparty_name", "flow_cents", "date_created"],
+        ["direction", "counterparty_id", "counterparty_name", "flow_cents", "date_created"],
+        status=Status.SETTLED,
         optional=["counterparty_username"],
         what="spend_by_friend",
     )
     table = (
-        frame.filter(col("status") == Status.SETTLED.value, _engine.is_moved())
-        .with_columns(
+        frame.with_columns(
             received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
             # Only counterparties without an id are grouped by name.
             name_key=nw.when(col("counterparty_id").is_null()).then(col("counterparty_name")),

@@ -43,7 +43,7 @@ def status_mix(payments: IntoFrameT, *, by: str = "action") -> IntoFrameT:
     ----------
     payments : frame
         PAYMENTS, of any status and direction. Rows of another ``kind`` than payments are excluded. Repeated payment ids
-        count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried once at the call, for the checks.
+        count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried at the call, for the checks.
     by : str
         A text column, such as ``"action"``, ``"direction"``, ``"audience"``, ``"medium"``.
 
@@ -60,7 +60,7 @@ def status_mix(payments: IntoFrameT, *, by: str = "action") -> IntoFrameT:
         The frame lacks a column or holds other types, several currencies, or amounts of 2**53 cents or more in all.
     """
     _check_by(by, payments)
-    frame = _engine.open_frame(payments, [by, "status", "amount_cents"], texts=[by], what="status_mix")
+    frame = _engine.open_frame(payments, [by, "status", "amount_cents"], what="status_mix")
     col = nw.col
     table = (
         frame.with_columns(col("amount_cents").abs())
