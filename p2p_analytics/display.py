@@ -85,8 +85,11 @@ def clean_line(text: str | None) -> str:
     kept = [
         character
         for character in text or ""
-        if unicodedata.category(character) not in {"Cc", "Cs"}
-        and unicodedata.bidirectional(character) not in _DIRECTION_CONTROLS
+        if character.isspace()
+        or (
+            unicodedata.category(character) not in {"Cc", "Cs"}
+            and unicodedata.bidirectional(character) not in _DIRECTION_CONTROLS
+        )
     ]
     return " ".join("".join(kept).split())
 

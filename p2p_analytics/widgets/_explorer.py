@@ -22,7 +22,7 @@ from p2p_analytics.history import require_history
 from p2p_analytics.times import as_instant
 from p2p_analytics.widgets._inputs import build_button, build_button_row, build_dropdown, build_grid, set_visible
 from p2p_analytics.widgets._payments_view import PaymentsView
-from p2p_analytics.widgets._period import Period
+from p2p_analytics.widgets._period import Period, read_instants
 from p2p_analytics.widgets._style import STYLE, NotebookDisplay, build_box, format_message
 from p2p_analytics.widgets._table import MOST_ROWS, analysis_to_html, format_names
 
@@ -90,7 +90,7 @@ class Explorer(NotebookDisplay):
     ConfigurationError
         ``history`` is not a history, ``as_of`` is not an instant, or the zone is unknown.
     SchemaError
-        A payment occurs twice in the history.
+        The payments lack a column, one of them occurs twice, or a date column holds something else.
     """
 
     def __init__(
@@ -105,7 +105,8 @@ class Explorer(NotebookDisplay):
         self._history = history
         self._as_of = history.fetched_at if as_of is None else as_of
         self._folder = Path(folder)
-        payments = self.payments = history.payments
+        instants = {name: read_instants(history.payments, name) for name in ("date_created", "date_completed")}
+        payments = self._payments = self.payments = history.payments.assign(**instants)
         self.table = payments.head(0)  # until there is one
         pending_requests(payments, as_of=self._as_of)  # reject invalid arguments here, not at a later click
         self._period = Period(
@@ -168,7 +169,7 @@ class Explorer(NotebookDisplay):
         try:
             candidates = self._select_person_and_status()
             self.payments = self._period.select(candidates)
-            scope = self._period.describe(self.payments, candidates, len(self._history.payments))
+            scope = self._period.describe(self.payments, candidates, len(self._payments))
             plot, table = self._show_payments() if name == _PAYMENTS else self._show_analysis(name)
         except P2PAnalyticsError as error:
             scope, plot, table = "", "", ""
@@ -191,7 +192,7 @@ class Explorer(NotebookDisplay):
         )
 
     def _select_person_and_status(self) -> pd.DataFrame:
-        rows = self._history.payments
+        rows = self._payments
         if self.person.value:
             column, key = self.person.value
             rows = rows[rows[column] == key]

@@ -7,10 +7,9 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics.analyses import spend_by_friend
-from p2p_analytics.display import clean_line, format_count, format_money, to_zone
+from p2p_analytics.display import clean_line, format_count, format_money
 from p2p_analytics.widgets._inputs import build_button, build_dropdown, build_text_box
-from p2p_analytics.widgets._period import read_instants
-from p2p_analytics.widgets._table import MOST_ROWS, Column, format_people, render_table, to_list
+from p2p_analytics.widgets._table import MOST_ROWS, Column, format_moment, format_people, render_table, to_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,11 +91,10 @@ class PaymentsView:
         rows = table.iloc[start : start + MOST_ROWS]
         order = _ORDERS[self.order.value]
         by = {order.column: "ascending" if order.is_ascending else "descending"}
-        day = [None if moment is None else to_zone(moment, zone) for moment in to_list(rows.iloc[:, 1])]
         columns = [
             Column(
                 rows.columns[1].replace("_", " "),
-                ["no date" if moment is None else f"{moment:{dates}}" for moment in day],
+                ["no date" if each is None else format_moment(each, zone, dates) for each in to_list(rows.iloc[:, 1])],
                 sorted_as=by.get("date", ""),
             ),
             Column("person", format_people(rows), sorted_as=by.get("person", "")),
@@ -165,8 +163,7 @@ class PaymentsView:
 
 def _build_table(payments: pd.DataFrame, date: str) -> pd.DataFrame:
     amounts = payments["amount_cents"].abs().astype("Float64").div(100).astype("float64")
-    dated = payments.assign(**{date: read_instants(payments, date), "amount": amounts})
-    return dated.reindex(columns=["payment_id", date, *_COLUMNS])
+    return payments.assign(amount=amounts).reindex(columns=["payment_id", date, *_COLUMNS])
 
 
 def _fold(text: str) -> str:

@@ -35,7 +35,7 @@ _SHORTCUTS: Final = {
 
 
 class Period:
-    """Inputs that select payments by a date.
+    """Inputs that select payments by a date; the date columns of the payments must come from `read_instants`.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Period:
         first, last = self.first_day.value, self.last_day.value
         if first is None and last is None:
             return payments
-        moments = read_instants(payments, self.date.value)
+        moments = payments[self.date.value]
         chosen, microseconds = moments.notna().to_numpy(), moments.astype("int64").to_numpy()
         if first is not None:
             chosen = chosen & (microseconds >= self._midnight(first.replace(day=1) if self._strict else first))
@@ -92,8 +92,7 @@ class Period:
 
     def set_dates(self, payments: pd.DataFrame) -> pd.DataFrame:
         """Return the payments with the chosen date as both of their dates, so that an analysis can use no other."""
-        moments = read_instants(payments, self.date.value)
-        return payments.assign(**dict.fromkeys(_DATES.values(), moments))
+        return payments.assign(**dict.fromkeys(_DATES.values(), payments[self.date.value]))
 
     def describe(self, chosen: pd.DataFrame, candidates: pd.DataFrame, total: int) -> str:
         """Return a sentence about the period, and one about the payments that have no such date.

@@ -80,6 +80,12 @@ def format_people(rows: pd.DataFrame) -> list[str]:
     return format_names(*(to_list(people[column]) for column in people))
 
 
+def format_moment(moment: pd.Timestamp, zone: ZoneInfo, dates: str) -> str:
+    """Return an instant in a zone, in the format given."""
+    # pandas also has years before 1 and after 9999, and cannot format them.
+    return f"{to_zone(moment.to_pydatetime(), zone):{dates}}"
+
+
 def to_list(column: pd.Series[Any]) -> list[Any]:
     """Return the values of a column, with None for each null."""
     return column.astype(object).where(column.notna(), None).tolist()
@@ -98,8 +104,8 @@ def _format_value(name: str, value: Any, zone: ZoneInfo, dates: str) -> str:  # 
         return f"{value:.1%}"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if hasattr(value, "astimezone"):
-        return f"{to_zone(value, zone):{dates}}"
+    if hasattr(value, "to_pydatetime"):
+        return format_moment(value, zone, dates)
     return clean_line(value) if isinstance(value, str) else f"{value:,}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS
@@ -45,3 +45,26 @@ def choose(explorer: p2p.Explorer, name: str, label: str) -> None:
     """Choose an option of an input by its label."""
     widget = getattr(explorer, name)
     widget.index = [option[0] if isinstance(option, tuple) else option for option in widget.options].index(label)
+
+
+def build_long_history(count: int) -> History:
+    """Return a history of settled payments of $1.00, one per hour up to its last day, with 40 people in turn.
+
+    Payment 0 is the newest. Payments with an even number are received, the others are sent.
+    """
+    newest = datetime(2024, 5, 31, 23, tzinfo=UTC)
+    rows = [
+        build_payment(
+            number,
+            None,
+            str(number % 40 + 100),
+            f"Person {number % 40:02}",
+            -100 if number % 2 else 100,
+            date_created=newest - timedelta(hours=number),
+            date_completed=newest - timedelta(hours=number),
+            counterparty_username=f"handle-{number % 40:02}",
+            note=f"rent {number}" if number % 1000 == 0 else f"Pizza 🍕 {number}",
+        )
+        for number in range(count)
+    ]
+    return build_history(rows)

@@ -1,0 +1,232 @@
+"""View of single payments in the explorer: search, order, totals, pages and the file."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.errors import SchemaError
+from support.widgets.histories import build_history, build_long_history, build_payment, choose
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS = [
+    build_payment(
+        1, "2024-05-01T00:30:00Z", "2", "Ben", -1000, note="Straße (50%)", date_completed="2024-05-02T00:00:00Z"
+    ),
+    build_payment(2, "2024-05-03T12:00:00Z", "3", "Amélie", 250, note="rent\n<b>May</b>", counterparty_username="ame"),
+    build_payment(3, "2024-05-02T12:00:00Z", "4", "Zoë", -4000, status="pending", counterparty_username="Zoe.Ray"),
+    build_payment(4, "2024-05-04T12:00:00Z", "5", "ben", None, note="a.c", status=None),
+    build_payment(5, None, None, None, 1, note="x" * 600, status="exploded"),
+]
+
+
+def open_payments(rows: list[dict[str, Any]], folder: Path, **options: Any) -> p2p.Explorer:
+    """Return an explorer that shows the payments of these rows."""
+    explorer = p2p.Explorer(build_history(rows), folder=folder, **options)
+    choose(explorer, "analysis", "Payments")
+    return explorer
+
+
+@pytest.fixture
+def explorer(tmp_path: Path) -> p2p.Explorer:
+    """Return an explorer that shows the payments above."""
+    return open_payments(ROWS, tmp_path)
+
+
+def displayed_cells(explorer: p2p.Explorer) -> list[list[str]]:
+    """Return the texts of the displayed table, row by row."""
+    body = explorer._table.value.partition("<tbody")[2]
+    return [re.findall(r"<bdi>(.*?)</bdi>", row) for row in body.split("<tr ")[1:]]
+
+
+def found_ids(explorer: p2p.Explorer) -> str:
+    """Return the ids of the table, in its order, in one text."""
+    return "".join(explorer.table["payment_id"])
+
+
+def test_a_row_shows_date_person_amount_status_and_note(explorer: p2p.Explorer) -> None:
+    """Newest first; the sign is the viewer's; text is escaped and on one line; nulls are named or empty."""
+    assert displayed_cells(explorer) == [
+        ["2024-05-04 12:00", "ben", "not known", "", "a.c"],
+        ["2024-05-03 12:00", "Amélie", "+$2.50", "settled", "rent &lt;b&gt;May&lt;/b&gt;"],
+        ["2024-05-02 12:00", "Zoë", "−$40.00", "pending", ""],  # noqa: RUF001 - a minus sign
+        ["2024-05-01 00:30", "Ben", "−$10.00", "settled", "Straße (50%)"],  # noqa: RUF001 - likewise
+        ["no date", "(no name)", "+$0.01", "exploded", "x" * 500 + "…"],
+    ]
+    assert "5 payments, newest first</caption>" in explorer._table.value
+
+
+def test_the_totals_count_settled_payments_only(explorer: p2p.Explorer) -> None:
+    """$10.00 sent and $2.50 received; pending and failed payments moved nothing."""
+    minus = "−"  # noqa: RUF001 - a minus sign
+    assert (
+        f"5 payments: sent $10.00, received $2.50, net {minus}$7.50. Only the 2 settled ones count."
+        in explorer._table.value
+    )
+    choose(explorer, "status", "pending")
+    assert "1 payment; none is settled, so no money moved." in explorer._table.value
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("", "42315"),
+        ("  ", "42315"),
+        ("STRASSE", "1"),
+        ("(50%", "1"),
+        ("a.c", "4"),  # a dot is a dot
+        (".*", ""),
+        ("BEN", "41"),
+        ("ame\N{COMBINING ACUTE ACCENT}lie", "2"),  # the other encoding of é
+        ("@zoe.ray", "3"),
+        ("zoe.ray", "3"),
+        ("rent <b>", "2"),  # as displayed: on one line
+        ("ben a.c", ""),  # in one field
+        ("x" * 600, "5"),  # the whole note, not only its displayed part
+    ],
+)
+def test_a_search_is_plain_text_in_notes_and_names(explorer: p2p.Explorer, text: str, ids: str) -> None:
+    """In notes, names and usernames with their at sign, in upper or lower case, and never as a pattern."""
+    explorer.search.value = text
+    assert found_ids(explorer) == ids
+    assert sorted(explorer.payments["payment_id"]) == sorted(ids)
+    if not ids:
+        assert "Payments: none for this selection</caption>" in explorer._table.value
+
+
+@pytest.mark.parametrize(
+    ("order", "ids"),
+    [
+        ("newest first", "42315"),
+        ("oldest first", "13245"),
+        ("person, A to Z", "21435"),  # of two called Ben in either case, the smaller id first
+        ("person, Z to A", "34125"),
+        ("largest amount first", "31254"),
+        ("smallest amount first", "52134"),
+        ("status, A to Z", "53214"),
+        ("status, Z to A", "21354"),
+    ],
+)
+def test_each_order_has_both_directions(explorer: p2p.Explorer, order: str, ids: str) -> None:
+    """A row without a value to sort by is last in both; rows with equal values are newest first."""
+    choose(explorer, "order", order)
+    assert found_ids(explorer) == ids
+    assert f"5 payments, {order}</caption>" in explorer._table.value
+    assert explorer._table.value.count("aria-sort=") == 1
+
+
+def test_namesakes_are_distinguished_where_both_are_displayed(tmp_path: Path) -> None:
+    """By username, else by the end of the id; a search that leaves one of them needs no suffix."""
+    namesakes = [
+        build_payment(1, "2024-05-01T00:00:00Z", "1001", "Sam", 1, counterparty_username="sam-r", note="tea"),
+        build_payment(2, "2024-05-02T00:00:00Z", "1002", "Sam", 1, note="cake"),
+    ]
+    explorer = open_payments(namesakes, tmp_path)
+    assert [cells[1] for cells in displayed_cells(explorer)] == ["Sam (…1002)", "Sam @sam-r"]
+    explorer.search.value = "tea"
+    assert [cells[1] for cells in displayed_cells(explorer)] == ["Sam"]
+
+
+def test_a_page_has_a_hundred_rows(tmp_path: Path) -> None:
+    """Sentence, totals and buttons are those of 250 payments; a new choice goes back to the first page."""
+    explorer = p2p.Explorer(build_long_history(250), folder=tmp_path)
+    choose(explorer, "analysis", "Payments")
+    previous, following = explorer._single.previous, explorer._single.next
+    assert (
+        "The newest 100 of 250 payments. Go to the next 100, or narrow the search or the period."
+        in explorer._table.value
+    )
+    assert "sent $125.00, received $125.00, net $0.00. Only the 250 settled ones count, those of all pages." in (
+        explorer._table.value
+    )
+    assert (previous.disabled, following.disabled) == (True, False)
+    following.click()
+    assert displayed_cells(explorer)[0][4] == "Pizza 🍕 100"
+    assert "Payments 101 to 200 of 250, newest first." in explorer._table.value
+    following.click()
+    assert len(displayed_cells(explorer)) == 50
+    assert (previous.disabled, following.disabled) == (False, True)
+    previous.click()
+    assert "Payments 101 to 200" in explorer._table.value
+    choose(explorer, "order", "person, A to Z")
+    assert "The first 100 of 250 payments, by person, A to Z." in explorer._table.value
+    assert previous.disabled
+    explorer.search.value = "rent"
+    assert found_ids(explorer) == "0"
+    assert {button.layout.display for button in (previous, following)} == {"none"}
+
+
+def test_the_file_has_all_rows_of_the_selection_in_the_displayed_order(tmp_path: Path) -> None:
+    """Rows of other pages too, and no others; the message says so, and the file is named after the choices."""
+    explorer = p2p.Explorer(build_long_history(250), folder=tmp_path)
+    choose(explorer, "analysis", "Payments")
+    choose(explorer, "order", "oldest first")
+    explorer.search.value = "pizza"
+    explorer.save_csv.click()
+    (written,) = tmp_path.iterdir()
+    assert re.fullmatch(r"payments-search-pizza-oldest-first-[0-9a-f]{8}\.csv", written.name)
+    assert f"Saved {written}: 249 payments in the displayed order, those of all pages" in explorer._message.value
+    table = p2p.read_csv(written)
+    assert list(table.columns) == [
+        "payment_id", "date_created", "counterparty_id", "counterparty_username", "counterparty_name", "direction",
+        "amount", "status", "note",
+    ]  # fmt: skip
+    assert list(table["payment_id"]) == [str(number) for number in range(249, 0, -1)]
+    pd.testing.assert_frame_equal(table, explorer.table)
+    explorer.search.value = "PIZZA"
+    explorer.save_csv.click()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_single_payments_have_no_plot(explorer: p2p.Explorer, tmp_path: Path) -> None:
+    """Plot and button are not displayed, and a click says why; the next view has both again."""
+    assert explorer._plot.layout.display == explorer.save_plot.layout.display == "none"
+    explorer.save_plot.click()
+    assert "Single payments have no plot: choose another view." in explorer._message.value
+    assert list(tmp_path.iterdir()) == []
+    choose(explorer, "analysis", "Where it went")
+    assert explorer._plot.layout.display is explorer.save_plot.layout.display is None
+    assert "<figure>" in explorer._plot.value
+
+
+def test_viewers_without_a_kernel_show_the_first_page(tmp_path: Path) -> None:
+    """Below the initial view, and instead of it if the notebook is saved with the payments displayed."""
+    explorer = p2p.Explorer(build_long_history(120), folder=tmp_path)
+    still = explorer._repr_mimebundle_()["text/html"]
+    assert "<figure>" in still
+    assert "<details><summary>Payments, first page</summary>" in still
+    assert "The newest 100 of 120 payments" in still
+    assert "Pizza 🍕 99<" in still
+    assert "Pizza 🍕 100<" not in still
+    choose(explorer, "analysis", "Payments")
+    still = explorer._repr_mimebundle_()["text/html"]
+    assert "<figure>" not in still
+    assert still.count("The newest 100 of 120 payments") == 1
+
+
+@pytest.mark.parametrize("rows", [[], ROWS[:1], ROWS], ids=["none", "one", "several"])
+def test_every_choice_shows_a_table(tmp_path: Path, rows: list[dict[str, Any]]) -> None:
+    """In each order, by either date, and in strict privacy mode; without payments, too."""
+    for history in (build_history(rows), build_history(rows).masked(key=b"k" * 32, strict=True)):
+        explorer = p2p.Explorer(history, folder=tmp_path)
+        choose(explorer, "analysis", "Payments")
+        for date in ("created", "completed"):
+            choose(explorer, "date", date)
+            for order in explorer.order.options:
+                choose(explorer, "order", order)
+                assert len(displayed_cells(explorer)) == len(explorer.table) == len(rows)
+                assert explorer._message.value == ""
+
+
+def test_a_repeated_payment_is_refused(tmp_path: Path) -> None:
+    """Also if the frame was changed after the history was built."""
+    history = build_history(ROWS)
+    history.payments["payment_id"] = "1"
+    with pytest.raises(SchemaError, match=r"^Explorer needs each payment once, but the payment_id '1' is repeated"):
+        p2p.Explorer(history, folder=tmp_path)

@@ -1,0 +1,212 @@
+"""Period of the explorer: the date that it refers to, its shortcuts, and the sentence about it."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.errors import SchemaError
+from p2p_analytics.widgets._period import find_days
+from support.widgets.histories import build_history, build_payment, choose
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS = [  # created in one month and completed in the next
+    build_payment(1, "2024-03-31T12:00:00Z", "2", "Ben", -1000, date_completed="2024-04-02T12:00:00Z"),
+    build_payment(2, "2024-04-30T12:00:00Z", "2", "Ben", -200, date_completed="2024-05-01T12:00:00Z"),
+    build_payment(3, "2024-05-30T12:00:00Z", "2", "Ben", 50, status="pending"),
+    build_payment(4, None, "2", "Ben", 7, date_completed="2023-12-31T12:00:00Z"),
+]
+
+
+@pytest.fixture
+def explorer(tmp_path: Path) -> p2p.Explorer:
+    """Return an explorer of the payments above, fetched at the start of 1 June 2024 in UTC."""
+    return p2p.Explorer(build_history(ROWS), folder=tmp_path)
+
+
+def displayed_ids(explorer: p2p.Explorer) -> list[str]:
+    """Return the ids of the selected payments."""
+    return list(explorer.payments["payment_id"])
+
+
+@pytest.mark.parametrize(("name", "ids"), [("created", ["2"]), ("completed", ["1"])])
+def test_the_period_refers_to_the_chosen_date(explorer: p2p.Explorer, name: str, ids: list[str]) -> None:
+    """April: one payment was created in it, another completed."""
+    choose(explorer, "date", name)
+    explorer.first_day.value, explorer.last_day.value = date(2024, 4, 1), date(2024, 4, 30)
+    assert displayed_ids(explorer) == ids
+
+
+@pytest.mark.parametrize(
+    ("name", "months", "first", "last"),
+    [("created", ["2024-03", "2024-04", None], "2024-03-31", "2024-04-30"),
+     ("completed", ["2023-12", "2024-01", "2024-02", "2024-03", "2024-04", "2024-05"], "2023-12-31", "2024-05-01")],
+)  # fmt: skip
+def test_every_view_uses_the_chosen_date(
+    explorer: p2p.Explorer, name: str, months: list[str | None], first: str, last: str
+) -> None:
+    """Months, first and last payment, and the date of single payments; a payment without it has no month."""
+    choose(explorer, "date", name)
+    choose(explorer, "analysis", "Month by month")
+    assert [None if pd.isna(month) else month for month in explorer.table["month"]] == months
+    choose(explorer, "analysis", "Where it went")
+    dates = [f"{explorer.table[column].iloc[0]:%Y-%m-%d}" for column in ("first_date", "last_date")]
+    assert dates == [first, last]
+    choose(explorer, "analysis", "Payments")
+    assert f"date_{name}" in explorer.table
+
+
+def test_the_age_of_a_request_counts_from_its_creation(explorer: p2p.Explorer) -> None:
+    """By either date; the sentence says so."""
+    for name in ("created", "completed"):
+        choose(explorer, "date", name)
+        choose(explorer, "analysis", "Open requests")
+        assert list(explorer.table["age_days"]) == [1]
+        assert "Ages count from the date of creation." in explorer._scope.value
+
+
+@pytest.mark.parametrize(
+    ("label", "first", "last"),
+    [
+        ("this month", date(2024, 6, 1), date(2024, 6, 30)),
+        ("last month", date(2024, 5, 1), date(2024, 5, 31)),
+        ("this year", date(2024, 1, 1), date(2024, 12, 31)),
+        ("last year", date(2023, 1, 1), date(2023, 12, 31)),
+        ("all", None, None),
+    ],
+)
+def test_shortcuts_refer_to_the_time_of_the_data(
+    explorer: p2p.Explorer, label: str, first: date | None, last: date | None
+) -> None:
+    """They set both days, which the user can then change; the shortcut then says that they are chosen."""
+    explorer.first_day.value = date(2020, 2, 2)
+    assert explorer.period.label == "chosen days"
+    choose(explorer, "period", label)
+    assert (explorer.first_day.value, explorer.last_day.value) == (first, last)
+    explorer.last_day.value = date(2024, 6, 15)
+    assert explorer.period.label == "chosen days"
+    explorer.first_day.value = explorer.last_day.value = None
+    assert explorer.period.label == "all"
+
+
+def test_shortcuts_follow_the_zone(explorer: p2p.Explorer) -> None:
+    """The data's first moment of June in UTC is still May in New York; chosen days stay."""
+    choose(explorer, "period", "this month")
+    explorer.zone.value = "America/New_York"
+    assert (explorer.first_day.value, explorer.last_day.value) == (date(2024, 5, 1), date(2024, 5, 31))
+    assert explorer.period.label == "this month"
+    explorer.first_day.value = date(2024, 5, 2)
+    explorer.zone.value = "UTC"
+    assert explorer.first_day.value == date(2024, 5, 2)
+
+
+def test_shortcuts_refer_to_as_of(tmp_path: Path) -> None:
+    """The argument replaces the time of the data."""
+    explorer = p2p.Explorer(build_history(ROWS), as_of="2025-01-15", folder=tmp_path)
+    choose(explorer, "period", "last month")
+    assert (explorer.first_day.value, explorer.last_day.value) == (date(2024, 12, 1), date(2024, 12, 31))
+
+
+@pytest.mark.parametrize(
+    ("shortcut", "today", "days"),
+    [
+        ("last_month", date(2024, 3, 31), (date(2024, 2, 1), date(2024, 2, 29))),
+        ("last_month", date(2024, 1, 1), (date(2023, 12, 1), date(2023, 12, 31))),
+        ("last_month", date(1, 1, 1), (date(1, 1, 1), date(1, 1, 31))),
+        ("last_year", date(1, 1, 1), (date(1, 1, 1), date(1, 12, 31))),
+        ("this_month", date(9999, 12, 31), (date(9999, 12, 1), date(9999, 12, 31))),
+    ],
+)
+def test_a_shortcut_covers_whole_months_and_years(shortcut: str, today: date, days: tuple[date, date]) -> None:
+    """In leap years, across years, and at the ends of the calendar."""
+    assert find_days(shortcut, today) == days
+
+
+def test_one_click_is_one_update(explorer: p2p.Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shortcut that sets two days selects once."""
+    updates: list[int] = []
+    monkeypatch.setattr(explorer._period, "_on_change", lambda: updates.append(1))
+    choose(explorer, "period", "last year")
+    assert updates == [1]
+
+
+def set_limits(explorer: p2p.Explorer, first: date | None, last: date | None) -> None:
+    """Set both days."""
+    explorer.first_day.value, explorer.last_day.value = first, last
+
+
+def test_a_sentence_says_what_is_selected(explorer: p2p.Explorer) -> None:
+    """The date, the days, the zone, and the payments without the date: in no period, but in all dates."""
+    assert explorer._scope.value == (
+        '<p class="quiet">All 4 payments, of any date. Dates are those of creation. '
+        "1 payment has no date of creation. Data as of 1 Jun 2024.</p>"
+    )
+    set_limits(explorer, date(2024, 3, 1), date(2024, 4, 30))
+    assert (
+        "2 of 4 payments, created from 1 Mar 2024 to 30 Apr 2024, UTC time. "
+        "1 payment has no date of creation and so is in no period." in explorer._scope.value
+    )
+    choose(explorer, "date", "completed")
+    set_limits(explorer, None, date(2024, 4, 30))
+    assert "2 of 4 payments, completed up to 30 Apr 2024, UTC time." in explorer._scope.value
+    assert "1 payment has no date of completion and so is in no period." in explorer._scope.value
+    set_limits(explorer, date(2024, 4, 30), None)
+    assert "1 of 4 payments, completed from 30 Apr 2024 on, UTC time." in explorer._scope.value
+
+
+def test_strict_privacy_mode_names_months(tmp_path: Path) -> None:
+    """The sentence and the period have no days."""
+    explorer = p2p.Explorer(build_history(ROWS).masked(key=b"k" * 32, strict=True), folder=tmp_path)
+    set_limits(explorer, date(2024, 3, 15), date(2024, 4, 15))
+    assert "created from Mar 2024 to Apr 2024, UTC time." in explorer._scope.value
+    assert len(explorer.payments) == 2
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda dates: dates.dt.tz_localize(None),
+        lambda dates: dates.dt.tz_convert("Asia/Tokyo"),
+        lambda dates: dates.dt.as_unit("s"),
+        lambda dates: dates.astype(object),
+    ],
+    ids=["naive", "another zone", "seconds", "objects"],
+)
+def test_dates_of_other_types_mean_the_same(tmp_path: Path, convert: Any) -> None:
+    """Naive dates are UTC."""
+    history = build_history(ROWS)
+    history.payments["date_created"] = convert(history.payments["date_created"])
+    explorer = p2p.Explorer(history, folder=tmp_path)
+    set_limits(explorer, date(2024, 4, 1), date(2024, 4, 30))
+    assert displayed_ids(explorer) == ["2"]
+    choose(explorer, "analysis", "Payments")
+    assert str(explorer.table["date_created"].dtype) == "datetime64[us, UTC]"
+
+
+def test_a_column_without_dates_is_refused(tmp_path: Path) -> None:
+    """At the start, not at a later click."""
+    history = build_history(ROWS)
+    history.payments["date_completed"] = "soon"
+    with pytest.raises(SchemaError, match=r"^date_completed holds a value that is not a date: use datetimes"):
+        p2p.Explorer(history, folder=tmp_path)
+
+
+def test_an_error_is_one_sentence(explorer: p2p.Explorer) -> None:
+    """In the message area; nothing of the earlier selection stays displayed, and the next choice works again."""
+    currencies = explorer._payments["currency"]
+    explorer._payments["currency"] = ["USD", "EUR", "USD", "USD"]
+    choose(explorer, "analysis", "Month by month")
+    assert 'role="alert"' in explorer._message.value
+    assert "EUR" in explorer._message.value
+    assert explorer._table.value == explorer._plot.value == explorer._scope.value == ""
+    assert len(explorer.table) == 0
+    explorer._payments["currency"] = currencies
+    choose(explorer, "analysis", "Where it went")
+    assert explorer._message.value == ""
+    assert "<figure>" in explorer._plot.value
