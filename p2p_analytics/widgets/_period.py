@@ -198,6 +198,6 @@ def read_instants(payments: pd.DataFrame, name: str) -> pd.Series[Any]:
 
     require(payments.columns, [name], what="Explorer")
     try:
-        return pd.to_datetime(payments[name], utc=True).dt.as_unit("us")
+        return pd.to_datetime(payments[name], utc=True, format="ISO8601").dt.as_unit("us")
     except (ValueError, TypeError, OverflowError):
         raise SchemaError(f"{name} holds a value that is not a date: use datetimes, as load_history does.") from None
