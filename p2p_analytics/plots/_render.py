@@ -22,7 +22,7 @@ def to_image(  # noqa: PLR0913 - one keyword for each property of the image
     table: IntoFrame,
     kind: Literal["png", "svg"],
     *,
-    size: tuple[float, float] | None = None,
+    size: tuple[float, float | None] | None = None,
     private: bool = False,
     strict: bool = False,
 ) -> bytes:
@@ -37,22 +37,25 @@ def to_image(  # noqa: PLR0913 - one keyword for each property of the image
     kind : {"png", "svg"}
         The format of the image.
     size : tuple of float, optional
-        Width and height in inches; by default the plot chooses them.
+        Width and height in inches; without a size, the plot chooses both. It chooses a height of None, and the
+        width is then that of everything drawn: a title may be wider than the axes below it.
     private, strict : bool
         The attributes of the history that the table was made from. The plot of a private history says so.
     """
     from matplotlib import style
     from matplotlib.figure import Figure
 
-    with style.context(["default", {"svg.hashsalt": _SVG_SALT}]), _style.without_pyplot():
-        axes = Figure(figsize=size, layout="constrained").subplots() if size else None
+    width, height = size or (_style.WIDTH, None)
+    with style.context(["default", {"svg.hashsalt": _SVG_SALT}]), _style.without_pyplot(width):
+        axes = Figure(figsize=(width, height), layout="constrained").subplots() if height else None
         axes = plot(table, ax=axes)
         if private:
             _style.mark_private(axes, strict=strict)
+        box = "tight" if size and not height else None
         figure = cast("Figure", axes.figure)  # no plot draws in a subfigure
         image = io.BytesIO()
         if kind == "svg":
-            figure.savefig(image, format="svg", metadata={"Date": None, "Creator": None})
+            figure.savefig(image, format="svg", bbox_inches=box, metadata={"Date": None, "Creator": None})
         else:
-            figure.savefig(image, format="png", dpi=_PNG_DPI, metadata={"Software": None})
+            figure.savefig(image, format="png", dpi=_PNG_DPI, bbox_inches=box, metadata={"Software": None})
     return image.getvalue()

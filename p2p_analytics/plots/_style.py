@@ -46,7 +46,7 @@ PART_SIZE: Final = 9  # label on a part of a bar
 LABEL_SIZE: Final = 8  # label at the end of a bar, or the note under it
 _PRIVATE_SIZE: Final = 7  # remark of privacy mode
 _KEY_COLUMNS: Final = 5
-_is_off_screen: ContextVar[bool] = ContextVar("unseen", default=False)
+_width_off_screen: ContextVar[float | None] = ContextVar("width", default=None)
 
 
 def read_columns(table: IntoFrame, needed: Sequence[str], *, what: str) -> dict[str, list[Any]]:
@@ -95,23 +95,26 @@ def prepare_axes(ax: Axes | None, *, height: float) -> Axes:
     """Return the caller's axes, or new ones made by pyplot, because notebooks display no other figures."""
     if ax is not None:
         return ax
-    if _is_off_screen.get():
+    if width := _width_off_screen.get():
         from matplotlib.figure import Figure
 
-        return Figure(figsize=(WIDTH, height), layout="constrained").subplots()
+        return Figure(figsize=(width, height), layout="constrained").subplots()
     import matplotlib.pyplot as plt
 
     return plt.subplots(figsize=(WIDTH, height), layout="constrained")[1]
 
 
 @contextlib.contextmanager
-def without_pyplot() -> Iterator[None]:
-    """Create figures without pyplot inside the block, so they are neither displayed nor kept open."""
-    token = _is_off_screen.set(True)
+def without_pyplot(width: float = WIDTH) -> Iterator[None]:
+    """Create figures without pyplot inside the block, so they are neither displayed nor kept open.
+
+    ``width`` is that of the figures in inches.
+    """
+    token = _width_off_screen.set(width)
     try:
         yield
     finally:
-        _is_off_screen.reset(token)
+        _width_off_screen.reset(token)
 
 
 def height_of_bars(bars: int) -> float:

@@ -223,7 +223,9 @@ class Explorer(NotebookDisplay):
     def _draw(self, kind: Literal["png", "svg"]) -> bytes:
         """Return the plot of the displayed table."""
         history, plot = self._history, getattr(plots, self.analysis.value)
-        return plots.to_image(plot, self.table, kind, private=history.private, strict=history.strict)
+        return plots.to_image(
+            plot, self.table, kind, size=(_WIDTH, None), private=history.private, strict=history.strict
+        )
 
     def _show_payments(self) -> tuple[str, str]:
         """Search and sort the payments, and return their first page as HTML; there is no plot."""

@@ -88,7 +88,8 @@ class Period:
             chosen = chosen & (microseconds >= self._midnight(first.replace(day=1) if self._strict else first))
         if last is not None and last < _LAST_DAY:
             chosen = chosen & (microseconds < self._midnight(last + timedelta(days=1)))
-        return payments[chosen]
+        period: pd.DataFrame = payments[chosen]
+        return period
 
     def set_dates(self, payments: pd.DataFrame) -> pd.DataFrame:
         """Return the payments with the chosen date as both of their dates, so that an analysis can use no other."""

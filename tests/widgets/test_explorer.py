@@ -19,6 +19,7 @@ from support.widgets.histories import build_history, build_payment, choose
 if TYPE_CHECKING:
     from pathlib import Path
 
+SIZE = (5.2, None)  # as wide as the plots of the report, which phones show
 EVIL = '<img src=x onerror="alert(1)"> $x$ _\u202e'
 
 
@@ -231,7 +232,9 @@ def test_strict_privacy_mode_shows_months(tmp_path: Path) -> None:
     assert "2024-03-" not in explorer._table.value
     explorer.first_day.value, explorer.last_day.value = date(2024, 4, 17), date(2024, 4, 18)
     assert explorer.payments["date_created"].tolist() == [pd.Timestamp("2024-04-01", tz="UTC")] * 2
-    assert explorer._draw("svg") == to_image(spend_by_friend, explorer.table, "svg", private=True, strict=True)
+    assert explorer._draw("svg") == to_image(
+        spend_by_friend, explorer.table, "svg", size=SIZE, private=True, strict=True
+    )
     explorer.analysis.value = "pending_ageing"
     assert "under 31 days" in explorer.table["band"].tolist()
 
@@ -243,5 +246,5 @@ def test_privacy_mode_is_displayed(tmp_path: Path) -> None:
     shown = repr(explorer) + explorer._table.value + str(explorer.person.options)
     assert "ann@example.com" not in shown
     assert "Rosa" not in shown
-    assert explorer._draw("svg") == to_image(spend_by_friend, explorer.table, "svg", private=True)
-    assert explorer._draw("svg") != to_image(spend_by_friend, explorer.table, "svg")
+    assert explorer._draw("svg") == to_image(spend_by_friend, explorer.table, "svg", size=SIZE, private=True)
+    assert explorer._draw("svg") != to_image(spend_by_friend, explorer.table, "svg", size=SIZE)
