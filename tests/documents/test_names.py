@@ -15,6 +15,7 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.client.desk import PaymentDesk
+from p2p_analytics.frames.schema import PAYMENTS, PEOPLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,6 +61,16 @@ def test_the_attributes_of_a_history_are_documented() -> None:
     text = (ROOT / "docs" / "loading-and-archive.md").read_text(encoding="utf-8")
     table = text.partition("| attribute of `History`")[2].partition("\n\n")[0]
     assert re.findall(r"^\| `(\w+)`", table, re.MULTILINE) == [field.name for field in dataclasses.fields(p2p.History)]
+
+
+def test_the_columns_of_payments_and_people_are_documented() -> None:
+    """The page names every column once: payments in a table, people in the paragraph below it."""
+    text = (ROOT / "docs" / "loading-and-archive.md").read_text(encoding="utf-8")
+    table = text.partition("Columns of `payments`:")[2].partition("\n\n- ")[0]
+    rows = re.findall(r"^\| (`.*?`) \|", table, re.MULTILINE)
+    assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted(PAYMENTS)
+    paragraph = text.partition("Columns of `people`: ")[2].partition("the earlier")[0]
+    assert re.findall(r"`(\w+)`", paragraph) == list(PEOPLE)
 
 
 def test_names_and_arguments_exist(spans: list[tuple[str, str]], objects: dict[str, object]) -> None:
