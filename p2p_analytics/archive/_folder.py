@@ -23,7 +23,7 @@ from p2p_analytics.frames.people import merge_people, people_frame, people_of_pa
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from datetime import date
     from pathlib import Path
 
@@ -48,6 +48,7 @@ _PEOPLE_COLUMNS: Final = [
     f"{side}_{name}" for side in ("actor", "target_user") for name in ("id", "username", "display_name")
 ]
 _OWN_TEXTS: Final = {"payment_id", "note", "refund_payment_id"}  # the other texts repeat
+_MOSTLY_CONSTANT: Final = {"medium", "refund_payment_id", "source", "account_id", "kind", "currency"}
 _INSTANTS: Final = {"date_created", "date_completed", "created_us", "completed_us"}  # neighbours differ little
 
 
@@ -99,11 +100,17 @@ class ArchiveFolder:
 
     def read(self, entry: Entry, *, columns: list[str] | None = None, use_threads: bool = True) -> pa.Table:
         """Return a file's rows in the present form, after its digest is checked."""
+        import pyarrow as pa
+
         names = columns or list(SCHEMAS[entry.kind])
         file = self._open_file(entry)
         if _is_earlier_form(file.schema_arrow, entry.kind):
             return to_present_form(file.read(), _owner(file)).select(names)
-        return file.read(columns=names, use_threads=use_threads).select(names)
+        constant = _read_constants(file, names)
+        rows = file.read(columns=[name for name in names if name not in constant], use_threads=use_threads)
+        for name, value in constant.items():
+            rows = rows.append_column(name, pa.repeat(value, entry.rows))
+        return rows.select(names)
 
     def read_frame(self, entry: Entry) -> pd.DataFrame:
         """Return a file's rows as a frame."""
@@ -330,6 +337,25 @@ class ArchiveFolder:
         return ArchiveError(
             f"The archive {self.path} cannot be used ({describe_os_error(error)}): correct that, or name another one."
         )
+
+
+def _read_constants(file: pq.ParquetFile, names: Collection[str]) -> dict[str, pa.Scalar]:
+    """Return the value of each column that has the same value, or none, in all rows; its pages need not be decoded."""
+    import pyarrow as pa
+
+    if file.num_row_groups != 1:
+        return {}
+    group, places = file.metadata.row_group(0), {name: place for place, name in enumerate(file.schema.names)}
+    constants = {}
+    for name in _MOSTLY_CONSTANT & set(names):
+        found = group.column(places[name]).statistics
+        if found is None or found.null_count is None:
+            continue
+        if found.null_count == group.num_rows:
+            constants[name] = pa.scalar(None, pa.string())
+        elif not found.null_count and found.has_min_max and found.min == found.max:
+            constants[name] = pa.scalar(found.min, pa.string())
+    return constants
 
 
 def _is_earlier_form(found: pa.Schema, kind: str) -> bool:
