@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from p2p_analytics import display
 
@@ -226,3 +228,16 @@ def test_suffixes_are_cleaned() -> None:
     ]
     censored = display.name_suffixes(names, ["m1", None], keys, clean=lambda text: "#" * len(text))
     assert censored == ["(…#####)", "(…####)"]
+
+
+@settings(max_examples=500, deadline=None, derandomize=True)
+@given(st.lists(st.tuples(st.sampled_from(["M", "M @a", "T"]), st.none() | st.text("aA \u200b"), st.text("12"))))
+def test_people_with_keys_never_look_alike(people: list[tuple[str, str | None, str]]) -> None:
+    """Different people have different labels, and one person of one name has one label."""
+    people = [(name, username, key) for name, username, key in people if key]
+    names, usernames, keys = (list(column) for column in zip(*people, strict=True)) if people else ([], [], [])
+    labels: dict[str, set[tuple[str, str]]] = {}
+    for name, key, suffix in zip(names, keys, display.name_suffixes(names, usernames, keys), strict=True):
+        labels.setdefault(f"{name} {suffix}".strip(), set()).add((name, key))
+    assert all(len(same) == 1 for same in labels.values())
+    assert len(labels) == len({(name, key) for name, _, key in people})

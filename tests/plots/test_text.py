@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from p2p_analytics.plots import _fonts
 from p2p_analytics.plots._text import join_words, to_drawable, to_drawable_names
@@ -101,3 +103,16 @@ def test_scripts_that_an_older_matplotlib_draws_wrongly_are_words(monkeypatch: p
     assert to_drawable("محمد علي") == "(Arabic script)"
     assert to_drawable("שלום") == "(Hebrew script)"
     assert to_drawable("Zoë") == "Zoë"
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.lists(st.tuples(st.text(), st.none() | st.text(), st.none() | st.text()), max_size=5))
+def test_any_names_are_drawable(people: list[tuple[str, str | None, str | None]]) -> None:
+    """Whatever a name, a username and an id hold, the label has only characters with a glyph, on one line."""
+    names, usernames, ids = (list(column) for column in zip(*people, strict=True)) if people else ([], [], [])
+    labels = to_drawable_names(names, usernames, ids)
+    assert len(labels) == len(people)
+    for label in labels:
+        assert label.strip()
+        assert label.splitlines() == [label]
+        assert not _fonts.find_undrawable(label)
