@@ -108,3 +108,19 @@ def require_unique_ids(payments: pd.DataFrame, *, what: str) -> None:
         f"{what} needs each payment once, but the payment_id {repeated.iloc[0]!r} is repeated ({surplus}): unite "
         "histories or frames with p2p.combine, not with pandas.concat."
     )
+
+
+def select_payments(payments: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of PAYMENTS that are payments between people; a row without a kind is one."""
+    if "kind" not in payments:
+        return payments
+    is_payment = payments["kind"].fillna(KIND_PAYMENT) == KIND_PAYMENT
+    return payments if is_payment.all() else payments[is_payment]
+
+
+def list_other_currencies(payments: pd.DataFrame) -> list[str]:
+    """Return the currencies of PAYMENTS other than US dollars, in alphabetical order; a null means US dollars."""
+    if "currency" not in payments:
+        return []
+    found = payments["currency"].dropna().unique()
+    return sorted(str(currency) for currency in found if currency != CURRENCY_API)

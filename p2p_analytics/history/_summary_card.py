@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
 from p2p_analytics.display import PRIVATE, STRICT, clean_text, format_count, format_day, format_money, format_month
+from p2p_analytics.frames.schema import list_other_currencies, select_payments
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -38,10 +39,13 @@ def render_card(  # noqa: PLR0913 - the parts of a History, which imports this m
 ) -> str:
     """Return the card as HTML: the user, counts, settled sums, open amounts, problems and "data as of".
 
-    Sent, received and net count settled payments. All user text is escaped; the card has no scripts and loads nothing
-    from outside.
+    Sent, received and net count settled payments; there are no sums if an amount is not in US dollars. All user text
+    is escaped; the card has no scripts and loads nothing from outside.
     """
     user = me.user
+    payments = select_payments(payments)
+    currencies = list_other_currencies(payments)
+    sums = "".join(_figures(payments)) if not currencies else _refuse_sums(currencies)
     handle = f' <span style="{_QUIET}">@<bdi>{_escape(user.username)}</bdi></span>' if user.username else ""
     about = [
         format_count(len(payments), "payment", "payments") + _period(payments, strict=strict),
@@ -57,9 +61,14 @@ def render_card(  # noqa: PLR0913 - the parts of a History, which imports this m
     return (
         f'<div style="{_CARD}"><div><strong style="font-size:1.2em"><bdi>{name}</bdi></strong>{handle}</div>'
         f'<div style="{_QUIET}">{" · ".join(about)}</div>'
-        f'<div style="{_FIGURES}">{"".join(_figures(payments))}</div>'
+        f'<div style="{_FIGURES}">{sums}</div>'
         f'<div style="{_QUIET}">{" · ".join(notes)}</div>{private_line}</div>'
     )
+
+
+def _refuse_sums(currencies: list[str]) -> str:
+    names = _escape(", ".join(currencies))
+    return f'<div style="grid-column:1/-1">No sums: some amounts are not in US dollars, but in {names}.</div>'
 
 
 def _figures(payments: pd.DataFrame) -> list[str]:

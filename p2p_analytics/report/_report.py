@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from p2p_analytics import display, plots
 from p2p_analytics.analyses import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
 from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
+from p2p_analytics.errors import SchemaError
+from p2p_analytics.frames.schema import list_other_currencies, select_payments
 from p2p_analytics.history import require_history
 from p2p_analytics.money import add_units
 from p2p_analytics.report._people import format_name, label_people
@@ -44,7 +46,7 @@ _STRICT: Final = (
 )
 
 
-def render_report(history: History, *, as_of: datetime | date | str, tz: str = "UTC") -> str:
+def render_report(history: History, *, as_of: datetime | date | str, tz: str | ZoneInfo = "UTC") -> str:
     """Return a history's report as the text of one self-contained HTML file.
 
     It shows the user and the time of the data, the headline figures, spending by person, the months, the outcomes of
@@ -57,8 +59,8 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str = "
         For example the result of `p2p_analytics.load_history`.
     as_of : datetime, date or str
         The moment to which the ages of open requests are counted; without a zone it is UTC.
-    tz : str
-        Name of the zone for months and dates, such as ``America/New_York``. A history in privacy mode has no times
+    tz : str or ZoneInfo
+        The zone for months and dates, such as ``America/New_York``. A history in privacy mode has no times
         of day, so its months and dates are always in UTC.
 
     Raises
@@ -66,22 +68,27 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str = "
     ConfigurationError
         ``history`` is no History, ``as_of`` is no instant, or the zone does not exist.
     SchemaError
-        A frame of the history lacks a column.
+        A frame of the history lacks a column, a payment_id is repeated, or an amount is not in US dollars.
     """
     require_history(history, what="render_report")
     zone = find_zone(tz)
     if history.private:
-        zone = find_zone(tz := "UTC")
-    payments = history.payments
+        zone = find_zone("UTC")
+    payments = select_payments(history.payments)
+    if others := list_other_currencies(payments):
+        raise SchemaError(
+            f"render_report needs payments in US dollars, not in {' and '.join(others)}: select the others, "
+            "with dataclasses.replace(history, payments=history.payments[history.payments['currency'] == 'USD'])."
+        )
     people = spend_by_friend(payments, history.friends)
-    flow = monthly_flow(payments, tz=tz)
+    flow = monthly_flow(payments, tz=zone)
     mix = status_mix(payments)
     ages = pending_ageing(payments, as_of=as_of, edges=MONTH_EDGES if history.strict else EDGES)
     requests = pending_requests(payments, as_of=as_of)
     phones = frozenset(payments["target_phone"].dropna())
     draw = partial(_draw_figure, private=history.private, strict=history.strict)
     sections = (
-        _build_header(history)
+        _build_header(history, payments)
         | _build_people(people, phones, draw)
         | _build_months(flow, draw)
         | _build_statuses(mix, draw)
@@ -94,7 +101,7 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str = "
     return template.render(
         private=_describe_privacy(history),
         strict=history.strict,
-        tz=tz,
+        tz=str(zone),
         as_of=as_instant(as_of),
         labels=label_people(shown, _to_rows(profiles), phones),
         longest_amount=_measure_amounts(
@@ -129,8 +136,8 @@ def _build_environment(zone: ZoneInfo, *, strict: bool) -> Environment:
 # Each of the following functions returns the template's variables for one section.
 
 
-def _build_header(history: History) -> dict[str, Any]:
-    user, payments = history.me.user, history.payments
+def _build_header(history: History, payments: pd.DataFrame) -> dict[str, Any]:
+    user = history.me.user
     created = _keep_plausible(payments["date_created"])
     return {
         "name": user.display_name or user.username or user.id,
@@ -145,9 +152,9 @@ def _build_header(history: History) -> dict[str, Any]:
 
 
 def _build_people(people: pd.DataFrame, phones: frozenset[str], draw: Callable[..., str]) -> dict[str, Any]:
-    top = people.head(_MOST_PEOPLE)
-    rows = _to_rows(top)
-    bars = top.assign(counterparty_name=[format_name(row["counterparty_name"], phones) for row in rows])
+    rows = _to_rows(people.head(_MOST_PEOPLE))
+    names = [format_name(row["counterparty_name"], phones) for row in rows]
+    bars = people.assign(counterparty_name=[*names, *people["counterparty_name"].iloc[_MOST_PEOPLE:]])
     return {
         "settled_count": int(people["payments"].sum()),
         "sent": add_units(people["sent"]),
@@ -156,13 +163,19 @@ def _build_people(people: pd.DataFrame, phones: frozenset[str], draw: Callable[.
         "people": rows,
         "people_count": len(people),
         "other_people": plots.sum_other_people(people, _MOST_PEOPLE),
-        "people_figure": draw(plots.spend_by_friend, bars, height=1.2 + 0.34 * len(bars)),
+        "people_figure": draw(
+            partial(plots.spend_by_friend, top=_MOST_PEOPLE),
+            bars,
+            height=1.2 + 0.34 * min(len(bars), _MOST_PEOPLE + 1),
+        ),
     }
 
 
 def _build_months(flow: pd.DataFrame, draw: Callable[..., str]) -> dict[str, Any]:
+    months = _to_rows(flow)
+    words = dict.fromkeys([plots.choose_period(months), "month"])  # the bars of the figure, and the months themselves
     return {
-        "periods": [plots.build_period_table(_to_rows(flow), "month")] if len(flow) else [],
+        "periods": [plots.build_period_table(months, word) for word in words] if months else [],
         "undated_count": int(flow.loc[flow["month"].isna(), "payments"].sum()),
         "flow_figure": draw(plots.monthly_flow, flow, height=3.4),
     }

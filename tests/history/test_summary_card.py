@@ -67,6 +67,17 @@ class _Card(HTMLParser):
         self.words.append(data)
 
 
+def test_only_payments_in_dollars_are_added_up() -> None:
+    """A transfer is in no count and no sum; amounts in other currencies are named, and nothing is added up."""
+    rows = [{**row, "payment_id": f"{at}", "kind": "payment", "currency": "USD"} for at, row in enumerate(ROWS)]
+    transfer = {**rows[0], "payment_id": "t", "kind": "transfer"}
+    assert _Card(history([*rows, transfer])).text == _Card(history(ROWS)).text
+    text = _Card(history([*rows, {**rows[0], "payment_id": "e", "currency": "EUR"}])).text
+    assert "9 payments from" in text
+    assert "No sums: some amounts are not in US dollars, but in EUR." in text
+    assert "$" not in text
+
+
 def test_the_card_says_who_how_much_and_since_when() -> None:
     """Counts are of all payments, sums of settled ones, and open amounts are separate; cents are exact."""
     assert _Card(history(ROWS, balance=-5)).text == (

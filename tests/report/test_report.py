@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import re
+from zoneinfo import ZoneInfo
 
 import matplotlib as mpl
+import pandas as pd
 import pytest
 
-from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.report import render_report
 from support.reports import ParsedPage, payment_row, report_history
 
@@ -250,6 +252,35 @@ def test_no_column_is_hidden_on_phones_or_in_print(html: str, page: ParsedPage) 
     for tag, attributes in page.tags:
         header = {"col": "columnheader", "row": "rowheader"}.get(attributes.get("scope") or "")
         assert attributes.get("role") == roles.get(tag, header)
+
+
+def test_the_zone_can_be_an_object(html: str) -> None:
+    """A ZoneInfo gives the same report as its name."""
+    assert render_report(report_history(PAYMENT_ROWS), as_of=AS_OF, tz=ZoneInfo("America/New_York")) == html
+
+
+def test_other_currencies_are_refused() -> None:
+    """Amounts in another currency have no place in a report in dollars: one sentence names it, and what to do."""
+    rows = [*PAYMENT_ROWS[:4], {**PAYMENT_ROWS[4], "currency": "EUR"}]
+    with pytest.raises(SchemaError, match=r"^render_report needs payments in US dollars, not in EUR: [^.]*\.replace"):
+        render_report(report_history(rows), as_of=AS_OF)
+    with pytest.raises(SchemaError, match="not in CHF and EUR"):
+        render_report(report_history([*rows, {**rows[0], "payment_id": "9", "currency": "CHF"}]), as_of=AS_OF)
+
+
+def test_only_payments_are_counted(html: str) -> None:
+    """Rows of another kind, such as a transfer to a bank, are in no count and no sum."""
+    transfer = {**PAYMENT_ROWS[1], "payment_id": "9", "kind": "transfer"}
+    rows = [{**row, "kind": "payment", "currency": "USD"} for row in PAYMENT_ROWS]
+    assert render_report(report_history([*rows, transfer]), as_of=AS_OF, tz="America/New_York") == html
+
+
+def test_repeated_payments_are_refused() -> None:
+    """A frame in which a payment was repeated after the history was built is refused by the report too."""
+    history = report_history(PAYMENT_ROWS)
+    object.__setattr__(history, "payments", pd.concat([history.payments] * 2, ignore_index=True))
+    with pytest.raises(SchemaError, match=r"^render_report needs each payment once"):
+        render_report(history, as_of=AS_OF)
 
 
 def test_bad_settings() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from typing import Any
 
@@ -68,3 +68,25 @@ class ParsedPage(HTMLParser):
         """Keep text, except of style sheets."""
         if "style" not in self.open:
             self.words.append(data)
+
+
+def long_history(*, years: int = 15, payments: int = 20_000, people: int = 300) -> History:
+    """Return a long history: one payment in a hundred is pending, and a few people have most of the payments."""
+    end = datetime(2024, 6, 30, 12, tzinfo=UTC)
+    step = timedelta(days=365.25 * years) / payments
+    rows = []
+    for at in range(payments):
+        person = at * at % people if at % 3 else at % 7
+        phone = f"1415555{person:04}" if person % 10 == 9 else None
+        cents = at * 7919 % 30_000 + 1
+        sign = 1 if at // 2 % 2 else -1
+        rows.append(
+            {
+                "payment_id": f"{10**18 + at}", "status": "pending" if at % 100 == 50 else "settled", "action": "pay",
+                "date_created": end - at * step, "amount_cents": cents, "flow_cents": sign * cents,
+                "direction": "in" if sign > 0 else "out", "note": "Groceries for the whole house 🛒",
+                "target_phone": phone, "counterparty_id": phone or f"{10**18 + person}",
+                "counterparty_name": phone or f"Person {person}",
+            }
+        )  # fmt: skip
+    return report_history(rows)

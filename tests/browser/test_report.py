@@ -1,0 +1,125 @@
+"""Reports in a real browser: on phones, for screen readers, and on paper."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from p2p_analytics.report import render_report
+from support.browser_tabs import DESK, PHONE, check_page, open_tab
+from support.reports import long_history, payment_row, report_history
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Browser
+
+    from p2p_analytics.history import History
+
+AS_OF = "2024-06-30T12:00:00Z"
+MOST_PAGES = 8
+# Elements beyond the edges of the screen, and elements with more content than fits. The heads of tables are for screen
+# readers only where rows are cards.
+TOO_WIDE = """() => {
+  const width = document.documentElement.clientWidth;
+  return [...document.querySelectorAll("body *")].filter(node => {
+    const box = node.getBoundingClientRect();
+    if (!box.width || (node.closest("thead") && node.closest("thead").clientWidth === 1)) return false;
+    const block = getComputedStyle(node).display !== "inline";
+    return box.left < -0.5 || box.right > width + 0.5 || (block && node.scrollWidth > node.clientWidth + 1);
+  }).map(node => `${node.tagName} ${node.textContent.trim().slice(0, 30)}`);
+}"""
+
+
+@pytest.fixture(scope="module")
+def long_report() -> str:
+    """Return the report of 20,000 payments to 300 people in 15 years."""
+    return render_report(long_history(), as_of=AS_OF, tz="America/New_York")
+
+
+def make_difficult_history() -> History:
+    """Return a history of long names, long notes and amounts near the largest exact sum."""
+    names = ["A" * 300, "محمد الأحمد " * 20, "王小明" * 40, "🎉" * 90, "<b>x</b>" * 30, "Z͑ͫ̓ͪ" * 30, None, ""]
+    rows: list[dict[str, Any]] = []
+    for at in range(40):
+        name = names[at % len(names)]
+        rows.append(
+            payment_row(
+                at, f"20{at % 4 + 20}-0{at % 9 + 1}-05T09:00:00Z", direction="out" if at % 2 else "in",
+                flow_cents=(-1 if at % 2 else 1) * (2 * 10**14 + at), counterparty_id=f"7{at % 8:09}",
+                counterparty_name=name, status="pending" if at % 4 > 1 else "settled",
+                note=("x" * 900, "a long story " * 90, None)[at % 3],
+            )
+        )  # fmt: skip
+    problems = [{"payment_id": "9" * 40, "field": "f" * 60, "value": "v" * 500, "problem": "p" * 90}]
+    people = [{"user_id": "7000000000", "display_name": "B" * 300, "also_named": "; ".join(["C" * 90] * 9)}]
+    return report_history(rows, problems, people, display_name="W" * 300, username="w" * 300)
+
+
+def write(text: str, folder: Path) -> str:
+    """Write a report, and return its address."""
+    file = folder / "report.html"
+    file.write_text(text, encoding="utf-8")
+    return file.as_uri()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, PHONE["width"], 736, 737, DESK["width"]])
+def test_nothing_is_wider_than_the_screen(
+    browser: Browser, long_report: str, tmp_path: Path, width: int, scheme: Any
+) -> None:
+    """No table has to be scrolled sideways, also unfolded, from the smallest phone to the desktop."""
+    with open_tab(browser, viewport={"width": width, "height": 844}, color_scheme=scheme) as page:
+        page.goto(write(long_report, tmp_path))
+        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        assert page.evaluate(TOO_WIDE) == []
+        check_page(page, tmp_path, f"report-{width}-{scheme}")
+
+
+@pytest.mark.parametrize("width", [PHONE["width"], DESK["width"]])
+def test_difficult_texts_and_amounts_fit(browser: Browser, tmp_path: Path, width: int) -> None:
+    """Long names and notes are broken, and amounts near the largest exact sum have room."""
+    with open_tab(browser, viewport={"width": width, "height": 844}) as page:
+        page.goto(write(render_report(make_difficult_history(), as_of=AS_OF), tmp_path))
+        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        assert page.evaluate(TOO_WIDE) == []
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESK])
+def test_tables_stay_tables_for_screen_readers(
+    browser: Browser, long_report: str, tmp_path: Path, viewport: Any
+) -> None:
+    """Where rows are cards, the headers of rows and columns are still read, and the labels are not read twice."""
+    with open_tab(browser, viewport=viewport) as page:
+        page.goto(write(long_report, tmp_path))
+        table = page.get_by_role("table").first
+        headers = table.get_by_role("columnheader").all_inner_texts()
+        assert headers == ["Person", "Sent", "Received", "Net", "Payments", "Share of sent"]
+        assert table.get_by_role("rowheader").count() == 17  # 15 people, the others, all
+        read = table.aria_snapshot()
+        assert re.search(r'rowheader "Person \d+"\n\s*- cell "\$[\d,.]+"\n', read), read[:600]
+
+
+def test_fifteen_years_on_paper(browser: Browser, long_report: str, tmp_path: Path) -> None:
+    """Fifteen years fit on eight A4 pages, all folded tables included, without a table's first or last row alone."""
+    pypdf = pytest.importorskip("pypdf", reason="pypdf, which reads the printed pages, is not installed")
+    with open_tab(browser) as page:
+        page.goto(write(long_report, tmp_path))
+        printed = page.pdf(format="A4")
+    pages = [part.extract_text().splitlines() for part in pypdf.PdfReader(io.BytesIO(printed)).pages]
+    assert len(pages) <= MOST_PAGES
+    for row in (
+        r"(Person \d+|\d+ other people|All 300) \$",  # people
+        r"(\d{4}( Q\d|-\d\d)?) \$",  # periods
+        r"pay (settled|pending) ",  # statuses
+        r".* days.* to (receive|pay) \d",  # ages
+        r"to (receive|pay)$",  # requests
+    ):
+        counts = [sum(re.match(row, line) is not None for line in lines) for lines in pages]
+        assert sum(counts) > 1, row
+        assert 1 not in counts, row
+    for lines in pages:
+        assert lines[-1] not in {"Where it went", "Month by month", "What became of it", "Still open"}
