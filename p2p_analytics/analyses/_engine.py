@@ -53,7 +53,7 @@ _DTYPES: Final[Mapping[str, DType]] = {
     frames.FLAG: nw.Boolean(),
 }
 _MOST_CENTS: Final = 2**53  # from here on, floats skip whole numbers
-_MOST_MILLISECONDS: Final = 2**63 // 1000
+_FARTHEST: Final = {"us": 2**62, "ms": 2**62 // 1000}  # from 1970; the difference of two instants fits into 64 bits
 _FEW: Final = 4  # rows are few up to one in this number: from there on, Arrow would take longer to copy their text
 
 
@@ -280,17 +280,19 @@ def _is_castable(found: DType, wanted: DType) -> bool:
 
 
 def _is_checked(name: str) -> bool:
-    return name == "currency" or _arrow.find_kind(name) == frames.WHOLE
+    return name == "currency" or _arrow.find_kind(name) != frames.TEXT
 
 
 def _check(frame: nw.LazyFrame[Any], what: str) -> None:
     """Refuse amounts that are not exact, dates outside the calendar, and several currencies, by one query."""
     schema = frame.collect_schema()
     amounts = [name for name in schema if _arrow.find_kind(name) == frames.WHOLE]
-    coarse = [name for name, found in schema.items() if isinstance(found, nw.Datetime) and found.time_unit == "ms"]
+    units = {name: found.time_unit for name, found in schema.items() if isinstance(found, nw.Datetime)}
+    farthest = {name: _FARTHEST[unit] for name, unit in units.items() if unit in _FARTHEST}
     # A sum of floats without sign reaches the bound exactly where the sum of the cents does.
     wanted = [nw.col(name).cast(nw.Float64()).abs().sum() for name in amounts]
-    wanted += [nw.col(name).cast(nw.Int64()).cast(nw.Float64()).abs().max() for name in coarse]
+    wanted += [nw.col(name).cast(nw.Int64()).min().alias(f"{name} from") for name in farthest]
+    wanted += [nw.col(name).cast(nw.Int64()).max().alias(f"{name} to") for name in farthest]
     # Rows were saved without a currency before they had one.
     currency = nw.col("currency").cast(nw.String()).fill_null(frames.CURRENCY_API)
     if "currency" in schema:
@@ -301,8 +303,8 @@ def _check(frame: nw.LazyFrame[Any], what: str) -> None:
     for name in amounts:
         if (found[name] or 0) >= _MOST_CENTS:
             raise SchemaError(f"{what}: the column {name} holds {_arrow.TOO_LARGE}.")
-    for name in coarse:
-        if (found[name] or 0) >= _MOST_MILLISECONDS:
+    for name, most in farthest.items():
+        if (found[f"{name} from"] or 0) < -most or (found[f"{name} to"] or 0) > most:
             raise _arrow.build_error(what, name, frames.INSTANT, "dates outside the calendar", "correct them")
     if found.get("first") != found.get("last"):
         several = frame.select(currency).unique().collect()["currency"].to_list()

@@ -25,6 +25,7 @@ NO_DATE: Final = "no date"
 EDGES: Final = (1, 7, 30, 90)
 MONTH_EDGES: Final = (31, 61, 92, 184)  # for payments of which only the month is known
 _DAY: Final = timedelta(days=1) // timedelta(microseconds=1)
+_LONGEST: Final = 2**63 - 1  # microseconds in 64 bits; no age reaches it
 _DIRECTIONS: Final = ("in", "out")
 _AGES: Final = {
     "direction": _engine.TEXT,
@@ -96,7 +97,7 @@ def pending_ageing(
     pending = _engine.open_frame(payments, needed, status=Status.PENDING, what="pending_ageing")
     band = nw.lit(0)
     for number, edge in enumerate(days, start=1):
-        band = nw.when(col("age_us") >= edge * _DAY).then(nw.lit(number)).otherwise(band)
+        band = nw.when(col("age_us") >= min(edge * _DAY, _LONGEST)).then(nw.lit(number)).otherwise(band)
     undated = len(days) + 1
     found = (
         pending.with_columns(col("amount_cents").abs(), age_us=_age(moment))

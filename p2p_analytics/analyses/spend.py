@@ -29,6 +29,7 @@ _COLUMNS: Final = {
     "first_date": _engine.INSTANT,
     "last_date": _engine.INSTANT,
 }
+_ALL_ROWS: Final = 2**31 - 1  # Polars counts rows in 32 bits
 
 
 def spend_by_friend(
@@ -129,7 +130,7 @@ def _check_top(top: SupportsIndex) -> int:
         rows = 0
     if rows < 1:
         raise ConfigurationError(f"top={top!r} is not valid: give the number of rows, 1 or more.")
-    return rows
+    return min(rows, _ALL_ROWS)
 
 
 def _is_friend(friends: IntoFrame | None) -> nw.Expr:

@@ -68,12 +68,9 @@ def status_mix(payments: IntoFrameT, *, by: str = "action") -> IntoFrameT:
         .agg(col("amount_cents").sum(), payments=nw.len())
         .with_columns(_engine.integers(["amount_cents", "payments"]))
         .with_columns(
-            all_payments=col("payments").sum().over(by),
-            all_cents=col("amount_cents").sum().over(by),
-        )
-        .with_columns(
-            share=_engine.share("payments", col("all_payments")),
-            share_of_amount=_engine.share("amount_cents", col("all_cents")),
+            # Without names for the sums, which the column `by` might have.
+            share=_engine.share("payments", col("payments").sum().over(by)),
+            share_of_amount=_engine.share("amount_cents", col("amount_cents").sum().over(by)),
             amount=_engine.units("amount_cents"),
         )
         .sort(by, "payments", "status", descending=[False, True, False], nulls_last=True)

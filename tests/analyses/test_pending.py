@@ -166,6 +166,12 @@ def test_edges_of_numpy(build: Builder, edges: Any) -> None:
     assert list(bands)[:3] == ["under 3 days", "3 to 10 days", "10 days or more"]
 
 
+def test_edges_beyond_every_age(build: Builder) -> None:
+    """An edge may be larger than any age; its band is empty."""
+    frame = build([{**IN, "flow_cents": 100, "created": "2024-06-23T00:00:00Z"}])
+    assert pending_ageing(frame, AS_OF, edges=[1, 10**30])["payments"].tolist() == [0, 1, 0, 0, 0, 0]
+
+
 @pytest.mark.parametrize(
     "edges", [np.array([1.5]), np.array([True]), (), (0, 1), (-1,), (7, 1), (1, 1), (1.5,), (True,), "17", 7, None]
 )

@@ -133,6 +133,7 @@ def test_top_limits_rows_not_shares(payments: Builder, rows_of: Reader) -> None:
         (OTHER_BEN["counterparty_id"], 0.3),
     ]
     assert len(rows_of(spend_by_friend(frame, top=99))) == 3
+    assert len(rows_of(spend_by_friend(frame, top=10**30))) == 3
     assert len(rows_of(spend_by_friend(frame, top=np.int64(2)))) == 2
 
 

@@ -64,6 +64,16 @@ def test_by_is_a_text_column(build: Builder, by: object) -> None:
         status_mix(build([{}]), by=by)
 
 
+@pytest.mark.parametrize("by", ["date_of_trip", "is_rent", "fee_share", "number", "all_payments", "all_cents", "first"])
+def test_a_column_of_the_users_own(build: Builder, rows_of: Reader, by: str) -> None:
+    """``by`` may be any text column, whatever its name."""
+    frame = build([{"amount_cents": 100}, {"amount_cents": 300}, {}]).assign(**{by: ["x", "x", None]})
+    assert _values(rows_of(status_mix(frame, by=by))) == [
+        ("x", "settled", 2, 1.0, 4.0, 1.0),
+        (None, "settled", 1, 1.0, 0.0, 0.0),
+    ]
+
+
 @pytest.mark.parametrize(
     ("by", "advice"),
     [

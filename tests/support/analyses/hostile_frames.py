@@ -255,6 +255,9 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "dates beyond int64": (
         each(DATES, lambda _: pd.Series([np.datetime64(10**14, "s")] * 6)), "not dates outside the calendar; correct"
     ),
+    "dates before mankind": (
+        each(DATES, lambda _: pd.Series([np.datetime64(-(2**63) + 1, "us")] * 6)), "not dates outside the calendar"
+    ),
     # columns
     "MultiIndex columns": (
         lambda frame: frame.set_axis(pd.MultiIndex.from_product([["a"], frame.columns]), axis=1), "needs the columns"
