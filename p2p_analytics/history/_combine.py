@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, overload
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.frames.merge import FETCHED_AT, NOT_LISTED, keep_newest
 from p2p_analytics.frames.people import merge_people
-from p2p_analytics.frames.schema import INSTANT, PAYMENTS, require
+from p2p_analytics.frames.schema import INSTANT, PAYMENTS, TEXT, WHOLE, require
 from p2p_analytics.history._history import History
+from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,7 +37,8 @@ def combine(parts: Iterable[History] | Iterable[pd.DataFrame]) -> History | pd.D
     Parameters
     ----------
     parts : iterable of History or of DataFrame
-        Of one account. Frames have the columns of PAYMENTS; further columns are kept.
+        Of one account. Frames have the columns of PAYMENTS; further columns come after them, and a null in one of
+        them does not replace a value.
 
     Returns
     -------
@@ -123,7 +125,14 @@ def _combine_frames(frames: Sequence[pd.DataFrame], fetched_at: Sequence[Any]) -
     kept = keep_newest(rows)
     newest = united.take(kept["row"].to_numpy()).reset_index(drop=True)
     values = kept.select(NOT_LISTED).to_pandas()
-    return newest.assign(**{name: values[name].astype(pandas_dtype(PAYMENTS[name])) for name in NOT_LISTED})
+    newest = newest.assign(**{name: values[name].astype(pandas_dtype(PAYMENTS[name])) for name in NOT_LISTED})
+    further: list[Any] = [name for name in united if name not in PAYMENTS]
+    if further:
+        final = united["status"].fillna(Status.PENDING.value) != Status.PENDING
+        order = np.lexsort((final.to_numpy(), fetched))  # as in `keep_newest`
+        known = united.take(order).groupby("payment_id", sort=False)[further].last()
+        newest[further] = known.reindex(newest["payment_id"]).set_axis(newest.index)
+    return newest[[*PAYMENTS, *further]]
 
 
 def _to_schema(frame: pd.DataFrame) -> pd.DataFrame:
@@ -132,13 +141,28 @@ def _to_schema(frame: pd.DataFrame) -> pd.DataFrame:
     columns: dict[str, pd.Series[Any]] = {}
     for name, dtype in PAYMENTS.items():
         column: Any = frame[name]
-        if dtype == INSTANT and column.dtype.kind == "M" and getattr(column.dtype, "tz", None) is None:
+        if dtype == INSTANT and column.dtype.kind == "M" and column.dt.tz is None:
             column = column.dt.tz_localize("UTC")
         try:
             columns[name] = column.astype(dtype)
         except (TypeError, ValueError, OverflowError):
-            raise SchemaError(
-                f"The column {name!r} holds {column.dtype}, not {dtype}: pass frames as load_history or p2p.read_csv "
-                "gives them."
-            ) from None
+            raise _wrong_type(name, column, dtype) from None
+        if _is_lossy(column, columns[name], dtype):
+            raise _wrong_type(name, column, dtype)
     return frame.assign(**columns)
+
+
+def _is_lossy(column: pd.Series[Any], converted: pd.Series[Any], dtype: str) -> bool:
+    """Return whether the conversion to a dtype of the schema changed values, such as ids as floats, parts of cents."""
+    kind = column.dtype.kind
+    if dtype == WHOLE:
+        return kind == "f" and bool((converted != column).any())
+    numbers = {TEXT: "fb", INSTANT: "iufb"}.get(dtype, "")
+    return kind in numbers and bool(column.notna().any())
+
+
+def _wrong_type(name: str, column: pd.Series[Any], dtype: str) -> SchemaError:
+    return SchemaError(
+        f"The column {name!r} holds {column.dtype}, not {dtype}: pass frames as load_history or p2p.read_csv gives "
+        "them."
+    )

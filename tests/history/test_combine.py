@@ -73,6 +73,36 @@ def test_the_columns_dtypes_and_extra_columns_stay(history_of, payment) -> None:
     assert p2p.combine(iter([one, one])).equals(one)
 
 
+def test_a_null_in_a_further_column_replaces_no_value(history_of, payment) -> None:
+    """Marks that a user set stay when a later frame brings the payment without them, in columns of any dtype."""
+    old = history_of(payment(1, status="pending"), payment(2)).payments
+    old = old.assign(mine=[None, "rent"], size=pd.Categorical(["small", "big"]), seen=True)[
+        ["seen", *old, "mine", "size"]
+    ]
+    new = history_of(payment(3), payment(1)).payments.assign(mine=["new", None])
+    found = p2p.combine([old, new])
+    assert list(found.columns) == [*PAYMENTS, "seen", "mine", "size"]
+    assert found["payment_id"].tolist() == ["3", "2", "1"]
+    assert found["status"].tolist() == ["settled"] * 3
+    assert found["mine"].fillna("-").tolist() == ["new", "-", "rent"]
+    assert found["size"].astype("str").fillna("-").tolist() == ["-", "small", "big"]
+
+
+def test_other_dtypes_are_converted_exactly_or_refused(history_of, payment) -> None:
+    """Arrow dtypes and whole floats are converted; ids as floats, numbers as dates and parts of cents are refused."""
+    one = history_of(payment(1)).payments
+    packed = one.convert_dtypes(dtype_backend="pyarrow")
+    for frame in (packed, one.assign(flow_cents=[-500.0]), one.assign(payment_id=[1]), one[one.columns[::-1]]):
+        assert p2p.combine([frame]).equals(one)
+    for name, value, held in (
+        ("flow_cents", pd.array([-500.5], dtype="Float64"), "Float64, not Int64"),
+        ("actor_id", [2.820801989368221e18], "float64, not str"),
+        ("date_created", [1_714_564_800], "int64, not datetime64"),
+    ):
+        with pytest.raises(SchemaError, match=rf"^The column '{name}' holds {held}"):
+            p2p.combine([one.assign(**{name: value})])
+
+
 def test_problems_and_people_are_united(history_of, payment) -> None:
     """Problems of a payment are those of its newest history; people keep earlier names."""
     renamed = {"type": "user", "user": {"id": "8", "display_name": "Bo Lund"}}
