@@ -14,7 +14,7 @@ from p2p_analytics.errors import SchemaError
 from p2p_analytics.export import _diagnosis
 from p2p_analytics.export._defuse import defuse_formulas, restore_formulas
 from p2p_analytics.files import atomic_file, open_table, to_path
-from p2p_analytics.frames.arrow import frame_of, table_of, type_of_name
+from p2p_analytics.frames.arrow import frame_of, table_of, type_of_name, type_without_values
 from p2p_analytics.privacy import Mask
 
 if TYPE_CHECKING:
@@ -95,7 +95,8 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: Privac
     The columns of payments, people, friends and problems get their documented dtypes independently of the data.
     Other columns are text if their cells are quoted or their name ends in ``_id``; the rest is inferred:
     whole numbers are ``Int64``, other numbers ``float64``, true and false ``boolean``, instants
-    ``datetime64[us, UTC]``, and everything else, also a column of nulls and categoricals, is text.
+    ``datetime64[us, UTC]``, and everything else, also categoricals, is text. A column without values has the dtype
+    that its name has in the tables of the analyses or of `units`, else it is text.
 
     Parameters
     ----------
@@ -128,7 +129,12 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: Privac
         table = _parse_cells(file, header, path)
         _diagnosis.require_exact_ids(header, table.columns, content, path)
     columns = [
-        _infer_type(column) if name in unquoted else column for name, column in zip(header, table.columns, strict=True)
+        column.cast(type_without_values(name))
+        if column.null_count == len(column)
+        else _infer_type(column)
+        if name in unquoted
+        else column
+        for name, column in zip(header, table.columns, strict=True)
     ]
     names = header
     if not raw:

@@ -15,20 +15,38 @@ if TYPE_CHECKING:
 MICROSECONDS: Final = {"created_us": schema.WHOLE, "completed_us": schema.WHOLE, "settle_us": schema.WHOLE}
 _KNOWN: Final = {**schema.PROBLEMS, **schema.FRIENDS, **schema.PEOPLE, **schema.PAYMENTS, **MICROSECONDS}
 _ENDINGS: Final = {"_id": schema.TEXT, "_cents": schema.WHOLE}
+_FLOAT: Final = "float64"
+# Columns of `units` and of the analyses. Only without values is the type known by the name alone: another table may
+# hold something else under it.
+_WITHOUT_VALUES: Final = {
+    **{name.removesuffix("_cents"): _FLOAT for name in schema.PAYMENTS if name.endswith("_cents")},
+    **dict.fromkeys(("sent", "received", "net", "running_net", "share", "share_of_sent", "share_of_amount"), _FLOAT),
+    **dict.fromkeys(("payments", "age_days", "oldest_days"), schema.WHOLE),
+    **dict.fromkeys(("first_date", "last_date"), schema.INSTANT),
+}
 
 
 def type_of_name(name: str) -> pa.DataType | None:
     """Return the type that a column of this name always has, None for a name without a fixed type."""
+    dtype = _KNOWN.get(name) or next((dtype for end, dtype in _ENDINGS.items() if name.endswith(end)), None)
+    return _arrow_types()[dtype] if dtype else None
+
+
+def type_without_values(name: str) -> pa.DataType:
+    """Return the type of a column of this name that holds only nulls or nothing; text where the name is unknown."""
+    return type_of_name(name) or _arrow_types()[_WITHOUT_VALUES.get(name, schema.TEXT)]
+
+
+def _arrow_types() -> dict[str, pa.DataType]:
     import pyarrow as pa
 
-    dtype = _KNOWN.get(name) or next((dtype for end, dtype in _ENDINGS.items() if name.endswith(end)), None)
-    types = {
+    return {
         schema.TEXT: pa.string(),
         schema.WHOLE: pa.int64(),
+        _FLOAT: pa.float64(),
         schema.FLAG: pa.bool_(),
         schema.INSTANT: pa.timestamp("us", "UTC"),
     }
-    return types[dtype] if dtype else None
 
 
 def table_of(frame: pd.DataFrame) -> pa.Table:
@@ -145,7 +163,7 @@ def _file_type(name: str, found: pa.DataType) -> pa.DataType | None:
     if pa.types.is_dictionary(found):
         return _file_type(name, found.value_type)
     kinds = (
-        (pa.types.is_null, type_of_name(name) or pa.string()),  # only nulls: by name, else text
+        (pa.types.is_null, type_without_values(name)),
         (pa.types.is_string, pa.string()),
         (pa.types.is_large_string, pa.string()),
         (pa.types.is_string_view, pa.string()),

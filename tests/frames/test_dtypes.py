@@ -176,3 +176,24 @@ def test_a_part_without_rows_has_the_same_form(load) -> None:
     for name, frame in tables_of(load(privacy=False)).items():
         for part in (frame.iloc[:0], frame.head(1), frame[frame.iloc[:, 0] == "no such id"], pd.concat([frame, frame])):
             assert {column: str(dtype) for column, dtype in part.dtypes.items()} == dict(TABLES[name])
+
+
+def test_tables_of_analyses_and_units_come_back_without_rows(load, tmp_path) -> None:
+    """A table without rows, or with columns of nulls, comes back from a file with the dtypes of a full one."""
+    payments = load(privacy=False).payments
+    now = {"as_of": "2026-01-01T00:00:00Z"}
+    for table in (
+        p2p.spend_by_friend(payments),
+        p2p.status_mix(payments),
+        p2p.monthly_flow(payments),
+        p2p.pending_ageing(payments, **now),
+        p2p.pending_requests(payments, **now),
+        p2p.units(payments),
+    ):
+        expected = {name: "Int64" if dtype == "int64" else str(dtype) for name, dtype in table.dtypes.items()}
+        for part in (table, table.iloc[:0]):
+            p2p.to_csv(part, tmp_path / "t.csv")
+            p2p.to_parquet(part, tmp_path / "t.parquet")
+            for found in (p2p.read_csv(tmp_path / "t.csv"), p2p.read_parquet(tmp_path / "t.parquet")):
+                assert {name: str(dtype) for name, dtype in found.dtypes.items()} == expected
+                assert len(found) == len(part)
