@@ -14,13 +14,14 @@ from p2p_analytics.archive._folder import ArchiveFolder, BrokenFileError
 from p2p_analytics.archive._manifest import Entry, Manifest, list_starts
 from p2p_analytics.archive._rewrite import Changes, build_rows, write_changes
 from p2p_analytics.archive._scan import scan
-from p2p_analytics.archive._verify import COMPARED, find_differences, list_payments
+from p2p_analytics.archive._verify import COMPARED, find_differences, limit_to, list_payments
 from p2p_analytics.errors import ArchiveError, ConfigurationError, PaginationError, describe_type
 from p2p_analytics.files import to_path
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import MICROSECONDS, frame_of
 from p2p_analytics.history import Baseline, History, MissingPeriod, load_changes, show_progress
 from p2p_analytics.privacy import Mask, strip_service_text
+from p2p_analytics.times import as_instant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -105,6 +106,12 @@ class Archive:
         )
         return history.masked(strict=private == settings.STRICT) if private else history
 
+    @property
+    def since(self) -> datetime | None:
+        """The date before which a sync has loaded pending payments only; None if it has loaded all, or nothing yet."""
+        manifest = self._folder.read_manifest()
+        return None if manifest is None else manifest.since
+
     def merge(self, history: History) -> Changes:
         """Add a history's payments; friends and balance are taken from the one that was fetched later.
 
@@ -137,10 +144,11 @@ class Archive:
         client: Client,
         *,
         refresh: bool = False,
+        since: datetime | date | str | None = None,
         on_bad_record: Literal["raise", "report"] = "raise",
         progress: Callable[[int], object] | Literal[False] | None = None,
     ) -> Changes:
-        """Load what may have changed since the last sync, and add it. The first sync loads everything.
+        """Load what may have changed since the last sync, and add it. The first sync loads everything, or from a date.
 
         A sync requests new payments, all pending payments, each payment that is no longer pending by its id, the
         friends if their number changed or they are a day old, and the periods of broken files. A broken file is
@@ -154,11 +162,17 @@ class Archive:
             True reloads everything from the service, without the response cache, and replaces the archived rows: for
             an archive that `verify` found incomplete. A payment that the service no longer lists is kept and listed
             in ``problems``; payments of a broken file that are not listed are lost, and a warning says how many.
+        since : datetime, date or str, optional
+            The date from which the archive is to hold all payments; of older ones, a first sync loads the pending ones
+            only. The archive keeps the date (`Archive.since`), and `verify` compares the payments since then. A later
+            sync with an earlier date, or without one, loads the missing ones; with a later date, it changes nothing.
         on_bad_record, progress
             As for `load_history`.
 
         Raises
         ------
+        ConfigurationError
+            ``since`` is no date, or is given with ``refresh``, which reloads everything.
         ArchiveError
             The token is another account's, another process is writing, or a path of the archive is not a regular
             file.
@@ -168,11 +182,14 @@ class Archive:
             The service lists fewer payments than are known. The archive is unchanged.
         """
         _require_client(client, "sync")
+        if refresh and since is not None:
+            raise ConfigurationError("refresh reloads everything: leave out since, or refresh.")
+        start = None if since is None else _parse_since(since)
         manifest, suspects = self._find_broken()
         me = client.me(lenient=True)
         if manifest is not None:
             self._folder.require_account(manifest, me)
-        baseline = self._build_baseline(manifest, suspects, me, refresh=refresh)
+        baseline = self._build_baseline(manifest, suspects, me, refresh=refresh, start=start)
         history = load_changes(client, me, baseline, on_bad_record=on_bad_record, progress=progress)
         rows = build_rows(history)
         latest = history.payments["date_created"].max()
@@ -204,7 +221,8 @@ class Archive:
         cached responses for the account are deleted and replaced, so after an interrupted `verify` the next full
         load requests everything. The comparison covers ids, status, action, amount, note and both dates, but not
         names of people, which change independently of the payment. Sync first: a payment made since the last sync is
-        missing too. ``sync(refresh=True)`` adds missing payments and replaces changed ones.
+        missing too. ``sync(refresh=True)`` adds missing payments and replaces changed ones. In an archive that a sync
+        with ``since`` has made, only payments since then are compared.
 
         Parameters
         ----------
@@ -247,7 +265,8 @@ class Archive:
                 return self.verify(client, progress=progress)
             raise
         with show_progress(progress) as on_progress:
-            listed = list_payments(client, me, on_progress, mask)
+            listed = list_payments(client, me, on_progress, mask, since=manifest.since)
+        archived = [limit_to(table, manifest.since) for table in archived]
         if listed.empty and any(table.num_rows for table in archived):
             raise PaginationError(
                 "The service lists no payment at all, though the archive holds some, so nothing is compared: try "
@@ -302,10 +321,12 @@ class Archive:
             return None, []
         return manifest, [entry for entry in manifest.entries if not self._folder.is_sound(entry)]
 
-    def _build_baseline(self, manifest: Manifest | None, broken: Sequence[Entry], me: Me, *, refresh: bool) -> Baseline:
+    def _build_baseline(
+        self, manifest: Manifest | None, broken: Sequence[Entry], me: Me, *, refresh: bool, start: datetime | None
+    ) -> Baseline:
         pending = frozenset(name for entry in manifest.payments for name in entry.pending) if manifest else frozenset()
         if manifest is None:
-            return Baseline(pending=pending, refresh=refresh)
+            return Baseline(pending=pending, refresh=refresh, start=start)
         starts = [*list_starts(manifest.payments), None]
         missing = tuple(
             MissingPeriod(_midnight(starts[place]), _midnight(starts[place + 1]), entry.rows)
@@ -315,6 +336,11 @@ class Archive:
         if refresh:
             return Baseline(pending=pending, missing=missing, refresh=True)
         everything = any(entry in broken for entry in manifest.small.values())
+        if manifest.synced_to is not None:
+            if manifest.since is None or (start is not None and start >= manifest.since):
+                start = manifest.since  # the archive reaches back as far already
+            else:
+                everything = True
         stay = (
             not everything
             and manifest.synced_to is not None
@@ -327,7 +353,15 @@ class Archive:
             missing=missing,
             friends=self._folder.read_frame(manifest.friends) if stay else None,
             everything=everything,
+            start=start,
         )
+
+
+def _parse_since(since: datetime | date | str) -> datetime:
+    try:
+        return as_instant(since)
+    except (ValueError, TypeError, OverflowError):
+        raise ConfigurationError(f"since: {str(since)[:40]!r} is no date, such as 2024-05-31.") from None
 
 
 def _require_client(client: object, call: str) -> None:

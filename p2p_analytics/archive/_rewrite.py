@@ -132,9 +132,21 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
         friends=_write_table(folder, "friends", friends, old.get("friends"), account),
         problems=_write_table(folder, "problems", problems, old.get("problems"), account),
         people=_write_table(folder, "people", people, old.get("people"), account),
+        since=_find_start(baseline, previous),
     )
     folder.commit(manifest, previous)
     return changes._replace(loaded=rows.num_rows)
+
+
+def _find_start(baseline: Baseline | None, previous: Manifest | None) -> datetime | None:
+    """Return the date from which all payments are loaded; None is no bound, or no sync."""
+    if baseline is None:
+        return None if previous is None else previous.since
+    if previous is None or previous.synced_to is None:
+        return baseline.start
+    if baseline.start is None or previous.since is None:  # another process may have loaded the older ones
+        return None
+    return min(baseline.start, previous.since)
 
 
 def _write_payments(  # noqa: PLR0913 - the new rows, the old files, and how to treat them

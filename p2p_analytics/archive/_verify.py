@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics import records
@@ -12,6 +13,7 @@ from p2p_analytics.frames.build import payments_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
 
     import pandas as pd
     import pyarrow as pa
@@ -25,8 +27,15 @@ _KEY: Final = "payment_id"
 COMPARED: Final = (_KEY, "status", "action", "amount_cents", "note", "date_created", "date_completed")
 
 
-def list_payments(client: Client, me: Me, on_progress: Callable[[int, int], object], mask: Mask | None) -> pd.DataFrame:
-    """Return the compared columns of all payments, listed once from the service, without the response cache.
+def list_payments(
+    client: Client,
+    me: Me,
+    on_progress: Callable[[int, int], object],
+    mask: Mask | None,
+    *,
+    since: datetime | None = None,
+) -> pd.DataFrame:
+    """Return the compared columns of payments, all or since a date, listed once from the service without its cache.
 
     Raises
     ------
@@ -35,7 +44,8 @@ def list_payments(client: Client, me: Me, on_progress: Callable[[int, int], obje
     """
 
     def iterate_payments() -> Iterator[Payments]:
-        with contextlib.closing(client.history_pages(refresh=True, progress=on_progress)) as pages:
+        after = None if since is None else since - timedelta(seconds=1)  # the service's bounds are exclusive
+        with contextlib.closing(client.history_pages(after=after, refresh=True, progress=on_progress)) as pages:
             for page in pages:
                 yield page.items
 
@@ -43,7 +53,15 @@ def list_payments(client: Client, me: Me, on_progress: Callable[[int, int], obje
         nameless = [problem for problem in found if problem.record_id is None]
         records.raise_unreadable(nameless if mask is None else mask.problems(nameless))
 
-    return payments_frame(iterate_payments(), str(me.user.id), require_ids)[[*COMPARED]]
+    listed = payments_frame(iterate_payments(), str(me.user.id), require_ids)[[*COMPARED]]
+    return listed if since is None else listed[listed["date_created"] >= since].reset_index(drop=True)
+
+
+def limit_to(archived: pa.Table, since: datetime | None) -> pa.Table:
+    """Return the rows of payments made since a date; without one, all rows."""
+    import pyarrow.compute as pc
+
+    return archived if since is None else archived.filter(pc.greater_equal(archived["date_created"], since))
 
 
 def find_differences(archived: Sequence[pa.Table], listed: pd.DataFrame) -> pd.DataFrame:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from p2p_analytics.archive import Archive
+
 _NO_DATE: Final = "no date"
 _DIFFERENCES: Final = {
     "missing": "missing from the archive", "extra": "only in the archive", "changed": "changed",
@@ -31,6 +33,12 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         "Needs a token: see login.",
     )
     _arguments.add_service(sync)
+    sync.add_argument(
+        "--since",
+        metavar="DATE",
+        type=_arguments.parse_date,
+        help="load only payments made since this date, and pending ones; later, an earlier date or none loads the rest",
+    )
     sync.add_argument(
         "--refresh", action="store_true", help="reload everything and replace what the archive holds: see verify"
     )
@@ -54,21 +62,27 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
 
 def _sync(options: argparse.Namespace) -> None:
     """Load what may have changed into an archive, and print how much did."""
+    if options.refresh and options.since:
+        raise _arguments.WrongUseError("--refresh reloads everything: leave out --since, or --refresh.")
     from p2p_analytics.archive import open_archive
     from p2p_analytics.auth import find_base_url
     from p2p_analytics.client import Client
 
     archive = open_archive(options.archive)
+    progress = _output.Progress(options.progress)
     with Client(base_url=find_base_url(options.base_url)) as client:
-        changes = archive.sync(client, refresh=options.refresh, progress=_output.Progress(options.progress).callback)
+        progress.log(f"Loading payments into {archive.path} ...")
+        changes = archive.sync(client, refresh=options.refresh, since=options.since, progress=progress.callback)
     for name in changes.set_aside:
         sys.stderr.write(f"{name} was broken: it is set aside, and its payments are loaded again.\n")
     reloaded = f"{changes.loaded:,} payments reloaded: " if options.refresh else ""
     _output.print_summary(
         options,
-        f"{reloaded}{changes.added:,} new payments, {changes.changed:,} with another status, in {archive.path}",
+        f"{reloaded}{changes.added:,} new payments, {changes.changed:,} with another status, in {archive.path}"
+        f"{_describe_start(archive)}",
         archive=str(archive.path),
         refresh=options.refresh,
+        since=_format_start(archive),
         loaded=changes.loaded,
         added=changes.added,
         changed=changes.changed,
@@ -85,16 +99,19 @@ def _verify(options: argparse.Namespace) -> int:
     from p2p_analytics.client import Client
 
     archive = open_archive(options.archive)
+    progress = _output.Progress(options.progress)
     with Client(base_url=find_base_url(options.base_url)) as client:
-        found = archive.verify(client, progress=_output.Progress(options.progress).callback)
+        progress.log(f"Comparing {archive.path} with the service ...")
+        found = archive.verify(client, progress=progress.callback)
     counts = pd.crosstab(found["month"].fillna(_NO_DATE), found["difference"]).reindex(
         columns=[*_DIFFERENCES], fill_value=0
     )
     _output.print_summary(
         options,
-        _describe_differences(counts, archive.path, options.archive),
+        _describe_differences(counts, archive.path, options.archive) + _describe_start(archive),
         archive=str(archive.path),
         agrees=found.empty,
+        since=_format_start(archive),
         **{kind: int(counts[kind].sum()) for kind in _DIFFERENCES},
         months=[
             {"month": None if month == _NO_DATE else month} | {kind: int(row[kind]) for kind in _DIFFERENCES}
@@ -102,6 +119,17 @@ def _verify(options: argparse.Namespace) -> int:
         ],
     )
     return 0 if found.empty else 1
+
+
+def _format_start(archive: Archive) -> str | None:
+    """Return the date before which payments are not loaded, as text; None without one."""
+    return None if archive.since is None else f"{archive.since:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _describe_start(archive: Archive) -> str:
+    """Return a line, after a line break, that says which payments are not loaded; empty if all are."""
+    start = _format_start(archive)
+    return f"\nPayments made before {start.removesuffix('T00:00:00Z')} are not loaded." if start else ""
 
 
 def _describe_differences(counts: pd.DataFrame, path: Path, archive: str) -> str:

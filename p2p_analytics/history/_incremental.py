@@ -69,6 +69,9 @@ class Baseline(NamedTuple):
         The friends, if they need not be loaded again.
     everything : bool
         Whether to load all payments again, although those up to ``since`` are known.
+    start : datetime or None
+        The date from which all payments are known after the load; None is no bound. A full load lists those since
+        then and all pending ones.
     refresh : bool
         Whether to reload everything from the service, without the response cache, and to accept that the service
         lists fewer payments than are known.
@@ -80,6 +83,7 @@ class Baseline(NamedTuple):
     friends: pd.DataFrame | None = None
     everything: bool = False
     refresh: bool = False
+    start: datetime | None = None
 
 
 @strip_service_text
@@ -193,10 +197,14 @@ def _load_all_pages(
     client: Client, baseline: Baseline, on_progress: Callable[[int, int], object]
 ) -> Generator[PaymentPage]:
     check = _ListingCheck(baseline)
-    with contextlib.closing(client.history_pages(refresh=baseline.refresh, progress=on_progress)) as pages:
+    after = _before(baseline.start)
+    with contextlib.closing(client.history_pages(after=after, refresh=baseline.refresh, progress=on_progress)) as pages:
         yield from check.count_pages(pages)
     if not baseline.refresh:
         check.require_newest()
+    if after is not None:
+        yield from check.count_pages(_load_missing_periods(client, baseline, on_progress))
+        yield from check.count_pages(client.payment_pages(status=Status.PENDING, fresh=True))
     yield from check.count_pages(_load_by_id(client, check.find_unlisted_pending()))
     check.require_missing()
 
@@ -211,13 +219,26 @@ def _load_changed_pages(
     with contextlib.closing(client.history_pages(after=after, progress=on_progress)) as pages:
         yield from check.count_pages(pages)
     check.require_newest()
-    for period in baseline.missing:
-        start = period.start and period.start - _SECOND
-        with contextlib.closing(client.history_pages(after=start, before=period.end, progress=on_progress)) as pages:
-            yield from check.count_pages(pages)
+    yield from check.count_pages(_load_missing_periods(client, baseline, on_progress))
     yield from check.count_pages(client.payment_pages(status=Status.PENDING, fresh=True))
     yield from check.count_pages(_load_by_id(client, check.find_unlisted_pending()))
     check.require_missing()
+
+
+def _load_missing_periods(
+    client: Client, baseline: Baseline, on_progress: Callable[[int, int], object]
+) -> Generator[PaymentPage]:
+    for period in baseline.missing:
+        after = _before(period.start)
+        with contextlib.closing(client.history_pages(after=after, before=period.end, progress=on_progress)) as pages:
+            yield from pages
+
+
+def _before(start: datetime | None) -> datetime | None:
+    """Return the bound for a request from ``start`` on; the service's bounds are exclusive."""
+    from p2p_analytics.client.window import BEGINNING  # reading an archive needs no client
+
+    return None if start is None or start < BEGINNING + _SECOND else start - _SECOND
 
 
 def _load_by_id(client: Client, payment_ids: frozenset[str]) -> Generator[PaymentPage]:

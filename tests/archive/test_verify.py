@@ -148,7 +148,7 @@ def test_the_commands(service, archive, capsys, monkeypatch) -> None:
         f"6 payments differ in 2 months: run p2p-analytics sync --refresh {folder}.\n"
     )
     assert cli.main(["sync", "--refresh", folder]) == 0
-    assert capsys.readouterr().out == f"5 new payments, 1 with another status, in {folder}\n"
+    assert capsys.readouterr().out == f"60 payments reloaded: 5 new payments, 1 with another status, in {folder}\n"
     assert cli.main(["verify", folder]) == 0
     capsys.readouterr()
     del service.payments["3"]

@@ -77,10 +77,10 @@ def test_summaries_as_json(town, tmp_path, capsys) -> None:
     count = len(p2p.open_archive(folder).history().payments)
     printed = capsys.readouterr()
     counts = {"loaded": count, "added": count, "changed": 0}
-    assert json.loads(printed.out) == {"archive": folder, "refresh": False, **counts, "set_aside": []}
+    assert json.loads(printed.out) == {"archive": folder, "refresh": False, "since": None, **counts, "set_aside": []}
     assert printed.err == ""
     assert cli.main(["verify", folder, "--json"]) == 0
-    agreement = {"archive": folder, "agrees": True, "missing": 0, "extra": 0, "changed": 0, "months": []}
+    agreement = {"archive": folder, "agrees": True, "since": None, "missing": 0, "extra": 0, "changed": 0, "months": []}
     assert json.loads(capsys.readouterr().out) == agreement
     town.add_payments(
         town.viewer, [{"date_created": datetime(2025, 1, 15, 12, second, tzinfo=UTC)} for second in (1, 2)]
@@ -91,10 +91,28 @@ def test_summaries_as_json(town, tmp_path, capsys) -> None:
     assert found["months"] == [{"month": "2025-01", "missing": 2, "extra": 0, "changed": 0}]
 
 
-def test_progress_in_a_log(town, tmp_path, capsys) -> None:
+def test_progress_in_a_log(town, tmp_path, capsys, monkeypatch) -> None:
     """`--progress log` writes lines without control characters to standard error, `none` nothing."""
+    monkeypatch.setattr("p2p_analytics.cli._output._PAGES_PER_LINE", 3)
     assert cli.main(["sync", str(tmp_path / "a"), "--progress", "log"]) == 0
     lines = capsys.readouterr().err
-    assert re.fullmatch(r"(?:[\d,]+ payments loaded\n)+", lines)
+    assert re.fullmatch(rf"Loading payments into {tmp_path}/a \.\.\.\n(?:[\d,]+ payments loaded\n)+", lines)
     assert cli.main(["sync", str(tmp_path / "b"), "--progress", "none"]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_sync_since_a_date(town, tmp_path, capsys) -> None:
+    """The summaries of sync and verify say which payments are not loaded, until a sync without a date loads them."""
+    folder = str(tmp_path / "a")
+    assert cli.main(["sync", folder, "--since", "2024-01-01"]) == 0
+    left_out = "Payments made before 2024-01-01 are not loaded."
+    assert capsys.readouterr().out.splitlines()[1] == left_out
+    assert cli.main(["verify", folder]) == 0
+    assert capsys.readouterr().out.splitlines() == [f"{folder} and the service agree.", left_out]
+    assert cli.main(["sync", folder, "--since", "2024-06-01", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["since"] == "2024-01-01T00:00:00Z"
+    assert cli.main(["sync", folder]) == 0
+    assert "not loaded" not in capsys.readouterr().out
+    assert p2p.open_archive(folder).history().payments["date_created"].min().year < 2024
+    assert cli.main(["sync", folder, "--since", "2024-01-01", "--refresh"]) == 2
+    assert "leave out --since, or --refresh" in capsys.readouterr().err

@@ -1,0 +1,128 @@
+"""A sync since a date: older payments are not loaded, the archive says so, and a later sync can load them."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, date, datetime
+
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.errors import ConfigurationError
+from support.archives.payments_service import DATES, ids, lose
+
+JULY = datetime(2024, 7, 1, tzinfo=UTC)
+SINCE_JULY = {payment_id for payment_id, made in DATES.items() if made >= "2024-07"}
+SINCE_MAY = {payment_id for payment_id, made in DATES.items() if made >= "2024-05"}
+
+
+@pytest.fixture
+def since_july(service, tmp_path) -> p2p.Archive:
+    """Return an archive of the payments since July, and of one pending payment of January."""
+    service.payments["2"]["status"] = "pending"
+    archive = p2p.open_archive(tmp_path / "a")
+    with service.client() as client:
+        archive.sync(client, since="2024-07-01")
+    return archive
+
+
+def test_a_first_sync_since_a_date(service, since_july) -> None:
+    """It loads payments since the date and older pending ones, and keeps the date; the first day is included."""
+    assert ids(since_july) == SINCE_JULY | {"2"}
+    assert "30" in ids(since_july)  # made on 1 July
+    assert since_july.since == JULY
+    assert p2p.open_archive(since_july.path).since == JULY
+
+
+def test_verify_knows_the_date(service, since_july) -> None:
+    """Older payments are not missing, later ones are."""
+    with service.client() as client:
+        assert since_july.verify(client).empty
+        lose(since_july, {"45"})
+        assert since_july.since == JULY
+        found = since_july.verify(client)
+    assert found[["month", "payment_id", "difference"]].to_numpy().tolist() == [["2024-10", "45", "missing"]]
+
+
+@pytest.mark.parametrize("since", [JULY, date(2024, 7, 1), "2024-07-01", "2024-11-01"])
+def test_the_same_or_a_later_date_is_an_ordinary_sync(service, since_july, since) -> None:
+    """Only new payments and pending ones are requested, and the date stays."""
+    service.payments["60"] = service.payments["59"] | {"id": "60", "date_created": "2024-12-30T12:00:00"}
+    service.payments["2"]["status"] = "pending"
+    service.lists = 0
+    with service.client() as client:
+        assert since_july.sync(client, since=since)[:2] == (1, 0)
+    assert service.lists <= 4
+    assert ids(since_july) == SINCE_JULY | {"2", "60"}
+    assert since_july.since == JULY
+
+
+def test_an_earlier_date_loads_more(service, since_july) -> None:
+    """The payments between both dates are added, and the earlier date is kept."""
+    with service.client() as client:
+        assert since_july.sync(client, since="2024-05-01").added == len(SINCE_MAY - SINCE_JULY)
+        assert ids(since_july) == SINCE_MAY | {"2"}
+        assert since_july.since == datetime(2024, 5, 1, tzinfo=UTC)
+        assert since_july.verify(client).empty
+
+
+@pytest.mark.parametrize("refresh", [False, True])
+def test_a_sync_without_a_date_loads_the_rest(service, since_july, *, refresh: bool) -> None:
+    """Afterwards all payments are there, and there is no date any more; a later date does not bring it back."""
+    with service.client() as client:
+        assert since_july.sync(client, refresh=refresh).added == 60 - len(SINCE_JULY) - 1
+        assert ids(since_july) == set(DATES)
+        assert since_july.since is None
+        assert since_july.verify(client).empty
+        assert since_july.sync(client, since="2024-07-01")[:2] == (0, 0)
+        assert since_july.since is None
+
+
+def test_an_old_pending_payment_is_followed(service, since_july) -> None:
+    """A pending payment from before the date is requested by its id once it is not listed as pending any more."""
+    service.payments["2"]["status"] = "settled"
+    with service.client() as client:
+        since_july.sync(client, since="2024-07-01")
+        # This service finds no payment by its id.
+        assert since_july.history().problems["payment_id"].tolist() == ["2"]
+        since_july.sync(client)
+        assert since_july.history().payments.set_index("payment_id").loc["2", "status"] == "settled"
+
+
+def test_a_broken_file_of_a_limited_archive(service, since_july, monkeypatch, caplog) -> None:
+    """Its payments are loaded again; if it held the friends too, the archive still reaches back to the date only."""
+    for pattern in ("payments-*", "friends-*"):
+        next(since_july.path.glob(pattern)).write_bytes(b"")
+    with service.client() as client, caplog.at_level(logging.WARNING):
+        since_july.sync(client, since="2024-07-01")
+        assert ids(since_july) >= SINCE_JULY | {"2"}
+        assert since_july.since == JULY
+        assert since_july.verify(client).empty
+    assert "was broken and is set aside" in caplog.text
+
+
+def test_a_merged_archive_is_limited_by_its_first_sync(service, history_of, payment, tmp_path) -> None:
+    """A merge covers no period: a sync since a date adds the payments since then, and the merged ones stay."""
+    archive = p2p.open_archive(tmp_path / "merged")
+    archive.merge(history_of(payment("7", date_created=DATES["7"])))
+    assert archive.since is None
+    with service.client() as client:
+        archive.sync(client, since=JULY)
+        assert ids(archive) == SINCE_JULY | {"7"}
+        assert archive.since == JULY
+        archive.merge(history_of(payment("8", date_created=DATES["8"])))
+        assert archive.since == JULY
+        assert archive.verify(client).empty
+        archive.sync(client)
+    assert ids(archive) == set(DATES)
+
+
+def test_wrong_dates(service, since_july) -> None:
+    """Text that is no date, and a refresh since a date, are refused before anything is requested."""
+    service.lists = 0
+    with service.client() as client:
+        with pytest.raises(ConfigurationError, match="since: 'yesterday' is no date, such as 2024-05-31"):
+            since_july.sync(client, since="yesterday")
+        with pytest.raises(ConfigurationError, match="refresh reloads everything: leave out since, or refresh"):
+            since_july.sync(client, since="2024-07-01", refresh=True)
+    assert service.lists == 0
