@@ -11,7 +11,7 @@ import operator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.display import PRIVATE, STRICT, format_money
+from p2p_analytics.display import PRIVATE, STRICT, format_money, format_phone
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.frames.schema import require
 from p2p_analytics.plots._fonts import FONT, find_families
@@ -196,10 +196,18 @@ def style_value_axis(ax: Axes, axis: Axis, label: str, form: Callable[[float], s
 
 
 def read_names(data: dict[str, list[Any]], rows: int) -> list[str]:
-    """Return the drawable names of the people in the first rows of a table; a column it lacks counts as null."""
+    """Return the drawable names of the people in the first rows of a table; a column it lacks counts as null.
+
+    A person without an account is named by an email address or a phone number, and phone numbers are formatted.
+    """
     absent: list[Any] = [None] * len(data["counterparty_name"])
-    columns = (data.get(f"counterparty_{field}", absent)[:rows] for field in ("name", "username", "id"))
-    return to_drawable_names(*columns)
+    names, usernames, ids = (data.get(f"counterparty_{field}", absent)[:rows] for field in ("name", "username", "id"))
+    has_accounts = "counterparty_id" in data
+    formatted = [
+        format_phone(name) if name and has_accounts and identifier is None else name
+        for name, identifier in zip(names, ids, strict=True)
+    ]
+    return to_drawable_names(formatted, usernames, ids)
 
 
 def label_rows(ax: Axes, names: Sequence[str], *, others: bool = False) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from narwhals.stable.v2.typing import IntoFrame
 
-_ROOM: Final = 14  # labels that fit side by side
+_LABEL: Final = 0.35  # width in inches of a label on the axis, with the gap to the next
 _FEWEST: Final = 6  # the width of the axis in bars, at least, so that a single bar is not too wide
 _NO_DATE: Final = "no\ndate"
 _PER_YEAR: Final = {MONTH: 12, QUARTER: 4, YEAR: 1}
@@ -58,13 +58,14 @@ def monthly_flow(table: IntoFrame, *, ax: Axes | None = None, period: str | None
     rows = range(len(periods.rows))
     received = ax.bar(rows, columns["received"], width=0.8, color=_style.IN)
     sent = ax.bar(rows, [-amount for amount in columns["sent"]], width=0.8, color=_style.OUT)
-    few = len(rows) <= _ROOM
+    room = max(int(ax.bbox.width / ax.figure.dpi / _LABEL), 2)
+    few = len(rows) <= room
     style: dict[str, Any] = {"linewidth": 1.2, "marker": "o", "markersize": 4} if few else {"linewidth": 0.9}
     (net,) = ax.plot(rows, columns["net"], color=_ink(), **style)
     ax.axhline(0, color=_style.QUIET, linewidth=0.8)
     middle, half = (len(rows) - 1) / 2, max(len(rows), _FEWEST) / 2 + 0.2
     ax.set_xlim(middle - half, middle + half)
-    ticks = _label_periods(columns["period"], periods)
+    ticks = _label_periods(columns["period"], periods, room)
     ax.set_xticks(list(ticks), list(ticks.values()), fontsize=_style.AXIS_SIZE, color=_style.QUIET, **TEXT)
     ax.tick_params(axis="x", length=0)
     _style.style_value_axis(ax, ax.yaxis, "Settled payments, US dollars", _style.format_tick)
@@ -76,20 +77,20 @@ def monthly_flow(table: IntoFrame, *, ax: Axes | None = None, period: str | None
     return ax
 
 
-def _label_periods(names: list[str | None], periods: PeriodTable) -> dict[int, str]:
-    """Return the labels of the rows that have one: all, every third month, or one year in n."""
+def _label_periods(names: list[str | None], periods: PeriodTable, room: int) -> dict[int, str]:
+    """Return the labels of the rows that have one: all, every third month, or one year in n; at most ``room``."""
     dated = {row: name for row, name in enumerate(names) if name is not None}
     undated = {row: _NO_DATE for row, name in enumerate(names) if name is None}
-    if len(names) <= _ROOM and not periods.left_out:
+    if len(names) <= room and not periods.left_out:
         return {row: _label(name, with_year=row == 0 or _is_first(name)) for row, name in dated.items()} | undated
-    if periods.word == MONTH and len(names) <= 3 * _ROOM and not periods.left_out:
+    if periods.word == MONTH and len(names) <= 3 * room and not periods.left_out:
         wanted = {row: _label(name, with_year=_is_first(name)) for row, name in dated.items() if int(name[5:]) % 3 == 1}
     elif periods.left_out:
         wanted = {row: name[:4] for row, name in dated.items() if row == 0 or name[:4] != dated[row - 1][:4]}
     else:
-        step = -(-len(names) // (_PER_YEAR[periods.word] * _ROOM))
+        step = -(-len(names) // (_PER_YEAR[periods.word] * room))
         wanted = {row: name[:4] for row, name in dated.items() if _is_first(name) and int(name[:4]) % step == 0}
-    apart = -(-len(names) // _ROOM)
+    apart = -(-len(names) // room)
     chosen: dict[int, str] = {}
     for row, label in wanted.items():
         if all(abs(row - other) >= apart for other in (*chosen, *undated)):
