@@ -233,8 +233,8 @@ def _sum_open(ages: pd.DataFrame, side: str) -> dict[str, float]:
 
 def _measure_amounts(*amounts: Iterable[float | None]) -> int:
     """Return the length of the longest amount as displayed."""
-    largest = max((abs(amount) for some in amounts for amount in some if amount is not None), default=0)
-    return len(display.format_money(-largest))
+    known = [amount for some in amounts for amount in some if amount is not None]
+    return max(len(display.format_money(amount)) for amount in (min(known, default=0), max(known, default=0)))
 
 
 def _shorten(text: str) -> str:

@@ -166,7 +166,7 @@ def test_problems_are_listed() -> None:
 
 
 def test_payments_outside_the_figures_are_counted() -> None:
-    """Settled payments of an unknown direction are in no sum; the footer counts them."""
+    """Settled payments of an unknown direction are in no sum, but they are counted below the figures."""
     unknown = {**PAYMENT_ROWS[0], "payment_id": "9", "direction": None, "flow_cents": None, "action": "gift"}
     page = ParsedPage(render_report(report_history([*PAYMENT_ROWS, unknown]), as_of=AS_OF))
     assert "Sent $43.00 to others Received $1,234.56" in page.text
