@@ -211,6 +211,8 @@ def _describe_totals(payments: pd.DataFrame) -> str:
     """Return the number of payments, and the sums of the settled ones, as a sentence."""
     people = spend_by_friend(payments)
     count, settled = format_count(len(payments), "payment", "payments"), int(people["payments"].sum())
+    if not len(payments):
+        return f"{count}."
     if not settled:
         return f"{count}; none is settled, so no money moved."
     sent, received = (sum(round(amount * 100) for amount in people[name]) / 100 for name in ("sent", "received"))

@@ -43,11 +43,13 @@ body[data-jp-theme-light="false"] .p2p, body.vscode-dark .p2p { color-scheme: da
 .p2p th, .p2p td { text-align: left; vertical-align: top; padding: .25em .9em .25em 0; white-space: nowrap;
   border-bottom: 1px solid var(--jp-border-color2, #d9d9d6); }
 .p2p thead th { position: sticky; top: 0; background: var(--jp-layout-color0, #fff); }
+body[data-voila] .p2p thead th { background: var(--jp-layout-color1, #fff); }
 .p2p tbody th, .p2p td.words { font-weight: 400; white-space: normal; overflow-wrap: anywhere; max-width: 22em; }
 .p2p .payments td.words:last-child { max-width: 40em; }
 .p2p th.number, .p2p td.number { text-align: right; }
 .p2p th[aria-sort="ascending"]::after { content: " \\2191"; }
 .p2p th[aria-sort="descending"]::after { content: " \\2193"; }
+@media (max-width: 600px) { .p2p .scroll { max-height: max(30em, 70vh); } }
 @container (max-width: 560px) {
   .p2p table, .p2p caption, .p2p tbody { display: block; }
   .p2p thead { display: none; }

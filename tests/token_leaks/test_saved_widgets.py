@@ -63,6 +63,8 @@ ROUTES = {
     "prompt": "getpass.getpass = lambda _: server.token(server.viewer); form = new(how='prompt'); form.token; form",
     "all that it holds": "form = signed_in(); form.token, vars(form), form.widget, dir(form)",
     "explorer": "p2p.Explorer(p2p.load_history(client_of(signed_in())))",
+    "explorer of payments": "e = p2p.Explorer(p2p.load_history(client_of(signed_in())))\n"
+    "e.analysis.value = 'payments'; e",
     "verbose traceback": "get_ipython().run_line_magic('xmode', 'Verbose')\nform = signed_in(); form.take('x y')",
     "traceback of a request": "client_of(signed_in()).payment('1')",
 }
