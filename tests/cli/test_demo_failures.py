@@ -1,4 +1,4 @@
-"""The command demo writes nothing where it fails or is interrupted."""
+"""The command demo writes nothing where it fails or is interrupted, and shows progress on standard error."""
 
 from __future__ import annotations
 
@@ -58,3 +58,13 @@ def test_ctrl_c_stops_the_demo(tmp_path: Path, start: Callable[..., subprocess.P
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "", "\np2p-analytics: stopped.\n")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("way", "steps"), [("none", []), ("log", ["Building", "Loading", "Drawing"])])
+def test_progress_of_the_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str], way: str, steps: list[str]) -> None:
+    """`--progress none` leaves standard error empty, `log` writes a line for each step; the summary is the same."""
+    assert cli.main(["demo", "--out", str(tmp_path / "out"), "--people", "3", "--years", "1", "--progress", way]) == 0
+    printed = capsys.readouterr()
+    assert [line.split()[0] for line in printed.err.splitlines() if line.endswith(" ...")] == steps
+    assert "\r" not in printed.err
+    assert "report.html" in printed.out
