@@ -94,8 +94,9 @@ def _combine_histories(histories: Sequence[History]) -> History:
     return replace(
         ordered[-1],
         payments=_combine_frames([each.payments for each in ordered], [each.fetched_at for each in ordered]),
+        friends=ordered[-1].friends.copy(),
         fetched_at=ordered[0].fetched_at,
-        problems=problems,
+        problems=problems.copy(),
         people=merge_people([each.people for each in reversed(ordered)]),
     )
 
@@ -138,6 +139,9 @@ def _combine_frames(frames: Sequence[pd.DataFrame], fetched_at: Sequence[Any]) -
 def _to_schema(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame with the dtypes of PAYMENTS; datetimes without a zone are UTC."""
     require(frame.columns, PAYMENTS, what="combine")
+    repeated = frame.columns[frame.columns.duplicated()]
+    if len(repeated):
+        raise SchemaError(f"A frame has several columns {repeated[0]!r}: drop or rename all of them but one.")
     columns: dict[str, pd.Series[Any]] = {}
     for name, dtype in PAYMENTS.items():
         column: Any = frame[name]

@@ -73,6 +73,16 @@ def test_the_columns_dtypes_and_extra_columns_stay(history_of, payment) -> None:
     assert p2p.combine(iter([one, one])).equals(one)
 
 
+def test_an_edit_of_the_result_leaves_the_parts_as_they_are(history_of, payment) -> None:
+    """No frame of the result is a frame of a part, also where there is nothing to unite."""
+    one = history_of(payment(1, status="odd"))
+    before = {name: getattr(one, name).copy() for name in ("payments", "people", "friends", "problems")}
+    united = p2p.combine([one])
+    for name, frame in before.items():
+        getattr(united, name).iloc[0, 0] = "edited"
+        assert getattr(one, name).equals(frame)
+
+
 def test_a_null_in_a_further_column_replaces_no_value(history_of, payment) -> None:
     """Marks that a user set stay when a later frame brings the payment without them, in columns of any dtype."""
     old = history_of(payment(1, status="pending"), payment(2)).payments
@@ -133,6 +143,7 @@ def test_what_cannot_be_united_is_refused(history_of, payment) -> None:
             p2p.combine(parts)
     for frame, words in (
         (one.payments.drop(columns="kind"), "needs the columns kind"),
+        (pd.concat([one.payments, one.payments[["note"]]], axis=1), "several columns 'note'"),
         (one.payments.assign(payment_id=pd.Series([None], dtype="str")), "without an id"),
         (one.payments.assign(amount_cents="five"), "'amount_cents' holds str, not Int64"),
     ):
