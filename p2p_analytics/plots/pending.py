@@ -126,8 +126,8 @@ def pending_requests(table: IntoFrame, *, ax: Axes | None = None, top: int = _st
 
 
 def _describe_others(others: OtherRequests, money: Callable[[float], str]) -> str:
-    """Return the sums of the requests without a bar as text."""
+    """Return the sums of the requests without a bar, each on a line: plots may be narrow."""
     sums = {"to receive": others.to_receive, "to pay": others.to_pay}
     parts = [f"{money(amount)} {side}" for side, amount in sums.items() if amount]
     parts += [f"{others.without_amount:,} without amount"] if others.without_amount else []
-    return ", ".join(parts) or money(0)
+    return ",\n".join(parts) or money(0)

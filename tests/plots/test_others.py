@@ -123,7 +123,7 @@ def test_other_requests_are_added_up() -> None:
     )
     ax = plots.pending_requests(table, top=2)
     assert [label.get_text() for label in ax.get_yticklabels()] == ["A, $1.00", "B, $2.00", "3 other requests"]
-    assert _texts(ax) == ["9 days", "8 days", "$0.10 to receive, $20.00 to pay, 1 without amount"]
+    assert _texts(ax) == ["9 days", "8 days", "$0.10 to receive,\n$20.00 to pay,\n1 without amount"]
     assert _bars(ax) == [9.0, 8.0]
     unknown = table.assign(amount=None)
     assert _texts(plots.pending_requests(unknown, top=4)) == [
@@ -134,6 +134,22 @@ def test_other_requests_are_added_up() -> None:
         "1 without amount",
     ]
     assert _texts(plots.pending_requests(table.assign(amount=0.0), top=4))[-1] == "$0"
+
+
+@pytest.mark.parametrize("name", ["spend_by_friend", "pending_requests"])
+def test_others_fit_a_narrow_page(name: str) -> None:
+    """Long labels leave room for the bars; matplotlib warns otherwise (the tests turn warnings into errors)."""
+    table = pd.DataFrame(
+        {
+            "direction": ["in", "out", "out"] * 20,
+            "counterparty_name": "a name that never seems to come to any end",
+            "amount": [12345.67, 23456.78, None] * 20,
+            "age_days": 1234,
+            "sent": 12345.67,
+            "received": 12345.67,
+        }
+    )
+    assert plots.to_image(getattr(plots, name), table, "png", size=(5.2, None))
 
 
 def test_other_values_of_a_status_mix_share_a_bar() -> None:
