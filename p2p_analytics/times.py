@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
 from p2p_analytics.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 NAIVE_EPOCH: Final = EPOCH.replace(tzinfo=None)
@@ -49,7 +52,7 @@ def in_utc(moment: datetime) -> datetime:
     return moment if moment.tzinfo is UTC else moment.astimezone(UTC)
 
 
-def as_instant(value: datetime | date | str) -> datetime:
+def as_instant(value: datetime | date | str | np.datetime64) -> datetime:
     """Return a datetime, date or text from the user as an aware UTC instant.
 
     Text is in any form of ISO 8601 that Python reads, such as ``2024-05-31 18:30`` or ``2024-W22-5``. A Timestamp of

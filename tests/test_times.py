@@ -114,7 +114,19 @@ def test_refused_arguments(value: str) -> None:
         as_instant(value)
 
 
-@pytest.mark.parametrize("value", [20240531, 1.5, None, np.datetime64("NaT"), np.datetime64(10**17, "s"), time(18)])
+@pytest.mark.parametrize(
+    "value",
+    [
+        20240531,
+        np.int64(20240531),
+        pd.Series([0]),
+        1.5,
+        None,
+        np.datetime64("NaT"),
+        np.datetime64(10**17, "s"),
+        time(18),
+    ],
+)
 def test_refused_types(value: object) -> None:
     """Numbers, null values and instants that Python has not are refused."""
     with pytest.raises((TypeError, ValueError)):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
     from typing import SupportsIndex
 
+    import numpy as np
     from narwhals.stable.v2.typing import IntoFrameT
 
 NO_DATE: Final = "no date"
@@ -48,7 +49,7 @@ _REQUESTS: Final = {
 
 
 def pending_ageing(
-    payments: IntoFrameT, as_of: datetime | date | str, *, edges: Iterable[SupportsIndex] = EDGES
+    payments: IntoFrameT, as_of: datetime | date | str | np.datetime64, *, edges: Iterable[SupportsIndex] = EDGES
 ) -> IntoFrameT:
     """Return the pending payments by direction and age.
 
@@ -73,7 +74,7 @@ def pending_ageing(
         PAYMENTS. Rows that are not pending, or have no direction, are excluded; so are rows of another ``kind`` than
         payments. Datetimes without a zone are UTC. Repeated payment ids count twice: `p2p_analytics.combine` unites
         frames. A lazy frame is queried at the call, for the checks.
-    as_of : datetime, date or str
+    as_of : datetime, date, str or numpy.datetime64
         The instant at which ages end, as text in ISO 8601; a date means its first instant, a missing zone means UTC.
     edges : iterable of int
         Ages in days at which a new band begins, ascending, from 1.
@@ -124,7 +125,7 @@ def pending_ageing(
     return _engine.to_result(table, payments, _AGES)
 
 
-def pending_requests(payments: IntoFrameT, as_of: datetime | date | str) -> IntoFrameT:
+def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.datetime64) -> IntoFrameT:
     """Return the pending payments one by one.
 
     One row per pending payment: the rows behind `pending_ageing`.
@@ -146,7 +147,7 @@ def pending_requests(payments: IntoFrameT, as_of: datetime | date | str) -> Into
         PAYMENTS. Rows that are not pending, or have no direction, are excluded; so are rows of another ``kind`` than
         payments. Datetimes without a zone are UTC. Repeated payment ids count twice: `p2p_analytics.combine` unites
         frames. A lazy frame is queried at the call, for the checks.
-    as_of : datetime, date or str
+    as_of : datetime, date, str or numpy.datetime64
         The instant at which ages end, as text in ISO 8601; a date means its first instant, a missing zone means UTC.
 
     Returns
@@ -210,7 +211,7 @@ def _check_edges(edges: Iterable[SupportsIndex]) -> tuple[int, ...]:
     return days
 
 
-def _parse_as_of(as_of: datetime | date | str) -> int:
+def _parse_as_of(as_of: datetime | date | str | np.datetime64) -> int:
     try:
         return int(to_microseconds(as_instant(as_of)))
     except (TypeError, ValueError, OverflowError):

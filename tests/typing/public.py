@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import assert_type
+from zoneinfo import ZoneInfo
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
 from matplotlib.axes import Axes
@@ -57,6 +59,8 @@ assert_type(p2p.status_mix(history.payments), pd.DataFrame)
 assert_type(p2p.pending_ageing(history.payments, as_of=datetime.now(UTC)), pd.DataFrame)
 assert_type(p2p.pending_requests(history.payments, as_of="2024-05-01"), pd.DataFrame)
 assert_type(p2p.monthly_flow(history.payments, tz="Europe/Paris"), pd.DataFrame)
+assert_type(p2p.monthly_flow(history.payments, ZoneInfo("Europe/Paris")), pd.DataFrame)
+assert_type(p2p.pending_ageing(history.payments, np.datetime64("2024-05-01")), pd.DataFrame)
 assert_type(p2p.plots.status_mix(p2p.status_mix(history.payments)), Axes)
 assert_type(p2p.plots.mark_private(p2p.plots.status_mix(p2p.status_mix(history.payments))), Axes)
 assert_type(p2p.render_report(history, as_of=datetime.now(UTC)), str)
