@@ -189,7 +189,7 @@ def test_long_lists_add_up() -> None:
     requests = text[text.index("Pending payments, the oldest first") :]
     # Equal dates are in the order of the ids as text: 10, 100, 102, ..., 120, 14, ...; the last ten of $7 are left.
     assert requests.count("$7.00 to receive") == 49
-    assert "10 later requests $70.00 to receive $0.00 to pay" in requests
+    assert "10 other requests $70.00 to receive $0.00 to pay" in requests
 
 
 def test_a_request_without_amount_is_counted() -> None:
@@ -197,7 +197,7 @@ def test_a_request_without_amount_is_counted() -> None:
     asked = [{**PAYMENT_ROWS[3], "payment_id": f"{at:03}"} for at in range(52)]
     asked[51] |= {"amount_cents": None, "flow_cents": None}
     text = ParsedPage(render_report(report_history(asked), as_of=AS_OF)).text
-    assert "2 later requests 1 of unknown amount $7.00 to receive $0.00 to pay" in text
+    assert "2 other requests 1 of unknown amount $7.00 to receive $0.00 to pay" in text
 
 
 def test_a_list_at_its_limit_has_no_other_row() -> None:
@@ -206,7 +206,7 @@ def test_a_list_at_its_limit_has_no_other_row() -> None:
     many += [{**PAYMENT_ROWS[3], "payment_id": f"{100 + at}"} for at in range(50)]
     text = ParsedPage(render_report(report_history(many), as_of=AS_OF)).text
     assert "Together $601.50" in text
-    assert not re.search("other people|later request|the first", text)
+    assert not re.search("other people|other request|the first", text)
 
 
 @pytest.mark.parametrize("tz", ["UTC", "America/New_York", "Pacific/Kiritimati"])
