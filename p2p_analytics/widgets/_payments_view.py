@@ -97,10 +97,15 @@ class PaymentsView:
                 ["no date" if each is None else format_moment(each, zone, dates) for each in to_list(rows.iloc[:, 1])],
                 sorted_as=by.get("date", ""),
             ),
-            Column("person", format_people(rows), sorted_as=by.get("person", "")),
+            Column("person", format_people(rows), is_foreign=True, sorted_as=by.get("person", "")),
             Column("amount", _format_amounts(rows), is_number=True, sorted_as=by.get("amount", "")),
-            Column("status", [clean_line(word) for word in to_list(rows["status"])], sorted_as=by.get("status", "")),
-            Column("note", [_shorten(clean_line(note)) for note in to_list(rows["note"])]),
+            Column(
+                "status",
+                [clean_line(word) for word in to_list(rows["status"])],
+                is_foreign=True,
+                sorted_as=by.get("status", ""),
+            ),
+            Column("note", [_shorten(clean_line(note)) for note in to_list(rows["note"])], is_foreign=True),
         ]
         caption = self._describe_page(start, len(rows), len(table))
         return f"<p>{escape(self._totals)}</p>{render_table(columns, 'Payments', caption, 'payments')}"

@@ -44,7 +44,9 @@ body[data-jp-theme-light="false"] .p2p, body.vscode-dark .p2p { color-scheme: da
   border-bottom: 1px solid var(--jp-border-color2, #d9d9d6); }
 .p2p thead th { position: sticky; top: 0; background: var(--jp-layout-color0, #fff); }
 body[data-voila] .p2p thead th { background: var(--jp-layout-color1, #fff); }
-.p2p tbody th, .p2p td.words { font-weight: 400; white-space: normal; overflow-wrap: anywhere; max-width: 22em; }
+.p2p tbody th { font-weight: 400; }
+.p2p tbody .words { white-space: normal; overflow-wrap: anywhere; max-width: 22em; }
+.p2p tbody th.words { min-width: 8em; }
 .p2p .payments td.words:last-child { max-width: 40em; }
 .p2p th.number, .p2p td.number { text-align: right; }
 .p2p th[aria-sort="ascending"]::after { content: " \\2191"; }
@@ -55,7 +57,7 @@ body[data-voila] .p2p thead th { background: var(--jp-layout-color1, #fff); }
   .p2p thead { display: none; }
   .p2p tbody tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(170px, 1fr));
     gap: 2px 20px; padding: 6px 4px 6px 0; border-bottom: 1px solid var(--jp-border-color2, #d9d9d6); }
-  .p2p tbody th, .p2p td, .p2p td.words { border: 0; padding: 0; max-width: none; }
+  .p2p tbody th, .p2p td, .p2p tbody .words { border: 0; padding: 0; min-width: 0; max-width: none; }
   .p2p .payments tbody tr { grid-template-columns: 1fr auto; }
   .p2p .figures tbody th { grid-column: 1 / -1; font-weight: 600; }
   .p2p .figures td { display: flex; justify-content: space-between; gap: 8px; }

@@ -16,16 +16,18 @@ if TYPE_CHECKING:
 
 MOST_ROWS: Final = 100
 _MONEY: Final = frozenset({"sent", "received", "net", "running_net", "amount"})
+_FOREIGN: Final = frozenset({"counterparty_name", "note", "status", "action"})
 _HEADINGS: Final = {"counterparty_name": "person", "is_friend": "friend", "running_net": "net so far"}
 
 
 @dataclass(frozen=True)
 class Column:
-    """Column of a displayed table: its heading, its cells as text, and whether they are numbers."""
+    """Column of a displayed table: its heading, its cells as text, and whether they are numbers or foreign text."""
 
     heading: str
     cells: Sequence[str]
     is_number: bool = False
+    is_foreign: bool = False  # may be long, so it wraps
     sorted_as: str = ""  # "ascending" or "descending" in the column that the rows are sorted by
 
 
@@ -37,6 +39,7 @@ def analysis_to_html(table: pd.DataFrame, title: str, zone: ZoneInfo, dates: str
             _HEADINGS.get(name, name.replace("_", " ")),
             _format_column(name, rows, zone, dates),
             is_number=name in _MONEY or not _is_text(rows[name]),
+            is_foreign=name in _FOREIGN,
         )
         for name in table.columns
         if not name.endswith(("_id", "_username"))
@@ -121,11 +124,11 @@ def _head_html(column: Column) -> str:
 
 
 def _cell_class(column: Column) -> str:
-    return ' class="number"' if column.is_number else ' class="words"'
+    return ' class="number"' if column.is_number else ' class="words"' if column.is_foreign else ""
 
 
 def _cell_html(column: Column, text: str, *, is_first: bool) -> str:
     content = f"<bdi>{escape(text)}</bdi>"
     if is_first:
-        return f'<th scope="row" role="rowheader">{content}</th>'
+        return f'<th scope="row" role="rowheader"{_cell_class(column)}>{content}</th>'
     return f'<td role="cell"{_cell_class(column)} data-label="{escape(column.heading)}">{content}</td>'
