@@ -25,7 +25,7 @@ REPORT = "report.png"
 PLOTS = ("monthly_flow", "pending_ageing", "pending_requests", "spend_by_friend", "status_mix")
 AGES = ("pending_ageing", "pending_requests")  # these count ages up to a given time
 PICTURES = (REPORT, *(f"{name}.png" for name in PLOTS))
-REPORT_SIZE = "860,1062"
+REPORT_SIZE = "860,1136"
 PLOT_DPI = 110
 
 

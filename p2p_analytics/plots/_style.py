@@ -198,13 +198,14 @@ def style_value_axis(ax: Axes, axis: Axis, label: str, form: Callable[[float], s
 def read_names(data: dict[str, list[Any]], rows: int) -> list[str]:
     """Return the drawable names of the people in the first rows of a table; a column it lacks counts as null.
 
-    A person without an account is named by an email address or a phone number, and phone numbers are formatted.
+    A person without an account is named by an email address or a phone number, which analyses also give as the id;
+    phone numbers are formatted.
     """
     absent: list[Any] = [None] * len(data["counterparty_name"])
     names, usernames, ids = (data.get(f"counterparty_{field}", absent)[:rows] for field in ("name", "username", "id"))
     has_accounts = "counterparty_id" in data
     formatted = [
-        format_phone(name) if name and has_accounts and identifier is None else name
+        format_phone(name) if name and has_accounts and identifier in {None, name} else name
         for name, identifier in zip(names, ids, strict=True)
     ]
     return to_drawable_names(formatted, usernames, ids)

@@ -255,10 +255,15 @@ def test_people_with_the_same_name_are_distinguished() -> None:
 def test_phone_numbers_are_formatted() -> None:
     """A phone number of a person without an account is formatted; a name of digits of a person with one is a name."""
     table = pd.DataFrame(
-        {"counterparty_id": [None, "7"], "counterparty_name": ["15555550142"] * 2, "sent": 1.0, "received": 0.0}
+        {
+            "counterparty_id": [None, "7", "15555550177"],
+            "counterparty_name": ["15555550142", "15555550142", "15555550177"],
+            "sent": 1.0,
+            "received": 0.0,
+        }
     )
     labels = [label.get_text() for label in _draw("spend_by_friend", table).get_yticklabels()]
-    assert labels == ["+1 555 555 0142", "15555550142"]
+    assert labels == ["+1 555 555 0142", "15555550142", "+1 555 555 0177"]
 
 
 def _mix(statuses: list[str]) -> pd.DataFrame:
