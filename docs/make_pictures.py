@@ -5,6 +5,7 @@ Everyone in them lives in the sandbox's invented town. The report needs Chromium
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import shutil
 import subprocess
@@ -14,10 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import matplotlib as mpl
+from matplotlib import font_manager
 
 import p2p_analytics as p2p
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
 
 FOLDER = Path(__file__).with_name("pictures")
@@ -40,11 +43,24 @@ def load() -> tuple[p2p.History, datetime]:
 def draw_plots(history: p2p.History, as_of: datetime, folder: Path) -> None:
     """Write one PNG file per analysis into the folder."""
     mpl.use("Agg")
-    for name in PLOTS:
-        arguments = {"as_of": as_of} if name in AGES else {}
-        table = getattr(p2p, name)(history.payments, **arguments)
-        axes = getattr(p2p.plots, name)(table)
-        axes.figure.savefig(folder / f"{name}.png", dpi=PLOT_DPI, metadata={"Software": None})
+    with own_fonts():
+        for name in PLOTS:
+            arguments = {"as_of": as_of} if name in AGES else {}
+            table = getattr(p2p, name)(history.payments, **arguments)
+            axes = getattr(p2p.plots, name)(table)
+            axes.figure.savefig(folder / f"{name}.png", dpi=PLOT_DPI, metadata={"Software": None})
+
+
+@contextlib.contextmanager
+def own_fonts() -> Iterator[None]:
+    """Hide the fonts that are not part of matplotlib, so that the pictures are the same on every machine."""
+    manager = font_manager.fontManager
+    installed = manager.ttflist
+    manager.ttflist = [entry for entry in installed if Path(entry.fname).is_relative_to(mpl.get_data_path())]
+    try:
+        yield
+    finally:
+        manager.ttflist = installed
 
 
 def photograph_report(history: p2p.History, as_of: datetime, folder: Path, chromium: str) -> None:
