@@ -56,6 +56,12 @@ def describe_type(value: object) -> str:
     return f"{'an' if name[0] in 'AEIOaeio' else 'a'} {name}"
 
 
+def name_type(value: object) -> str:
+    """Return the name of a value's type with that of its library, such as polars.DataFrame."""
+    library, name = type(value).__module__.partition(".")[0], type(value).__name__
+    return name if library in {"builtins", __package__} else f"{library}.{name}"
+
+
 class P2PAnalyticsError(Exception):
     """Base class of all errors of this package."""
 

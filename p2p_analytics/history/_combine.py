@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
-from p2p_analytics.errors import ConfigurationError, SchemaError
+from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
 from p2p_analytics.frames.merge import FETCHED_AT, NOT_LISTED, keep_newest
 from p2p_analytics.frames.people import merge_people
 from p2p_analytics.frames.schema import INSTANT, PAYMENTS, TEXT, WHOLE, require
@@ -63,7 +63,7 @@ def combine(parts: Iterable[History] | Iterable[pd.DataFrame]) -> History | pd.D
         return _combine_histories(given)
     if given and all(isinstance(part, pd.DataFrame) for part in given):
         return _combine_frames(given, [0] * len(given))
-    kinds = ", ".join(sorted({type(part).__name__ for part in given})) or "an empty list"
+    kinds = ", ".join(sorted({name_type(part) for part in given})) or "an empty list"
     raise ConfigurationError(f"combine needs histories alone or pandas frames of payments alone, not {kinds}.")
 
 

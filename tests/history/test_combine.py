@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pandas as pd
+import polars as pl
 import pytest
 
 import p2p_analytics as p2p
@@ -133,7 +134,8 @@ def test_what_cannot_be_united_is_refused(history_of, payment) -> None:
         ([one.payments, other.payments], "these are of 2: 7, 8"),
         ([one, private], "privacy mode"),
         ([private, one.masked(key=b"k" * 32, strict=True)], "days with months"),
-        ([one, one.payments], "DataFrame, History"),
+        ([one, one.payments], r"not History, pandas\.DataFrame\.$"),
+        ([pl.from_pandas(one.payments)], r"pandas frames of payments alone, not polars\.DataFrame\.$"),
         ([], "an empty list"),
         ([1], "int"),
         (one, r"p2p\.combine\(\[one, other\]\)"),
