@@ -7,6 +7,7 @@ import copy
 import hashlib
 import json
 import random
+import shutil
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ import p2p_analytics as p2p
 from p2p_analytics.errors import ArchiveError, P2PAnalyticsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from p2p_analytics.archive import Archive
@@ -39,12 +40,20 @@ def holder(files: list[Path], day: str) -> Path:
     return max((file for file in files if file.name[9:19] <= day), key=lambda file: file.name[9:19], default=files[-1])
 
 
-@pytest.fixture
-def archive(tmp_path, history_of, payment, monkeypatch) -> Archive:
-    """Return an archive of forty payments in several files, beside files of the user's that it must never touch."""
-    monkeypatch.setattr("p2p_analytics.archive._merge.MOST_ROWS", 10)
-    monkeypatch.setattr("p2p_analytics.archive._merge._USUAL_ROWS", 8)
-    filled = p2p.open_archive(tmp_path / "archive")
+@pytest.fixture(autouse=True, scope="module")
+def _small_files() -> Iterator[None]:
+    """Fill a file with a few payments."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("p2p_analytics.archive._merge.MOST_ROWS", 10)
+        patch.setattr("p2p_analytics.archive._merge._USUAL_ROWS", 8)
+        yield
+
+
+@pytest.fixture(scope="module")
+def filled_folder(tmp_path_factory, _small_files, history_of, payment) -> Path:
+    """Return a folder with an archive of forty payments, beside a file of the user's that nothing may ever touch."""
+    folder: Path = tmp_path_factory.mktemp("filled")
+    filled = p2p.open_archive(folder / "archive")
     filled.merge(
         history_of(
             *(
@@ -58,8 +67,15 @@ def archive(tmp_path, history_of, payment, monkeypatch) -> Archive:
             friends=5,
         )
     )
-    pq.write_table(pq.read_table(next(filled.path.glob("payments-*"))), tmp_path / "victim.parquet")
-    return filled
+    pq.write_table(pq.read_table(next(filled.path.glob("payments-*"))), folder / "victim.parquet")
+    return folder
+
+
+@pytest.fixture
+def archive(filled_folder: Path, tmp_path: Path) -> Archive:
+    """Return a copy of the archive, which the test may change."""
+    shutil.copytree(filled_folder, tmp_path, dirs_exist_ok=True)
+    return p2p.open_archive(tmp_path / "archive")
 
 
 def outcome(read: Callable[[], p2p.History], expected: p2p.History) -> str:

@@ -38,17 +38,23 @@ class Town(NamedTuple):
     server: p2p.sandbox.SandboxServer
     token: str
     ids: set[str]
+    counted: dict[str, list[int]]
 
     def client(self, cache: Path | bool = False) -> p2p.Client:  # noqa: FBT001, FBT002 - as the client takes it
         """Return a client with one connection, so that its requests have an order."""
         return p2p.Client(self.token, base_url=self.server.base_url, cache_dir=cache, concurrency=1)
 
-    def spec(self, work: Callable[[], object], kind: str, place: str, often: str) -> str:
-        """Return the faults that befall one request for a page of payments of some work, which is done once without."""
-        self.server.faults = ""
-        self.server.requests.clear()
-        work()
-        pages = [n for n, (_, path) in enumerate(self.server.requests) if path.startswith("/v1/payments")]
+    def find_pages(self, name: str, work: Callable[[], object]) -> list[int]:
+        """Return the numbers of the requests for pages of payments of some work, done without faults once per name."""
+        if name not in self.counted:
+            self.server.requests.clear()
+            work()
+            requests = enumerate(self.server.requests)
+            self.counted[name] = [number for number, (_, path) in requests if path.startswith("/v1/payments")]
+        return self.counted[name]
+
+    def spec(self, pages: list[int], kind: str, place: str, often: str) -> str:
+        """Return the faults that befall one of these requests."""
         at = {"first": pages[0], "middle": pages[len(pages) // 2], "last": pages[-1]}[place]
         return f"ok*{at} {kind}" + ("*9000" if often == "for ever" else "")
 
@@ -65,7 +71,7 @@ def dense() -> Iterator[Town]:
         with server.store.reading() as connection:  # not by the code under test
             viewer = next(person.user_id for person in server.people if person.username == server.viewer)
             rows = connection.execute("SELECT payment_id FROM party WHERE user_id = ?", (int(viewer),)).fetchall()
-        yield Town(server, token, {str(row[0]) for row in rows})
+        yield Town(server, token, {str(row[0]) for row in rows}, {})
 
 
 @pytest.fixture
@@ -94,7 +100,7 @@ def test_a_load(town: Town, kind: str, place: str, often: str) -> None:
         with town.client() as client:
             return set(p2p.load_history(client).payments["payment_id"])
 
-    town.server.faults = town.spec(load, kind, place, often)
+    town.server.faults = town.spec(town.find_pages("load", load), kind, place, often)
     exact = exact_or_refused(load, town.ids)
     assert exact or often == "for ever"
 
@@ -112,12 +118,12 @@ def test_a_reload(town: Town, tmp_path: Path, kind: str, place: str, often: str)
         for file in tmp_path.iterdir():
             file.unlink()
 
-    town.server.faults = town.spec(first_load, kind, place, often)
+    town.server.faults = town.spec(town.find_pages("load into a cache", first_load), kind, place, often)
     exact_or_refused(load, town.ids)
     exact_or_refused(load, town.ids)
     town.server.faults = ""
     assert exact_or_refused(load, town.ids)
-    town.server.faults = town.spec(load, kind, place, often)  # with a good cache
+    town.server.faults = town.spec(town.find_pages("load with a good cache", load), kind, place, often)
     exact_or_refused(load, town.ids)
 
 
@@ -131,7 +137,7 @@ def test_three_syncs(town: Town, tmp_path: Path, kind: str, place: str, often: s
             target.sync(client)
         return set(target.history().payments["payment_id"])
 
-    town.server.faults = town.spec(lambda: sync(whole), kind, place, often)
+    town.server.faults = town.spec(town.find_pages("sync", lambda: sync(whole)), kind, place, often)
     assert exact_or_refused(lambda: sync(archive), town.ids) or often == "for ever"
     exact_or_refused(lambda: sync(archive), town.ids)
     town.server.faults = ""

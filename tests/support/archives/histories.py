@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NOON = datetime(2024, 6, 1, 12, tzinfo=UTC)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def payment() -> Callable[..., dict[str, Any]]:
     """Return a function that builds a payment in the wire form."""
     return _payment
@@ -34,7 +34,7 @@ def _payment(payment_id: int | str, **fields: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def history_of() -> Callable[..., History]:
     """Return a function that builds a history of payments with a given fetch time."""
 
