@@ -61,9 +61,12 @@ def frames(history: History, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     return found | {"combine": (united.payments, united.people)}
 
 
-@pytest.fixture(params=["load_history", "read_csv", "read_parquet", "archive", "combine"])
+@pytest.fixture(params=["load_history", "read_csv"])
 def source(request: pytest.FixtureRequest) -> str:
-    """Return the way the frames of a test came into memory: each idiom gives the same result for all."""
+    """Return the way the frames of a test came into memory; test_tables.py runs for every way.
+
+    All ways give the same dtypes and values: tests/frames/test_dtypes.py compares them.
+    """
     return request.param
 
 
@@ -93,8 +96,9 @@ def settled_rows(rows) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def _figures() -> Iterator[None]:
-    """Close the figures of a test."""
+    """Close the figures of earlier tests, which pyplot would draw into, and those of the test."""
     from matplotlib import pyplot as plt
 
+    plt.close("all")
     yield
     plt.close("all")

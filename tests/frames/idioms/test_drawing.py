@@ -15,12 +15,6 @@ import p2p_analytics as p2p
 pytestmark = pytest.mark.usefixtures("_figures")
 
 
-@pytest.fixture(params=["load_history", "read_csv"])
-def source(request: pytest.FixtureRequest) -> str:
-    """Return two ways into memory instead of all, because drawing is slow."""
-    return request.param
-
-
 @pytest.fixture
 def sns():
     """Return seaborn, which takes a second to import."""

@@ -12,6 +12,12 @@ from pandas.testing import assert_frame_equal
 from p2p_analytics.frames.schema import PAYMENTS
 
 
+@pytest.fixture(params=["load_history", "read_csv", "read_parquet", "archive", "combine"])
+def source(request: pytest.FixtureRequest) -> str:
+    """Return every way into memory: each idiom gives the same result for all."""
+    return request.param
+
+
 def test_merge_with_a_table_of_text_ids(payments, rows) -> None:
     """A hand-made table of people by id as text finds every row of them."""
     person = rows[0]["counterparty_id"]
