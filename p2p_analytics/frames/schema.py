@@ -124,3 +124,12 @@ def list_other_currencies(payments: pd.DataFrame) -> list[str]:
         return []
     found = payments["currency"].dropna().unique()
     return sorted(str(currency) for currency in found if currency != CURRENCY_API)
+
+
+def require_us_dollars(payments: pd.DataFrame, *, what: str) -> None:
+    """Raise a SchemaError that names the currencies of PAYMENTS other than US dollars."""
+    if others := list_other_currencies(payments):
+        raise SchemaError(
+            f"{what} needs payments in US dollars, not in {' and '.join(others)}: select the others, "
+            "with dataclasses.replace(history, payments=history.payments[history.payments['currency'] == 'USD'])."
+        )

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from p2p_analytics import display, plots
 from p2p_analytics.analyses import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
 from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
-from p2p_analytics.errors import SchemaError
-from p2p_analytics.frames.schema import list_other_currencies, select_payments
+from p2p_analytics.frames.schema import require_us_dollars, select_payments
 from p2p_analytics.history import require_history
 from p2p_analytics.money import add_units
 from p2p_analytics.report._people import format_name, label_people
@@ -75,11 +74,7 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str | Z
     if history.private:
         zone = find_zone("UTC")
     payments = select_payments(history.payments)
-    if others := list_other_currencies(payments):
-        raise SchemaError(
-            f"render_report needs payments in US dollars, not in {' and '.join(others)}: select the others, "
-            "with dataclasses.replace(history, payments=history.payments[history.payments['currency'] == 'USD'])."
-        )
+    require_us_dollars(payments, what="render_report")
     people = spend_by_friend(payments, history.friends)
     flow = monthly_flow(payments, tz=zone)
     mix = status_mix(payments)

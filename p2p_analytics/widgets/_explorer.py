@@ -18,6 +18,7 @@ from p2p_analytics.display import format_count
 from p2p_analytics.errors import P2PAnalyticsError
 from p2p_analytics.export import to_csv
 from p2p_analytics.files import atomic_file
+from p2p_analytics.frames.schema import require_us_dollars
 from p2p_analytics.history import require_history
 from p2p_analytics.times import as_instant
 from p2p_analytics.widgets._inputs import build_button, build_button_row, build_dropdown, build_grid, set_visible
@@ -90,7 +91,8 @@ class Explorer(NotebookDisplay):
     ConfigurationError
         ``history`` is not a history, ``as_of`` is not an instant, or the zone is unknown.
     SchemaError
-        The payments lack a column, one of them occurs twice, or a date column holds something else.
+        The payments lack a column, one of them occurs twice, a date column holds something else, or an amount is not
+        in US dollars.
     """
 
     def __init__(
@@ -102,6 +104,7 @@ class Explorer(NotebookDisplay):
         folder: str | os.PathLike[str] = ".",
     ) -> None:
         require_history(history, what="Explorer")
+        require_us_dollars(history.payments, what="Explorer")  # also of other kinds, because they are displayed
         self._history = history
         self._as_of = history.fetched_at if as_of is None else as_of
         self._folder = Path(folder)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics.analyses import spend_by_friend
 from p2p_analytics.display import clean_line, format_count, format_money
+from p2p_analytics.frames.schema import KIND_PAYMENT, select_payments
+from p2p_analytics.vocabulary import Status
 from p2p_analytics.widgets._inputs import build_button, build_dropdown, build_text_box
 from p2p_analytics.widgets._table import MOST_ROWS, Column, format_moment, format_people, render_table, to_list
 
@@ -213,17 +215,44 @@ def _shorten(note: str) -> str:
 
 
 def _describe_totals(payments: pd.DataFrame) -> str:
-    """Return the number of payments, and the sums of the settled ones, as a sentence."""
-    people = spend_by_friend(payments)
-    count, settled = format_count(len(payments), "payment", "payments"), int(people["payments"].sum())
+    """Return the number of payments and the sums of the settled ones, and which of these have no part in the sums."""
+    count = format_count(len(payments), "payment", "payments")
     if not len(payments):
         return f"{count}."
-    if not settled:
+    settled = payments[payments["status"] == Status.SETTLED]
+    if not len(settled):
         return f"{count}; none is settled, so no money moved."
+    people = spend_by_friend(payments)
+    counted = int(people["payments"].sum())
+    end = (", those of all pages" if len(payments) > MOST_ROWS else "") + _describe_excluded(settled, counted)
+    if not counted:
+        none = (
+            f"none of the {len(settled):,} settled ones counts"
+            if len(settled) > 1
+            else "the settled one does not count"
+        )
+        return f"{count}; {none}{end}."
     sent, received = (sum(round(amount * 100) for amount in people[name]) / 100 for name in ("sent", "received"))
-    counted = "Only the settled one counts" if settled == 1 else f"Only the {settled:,} settled ones count"
-    pages = ", those of all pages" if len(payments) > MOST_ROWS else ""
+    ones = format_count(len(settled), "settled one", "settled ones")
+    if counted < len(settled):
+        ones = f"{counted:,} of the {ones}"
+    else:
+        ones = "the settled one" if counted == 1 else f"the {ones}"
     return (
         f"{count}: sent {format_money(sent)}, received {format_money(received)}, net {format_money(received - sent)}. "
-        f"{counted}{pages}."
+        f"Only {ones} {'counts' if counted == 1 else 'count'}{end}."
     )
+
+
+def _describe_excluded(settled: pd.DataFrame, counted: int) -> str:
+    """Return how many settled payments have no part in the sums, and why; empty if each has one."""
+    between_people = len(select_payments(settled))
+    others, undirected = len(settled) - between_people, between_people - counted
+    reasons = []
+    if others:
+        kinds = [kind for kind in settled["kind"].dropna().unique() if kind != KIND_PAYMENT]
+        words = f"the kind {clean_line(kinds[0])}" if len(kinds) == 1 else f"{len(kinds)} other kinds"
+        reasons.append(f"{format_count(others, 'is', 'are')} of {words}")
+    if undirected:
+        reasons.append(f"{format_count(undirected, 'has', 'have')} no direction")
+    return f": {' and '.join(reasons)}" if reasons else ""

@@ -73,6 +73,64 @@ def test_the_totals_count_settled_payments_only(explorer: p2p.Explorer) -> None:
     assert "1 payment; none is settled, so no money moved." in explorer._table.value
 
 
+MERCHANT = {"kind": "merchant"}
+FEE = {"kind": "fee"}
+UNDIRECTED = {"direction": None}
+
+
+@pytest.mark.parametrize(
+    ("excluded", "sentence"),
+    [
+        ([], "1 payment: sent $1.00, received $0.00, net −$1.00. Only the settled one counts."),  # noqa: RUF001
+        (
+            [MERCHANT, MERCHANT],
+            (
+                "3 payments: sent $1.00, received $0.00, net −$1.00. "  # noqa: RUF001
+                "Only 1 of the 3 settled ones counts: 2 are of the kind merchant."
+            ),
+        ),
+        (
+            [MERCHANT, FEE, UNDIRECTED, {"kind": None}],
+            (
+                "5 payments: sent $2.00, received $0.00, net −$2.00. "  # noqa: RUF001
+                "Only 2 of the 5 settled ones count: 2 are of 2 other kinds and 1 has no direction."
+            ),
+        ),
+        (
+            [{**MERCHANT, "status": "pending"}, {**UNDIRECTED, "status": "failed"}],
+            "3 payments: sent $1.00, received $0.00, net −$1.00. Only the settled one counts.",  # noqa: RUF001
+        ),
+    ],
+)
+def test_the_totals_name_the_settled_payments_that_do_not_count(
+    tmp_path: Path, excluded: list[dict[str, Any]], sentence: str
+) -> None:
+    """Rows of $1.00 each after a payment of $1.00: those of other kinds, and those without a direction."""
+    rows = [build_payment(at, None, "2", "Ben", -100, **more) for at, more in enumerate([{}, *excluded])]
+    assert f"<p>{sentence}</p>" in open_payments(rows, tmp_path)._table.value
+
+
+def test_settled_payments_of_which_none_counts_have_no_sums(tmp_path: Path) -> None:
+    """They are settled, so the words are not that no money moved."""
+    rows = [build_payment(at, None, "2", "Ben", 100, **UNDIRECTED) for at in range(120)]
+    assert (
+        "<p>120 payments; none of the 120 settled ones counts, those of all pages: 120 have no direction.</p>"
+        in open_payments(rows, tmp_path)._table.value
+    )
+    assert (
+        "<p>1 payment; the settled one does not count: 1 has no direction.</p>"
+        in open_payments(rows[:1], tmp_path)._table.value
+    )
+
+
+@pytest.mark.parametrize("kind", ["payment", "merchant"])
+def test_other_currencies_are_refused(tmp_path: Path, kind: str) -> None:
+    """Also in rows of other kinds, which are displayed too; amounts have a dollar sign."""
+    rows = [build_payment(1, None, "2", "Ben", -100, currency="EUR", kind=kind)]
+    with pytest.raises(SchemaError, match=r"^Explorer needs payments in US dollars, not in EUR: [^.]*\.replace"):
+        p2p.Explorer(build_history(rows), folder=tmp_path)
+
+
 @pytest.mark.parametrize(
     ("text", "ids"),
     [
