@@ -82,6 +82,7 @@ class PaymentsView:
         """
         self.payments = self._find(payments)
         self.table = self._sort(_build_table(self.payments, date), date)
+        self._people = format_people(self.table)  # of all pages, so that each person has the same label on each
         self._totals = _describe_totals(self.payments)
         self._page = 0
 
@@ -99,7 +100,12 @@ class PaymentsView:
                 ["no date" if each is None else format_moment(each, zone, dates) for each in to_list(rows.iloc[:, 1])],
                 sorted_as=by.get("date", ""),
             ),
-            Column("person", format_people(rows), is_foreign=True, sorted_as=by.get("person", "")),
+            Column(
+                "person",
+                self._people[start : start + MOST_ROWS],
+                is_foreign=True,
+                sorted_as=by.get("person", ""),
+            ),
             Column("amount", _format_amounts(rows), is_number=True, sorted_as=by.get("amount", "")),
             Column(
                 "status",

@@ -79,8 +79,12 @@ def format_names(names: Sequence[str | None], usernames: Sequence[str | None], i
 
 def format_people(rows: pd.DataFrame) -> list[str]:
     """Return the displayed name of each row's counterparty."""
-    people = rows.reindex(columns=["counterparty_name", "counterparty_username", "counterparty_id"])
-    return format_names(*(to_list(people[column]) for column in people))
+    columns = rows.reindex(columns=["counterparty_name", "counterparty_username", "counterparty_id"])
+    people = list(zip(*(to_list(columns[name]) for name in columns), strict=True))
+    distinct = list(dict.fromkeys(people))
+    names, usernames, ids = ([person[at] for person in distinct] for at in range(3))
+    labels = dict(zip(distinct, format_names(names, usernames, ids), strict=True))
+    return [labels[person] for person in people]
 
 
 def format_moment(moment: pd.Timestamp, zone: ZoneInfo, dates: str) -> str:

@@ -191,6 +191,16 @@ def test_namesakes_are_distinguished_where_both_are_displayed(tmp_path: Path) ->
     assert [cells[1] for cells in displayed_cells(explorer)] == ["Sam"]
 
 
+def test_namesakes_on_different_pages_are_distinguished(tmp_path: Path) -> None:
+    """One Sam is on the first page only, the other on both: the same label on each."""
+    ids = ["1001", *["1002"] * 100]
+    rows = [build_payment(at, None, who, "Sam", 1) for at, who in enumerate(ids)]
+    explorer = open_payments(rows, tmp_path)
+    assert [cells[1] for cells in displayed_cells(explorer)] == ["Sam (…1001)", *["Sam (…1002)"] * 99]
+    explorer._single.next.click()
+    assert [cells[1] for cells in displayed_cells(explorer)] == ["Sam (…1002)"]
+
+
 def test_a_page_has_a_hundred_rows(tmp_path: Path) -> None:
     """Sentence, totals and buttons are those of 250 payments; a new choice goes back to the first page."""
     explorer = p2p.Explorer(build_long_history(250), folder=tmp_path)
