@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
-import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +17,7 @@ from p2p_analytics.frames.arrow import frame_of, table_of, type_of_name, type_wi
 from p2p_analytics.privacy import Mask
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterator
     from pathlib import Path
     from typing import IO
@@ -113,7 +113,7 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: Privac
     ------
     SchemaError
         The file is not such a table. The error names a file with semicolons or tabs, in another encoding, with an
-        index, or with ids that a spreadsheet has rounded.
+        index, or with ids that a spreadsheet has rounded or pandas has made floats.
     ConfigurationError
         The file cannot be read.
     """
@@ -251,7 +251,6 @@ def _restore_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([restore_formulas(chunk) for chunk in column.chunks], column.type)
 
 
-_CELL: Final = re.compile(rb'("[^"]*(?:""[^"]*)*"|[^,\r\n]*)(,|\r\n|\r|\n|\Z)')
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
@@ -259,7 +258,7 @@ def _sniff_header(content: mmap.mmap, path: Path) -> tuple[list[str], set[str]]:
     """Return the header of a CSV file, and its columns with an unquoted first value, which have their type inferred."""
     _diagnosis.require_csv(content, path)
     begin = len(_BYTE_ORDER_MARK) if content[: len(_BYTE_ORDER_MARK)] == _BYTE_ORDER_MARK else 0
-    cells = _CELL.finditer(content, begin)
+    cells = _diagnosis.CELL.finditer(content, begin)
     first_line = []
     for cell in cells:
         first_line.append(cell[1])

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+CELL: Final = re.compile(rb'("[^"]*(?:""[^"]*)*"|[^,\r\n]*)(,|\r\n|\r|\n|\Z)')  # its content, and what ends it
 _AS_UTF8: Final = 'save it again as "CSV UTF-8", with commas'
 # The first bytes of files of other kinds.
 _OTHER_KINDS: Final = {
@@ -27,8 +28,19 @@ _SEPARATORS: Final = {b";": "semicolons", b"\t": "tabs", b"|": "vertical bars"}
 _QUOTED: Final = re.compile(rb'"(?:[^"]|"")*"')
 _LARGEST_SAMPLE: Final = 4_096
 _INDEX: Final = re.compile(rb'(?:""|Unnamed: \d+)?')
-# A spreadsheet displays a long number so, and saves what it displays; some write the decimal comma.
-_ROUNDED: Final = r"^\d([.,]\d+)?[eE]\+\d+$"
+# Forms of a number in which the text of an id is lost, each with its message.
+_INEXACT: Final = {
+    # A spreadsheet displays a long number so, and saves what it displays; some write the decimal comma.
+    r"^\d([.,]\d+)?[eE]\+\d+$": (
+        "were rounded by a spreadsheet to numbers such as 3.18E+18, and cannot be restored: export the table again and "
+        "do not save it in a spreadsheet."
+    ),
+    # pandas.read_csv makes floats of a column of whole numbers with a gap.
+    r"^\d+\.0+$": (
+        "are decimal numbers such as 2000000001.0, which pandas writes after reading ids beside an empty cell: read "
+        "the table with p2p.read_csv, or with pandas.read_csv(path, dtype=str), before you write it again."
+    ),
+}
 
 
 def require_csv(content: mmap.mmap | bytes, path: Path) -> None:
@@ -61,20 +73,26 @@ def require_columns(cells: list[bytes], path: Path) -> None:
 
 
 def require_exact_ids(names: Iterable[str], columns: Iterable[pa.ChunkedArray], content: mmap.mmap, path: Path) -> None:
-    """Raise a SchemaError if an id has the form in which a spreadsheet displays long numbers."""
+    """Raise a SchemaError if an id has the form that spreadsheets or pandas give to numbers."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    for name, column in zip(names, columns, strict=True):
+    for place, (name, column) in enumerate(zip(names, columns, strict=True)):
         if not name.endswith("_id") or not pa.types.is_string(column.type):
             continue
-        rounded = column.filter(pc.match_substring_regex(column, _ROUNDED))
-        # In quotes it is text that looks so: a spreadsheet saves numbers without them.
-        if len(rounded) and content.find(f'"{rounded[0].as_py()}"'.encode()) < 0:
-            raise SchemaError(
-                f"The ids in the column {name!r} of {path} were rounded by a spreadsheet to numbers such as 3.18E+18, "
-                "and cannot be restored: export the table again and do not save it in a spreadsheet."
-            )
+        for form, words in _INEXACT.items():
+            if pc.any(pc.match_substring_regex(column, form)).as_py() and _has_unquoted(content, place, form.encode()):
+                raise SchemaError(f"The ids in the column {name!r} of {path} {words}")
+
+
+def _has_unquoted(content: mmap.mmap, place: int, form: bytes) -> bool:
+    """Return whether a column has a cell of this form without quotes; in quotes, it is text that looks so."""
+    column = 0
+    for cell in CELL.finditer(content):
+        if column == place and re.search(form, cell[1]):
+            return True
+        column = column + 1 if cell[2] == b"," else 0
+    return False
 
 
 def encoding_error(path: Path) -> SchemaError:
