@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.errors import SchemaError
+from p2p_analytics.errors import SchemaError, name_type
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,8 @@ def units(frame: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     frame : DataFrame
-        For example PAYMENTS. Columns with names that end in ``_cents`` hold whole numbers.
+        For example PAYMENTS. Columns with names that end in ``_cents`` hold whole numbers, or floats that are
+        whole, as pandas.read_csv makes them beside an empty cell.
 
     Returns
     -------
@@ -31,24 +32,48 @@ def units(frame: pd.DataFrame) -> pd.DataFrame:
     Raises
     ------
     SchemaError
-        ``frame`` is no pandas frame, a column of cents holds no whole numbers, or the name without ``_cents`` is taken.
+        ``frame`` is no pandas frame, a column of cents holds no whole numbers or is there twice, or the name without
+        ``_cents`` is taken.
     """
-    if not hasattr(frame, "columns") or not hasattr(frame, "assign"):
-        instead = "history.payments" if hasattr(frame, "payments") else "a pandas frame"
-        raise SchemaError(f"units needs a pandas frame, not {type(frame).__name__}: pass {instead}.")
-    named = {name: name.removesuffix(_CENTS) for name in frame.columns if str(name).endswith(_CENTS)}
+    import pandas as pd
+
+    if not isinstance(frame, pd.DataFrame):
+        raise SchemaError(f"units needs a pandas frame, not {name_type(frame)}: pass {_find_frame(frame)}.")
+    found = [name for name in frame.columns if isinstance(name, str) and name.endswith(_CENTS)]
+    named = {name: name.removesuffix(_CENTS) for name in found}
     for name, new in named.items():
+        if found.count(name) > 1:
+            raise SchemaError(f"The frame has several columns {name!r}: drop or rename all of them but one.")
         if new in frame.columns:
             raise SchemaError(f"The frame has a column {new!r} as well as {name!r}: drop or rename one of them first.")
     converted = {name: _to_units(frame[name]) for name in named}
     return frame.assign(**converted).rename(columns=named)
 
 
+def _find_frame(value: object) -> str:
+    """Return the expression that gives a pandas frame of a value."""
+    if hasattr(value, "payments"):
+        return "history.payments"
+    if hasattr(value, "to_pandas"):
+        return "frame.to_pandas()"
+    return "frame.collect().to_pandas()" if hasattr(value, "collect") else "a pandas frame"
+
+
 def _to_units(cents: pd.Series[Any]) -> pd.Series[Any]:
     import pandas as pd
 
+    if pd.api.types.is_float_dtype(cents.dtype):
+        values = cents.astype("float64")
+        if (values.dropna() % 1 != 0).any():  # also of infinity
+            raise _cents_error(cents, "fractions or infinity")
+        return values / 100
     if not pd.api.types.is_integer_dtype(cents.dtype):
-        raise SchemaError(
-            f"The column {cents.name!r} holds {cents.dtype}, not whole numbers of cents: convert it first."
-        )
+        raise _cents_error(cents, str(cents.dtype))
     return cents.astype("float64") / 100
+
+
+def _cents_error(cents: pd.Series[Any], found: str) -> SchemaError:
+    return SchemaError(
+        f"The column {cents.name!r} holds {found}, not whole numbers of cents: read its file with p2p.read_csv, or "
+        "convert it first."
+    )

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 import p2p_analytics as p2p
@@ -31,12 +35,28 @@ def test_cents_become_units_in_their_places() -> None:
     ("frame", "words"),
     [
         (pd.DataFrame({"amount_cents": [5], "amount": [1]}), "has a column 'amount' as well"),
-        (pd.DataFrame({"amount_cents": [0.5]}), "holds float64, not whole numbers"),
+        (pd.DataFrame({"amount_cents": [0.5]}), "holds fractions or infinity, not whole numbers.*p2p.read_csv"),
+        (pd.DataFrame({"amount_cents": [5.0, float("inf")]}), "holds fractions or infinity, not whole numbers"),
+        (pd.DataFrame({"amount_cents": pd.Series([0.5, None], dtype="Float64")}), "holds fractions or infinity, not"),
         (pd.DataFrame({"amount_cents": ["5"]}), "holds str, not whole numbers"),
+        (pd.DataFrame([[5, 6]], columns=["fee_cents"] * 2), "several columns 'fee_cents': drop or rename all of them"),
         ([1], "not list: pass a pandas frame"),
+        (pl.DataFrame(), r"a pandas frame, not polars\.DataFrame: pass frame\.to_pandas\(\)\.$"),
+        (pl.LazyFrame(), r"a pandas frame, not polars\.LazyFrame: pass frame\.collect\(\)\.to_pandas\(\)\.$"),
     ],
 )
 def test_what_cannot_be_converted_is_refused(frame: object, words: str) -> None:
-    """Nothing is guessed or overwritten."""
-    with pytest.raises(SchemaError, match=words):
+    """Nothing is guessed or overwritten, and refusing a lazy frame asks it for nothing that takes long."""
+    with warnings.catch_warnings(action="error"), pytest.raises(SchemaError, match=words):
         p2p.units(frame)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "Float64", pd.ArrowDtype(pa.float64())])
+def test_whole_floats_are_cents(dtype: str) -> None:
+    """pandas.read_csv and to_pandas of Polars make floats of cents with a gap: 1999.0 cents are 19.99."""
+    cents = pd.Series([1999, None, -5, 0], dtype="float64").astype(dtype)
+    found = p2p.units(pd.DataFrame({"fee_cents": cents}))["fee"]
+    assert str(found.dtype) == "float64"
+    assert found.fillna(7).tolist() == [19.99, 7, -0.05, 0]
+    polars = p2p.units(pl.DataFrame({"fee_cents": [1999, None]}).to_pandas())
+    assert polars["fee"].fillna(7).tolist() == [19.99, 7]
