@@ -213,7 +213,10 @@ CHANGES: dict[str, Callable[[pa.Table, str], pa.Table]] = {
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("kind", ["payments", "friends", "problems"])
 def test_a_file_with_other_columns_is_named_and_loaded_again(service, tmp_path, kind, change) -> None:
-    """Any column, in a file with a valid digest: every reader names the file, and a sync or refresh replaces it."""
+    """Any column, in a file with a valid digest: every reader names the file, and a sync or refresh replaces it.
+
+    The slow readers meet each column in every second kind of change.
+    """
     archive = p2p.open_archive(tmp_path)
     with service.client() as client:
         archive.sync(client)
@@ -221,9 +224,14 @@ def test_a_file_with_other_columns_is_named_and_loaded_again(service, tmp_path, 
         whole = content(archive)
         for number, column in enumerate(_folder.SCHEMAS[kind]):
             name = of_another_version(archive, kind, lambda table, column=column: CHANGES[change](table, column))
-            readers = [archive.history, lambda: archive.merge(expected)]
+            readers = [archive.history]
+            slow = (number + list(CHANGES).index(change)) % 2 == 0
+            if slow:
+                readers.append(lambda: archive.merge(expected))
             if kind == "payments":
-                readers += [lambda: archive.scan("polars").collect(), lambda: archive.verify(client)]
+                readers.append(lambda: archive.scan("polars").collect())
+            if kind == "payments" and slow:
+                readers.append(lambda: archive.verify(client))
             for read in readers:
                 with pytest.raises(ArchiveError, match=rf"{name} is broken \(.* version wrote it, with .*\): sync"):
                     read()

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from p2p_analytics.archive import Archive
 
 EXACT, REFUSED = "exact", "refused"
-MUTATIONS = 500
+# How many mutations a test makes.
+MANY = pytest.mark.parametrize("mutations", [340, pytest.param(500, marks=pytest.mark.soak)])
+SOME = pytest.mark.parametrize("mutations", [170, pytest.param(250, marks=pytest.mark.soak)])
+FEW = pytest.mark.parametrize("mutations", [40, pytest.param(60, marks=pytest.mark.soak)])
 PAYMENTS = 40
 
 
@@ -151,23 +154,25 @@ def sign(manifest: Any) -> bytes:
     return f'{body},"digest":"{hashlib.sha256(body.encode()).hexdigest()}"}}'.encode()
 
 
-def test_manifests_that_were_damaged_or_edited(archive) -> None:
+@MANY
+def test_manifests_that_were_damaged_or_edited(archive, mutations: int) -> None:
     """Half of them by bits, half by schema."""
     chance = random.Random(11)  # noqa: S311 - no secret
     path, expected = archive.path / "manifest.json", archive.history()
     whole = path.read_bytes()
     found: Counter[str] = Counter()
-    for number in range(MUTATIONS):
+    for number in range(mutations):
         body = damage(whole, chance) if number % 2 else json.dumps(reshape(json.loads(whole), chance)).encode()
         path.write_bytes(body)
         result = outcome(archive.history, expected)
         found[result] += 1
         assert result in {EXACT, REFUSED} if body != whole else EXACT, body
-    assert found[REFUSED] > 0.9 * MUTATIONS
+    assert found[REFUSED] > 0.9 * mutations
 
 
+@SOME
 @pytest.mark.parametrize("digest", [True, False], ids=["digest fits", "no digest"])
-def test_manifests_that_are_wrong_and_look_right(archive, history_of, payment, digest) -> None:
+def test_manifests_that_are_wrong_and_look_right(archive, history_of, payment, digest, mutations: int) -> None:
     """Where the digest fits, or an earlier version wrote none, nothing but a typed error, and no file outside moves."""
     chance = random.Random(12)  # noqa: S311 - no secret
     path = archive.path / "manifest.json"
@@ -176,7 +181,7 @@ def test_manifests_that_are_wrong_and_look_right(archive, history_of, payment, d
     outside = archive.path.parent / "victim.parquet"
     kept = outside.read_bytes()
     new = history_of(payment("x"))
-    for _ in range(MUTATIONS // 2):
+    for _ in range(mutations):
         edited = reshape(whole, chance)
         if digest:
             path.write_bytes(sign(edited))
@@ -282,13 +287,14 @@ def parquet_mutation(file: Path, others: list[Path], chance: random.Random, numb
         pq.write_table(rewritten(pq.read_table(file), chance), file)
 
 
-def test_parquet_files_that_were_damaged_or_replaced(archive) -> None:
+@MANY
+def test_parquet_files_that_were_damaged_or_replaced(archive, mutations: int) -> None:
     """Half of them by bits, half by schema; a scan refuses them too."""
     chance = random.Random(13)  # noqa: S311 - no secret
     expected = archive.history()
     files = sorted(archive.path.glob("*.parquet"))
     found: Counter[str] = Counter()
-    for number in range(MUTATIONS):
+    for number in range(mutations):
         file = chance.choice(files)
         whole = file.read_bytes()
         parquet_mutation(file, files, chance, number)
@@ -300,17 +306,18 @@ def test_parquet_files_that_were_damaged_or_replaced(archive) -> None:
             with pytest.raises(ArchiveError, match=file.name):
                 archive.scan("polars")
         file.write_bytes(whole)
-    assert found[REFUSED] > 0.9 * MUTATIONS
+    assert found[REFUSED] > 0.9 * mutations
 
 
-def test_without_a_manifest_no_damaged_file_is_taken_for_whole(archive, history_of, payment) -> None:
+@FEW
+def test_without_a_manifest_no_damaged_file_is_taken_for_whole(archive, history_of, payment, mutations: int) -> None:
     """A file that does not match its name is set aside, and all other payments are restored exactly."""
     chance = random.Random(14)  # noqa: S311 - no secret
     expected = archive.history().payments.set_index("payment_id")
     whole = {path: path.read_bytes() for path in archive.path.iterdir()}
     files = sorted(archive.path.glob("payments-*.parquet"))
     new = history_of(payment("new"))
-    for number in range(60):
+    for number in range(mutations):
         file = chance.choice(files)
         parquet_mutation(file, files, chance, number)
         lost = {str(n) for n in range(PAYMENTS) if file == holder(files, date_of(n))}

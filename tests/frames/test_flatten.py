@@ -130,7 +130,7 @@ def test_documented_records_take_the_fast_path(items: list[dict]) -> None:
     assert page.problems == ()
 
 
-@settings(QUICK, max_examples=150)
+@settings(QUICK, max_examples=100)
 @given(pages=st.lists(st.lists(st.tuples(LISTED, RARE_DEVIATIONS), max_size=3), max_size=4), first=st.integers(0, 1))
 def test_columns_equal_those_of_the_records(pages: list[list[tuple[dict, dict]]], first: int) -> None:
     """Reading many pages together gives the same frame and the same problems as reading records."""
