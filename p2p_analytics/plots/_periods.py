@@ -46,9 +46,14 @@ def choose_period(months: Sequence[Mapping[str, Any]]) -> str:
 
 
 def build_period_table(months: Iterable[Mapping[str, Any]], word: str) -> PeriodTable:
-    """Return the rows of `monthly_flow` added up by month, quarter or year, as far as they have these columns."""
+    """Return the rows of `monthly_flow` added up by month, quarter or year, as far as they have these columns.
+
+    The order of the months does not matter.
+    """
+    in_order = sorted(months, key=lambda row: (row["month"] is None, row["month"] or ""))
     rows = [
-        _add_up(period, list(group)) for period, group in groupby(months, lambda row: _name_period(row["month"], word))
+        _add_up(period, list(group))
+        for period, group in groupby(in_order, lambda row: _name_period(row["month"], word))
     ]
     moved = [row for row in rows if _has_payments(row)] if len(rows) > _MOST_ROWS[word] else rows
     return PeriodTable(word, moved, len(rows) - len(moved))

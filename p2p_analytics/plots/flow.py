@@ -71,7 +71,7 @@ def monthly_flow(table: IntoFrame, *, ax: Axes | None = None, period: str | None
     _style.style_value_axis(ax, ax.yaxis, "Settled payments, US dollars", _style.format_tick)
     remarks = [f"{periods.word.capitalize()}s without payments are left out"] if periods.left_out else []
     if periods.word == YEAR:
-        remarks += _describe_partial_years([month for month in data["month"] if month is not None])
+        remarks += _describe_partial_years(sorted(month for month in data["month"] if month is not None))
     ax.set_xlabel("; ".join(remarks), fontsize=_style.AXIS_SIZE, color=_style.QUIET, **TEXT)
     _style.set_title(ax, title, [("received", received), ("sent", sent), ("net", net)])
     return ax

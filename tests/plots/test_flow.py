@@ -38,6 +38,15 @@ def _months(first: str, months: int, **columns: Any) -> pd.DataFrame:
     return pd.DataFrame({"month": names, "sent": 0.1, "received": 0.3, "net": 0.2, **columns})
 
 
+def test_the_order_of_the_rows_does_not_matter() -> None:
+    """A table in another order is drawn in order of time, with the same years and remark."""
+    table = TABLE.iloc[[2, 1, 0]]
+    ax = plots.monthly_flow(table, period="year")
+    assert _labels(ax) == ["2023", "2024", "no\ndate"]
+    assert _bars(ax) == [20.0, 3000.0, 0.0, -100.25, 0.0, -50.0]
+    assert ax.get_xlabel() == "2023 from Dec; 2024 up to Jan"
+
+
 def test_an_outlier_month_does_not_lengthen_the_plot() -> None:
     """If the range of months is very long, only months with money are drawn, and the axis says so."""
     months = [f"{year}-{month:02d}" for year in range(1970, 2200) for month in range(1, 13)]

@@ -49,6 +49,14 @@ def test_months_are_added_up(word: str, expected: list[tuple[Any, ...]]) -> None
     assert (table.word, table.left_out) == (word, 0)
 
 
+@pytest.mark.parametrize("word", ["month", "quarter", "year"])
+def test_the_order_of_the_months_does_not_matter(word: str) -> None:
+    """Mixed months give the same periods in order of time, no date last, and the running net of a period's end."""
+    mixed = [MONTHS[at] for at in (2, 5, 0, 4, 1, 3)]
+    assert build_period_table(mixed, word) == build_period_table(MONTHS, word)
+    assert [row["running_net"] for row in build_period_table(mixed, "year").rows] == [-0.3, 3.2, 2.2]
+
+
 def test_months_stay_as_they_are() -> None:
     """By month, each row of monthly_flow is a row."""
     table = build_period_table(MONTHS, "month")
