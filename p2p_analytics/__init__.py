@@ -12,6 +12,9 @@ Every public name is here and loads on first use, so that importing the package 
 
 from __future__ import annotations
 
+import os
+import sys
+
 __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # type checkers take it for True; importing it from typing takes most of the time of a start
@@ -88,6 +91,18 @@ _HOMES = {
     "token_from_redirect": "auth",
     "units": "frames.currency",
 }
+
+
+def _mark_fork() -> None:
+    if "polars" in sys.modules:
+        from importlib import import_module
+
+        import_module(f"{__name__}.forks").mark_process()
+
+
+# Here, because the analyses may be loaded only after the fork.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_mark_fork)
 
 
 def __getattr__(name: str) -> object:

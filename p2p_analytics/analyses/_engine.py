@@ -10,13 +10,12 @@ unique key.
 
 from __future__ import annotations
 
-import os
-from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import narwhals.stable.v2 as nw
 from narwhals.stable.v2.dependencies import is_pandas_dataframe, is_polars_dataframe, is_polars_lazyframe
 
+from p2p_analytics import forks
 from p2p_analytics.analyses import _arrow
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.frames import schema as frames
@@ -75,11 +74,12 @@ def open_frame(
     ------
     SchemaError
         The input is not a pandas or Polars frame; it lacks a column or has it twice; a column is of another type; the
-        rows, counted or not, are in several currencies, or have amounts that add up to 2**53 cents or more.
+        rows, counted or not, are in several currencies, or have amounts that add up to 2**53 cents or more; or the
+        query of a lazy frame fails.
     """
     _refuse_forked_process()
     names = read_names(native, what=what)
-    needed = [*needed, *(["status", "direction"] if status else [])]
+    needed = list(dict.fromkeys([*needed, *(["status", "direction"] if status else [])]))
     _require(native, names, needed, what)
     wanted = dict.fromkeys([*needed, *optional])
     given = [name for name in dict.fromkeys([*wanted, "kind", "currency"]) if name in names]
@@ -94,7 +94,7 @@ def open_frame(
     else:
         checked = frame = nw.from_native(native).lazy().select(*given)
     casts = _plan_casts(frame, what)
-    _check(checked, what)
+    _check(checked, native, what)
     missing = {name: nw.lit(None, dtype=_find_dtype(name)) for name in optional if name not in given}
     changes = {**casts, **missing}
     return _filter(frame.with_columns(**changes) if changes else frame, status).select(*wanted)
@@ -116,18 +116,31 @@ def collect_once(frame: nw.LazyFrame[Any], like: IntoFrame) -> nw.LazyFrame[Any]
     return frame if is_polars_lazyframe(like) else frame.collect().lazy()
 
 
+def collect(frame: nw.LazyFrame[Any], native: IntoFrame, *, what: str) -> nw.DataFrame[Any]:
+    """Return the rows of a query on the caller's frame.
+
+    Raises
+    ------
+    SchemaError
+        The caller's frame is lazy, and its query fails.
+    """
+    with frames.refuse_failing_query(native, what=what):
+        return frame.collect()
+
+
 def read_names(native: IntoFrame, *, what: str) -> list[str]:
     """Return the column names of a pandas or Polars frame that are text.
 
     Raises
     ------
     SchemaError
-        The input is something else.
+        The input is something else, or a lazy frame with a query that fails.
     """
     if is_pandas_dataframe(native):
         return [name for name in native.columns if isinstance(name, str)]
     if is_polars_dataframe(native) or is_polars_lazyframe(native):
-        return nw.from_native(native).lazy().collect_schema().names()
+        with frames.refuse_failing_query(native, what=what):
+            return nw.from_native(native).lazy().collect_schema().names()
     attribute = "friends" if what == "friends" else "payments"
     if hasattr(native, attribute):
         raise SchemaError(
@@ -175,16 +188,10 @@ def share(part: str, whole: nw.Expr) -> nw.Expr:
     return nw.when(column != 0).then(nw.col(part) / column).otherwise(0.0)
 
 
-@cache
-def _find_first_process() -> int:
-    """Return the process that ran the first analysis; a fork inherits the answer."""
-    return os.getpid()
-
-
 def _refuse_forked_process() -> None:
-    if _find_first_process() != os.getpid():
+    if forks.is_marked():
         raise ConfigurationError(
-            "Analyses would hang in a process forked after its parent ran one, because threads are not forked: "
+            "Analyses could hang in a process forked after its parent loaded Polars, because threads are not forked: "
             'start workers with multiprocessing.get_context("spawn").'
         )
 
@@ -283,7 +290,7 @@ def _is_checked(name: str) -> bool:
     return name == "currency" or _arrow.find_kind(name) != frames.TEXT
 
 
-def _check(frame: nw.LazyFrame[Any], what: str) -> None:
+def _check(frame: nw.LazyFrame[Any], native: IntoFrame, what: str) -> None:
     """Refuse amounts that are not exact, dates outside the calendar, and several currencies, by one query."""
     schema = frame.collect_schema()
     amounts = [name for name in schema if _arrow.find_kind(name) == frames.WHOLE]
@@ -299,7 +306,7 @@ def _check(frame: nw.LazyFrame[Any], what: str) -> None:
         wanted += [currency.min().alias("first"), currency.max().alias("last")]
     if not wanted:
         return
-    (found,) = frame.select(*wanted).collect().rows(named=True)
+    (found,) = collect(frame.select(*wanted), native, what=what).rows(named=True)
     for name in amounts:
         if (found[name] or 0) >= _MOST_CENTS:
             raise SchemaError(f"{what}: the column {name} holds {_arrow.TOO_LARGE}.")
@@ -307,7 +314,7 @@ def _check(frame: nw.LazyFrame[Any], what: str) -> None:
         if (found[f"{name} from"] or 0) < -most or (found[f"{name} to"] or 0) > most:
             raise _arrow.build_error(what, name, frames.INSTANT, "dates outside the calendar", "correct them")
     if found.get("first") != found.get("last"):
-        several = frame.select(currency).unique().collect()["currency"].to_list()
+        several = collect(frame.select(currency).unique(), native, what=what)["currency"].to_list()
         raise SchemaError(
             f"{what} needs payments in one currency, not in {' and '.join(sorted(several))}: "
             "select the rows of one, like payments[payments['currency'] == 'USD']."

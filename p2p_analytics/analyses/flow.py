@@ -13,7 +13,7 @@ from p2p_analytics.vocabulary import Status
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
-    from narwhals.stable.v2.typing import IntoFrameT
+    from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 
 _COLUMNS: Final = {
     "month": _engine.TEXT,
@@ -78,7 +78,7 @@ def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC") -> IntoFrameT
         ),
         payments,
     )
-    with_months, months = _assign_months(moved, zone)
+    with_months, months = _assign_months(moved, zone, payments)
     sums = with_months.group_by("number").agg(col("flow_cents").sum(), col("received_cents").sum(), payments=nw.len())
     table = (
         months.join(sums, on="number", how="left")
@@ -103,16 +103,15 @@ def _within(instant: nw.Expr) -> nw.Expr:
     return nw.when(instant >= FIRST_US, instant < END_US).then(instant)
 
 
-def _assign_months(moved: nw.LazyFrame[Any], zone: ZoneInfo) -> tuple[nw.LazyFrame[Any], nw.LazyFrame[Any]]:
+def _assign_months(
+    moved: nw.LazyFrame[Any], zone: ZoneInfo, payments: IntoFrame
+) -> tuple[nw.LazyFrame[Any], nw.LazyFrame[Any]]:
     """Return the rows with the number of their month, and a frame of the months with these numbers."""
     col = nw.col
-    first, last, dated, rows = (
-        moved.select(
-            first=col("moved_us").min(), last=col("moved_us").max(), dated=col("moved_us").count(), rows=nw.len()
-        )
-        .collect()
-        .row(0)
+    bounds = moved.select(
+        first=col("moved_us").min(), last=col("moved_us").max(), dated=col("moved_us").count(), rows=nw.len()
     )
+    first, last, dated, rows = _engine.collect(bounds, payments, what="monthly_flow").row(0)
     known = _calendar.stretches(int(first), int(last), zone) if dated else _calendar.Stretches(0, (), (), ())
     labels = [*known.months, None] if rows > dated else [*known.months]
     months = _engine.build_rows(

@@ -139,5 +139,6 @@ def _is_friend(friends: IntoFrame | None) -> nw.Expr:
     # A list of ids, because friends and payments may be different kinds of frames.
     marked = ["is_friend"] if "is_friend" in _engine.read_names(friends, what="friends") else []
     rows = _engine.open_frame(friends, ["user_id", *marked], what="friends")
-    ids = rows.filter(~nw.col("user_id").is_null(), *map(nw.col, marked)).collect()["user_id"].to_list()
+    wanted = rows.filter(~nw.col("user_id").is_null(), *map(nw.col, marked))
+    ids = _engine.collect(wanted, friends, what="friends")["user_id"].to_list()
     return nw.when(~nw.col("counterparty_id").is_null()).then(nw.col("counterparty_id").is_in(ids))

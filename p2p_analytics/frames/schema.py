@@ -5,12 +5,13 @@ Text is pandas ``str``; money is nullable ``Int64`` in cents; datetimes are ``da
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.errors import SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import pandas as pd
 
@@ -95,6 +96,21 @@ def require(
     missing = [name for name in needed if name not in present]
     if missing:
         raise SchemaError(f"{what} needs the columns {', '.join(missing)}; pass {instead}.")
+
+
+@contextmanager
+def refuse_failing_query(native: object, *, what: str) -> Iterator[None]:
+    """Raise a SchemaError without values of the data if the query of a lazy frame fails; other errors are raised."""
+    try:
+        yield
+    except Exception as error:
+        from narwhals.stable.v2.dependencies import is_polars_lazyframe
+
+        if not is_polars_lazyframe(native):
+            raise
+        raise SchemaError(
+            f"{what}: the lazy frame cannot be computed ({type(error).__name__}): collect it yourself to see why."
+        ) from None
 
 
 def require_unique_ids(payments: pd.DataFrame, *, what: str) -> None:

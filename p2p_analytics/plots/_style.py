@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.display import PRIVATE, STRICT, format_money, format_phone
 from p2p_analytics.errors import ConfigurationError, SchemaError
-from p2p_analytics.frames.schema import require
+from p2p_analytics.frames.schema import refuse_failing_query, require
 from p2p_analytics.plots._fonts import FONT, find_families
 from p2p_analytics.plots._text import TEXT, style_text, to_drawable, to_drawable_names
 
@@ -55,14 +55,15 @@ def read_columns(table: IntoFrame, needed: Sequence[str], *, what: str) -> dict[
     Raises
     ------
     SchemaError
-        The table is not a frame, lacks a column, or has two columns with one name.
+        The table is not a frame, lacks a column, or has two columns with one name; or the query of a lazy table fails.
     """
     import narwhals.stable.v2 as nw
     from narwhals.exceptions import DuplicateError
 
     instead = "the finished table that the analysis of the same name returns"
     try:
-        frame = nw.from_native(table).lazy().collect()
+        with refuse_failing_query(table, what=what):
+            frame = nw.from_native(table).lazy().collect()
     except TypeError:
         raise SchemaError(f"{what} needs a frame, not {type(table).__name__}; pass {instead}.") from None
     except DuplicateError:

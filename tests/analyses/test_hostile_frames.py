@@ -12,6 +12,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from support.analyses.hostile_frames import ANALYSES, DATES, EXPECTED, REFUSED, RIGHT, ROWS
 
@@ -120,15 +121,20 @@ def _plain(column: pd.Series) -> list[Any]:
 
 
 FORK = """
-import os, sys
+import os, signal, sys
 import pandas as pd
 import p2p_analytics as p2p
 from p2p_analytics.frames.schema import PAYMENTS
 frame = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in PAYMENTS.items()})
 if sys.argv[1] == "before":
     p2p.status_mix(frame)
+elif sys.argv[1] == "user":
+    import polars as pl
+    pl.LazyFrame({"a": range(10)}).group_by("a").agg(pl.len()).collect()
+    assert "p2p_analytics.analyses" not in sys.modules
 child = os.fork()
 if child == 0:
+    signal.alarm(20)  # ends a child that hangs
     try:
         p2p.status_mix(frame)
     except p2p.P2PAnalyticsError as error:
@@ -140,17 +146,64 @@ print("parent:", len(p2p.status_mix(frame)))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("when", ["before", "user", "after"])
 def test_forked_processes(when: str) -> None:
-    """A fork after the first analysis cannot run one, because Polars would wait for threads; a fork before it can."""
+    """A fork after Polars ran, in an analysis or for the user, refuses to wait for threads; an earlier fork runs."""
     done = subprocess.run(  # noqa: S603 - our own interpreter
         [sys.executable, "-W", "ignore", "-c", FORK, when], check=True, capture_output=True, text=True, timeout=60
     )
     *refusal, parent = done.stdout.splitlines()
     assert parent == "parent: 0"
     assert [line.endswith('start workers with multiprocessing.get_context("spawn").') for line in refusal] == (
-        [True] if when == "before" else []
+        [] if when == "after" else [True]
     )
+
+
+FAILING: dict[str, Callable[[pl.LazyFrame], pl.LazyFrame]] = {
+    "ColumnNotFoundError": lambda frame: frame.select("nowhere"),
+    "InvalidOperationError": lambda frame: frame.with_columns(pl.col("amount_cents", "flow_cents") + _cast_secret()),
+    "ZeroDivisionError": lambda frame: frame.with_columns(
+        pl.col("amount_cents", "flow_cents").map_elements(lambda cents: cents // 0, return_dtype=pl.Int64)
+    ),
+}
+
+
+def _cast_secret() -> pl.Expr:
+    return pl.lit("secret").cast(pl.Int64)
+
+
+@pytest.mark.parametrize("name", list(ANALYSES))
+@pytest.mark.parametrize("error", list(FAILING))
+def test_a_lazy_frame_whose_query_fails(six_payments: pd.DataFrame, name: str, error: str) -> None:
+    """The failure of a user's own query is one sentence without values of the data."""
+    frame = FAILING[error](pl.from_pandas(six_payments).lazy())
+    with pytest.raises(SchemaError) as caught:
+        ANALYSES[name](frame)
+    assert str(caught.value) == f"{name}: the lazy frame cannot be computed ({error}): collect it yourself to see why."
+    assert caught.value.__suppress_context__
+
+
+def test_a_lazy_frame_whose_text_fails(six_payments: pd.DataFrame) -> None:
+    """The months are computed at the call, from the texts too; a result that stays lazy fails at the user's collect."""
+    direction = pl.col("direction").str.to_integer().cast(pl.String)
+    frame = pl.from_pandas(six_payments).lazy().with_columns(direction)
+    with pytest.raises(SchemaError, match="monthly_flow: the lazy frame cannot be computed"):
+        ANALYSES["monthly_flow"](frame)
+    with pytest.raises(pl.exceptions.ComputeError):
+        ANALYSES["spend_by_friend"](frame).collect()
+
+
+def test_lazy_friends_whose_query_fails(six_payments: pd.DataFrame) -> None:
+    """Lazy friends are refused like lazy payments; text columns are read only for the ids."""
+    friends = pl.LazyFrame({"user_id": ["secret"]}).with_columns(pl.col("user_id").str.to_integer().cast(pl.String))
+    with pytest.raises(SchemaError, match=r"^friends: the lazy frame cannot be computed \(\w+\): collect it yourself"):
+        p2p.spend_by_friend(six_payments, friends)
+
+
+def test_a_missing_column_is_named_once(six_payments: pd.DataFrame) -> None:
+    """The direction, which several checks need, is listed once."""
+    with pytest.raises(SchemaError, match="spend_by_friend needs the columns direction, flow_cents; pass"):
+        p2p.spend_by_friend(six_payments.drop(columns=["direction", "flow_cents"]))
 
 
 def test_dates_of_polars_days(six_payments: pd.DataFrame) -> None:

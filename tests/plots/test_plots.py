@@ -311,6 +311,9 @@ def test_an_invalid_table_is_refused(name: str) -> None:
         _draw(name, pd.concat([TABLES[name], TABLES[name]], axis="columns"))
     with pytest.raises(SchemaError, match="needs a frame, not list"):
         _draw(name, [1])
+    lazy = pl.LazyFrame({"month": ["secret"]}).with_columns(pl.col("month").cast(pl.Int64))
+    with pytest.raises(SchemaError, match=r"the lazy frame cannot be computed \(InvalidOperationError\): collect it"):
+        _draw(name, lazy)
 
 
 def test_pending_requests_say_the_age_that_the_bar_shows() -> None:
