@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+_MOST_PLAUSIBLE: Final = 10_000_000  # as many as a client loads; a first page within one second gives estimates beyond
 _DELAY_SECONDS: Final = 2.0  # a shorter load shows no bar, and leaves no output in a notebook
 
 
@@ -32,7 +33,7 @@ def loading_bar(*, delay: float = _DELAY_SECONDS) -> Iterator[Callable[[int, int
         bar = tqdm(desc="Loading", unit=" payments", leave=False, delay=delay, mininterval=0, miniters=1)
 
     def show(payments: int, expected: int) -> None:
-        bar.total = expected or None
+        bar.total = expected if 0 < expected <= _MOST_PLAUSIBLE else None
         bar.update(payments - bar.n)
 
     with bar:

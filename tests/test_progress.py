@@ -24,9 +24,11 @@ def test_a_terminal_shows_payments_and_an_estimate(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sys, "stderr", terminal)
     assert is_interactive()
     with loading_bar(delay=0) as show:
+        show(50, 778_163_053)
         show(50, 400)
         show(300, 380)
     assert "300/380" in terminal.getvalue()
+    assert "778163053" not in terminal.getvalue()  # more than a client loads: no estimate
     assert terminal.getvalue().endswith("\r")
 
 

@@ -221,12 +221,23 @@ class ArchiveFolder:
         return _manifest.NAME
 
     def recover_payments(self, account: str) -> Iterator[pa.Table]:
-        """Yield the payments of all readable files, for an archive without a manifest."""
+        """Yield the payments of all readable files, with the profiles of the earlier form; for a lost manifest."""
+        columns = arrow_schema("payments")
+        for rows in self._recover("payments", account, earlier_schema(columns)):
+            names = [*columns.names, *(name for name in PROFILES if name in rows.column_names)]
+            yield rows.select(names)
+
+    def recover_people(self, account: str) -> Iterator[pd.DataFrame]:
+        """Yield the people of all readable files, the newest file first; for an archive without a manifest."""
+        for rows in self._recover("people", account):
+            yield frame_of(rows)
+
+    def _recover(self, kind: str, account: str, earlier: pa.Schema | None = None) -> Iterator[pa.Table]:
+        """Yield the rows of all files of a kind in the present form; unreadable files are set aside."""
         import pyarrow.parquet
 
-        for path in sorted(self._list_own_files()):
-            if not path.name.startswith("payments-"):
-                continue
+        paths = [path for path in sorted(self._list_own_files()) if path.name.startswith(f"{kind}-")]
+        for path in sorted(paths, key=lambda path: path.stat().st_mtime_ns, reverse=True):
             body = self._read_bytes(path)
             if not _manifest.matches_name(path.name, body):
                 self.set_aside(path.name)
@@ -235,10 +246,11 @@ class ArchiveFolder:
                 file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(body))
                 written_for = _owner(file)
                 rows = file.read()
-                if _is_earlier_form(rows.schema, "payments"):
-                    rows = to_present_form(rows, written_for).select(SCHEMAS["payments"])
-                rows = rows.cast(arrow_schema("payments"))
-            except (pyarrow.ArrowException, ValueError, OSError):
+                if earlier is not None and _is_earlier_form(rows.schema, kind):
+                    rows = to_present_form(rows.select(earlier.names).cast(earlier), written_for)
+                else:
+                    rows = rows.cast(arrow_schema(kind))
+            except (pyarrow.ArrowException, KeyError, ValueError, OSError):
                 self.set_aside(path.name)
                 continue
             if written_for != account:

@@ -75,6 +75,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     friends: Entry
     problems: Entry
     people: Entry | None = None  # None where the rows of payments hold the profiles
+    people_at: Instant | None = None  # the fetch of the most recent of them
     since: Instant | None = None  # a sync has not loaded older payments, except pending ones; None: it has
     format: int = _FORMAT
 

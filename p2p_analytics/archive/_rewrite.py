@@ -67,6 +67,12 @@ def build_rows(history: History) -> pa.Table:
         if instant is not None and instant.tzinfo is None:
             raise ArchiveError(f"The history's {name} {instant} has no zone: give it one, such as UTC.")
     rows = table_of(history.payments[list(schema.PAYMENTS)])
+    foreign = {*rows["account_id"].unique().to_pylist()} - {None, history.me.user.id}
+    if foreign:
+        raise ArchiveError(
+            f"The history of {history.me.user.id} holds payments of other accounts ({', '.join(sorted(foreign))}): an "
+            "archive holds one account's, so leave them out."
+        )
     if rows["payment_id"].null_count:
         raise ArchiveError("A payment without an id cannot be identified: leave it out of the history.")
     moment = pa.scalar(history.fetched_at, pa.timestamp("us", "UTC"))
@@ -95,8 +101,10 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
     old: dict[str, Entry] = {}
     found: list[pa.Table] = []
     if previous is None:
-        found = [*folder.recover_payments(account)]
-        people = merge_people([people, *(people_of_payments(frame_of(table)) for table in found)])
+        recovered = [*folder.recover_payments(account)]
+        profiles = [people_of_payments(frame_of(table)) for table in recovered]
+        people = merge_people([people, *folder.recover_people(account), *profiles])
+        found = [table.select(arrow_schema("payments").names) for table in recovered]
     else:
         folder.require_account(previous, history.me)
         kept = [entry for entry in previous.payments if entry.name not in without]
@@ -132,6 +140,7 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
         friends=_write_table(folder, "friends", friends, old.get("friends"), account),
         problems=_write_table(folder, "problems", problems, old.get("problems"), account),
         people=_write_table(folder, "people", people, old.get("people"), account),
+        people_at=max([history.fetched_at, *([_people_at(previous)] if previous else [])]),
         since=_find_start(baseline, previous),
     )
     folder.commit(manifest, previous)
@@ -241,5 +250,10 @@ def _merge_people(
         previous, payments=tuple(entry for entry in previous.payments if entry.name not in without)
     )
     known = folder.read_people(sound)
-    is_newer = history.fetched_at >= previous.fetched_at
+    is_newer = history.fetched_at >= _people_at(previous)
     return merge_people([history.people, known] if is_newer else [known, history.people])
+
+
+def _people_at(manifest: Manifest) -> datetime:
+    """Return when the most recent people were fetched; an archive in the earlier form knows it of the payments only."""
+    return manifest.people_at or max(manifest.fetched_at, manifest.friends_at)

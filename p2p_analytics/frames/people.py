@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from p2p_analytics.records import User
 
 _BETWEEN_NAMES: Final = "; "
+_WITHIN_NAMES: Final = ", "  # in place of the separator
 _SIDES: Final = ("actor_", "target_user_")
 
 
@@ -31,7 +32,8 @@ def people_frame(users: Iterable[User]) -> pd.DataFrame:
     -------
     DataFrame
         One row per user id, in the order of the ids as numbers. A field is the most recent value that is not null;
-        ``also_named`` holds the other display names of the person, most recent first, separated by "; ", or null.
+        ``also_named`` holds the other display names of the person, most recent first, separated by "; " (within a name
+        it becomes ", "), or null.
     """
     rows = [user for user in dict.fromkeys(users) if user.id]
     columns: dict[str, list[Any]] = {
@@ -64,9 +66,7 @@ def merge_people(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     parts = [frame.reindex(columns=list(PEOPLE)).astype(PEOPLE) for frame in frames]
     seen = pd.concat(parts, ignore_index=True).dropna(subset="user_id").drop_duplicates()
     people = seen.groupby("user_id", sort=False).first()
-    repeated = seen[seen["user_id"].duplicated(keep=False)]
-    others = {user_id: _join_names(rows) for user_id, rows in repeated.groupby("user_id")}
-    people["also_named"] = people["also_named"].where(~people.index.isin(list(others)), people.index.map(others.get))
+    people["also_named"] = people.index.map(_join_other_names(seen).get)
     people = people.reset_index()
     lengths = people["user_id"].str.len()
     people = people.assign(length=lengths).sort_values(["length", "user_id"], ignore_index=True)
@@ -81,13 +81,14 @@ def mark_friends(people: pd.DataFrame, friends: pd.DataFrame, viewer_id: str | N
     return people.assign(is_friend=is_friend.mask(people["user_id"] == viewer_id, pd.NA))
 
 
-def _join_names(rows: pd.DataFrame) -> str | None:
-    """Return the names of one person's rows except the first, which is the person's present name."""
-    names: dict[str, None] = {}
-    for row in rows[["display_name", "also_named"]].itertuples(index=False):
-        names |= dict.fromkeys([row.display_name] if isinstance(row.display_name, str) else [])
-        names |= dict.fromkeys(row.also_named.split(_BETWEEN_NAMES) if isinstance(row.also_named, str) else [])
-    present = rows["display_name"].dropna()
-    if len(present):
-        names.pop(present.iloc[0], None)
-    return _BETWEEN_NAMES.join(names) or None
+def _join_other_names(seen: pd.DataFrame) -> dict[str, str]:
+    """Return the names of each person except the most recent, for people with others."""
+    names: dict[str, dict[str, None]] = {}
+    for user_id, name, others in (
+        seen[["user_id", "display_name", "also_named"]].drop_duplicates().itertuples(index=False, name=None)
+    ):
+        own = [name.replace(_BETWEEN_NAMES, _WITHIN_NAMES)] if isinstance(name, str) else []
+        earlier = others.split(_BETWEEN_NAMES) if isinstance(others, str) else []
+        for each in own + earlier:
+            names.setdefault(user_id, {}).setdefault(each)
+    return {user_id: _BETWEEN_NAMES.join([*known][1:]) for user_id, known in names.items() if len(known) > 1}

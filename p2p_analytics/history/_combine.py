@@ -147,6 +147,8 @@ def _to_schema(frame: pd.DataFrame) -> pd.DataFrame:
         column: Any = frame[name]
         if dtype == INSTANT and column.dtype.kind == "M" and column.dt.tz is None:
             column = column.dt.tz_localize("UTC")
+        if dtype != TEXT and _holds_text(column):  # a date like 03/04/2024 would be guessed
+            raise _wrong_type(name, column, dtype)
         try:
             columns[name] = column.astype(dtype)
         except (TypeError, ValueError, OverflowError):
@@ -154,6 +156,10 @@ def _to_schema(frame: pd.DataFrame) -> pd.DataFrame:
         if _is_lossy(column, columns[name], dtype):
             raise _wrong_type(name, column, dtype)
     return frame.assign(**columns)
+
+
+def _holds_text(column: pd.Series[Any]) -> bool:
+    return column.dtype.kind == "O" and any(isinstance(value, str) for value in column.dropna().unique())
 
 
 def _is_lossy(column: pd.Series[Any], converted: pd.Series[Any], dtype: str) -> bool:

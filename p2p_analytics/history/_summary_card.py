@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from p2p_analytics.records import Me
 
 _UTC: Final = ZoneInfo("UTC")
+_EXACT: Final = 2**53
 
 # Inline styles, because a notebook that is not trusted loses its style sheets. No background colour, so that the card
 # fits light and dark pages.
@@ -103,7 +104,10 @@ def _side(payments: pd.DataFrame, direction: str) -> pd.Series[Any]:
 
 
 def _size(flows: pd.Series[Any]) -> int:
-    return abs(int(flows.sum()))
+    """Return the sum without sign; 64-bit integers would wrap for amounts that no person has."""
+    known = flows.dropna()
+    is_exact = known.astype("float64").abs().sum() < _EXACT
+    return abs(int(known.sum()) if is_exact else sum(map(int, known)))
 
 
 def _period(payments: pd.DataFrame, *, strict: bool) -> str:

@@ -81,9 +81,12 @@ def test_a_scan_asks_for_the_conversion(archive) -> None:
 
 
 def test_payments_are_recovered_without_a_manifest(archive, history_of) -> None:
-    """Without the manifest, payments and profiles come from the files of payments."""
-    (archive.path / "manifest.json").unlink()
-    archive.merge(history_of(friends=0))
-    found = archive.history()
-    assert found.payments["payment_id"].tolist() == ["5", "4", "3", "2", "1"]
-    assert found.people.set_index("user_id").loc["9", "display_name"] == "Cleo Adler"
+    """Without the manifest, payments and profiles come from the files, in the earlier form and after the conversion."""
+    for _ in range(2):
+        (archive.path / "manifest.json").unlink()
+        archive.merge(history_of(friends=0))
+        found = archive.history()
+        assert found.payments["payment_id"].tolist() == ["5", "4", "3", "2", "1"]
+        shown = found.people.set_index("user_id")
+        assert shown.loc["9", ["display_name", "about"]].tolist() == ["Cleo Adler", "about cleo-adler"]
+        assert shown.loc["9", "date_joined"] == pd.Timestamp("2013-02-10T21:58:05Z")

@@ -19,7 +19,8 @@ import pandas as pd
 
 import p2p_analytics as p2p
 from p2p_analytics.frames.build import payments_frame
-from p2p_analytics.records import InternTables, decode_payments
+from p2p_analytics.frames.people import people_frame
+from p2p_analytics.records import InternTables, User, decode_payments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -77,9 +78,12 @@ def pages_of(items: list[dict], viewer: str, number: int) -> Iterator[bytes]:
 
 
 def build_frame(pages: list[bytes], viewer: str) -> pd.DataFrame:
-    """Turn pages of bytes into the PAYMENTS frame, as a load does."""
+    """Turn pages of bytes into the PAYMENTS and PEOPLE frames, as a load does."""
     tables = InternTables()
-    return payments_frame((decode_payments(page, tables).items for page in pages), viewer)
+    people: list[User] = []
+    frame = payments_frame((decode_payments(page, tables).items for page in pages), viewer, on_people=people.extend)
+    people_frame(people)
+    return frame
 
 
 def normalize_json(pages: list[bytes], _viewer: str) -> pd.DataFrame:

@@ -44,6 +44,14 @@ def test_names_gather_over_merges_and_a_present_name_is_no_earlier_one() -> None
     assert merge_people([third, third]).equals(third)
 
 
+def test_a_name_with_the_separator_stays_one_name() -> None:
+    """Names are separated by "; ", which within a name becomes ", "."""
+    first = people_frame([User(id="8", display_name="A; B")])
+    second = merge_people([people_frame([BO]), first])
+    assert second["also_named"].tolist() == ["A, B"]
+    assert merge_people([first, second])["also_named"].tolist() == ["Bo Lund"]
+
+
 def test_no_people_give_the_same_columns() -> None:
     """Without people the columns and dtypes are the same."""
     for frame in (people_frame([]), merge_people([people_frame([])]), people_of_payments(payments_frame([], "7"))):

@@ -148,6 +148,8 @@ def test_what_cannot_be_united_is_refused(history_of, payment) -> None:
         (pd.concat([one.payments, one.payments[["note"]]], axis=1), "several columns 'note'"),
         (one.payments.assign(payment_id=pd.Series([None], dtype="str")), "without an id"),
         (one.payments.assign(amount_cents="five"), "'amount_cents' holds str, not Int64"),
+        (one.payments.assign(amount_cents="1000"), "'amount_cents' holds str, not Int64"),
+        (one.payments.assign(date_created="03/04/2024"), "'date_created' holds str, not datetime64"),
     ):
         with pytest.raises(SchemaError, match=words):
             p2p.combine([frame])

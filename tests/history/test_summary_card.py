@@ -132,6 +132,12 @@ def test_the_card_takes_its_colours_from_the_page() -> None:
     assert not re.search(r"url\(|https?:|<script|<style|<link|<img", html)
 
 
+def test_sums_beyond_64_bits_are_exact() -> None:
+    """Four times 2**62 cents received are 2**64 cents, not 0."""
+    rows = [ROWS[0] | {"payment_id": f"{number}", "direction": "in", "flow_cents": 2**62} for number in range(4)]
+    assert "$184,467,440,737,095,5" in _Card(history(rows)).text
+
+
 def test_categoricals_give_the_same_card() -> None:
     """Words may come as categories."""
     plain = history(ROWS)
