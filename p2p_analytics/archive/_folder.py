@@ -47,6 +47,13 @@ _ACCOUNT: Final = b"p2p_analytics.account"
 _PEOPLE_COLUMNS: Final = [
     f"{side}_{name}" for side in ("actor", "target_user") for name in ("id", "username", "display_name")
 ]
+# What a sync loads when a file of this kind is broken.
+_LOADS_AGAIN: Final = {
+    "payments": "its payments again",
+    "friends": "the friends and all payments again",
+    "people": "all payments again, and the people with them",
+    "problems": "all payments again, and their problems with them",
+}
 _OWN_TEXTS: Final = {"payment_id", "note", "refund_payment_id"}  # the other texts repeat
 _MOSTLY_CONSTANT: Final = {"medium", "refund_payment_id", "source", "account_id", "kind", "currency"}
 _INSTANTS: Final = {"date_created", "date_completed", "created_us", "completed_us"}  # neighbours differ little
@@ -56,9 +63,8 @@ class BrokenFileError(ArchiveError):
     """A file of the archive cannot be read; `sync` repairs the archive."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(
-            f"{path} is broken ({reason}): sync the archive, which sets it aside and loads its payments again."
-        )
+        loads = _LOADS_AGAIN.get(path.name.partition("-")[0], "all payments again")
+        super().__init__(f"{path} is broken ({reason}): sync the archive, which sets it aside and loads {loads}.")
 
 
 def arrow_schema(kind: str) -> pa.Schema:

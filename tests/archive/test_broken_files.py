@@ -241,6 +241,33 @@ def test_a_file_with_other_columns_is_named_and_loaded_again(service, tmp_path, 
             restore(archive, whole)
 
 
+@pytest.mark.parametrize(
+    ("kind", "loads"),
+    [
+        ("payments", "its payments again"),
+        ("friends", "the friends and all payments again"),
+        ("people", "all payments again, and the people with them"),
+        ("problems", "all payments again, and their problems with them"),
+        ("manifest", "all payments again"),
+    ],
+)
+def test_the_error_says_what_a_sync_loads(service, tmp_path, kind, loads) -> None:
+    """A sync then does so: a table that is not split by date takes a load of everything."""
+    archive = p2p.open_archive(tmp_path)
+    with service.client() as client:
+        archive.sync(client)
+        expected = archive.history()
+        broken = next(tmp_path.glob(f"{kind}*"))
+        broken.write_bytes(b"broken")
+        with pytest.raises(ArchiveError, match=rf"which sets it aside and loads {loads}\.$"):
+            archive.history()
+        changes = archive.sync(client)
+        assert changes.set_aside == (broken.name,)
+        assert changes.loaded == (10 if kind == "payments" else 40)  # one file's, or all
+        for table in ("payments", "friends", "people", "problems"):
+            pd.testing.assert_frame_equal(getattr(archive.history(), table), getattr(expected, table))
+
+
 def test_files_that_others_are_writing_into_the_folder_stay(service, tmp_path) -> None:
     """A sync during an export into the archive's folder removes nothing of the export."""
     archive = p2p.open_archive(tmp_path)
