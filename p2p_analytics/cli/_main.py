@@ -41,6 +41,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The words after the program's name; by default, the arguments of this process.
     """
     words = sys.argv[1:] if arguments is None else arguments
+    if sys.stderr is None:  # closed, as by 2>&-
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - until the process ends
+    if sys.stdout is None:
+        sys.stderr.write(f"{_PROGRAM}: standard output is closed: send it to a file, or to {os.devnull}.\n")
+        return 1
     for stream in (sys.stdout, sys.stderr):  # a name that the terminal cannot show must not fail
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

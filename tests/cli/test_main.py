@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from p2p_analytics import cli
@@ -150,3 +154,38 @@ def test_help_states_the_exit_codes(capsys: pytest.CaptureFixture[str], monkeypa
     assert end.startswith("Exit codes: 0 for success; 1 for a failure")
     assert "2 for wrong use" in end
     assert any(line.startswith("    completion  print a script") for line in lines)
+
+
+@pytest.mark.parametrize("words", ["export {archive} -", "export {archive} {out}", "--version"])
+def test_a_closed_standard_output_is_one_line(archive_path, tmp_path, words: str) -> None:
+    """`>&-` ends any command with 1 before it does anything; with `2>&-` as well, nothing can be printed."""
+    out = tmp_path / "p.csv"
+    arguments = words.format(archive=archive_path, out=out).split()
+    for closed, said in (
+        (">&-", f"p2p-analytics: standard output is closed: send it to a file, or to {os.devnull}.\n"),
+        (">&- 2>&-", ""),
+    ):
+        found = subprocess.run(  # noqa: S603 - our own interpreter and words
+            ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "p2p_analytics", *arguments],
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert (found.returncode, found.stderr) == (1, said)
+    assert not out.exists()
+
+
+def test_a_closed_standard_error_stops_no_command(archive_path, tmp_path) -> None:
+    """Progress without a place to go to is dropped, and never written into the file."""
+    out = tmp_path / "p.csv"
+    arguments = ["export", archive_path, str(out), "--progress", "log"]
+    found = subprocess.run(  # noqa: S603 - our own interpreter and words
+        ["/bin/sh", "-c", 'exec "$@" 2>&-', "sh", sys.executable, "-m", "p2p_analytics", *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (found.returncode, found.stdout) == (0, f"2 rows of payments, in {out}\n")
+    assert out.read_text().count("\n") == 3
