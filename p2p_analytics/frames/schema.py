@@ -79,8 +79,9 @@ PROBLEMS: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 
-# The values of the columns source, kind and currency in payments of the API.
+# The values of the columns source, kind and currency.
 SOURCE_API: Final = "api"
+SOURCE_STATEMENT: Final = "statement"
 KIND_PAYMENT: Final = "payment"
 KINDS: Final = (
     KIND_PAYMENT, "transfer", "merchant", "card", "reward", "deposit", "fee", "asset", "hold", "notice", "unknown",

@@ -1,0 +1,1 @@
+"""Statement files: what everybody can download becomes PAYMENTS, reconciled to the cent."""

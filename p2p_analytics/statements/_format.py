@@ -1,0 +1,109 @@
+"""The contract of a statement format: the names of its columns, and the function that reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from p2p_analytics.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from zoneinfo import ZoneInfo
+
+    import polars as pl
+
+
+class Problem(NamedTuple):
+    """Something in a file that is strange or cannot be read; the row stays, in the bin that it is in."""
+
+    file: str
+    line: int
+    payment_id: str | None
+    field: str
+    value: str | None
+    problem: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of one or more files with one header, as text.
+
+    Attributes
+    ----------
+    cells : polars.DataFrame
+        ``file``, ``line`` and one text column per field of the format; a field without a column in the header is null.
+        A cell without text is null.
+    preambles : mapping of str to list of list of str
+        The lines before the header, by file.
+    header : tuple of str
+        The names in the header, trimmed.
+    extras : mapping of str to polars.Series
+        Columns that no field names, by their header name, such as the members of a shared group.
+    tz : ZoneInfo
+        Zone of datetimes without one.
+    account : str or None
+        The account that the caller named.
+    """
+
+    cells: pl.DataFrame
+    preambles: Mapping[str, Sequence[Sequence[str]]]
+    header: tuple[str, ...]
+    extras: Mapping[str, pl.Series]
+    tz: ZoneInfo
+    account: str | None
+
+
+class Reading(NamedTuple):
+    """What a format makes of a table: ROWS, one for each row of the table and in its order, and problems."""
+
+    rows: pl.DataFrame
+    problems: Sequence[Problem] = ()
+
+
+@dataclass(frozen=True)
+class StatementFormat:
+    """A kind of statement file.
+
+    Attributes
+    ----------
+    name : str
+        Name in the column ``format`` of `Statements.files`, such as "cash_app".
+    columns : mapping of str to tuple of str
+        For each field, the header names that mean it, in any language; they are compared trimmed and case-folded.
+    required : collection of str
+        Fields that the header of this format always has. A header with all of these belongs to it; of several
+        such formats, to the one with most of the header's columns.
+    read : callable
+        Turns a `Table` with the cells by field into a `Reading`.
+    """
+
+    name: str
+    columns: Mapping[str, tuple[str, ...]]
+    required: Collection[str]
+    read: Callable[[Table], Reading]
+    _names: Mapping[str, str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Index the header names."""
+        unknown = set(self.required) - set(self.columns)
+        if unknown:
+            raise ConfigurationError(
+                f"The format {self.name!r} requires {', '.join(sorted(unknown))}: name their columns."
+            )
+        names = {normalize_name(name): key for key, spellings in self.columns.items() for name in spellings}
+        object.__setattr__(self, "_names", names)
+
+    def match(self, header: Sequence[str]) -> dict[str, int] | None:
+        """Return the position of each field in a header, None if a required one is missing; the first of two wins."""
+        found: dict[str, int] = {}
+        for position, name in enumerate(header):
+            key = self._names.get(normalize_name(name))
+            if key is not None:
+                found.setdefault(key, position)
+        return found if all(key in found for key in self.required) else None
+
+
+def normalize_name(name: str) -> str:
+    """Return a header name in the form in which names are compared."""
+    return " ".join(name.replace("\ufeff", "").split()).casefold()

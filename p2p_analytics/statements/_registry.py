@@ -1,0 +1,40 @@
+"""The formats that are known, and the one that the names of a header belong to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from p2p_analytics.errors import ConfigurationError, describe_type
+from p2p_analytics.statements import formats
+from p2p_analytics.statements._format import StatementFormat
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_FORMATS: dict[str, StatementFormat] = {}
+
+
+def register_format(statement_format: StatementFormat) -> StatementFormat:
+    """Add a format of your own, or replace the one of this name; `read_statements` then finds it by its header."""
+    if not isinstance(statement_format, StatementFormat):
+        raise ConfigurationError(f"register_format needs a StatementFormat, not {describe_type(statement_format)}.")
+    _FORMATS[statement_format.name] = statement_format
+    return statement_format
+
+
+def find_format(header: Sequence[str]) -> tuple[StatementFormat, dict[str, int]] | None:
+    """Return the format of a header and the position of each of its fields; None if no format has such a header."""
+    matches: list[tuple[int, StatementFormat, dict[str, int]]] = []
+    for each in list_formats():
+        positions = each.match(header)
+        if positions is not None:
+            matches.append((len(positions), each, positions))
+    if not matches:
+        return None
+    _, best, positions = max(matches, key=lambda match: match[0])
+    return best, positions
+
+
+def list_formats() -> list[StatementFormat]:
+    """Return all formats: those of this package, then the caller's own."""
+    return [*({each.name: each for each in formats.BUILT_IN} | _FORMATS).values()]

@@ -1,0 +1,67 @@
+"""ROWS: one row per row of a statement file, as the account holder sees it, whatever format the file is in.
+
+A format turns its cells into ROWS; everything after it (ids, reconciliation, PAYMENTS) knows ROWS only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+TEXT: Final = "text"
+WHOLE: Final = "whole"
+INSTANT: Final = "instant"
+
+# Every column is always there. Money is in cents of ``currency``; + is to the account holder, - from the holder.
+ROWS: Final[Mapping[str, str]] = {
+    "file": TEXT,  # as `Table.file`
+    "line": WHOLE,  # of the file, from 1, where the row begins
+    "account": TEXT,  # the holder's handle or address, where the file names it
+    "owner": TEXT,  # the holder's display name, where the row shows it
+    "payment_id": TEXT,  # as the file gives it; null where it gives none
+    "reference_id": TEXT,  # the row that this one belongs to, such as the payment of a refund
+    "date": INSTANT,  # null where it cannot be read, which is a problem
+    "type": TEXT,  # the file's own word
+    "kind": TEXT,  # the bin: one of `frames.schema.KINDS`
+    "status": TEXT,  # a word of `vocabulary.Status`; an unknown word stays as it is
+    "action": TEXT,  # "pay", "charge"; null where the kind is not payment
+    "direction": TEXT,  # "in", "out"; null where nothing says so
+    "note": TEXT,
+    "from_name": TEXT,
+    "to_name": TEXT,
+    "counterparty_name": TEXT,
+    "flow_cents": WHOLE,  # the amount of the row, whether or not it moved
+    "fee_cents": WHOLE,  # >= 0, inside the amount
+    "tip_cents": WHOLE,
+    "tax_cents": WHOLE,
+    "currency": TEXT,  # ISO 4217
+    "funding_source": TEXT,
+    "destination": TEXT,
+    "moved_cents": WHOLE,  # by how much the row changed the balance: 0 for pending rows and for another funding source
+    "opening_cents": WHOLE,  # of a notice: the balance before the rows of the file
+    "closing_cents": WHOLE,  # of a notice: the balance after them
+    "balance_cents": WHOLE,  # the balance after this row, where the file states it
+}
+
+
+def polars_schema() -> dict[str, pl.DataType]:
+    """Return the schema of ROWS as Polars types."""
+    import polars as pl
+
+    types = {TEXT: pl.String(), WHOLE: pl.Int64(), INSTANT: pl.Datetime("us", "UTC")}
+    return {name: types[kind] for name, kind in ROWS.items()}
+
+
+def complete_rows(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame with exactly the columns and types of ROWS; missing columns are null."""
+    import polars as pl
+
+    schema = polars_schema()
+    return frame.select(
+        (pl.col(name) if name in frame.columns else pl.lit(None)).cast(dtype).alias(name)
+        for name, dtype in schema.items()
+    )
