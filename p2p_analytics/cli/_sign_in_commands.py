@@ -7,7 +7,7 @@ import os
 import sys
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.auth import hide_frames
 from p2p_analytics.cli import _sign_in_prompt
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import argparse
 
     from p2p_analytics.auth import AccessToken, Owner, Secret, SignIn
+
+_WHOAMI_TIMEOUT: Final = (3.05, 5.0)  # seconds; how long a user without a network waits
 
 
 def login(options: argparse.Namespace) -> None:
@@ -85,14 +87,16 @@ def _read_secret() -> Secret:
 def whoami(options: argparse.Namespace) -> int:
     """Print the owner, expiry, scopes and source of the token that a client would use; return the exit code.
 
-    If the service cannot be reached, the owner is the one at the sign-in, and the exit code is that of a failure.
+    The service is asked once. If it cannot be reached, the owner is the one at the sign-in, and the exit code is that
+    of a failure.
     """
     from p2p_analytics import auth, settings
 
     base_url = auth.find_base_url(options.base_url)
     failure = None
     try:
-        owner = _ask_for_owner(None, base_url)  # this may renew the token, so look it up again
+        # This may renew the token, so look it up again.
+        owner = _ask_for_owner(None, base_url, max_attempts=1, timeout=_WHOAMI_TIMEOUT)
     except ServiceError as error:
         if not error.retryable:
             raise
@@ -143,13 +147,13 @@ def logout() -> None:
         _say(f"The environment variable {auth.TOKEN_VARIABLE} is still set.")
 
 
-def _ask_for_owner(token: AccessToken | None, base_url: str) -> Owner | None:
+def _ask_for_owner(token: AccessToken | None, base_url: str, **settings: Any) -> Owner | None:  # noqa: ANN401 - Client's
     """Return who is signed in; the request to the service also proves that the token is valid."""
     from p2p_analytics.auth import Owner
     from p2p_analytics.client import Client
     from p2p_analytics.privacy import strip_service_text
 
-    with Client(token, base_url=base_url, cache_dir=False) as client:
+    with Client(token, base_url=base_url, cache_dir=False, **settings) as client:
         try:
             user = strip_service_text(client.me)(lenient=True).user
         except ScopeError:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from p2p_analytics.vocabulary import Action, Endpoint, Status
 
 
-def check_settings(concurrency: int, max_payments: int, timeout: tuple[float, float]) -> None:
+def check_settings(timeout: tuple[float, float], **counts: int) -> None:
     """Raise a ConfigurationError if a client cannot use a setting."""
-    for name, number in (("concurrency", concurrency), ("max_payments", max_payments)):
+    for name, number in counts.items():
         if not isinstance(number, int) or number < 1:
             raise ConfigurationError(f"{name} must be a whole number from 1, not {number!r}.")
     if not (isinstance(timeout, tuple) and len(timeout) == len(("connect", "total")) and min(timeout) > 0):

@@ -20,7 +20,7 @@ from p2p_analytics.client._arguments import (
     parse_bounds,
 )
 from p2p_analytics.client._renewal import TokenRenewal
-from p2p_analytics.client.http.transport import CachePolicy, ServiceResponse, Transport
+from p2p_analytics.client.http.transport import MAX_ATTEMPTS, CachePolicy, ServiceResponse, Transport
 from p2p_analytics.client.paging.cached_pages import CachedPages
 from p2p_analytics.client.paging.friends import FriendCount, paginate_friends
 from p2p_analytics.client.paging.next_link import parse_next_link
@@ -29,13 +29,7 @@ from p2p_analytics.client.paging.pagination import MAX_PAYMENTS, paginate
 from p2p_analytics.client.paging.query import Query
 from p2p_analytics.client.paging.scheduler import fetch_history
 from p2p_analytics.client.window import BEGINNING
-from p2p_analytics.errors import (
-    AuthenticationError,
-    PaginationError,
-    ScopeError,
-    ServiceError,
-    TokenError,
-)
+from p2p_analytics.errors import AuthenticationError, PaginationError, ScopeError, ServiceError, TokenError
 from p2p_analytics.times import format_instant
 from p2p_analytics.vocabulary import PAGE_SIZE_MAXIMUM, Action, Status
 
@@ -65,6 +59,8 @@ class Client:
         disables caching.
     timeout : tuple of float
         Seconds to connect, and seconds for a whole response.
+    max_attempts : int
+        Attempts of a request that fails for a moment; 1 for no retry.
     concurrency : int
         Maximum number of connections of :meth:`history_pages`, and so of a load.
     max_payments : int
@@ -92,16 +88,21 @@ class Client:
         base_url: str | None = None,
         cache_dir: str | PathLike[str] | Literal[False] | None = None,
         timeout: tuple[float, float] = (3.05, 30.0),
+        max_attempts: int = MAX_ATTEMPTS,
         concurrency: int = 4,
         max_payments: int = MAX_PAYMENTS,
     ) -> None:
-        check_settings(concurrency, max_payments, timeout)
+        check_settings(timeout, max_attempts=max_attempts, concurrency=concurrency, max_payments=max_payments)
         self.base_url = settings.base_url(base_url)
         self.concurrency, self.max_payments = concurrency, max_payments
         self._cache_dir = None if cache_dir is False else settings.cache_dir(cache_dir)
         found = find_token(token, base_url=self.base_url)
         self._transport = Transport(
-            self.base_url, found.token, timeout=timeout, token_source=TokenRenewal.from_found(found, timeout)
+            self.base_url,
+            found.token,
+            timeout=timeout,
+            max_attempts=max_attempts,
+            token_source=TokenRenewal.from_found(found, timeout),
         )
         self._account_known = False
         self._owner: User | None = None  # of the token, when /me was last requested

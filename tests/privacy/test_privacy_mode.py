@@ -95,15 +95,14 @@ def test_an_error_of_a_load_quotes_nothing(service, strange: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("at", ["/v1/me", "/v1/payments", f"/v1/users/{ME['id']}/friends"])
 @pytest.mark.parametrize("status", [400, 401, 403, 500])
-def test_an_error_of_a_load_quotes_no_words_of_the_service(service, at: str, status: int, monkeypatch) -> None:
+def test_an_error_of_a_load_quotes_no_words_of_the_service(service, at: str, status: int) -> None:
     """What the service says may name people; without privacy mode it is quoted."""
     refusal = (status, {}, {"error": {"message": "Wilhelmax owes Volodya.", "code": "Quuxmart"}})
     service[1][at] = refusal
-    monkeypatch.setattr("p2p_analytics.client.http._retry.MAX_ATTEMPTS", 1)
     texts = []
     for privacy in (True, False):
         with pytest.raises(ApiError) as caught:
-            load(service, privacy=privacy)
+            load(service, privacy=privacy, max_attempts=1)
         told = "".join(traceback.format_exception(caught.value))
         texts.append(f"{told}{caught.value!r}{caught.value.args}{vars(caught.value)}".encode())
         assert caught.value.status_code == status

@@ -10,7 +10,7 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics import errors
 from p2p_analytics.client.desk import PaymentDesk
-from p2p_analytics.client.http import _retry
+from p2p_analytics.client.http.transport import MAX_ATTEMPTS
 from p2p_analytics.sandbox.faults import injection
 from support.servers import sandbox_fixture
 
@@ -32,12 +32,12 @@ def _quick_drops(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def load(town: p2p.sandbox.SandboxServer) -> Iterator[Callable[[str | None], History]]:
+def load(town: p2p.sandbox.SandboxServer) -> Iterator[Callable[..., History]]:
     """Return a loader under faults; it does not sleep, and its timeout is half a second."""
 
-    def run_load(spec: str | None) -> History:
+    def run_load(spec: str | None, **settings: int) -> History:
         token = town.token(MAYA)
-        with p2p.Client(token, base_url=town.base_url, cache_dir=False, timeout=(3.0, 0.5)) as client:
+        with p2p.Client(token, base_url=town.base_url, cache_dir=False, timeout=(3.0, 0.5), **settings) as client:
             client._transport._sleep = lambda _seconds: None
             if spec is not None:  # what was set before goes on
                 town.faults = spec
@@ -73,20 +73,14 @@ def test_a_temporary_fault_loses_no_payment(
 
 
 # Where a fifth fails, one request of some 3,500 does so five times in a row, and that ends a load as it should.
-@pytest.mark.parametrize(("share", "tries"), [("0.005", _retry.MAX_ATTEMPTS), ("0.015", 12)])
-def test_many_faults_at_once(  # noqa: PLR0913, PLR0917 - fixtures
-    town: p2p.sandbox.SandboxServer,
-    load: Callable[[str | None], History],
-    whole: History,
-    share: str,
-    tries: int,
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(("share", "tries"), [("0.005", MAX_ATTEMPTS), ("0.015", 12)])
+def test_many_faults_at_once(
+    town: p2p.sandbox.SandboxServer, load: Callable[..., History], whole: History, share: str, tries: int
 ) -> None:
     """With up to a fifth of all requests failing in every documented way, ten loads in a row are exact."""
-    monkeypatch.setattr(_retry, "MAX_ATTEMPTS", tries)
     town.faults = spec = ",".join(f"{kind}:{share}" for kind in PASSING)
     for _ in range(10):
-        same(load(None), whole)
+        same(load(None, max_attempts=tries), whole)
     assert town.faults == spec
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from p2p_analytics.errors import ServiceError
 
-MAX_ATTEMPTS: Final = 5
 MAX_RETRY_AFTER: Final = 60.0  # the caller gets the error of a longer Retry-After
 _FIRST_BACKOFF: Final = 0.5
 _MAX_BACKOFF: Final = 5.0
@@ -25,13 +24,15 @@ def is_retryable(method: str, failure: ServiceError) -> bool:
     return failure.retryable and (method == "GET" or isinstance(failure, TransportError))
 
 
-def compute_pause(attempt: int, failure: ServiceError, jitter: Callable[[], float]) -> float | None:
+def compute_pause(
+    attempt: int, failure: ServiceError, jitter: Callable[[], float], *, max_attempts: int
+) -> float | None:
     """Return the seconds before the next attempt: Retry-After, else exponential backoff.
 
     None if there is no next attempt, because all are used or the Retry-After is too long. ``attempt`` counts from 0;
     ``jitter`` returns random numbers from 0 to 1.
     """
-    if attempt >= MAX_ATTEMPTS - 1:
+    if attempt >= max_attempts - 1:
         return None
     if failure.retry_after is not None:
         return None if failure.retry_after > MAX_RETRY_AFTER else failure.retry_after + jitter()

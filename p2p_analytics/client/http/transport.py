@@ -15,7 +15,7 @@ import threading
 import time
 from datetime import UTC, datetime
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 import requests
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from p2p_analytics.auth import AccessToken, Secret
 
 log = logging.getLogger(__name__)
+
+MAX_ATTEMPTS: Final = 5
 
 T = TypeVar("T")
 
@@ -111,6 +113,8 @@ class Transport:
         Seconds to connect, and seconds for the whole response.
     deadline : float
         Seconds for a request with all its retries.
+    max_attempts : int
+        Attempts of a request that fails for a moment.
     token_source : TokenSource, optional
         Asked for the current token before each request.
     sleep, monotonic, jitter : callable
@@ -131,6 +135,7 @@ class Transport:
         *,
         timeout: tuple[float, float],
         deadline: float = 120.0,
+        max_attempts: int = MAX_ATTEMPTS,
         token_source: TokenSource | None = None,
         sleep: Callable[[float], None] = sleep_unless_cancelled,
         monotonic: Callable[[], float] = time.monotonic,
@@ -140,7 +145,7 @@ class Transport:
         self._token = token
         self._token_source = token_source
         self._timeout = timeout
-        self._deadline = deadline
+        self._deadline, self._max_attempts = deadline, max_attempts
         self._sleep, self._monotonic, self._jitter = sleep, monotonic, jitter
         self._throttle = Throttle(monotonic)
         self._sessions = _SessionPool(lambda: self._prepare(requests.Session()))
@@ -232,7 +237,7 @@ class Transport:
         with contextlib.ExitStack() as turn:
             has_turn = self._throttle.wait_turn(turn)
             give_up_at = self._monotonic() + self._deadline
-            for attempt in range(_retry.MAX_ATTEMPTS):
+            for attempt in range(self._max_attempts):
                 if self._token_source is not None:
                     self._token = self._token_source.get_token()
                 used = self._token
@@ -241,7 +246,7 @@ class Transport:
                 outcome = self._attempt(session, method, path, parameters, seconds_left=seconds_left, decode=decode)
                 if isinstance(outcome, ServiceResponse):
                     return outcome
-                pause = _retry.compute_pause(attempt, outcome, self._jitter)
+                pause = _retry.compute_pause(attempt, outcome, self._jitter, max_attempts=self._max_attempts)
                 is_refused = method == "GET" and isinstance(outcome, errors.AuthenticationError)
                 if is_refused and pause is not None and self._has_new_token(used):
                     continue

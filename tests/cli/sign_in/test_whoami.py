@@ -13,8 +13,11 @@ import pytest
 
 from p2p_analytics.auth import AccessToken, FileStore, Owner, Secret, SignIn
 from support.cli.sign_in import load_sign_in, name_of
+from support.scripted import hang_up
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from p2p_analytics.sandbox import SandboxServer
 
 NOWHERE = "http://127.0.0.1:9/v1"  # the discard port, at which nothing listens
@@ -33,11 +36,11 @@ def kept_sign_in(server: SandboxServer, run, monkeypatch: pytest.MonkeyPatch) ->
     return load_sign_in()
 
 
-def store(ends: datetime | None = ENDS, *, refresh_token: str | None = None) -> None:
+def store(base_url: str = NOWHERE, *, ends: datetime = ENDS, refresh_token: str | None = None) -> None:
     """Store a sign-in for a service that does not answer."""
     token = AccessToken("CANARY-access", scopes=["access_profile"], expires_at=ends)
     owner = Owner("7", "alex", "Alex Example")
-    FileStore().save(SignIn(NOWHERE, token, "1001", refresh_token and Secret(refresh_token), owner=owner))
+    FileStore().save(SignIn(base_url, token, "1001", refresh_token and Secret(refresh_token), owner=owner))
 
 
 @pytest.fixture
@@ -97,6 +100,30 @@ def test_offline(run) -> None:
     assert "CANARY" not in out + err
 
 
+def refuse_for_a_moment(_path: str, _parameters: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+    """Return an answer that other commands ask for again, after a while."""
+    return 503, {"Retry-After": "30"}, b""
+
+
+def not_answer(_path: str, _parameters: dict[str, str]) -> Callable[..., None]:
+    """Hang up without an answer."""
+    return hang_up
+
+
+@pytest.mark.parametrize("answer", [refuse_for_a_moment, not_answer])
+def test_the_service_is_asked_once(start_service, run, monkeypatch: pytest.MonkeyPatch, answer) -> None:
+    """A failure that other commands retry is reported after one request, without a wait, with the stored sign-in."""
+    service = start_service(answer)
+    monkeypatch.setenv("P2P_BASE_URL", service.base_url)
+    monkeypatch.setattr("time.sleep", lambda seconds: pytest.fail(f"whoami waits for {seconds} seconds"))
+    store(service.base_url)
+    status, out, err = run("whoami")
+    assert [path for path, _ in service.asked] == ["/v1/me"]
+    assert status == 1
+    assert out.startswith("Signed in as Alex Example (@alex) until 2099-05-31 12:30 UTC; scopes: access_profile.\n")
+    assert err.startswith("p2p-analytics: ")
+
+
 @pytest.mark.usefixtures("offline")
 def test_offline_as_json(run) -> None:
     """`checked` is false, the error stays on standard error, and the exit code is 1."""
@@ -133,7 +160,7 @@ def test_offline_with_a_variable(run, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("offline")
 def test_offline_with_an_expired_token(run) -> None:
     """An expired sign-in is deleted, and there is nothing to print."""
-    store(datetime.now(UTC) - timedelta(hours=1))
+    store(ends=datetime.now(UTC) - timedelta(hours=1))
     status, out, err = run("whoami")
     assert (status, out) == (1, "")
     assert "expired at" in err

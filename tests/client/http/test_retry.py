@@ -8,8 +8,9 @@ from email.utils import format_datetime
 
 import pytest
 
+import p2p_analytics as p2p
 from p2p_analytics import errors
-from p2p_analytics.client.http._retry import MAX_ATTEMPTS
+from p2p_analytics.client.http.transport import MAX_ATTEMPTS
 from support.canary import CANARY
 from support.connections import transport_to
 from support.exceptions import format_everything
@@ -42,6 +43,24 @@ def test_a_transient_fault_is_retried_with_exponential_backoff(
     assert len(service.asked) == MAX_ATTEMPTS == 5
     assert waits == [0.375, 0.75, 1.5, 3.0]
     assert CANARY not in format_everything(caught.value)
+
+
+@pytest.mark.parametrize("max_attempts", [1, 2, 7])
+def test_the_number_of_attempts_is_a_setting_of_the_client(start_service, max_attempts: int) -> None:
+    """A client sends a request that fails for a moment as often as its `max_attempts` says, and then raises."""
+    service = start_service(lambda _path, _parameters: (503, {}, b""))
+    with p2p.Client(CANARY, base_url=service.base_url, cache_dir=False, max_attempts=max_attempts) as client:
+        client._transport._sleep = lambda _seconds: None
+        with pytest.raises(errors.ServerError):
+            client.me()
+    assert len(service.asked) == max_attempts
+
+
+@pytest.mark.parametrize("max_attempts", [0, -1, 1.0, "2", None])
+def test_an_invalid_number_of_attempts_is_refused(max_attempts: object) -> None:
+    """It is a whole number from 1."""
+    with pytest.raises(errors.ConfigurationError, match="max_attempts must be a whole number from 1, not"):
+        p2p.Client(CANARY, base_url="http://127.0.0.1:9/v1", max_attempts=max_attempts)
 
 
 def test_a_retry_returns_the_first_good_response(start_service) -> None:

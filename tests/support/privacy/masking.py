@@ -122,9 +122,9 @@ def find_secrets(artefacts: Mapping[str, bytes], secrets: list[str]) -> list[tup
     ]
 
 
-def load(service, **options: Any) -> p2p.History:
+def load(service, *, max_attempts: int = 5, **options: Any) -> p2p.History:
     """Load it."""
-    with p2p.Client("token", base_url=service[0].base_url, cache_dir=False) as client:
+    with p2p.Client("token", base_url=service[0].base_url, cache_dir=False, max_attempts=max_attempts) as client:
         return p2p.load_history(client, **options)
 
 
