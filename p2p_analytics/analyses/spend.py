@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Final
 
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
-from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.arguments import check_top
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def spend_by_friend(
         A frame lacks a column or holds other types, such as ids that are not text; or the payments are in several
         currencies or of 2**53 cents or more in all.
     """
-    rows = None if top is None else _check_top(top)
+    rows = None if top is None else min(check_top(top), _ALL_ROWS)
     col = nw.col
     frame = _engine.open_frame(
         payments,
@@ -121,16 +120,6 @@ def spend_by_friend(
         )
     )
     return _engine.to_result(table if rows is None else table.head(rows), payments, _COLUMNS)
-
-
-def _check_top(top: SupportsIndex) -> int:
-    try:
-        rows = 0 if isinstance(top, bool) else operator.index(top)
-    except TypeError:
-        rows = 0
-    if rows < 1:
-        raise ConfigurationError(f"top={top!r} is not valid: give the number of rows, 1 or more.")
-    return min(rows, _ALL_ROWS)
 
 
 def _is_friend(friends: IntoFrame | None) -> nw.Expr:

@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import operator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.display import PRIVATE, STRICT, format_money, format_phone
-from p2p_analytics.errors import ConfigurationError, SchemaError
+from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import refuse_failing_query, require
 from p2p_analytics.plots._fonts import FONT, find_families
 from p2p_analytics.plots._text import TEXT, style_text, to_drawable, to_drawable_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import SupportsIndex
 
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
@@ -73,23 +71,6 @@ def read_columns(table: IntoFrame, needed: Sequence[str], *, what: str) -> dict[
         name: [None if absent else value for value, absent in zip(column.to_list(), column.is_null(), strict=True)]
         for name, column in frame.to_dict(as_series=True).items()
     }
-
-
-def check_top(top: SupportsIndex) -> int:
-    """Return the number of rows that are drawn one by one.
-
-    Raises
-    ------
-    ConfigurationError
-        It is not a whole number from 1.
-    """
-    try:
-        rows = 0 if isinstance(top, bool) else operator.index(top)
-    except TypeError:
-        rows = 0
-    if rows < 1:
-        raise ConfigurationError(f"top={top!r} is not valid: give the number of rows, 1 or more.")
-    return rows
 
 
 def prepare_axes(ax: Axes | None, *, height: float) -> Axes:

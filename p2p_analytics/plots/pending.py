@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from p2p_analytics.arguments import check_top
 from p2p_analytics.display import format_count
 from p2p_analytics.plots import _style
 from p2p_analytics.plots._others import OtherRequests, sum_other_requests
@@ -93,7 +94,7 @@ def pending_requests(table: IntoFrame, *, ax: Axes | None = None, top: int = _st
     SchemaError
         The table lacks a column.
     """
-    rows = _style.check_top(top)
+    rows = check_top(top)
     needed = ["direction", "counterparty_name", "amount", "age_days"]
     data = _style.read_columns(table, needed, what="plots.pending_requests")
     ages, amounts = data["age_days"][:rows], data["amount"][:rows]

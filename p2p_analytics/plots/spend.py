@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from p2p_analytics.arguments import check_top
 from p2p_analytics.display import format_count
 from p2p_analytics.plots import _style
 from p2p_analytics.plots._others import OtherPeople, sum_other_people
@@ -43,7 +44,7 @@ def spend_by_friend(table: IntoFrame, *, ax: Axes | None = None, top: int = _sty
     SchemaError
         The table lacks a column.
     """
-    rows = _style.check_top(top)
+    rows = check_top(top)
     data = _style.read_columns(table, ["counterparty_name", "sent", "received"], what="plots.spend_by_friend")
     names = _style.read_names(data, rows)
     ax = _style.prepare_axes(ax, height=_style.height_of_bars(max(min(len(data["sent"]), rows + 1), 3)))
