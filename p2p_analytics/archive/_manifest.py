@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from p2p_analytics.records import Me
+from p2p_analytics.times import EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -75,7 +76,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     friends: Entry
     problems: Entry
     people: Entry | None = None  # None where the rows of payments hold the profiles
-    people_at: Instant | None = None  # the fetch of the most recent of them
+    people_at: Instant = EPOCH  # the fetch of the most recent of them; `decode` fills it in for the earlier form
     since: Instant | None = None  # a sync has not loaded older payments, except pending ones; None: it has
     format: int = _FORMAT
 
@@ -141,7 +142,8 @@ def decode(body: bytes) -> Manifest | None:
         raise ManifestError(f"it is no manifest: {_first_line(error)}") from None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise ManifestError("it is no manifest") from None
-    return msgspec.structs.replace(manifest, format=_FORMAT)
+    people_at = max(manifest.fetched_at, manifest.friends_at) if manifest.people is None else manifest.people_at
+    return msgspec.structs.replace(manifest, people_at=people_at, format=_FORMAT)
 
 
 def build_file_name(kind: str, start: date | None, digest: str) -> str:

@@ -140,7 +140,7 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
         friends=_write_table(folder, "friends", friends, old.get("friends"), account),
         problems=_write_table(folder, "problems", problems, old.get("problems"), account),
         people=_write_table(folder, "people", people, old.get("people"), account),
-        people_at=max([history.fetched_at, *([_people_at(previous)] if previous else [])]),
+        people_at=max([history.fetched_at, *([previous.people_at] if previous else [])]),
         since=_find_start(baseline, previous),
     )
     folder.commit(manifest, previous)
@@ -250,10 +250,5 @@ def _merge_people(
         previous, payments=tuple(entry for entry in previous.payments if entry.name not in without)
     )
     known = folder.read_people(sound)
-    is_newer = history.fetched_at >= _people_at(previous)
+    is_newer = history.fetched_at >= previous.people_at
     return merge_people([history.people, known] if is_newer else [known, history.people])
-
-
-def _people_at(manifest: Manifest) -> datetime:
-    """Return when the most recent people were fetched; an archive in the earlier form knows it of the payments only."""
-    return manifest.people_at or max(manifest.fetched_at, manifest.friends_at)

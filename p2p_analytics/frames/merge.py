@@ -23,23 +23,32 @@ def keep_newest(rows: pa.Table) -> pa.Table:
     """
     import numpy as np
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    final = pc.not_equal(pc.fill_null(rows["status"], Status.PENDING.value), Status.PENDING.value)
     states = pa.table(
         {
             "payment_id": rows["payment_id"],
-            FETCHED_AT: rows[FETCHED_AT],
-            "final": final.cast(pa.int8()),
             "row": pa.array(np.arange(rows.num_rows)),
             **{name: rows[name] for name in NOT_LISTED},
         }
-    ).sort_by([(FETCHED_AT, "ascending"), ("final", "ascending"), ("row", "ascending")])
+    ).take(rank_states(rows))
     last = states.group_by("payment_id", use_threads=False).aggregate([(name, "last") for name in ("row", *NOT_LISTED)])
     payments = rows.take(last["row_last"])
     for name in NOT_LISTED:
         payments = payments.set_column(payments.column_names.index(name), name, last[f"{name}_last"])
     return sort_newest_first(payments)
+
+
+def rank_states(rows: pa.Table) -> pa.Array:
+    """Return the indexes of rows in the order in which they replace each other: of one payment, the last is kept."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    final = pc.not_equal(pc.fill_null(rows["status"], Status.PENDING.value), Status.PENDING.value)
+    keys = pa.table(
+        {FETCHED_AT: rows[FETCHED_AT], "final": final.cast(pa.int8()), "row": pa.array(np.arange(rows.num_rows))}
+    )
+    return pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names])
 
 
 def sort_newest_first(payments: pa.Table) -> pa.Table:

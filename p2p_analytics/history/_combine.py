@@ -6,11 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
-from p2p_analytics.frames.merge import FETCHED_AT, NOT_LISTED, keep_newest
+from p2p_analytics.frames.merge import FETCHED_AT, NOT_LISTED, keep_newest, rank_states
 from p2p_analytics.frames.people import merge_people
 from p2p_analytics.frames.schema import INSTANT, PAYMENTS, TEXT, WHOLE, require
 from p2p_analytics.history._history import History
-from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -81,12 +80,7 @@ def _combine_histories(histories: Sequence[History]) -> History:
             "combine cannot unite a history in privacy mode with one that is not, or days with months: combine the "
             "original histories, then mask the result."
         )
-    accounts = {history.me.user.id: None for history in histories}
-    if len(accounts) > 1:
-        raise ConfigurationError(
-            f"combine unites histories of one account, and these are of {len(accounts)}: "
-            f"{', '.join(map(str, accounts))}. Combine those of each account."
-        )
+    _require_one_account([history.me.user.id for history in histories], what="histories")
     ordered = sorted(histories, key=lambda history: history.fetched_at)
     problems = ordered[0].problems
     for history in ordered[1:]:
@@ -110,12 +104,7 @@ def _combine_frames(frames: Sequence[pd.DataFrame], fetched_at: Sequence[Any]) -
 
     typed = [_to_schema(frame) for frame in frames]
     united = pd.concat(typed, ignore_index=True)
-    accounts = united["account_id"].dropna().unique().tolist()
-    if len(accounts) > 1:
-        raise ConfigurationError(
-            f"combine unites payments of one account, and these are of {len(accounts)}: {', '.join(accounts)}. "
-            "Combine those of each account."
-        )
+    _require_one_account(united["account_id"].dropna().unique(), what="payments")
     if united["payment_id"].isna().any():
         raise SchemaError("A payment without an id cannot be identified: leave out the rows without payment_id.")
     moments = pd.factorize(pd.Index(fetched_at), sort=True)[0]
@@ -129,11 +118,18 @@ def _combine_frames(frames: Sequence[pd.DataFrame], fetched_at: Sequence[Any]) -
     newest = newest.assign(**{name: values[name].astype(pandas_dtype(PAYMENTS[name])) for name in NOT_LISTED})
     further: list[Any] = [name for name in united if name not in PAYMENTS]
     if further:
-        final = united["status"].fillna(Status.PENDING.value) != Status.PENDING
-        order = np.lexsort((final.to_numpy(), fetched))  # as in `keep_newest`
-        known = united.take(order).groupby("payment_id", sort=False)[further].last()
+        known = united.take(rank_states(rows).to_numpy()).groupby("payment_id", sort=False)[further].last()
         newest[further] = known.reindex(newest["payment_id"]).set_axis(newest.index)
     return newest[[*PAYMENTS, *further]]
+
+
+def _require_one_account(owners: Iterable[str | None], *, what: str) -> None:
+    accounts = dict.fromkeys(owners)
+    if len(accounts) > 1:
+        raise ConfigurationError(
+            f"combine unites {what} of one account, and these are of {len(accounts)}: "
+            f"{', '.join(map(str, accounts))}. Combine those of each account."
+        )
 
 
 def _to_schema(frame: pd.DataFrame) -> pd.DataFrame:

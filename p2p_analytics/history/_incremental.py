@@ -127,11 +127,7 @@ def load_changes(
     friends = client.friend_pages(me.user.id, fresh=True) if baseline.friends is None else ()
     mask = Mask() if settings.privacy() else None  # only for the text of errors
     with show_progress(progress) as on_progress:
-        pages = (
-            _load_all_pages(client, baseline, on_progress)
-            if baseline.since is None or baseline.everything or baseline.refresh
-            else _load_changed_pages(client, baseline, on_progress)
-        )
+        pages = _load_pages(client, baseline, on_progress)
         history = build_history(me, pages, friends, on_bad_record, mask)
     return history if baseline.friends is None else replace(history, friends=baseline.friends)
 
@@ -193,36 +189,29 @@ class _ListingCheck:
                 )
 
 
-def _load_all_pages(
+def _load_pages(
     client: Client, baseline: Baseline, on_progress: Callable[[int, int], object]
 ) -> Generator[PaymentPage]:
     check = _ListingCheck(baseline)
-    after = _before(baseline.start)
+    after = _find_bound(baseline)
     with contextlib.closing(client.history_pages(after=after, refresh=baseline.refresh, progress=on_progress)) as pages:
         yield from check.count_pages(pages)
     if not baseline.refresh:
         check.require_newest()
-    if after is not None:
+    if after is not None:  # else the list was complete
         yield from check.count_pages(_load_missing_periods(client, baseline, on_progress))
         yield from check.count_pages(client.payment_pages(status=Status.PENDING, fresh=True))
     yield from check.count_pages(_load_by_id(client, check.find_unlisted_pending()))
     check.require_missing()
 
 
-def _load_changed_pages(
-    client: Client, baseline: Baseline, on_progress: Callable[[int, int], object]
-) -> Generator[PaymentPage]:
+def _find_bound(baseline: Baseline) -> datetime | None:
+    """Return the bound of the list of payments that a load begins with; None is no bound."""
     from p2p_analytics.client.window import BEGINNING, GRACE  # reading an archive needs no client
 
-    check = _ListingCheck(baseline)
-    after = max(baseline.since or BEGINNING, BEGINNING + GRACE) - GRACE
-    with contextlib.closing(client.history_pages(after=after, progress=on_progress)) as pages:
-        yield from check.count_pages(pages)
-    check.require_newest()
-    yield from check.count_pages(_load_missing_periods(client, baseline, on_progress))
-    yield from check.count_pages(client.payment_pages(status=Status.PENDING, fresh=True))
-    yield from check.count_pages(_load_by_id(client, check.find_unlisted_pending()))
-    check.require_missing()
+    if baseline.since is None or baseline.everything or baseline.refresh:
+        return _before(baseline.start)
+    return max(baseline.since, BEGINNING + GRACE) - GRACE
 
 
 def _load_missing_periods(
