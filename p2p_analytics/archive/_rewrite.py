@@ -61,6 +61,8 @@ def build_rows(history: History) -> pa.Table:
     import pyarrow as pa
 
     schema.require(history.payments.columns, schema.PAYMENTS, what="merge")
+    schema.require(history.friends.columns, schema.FRIENDS, what="merge")
+    schema.require(history.problems.columns, schema.PROBLEMS, what="merge")
     if not history.me.user.id:
         raise ArchiveError("The history names no account: an archive holds one account's, so set me.user.id.")
     for name, instant in (("fetched_at", history.fetched_at), ("me.user.date_joined", history.me.user.date_joined)):

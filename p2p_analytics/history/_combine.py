@@ -10,6 +10,7 @@ from p2p_analytics.frames.merge import FETCHED_AT, NOT_LISTED, keep_newest, rank
 from p2p_analytics.frames.people import merge_people
 from p2p_analytics.frames.schema import INSTANT, PAYMENTS, TEXT, WHOLE, require
 from p2p_analytics.history._history import History
+from p2p_analytics.times import in_utc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,8 +37,8 @@ def combine(parts: Iterable[History] | Iterable[pd.DataFrame]) -> History | pd.D
     Parameters
     ----------
     parts : iterable of History or of DataFrame
-        Of one account. Frames have the columns of PAYMENTS; further columns come after them, and a null in one of
-        them does not replace a value.
+        Of one account. A ``fetched_at`` without a zone is UTC. Frames have the columns of PAYMENTS; further columns
+        come after them, and a null in one of them does not replace a value.
 
     Returns
     -------
@@ -81,15 +82,16 @@ def _combine_histories(histories: Sequence[History]) -> History:
             "original histories, then mask the result."
         )
     _require_one_account([history.me.user.id for history in histories], what="histories")
-    ordered = sorted(histories, key=lambda history: history.fetched_at)
+    ordered = sorted(histories, key=lambda history: in_utc(history.fetched_at))
+    moments = [in_utc(history.fetched_at) for history in ordered]
     problems = ordered[0].problems
     for history in ordered[1:]:
         problems = merge_problems(problems, history)
     return replace(
         ordered[-1],
-        payments=_combine_frames([each.payments for each in ordered], [each.fetched_at for each in ordered]),
+        payments=_combine_frames([each.payments for each in ordered], moments),
         friends=ordered[-1].friends.copy(),
-        fetched_at=ordered[0].fetched_at,
+        fetched_at=moments[0],
         problems=problems.copy(),
         people=merge_people([each.people for each in reversed(ordered)]),
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
-from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
 from p2p_analytics.frames.people import mark_friends, merge_people, people_frame, people_of_payments
-from p2p_analytics.frames.schema import require, require_unique_ids
+from p2p_analytics.frames.schema import PEOPLE, require, require_unique_ids
 from p2p_analytics.privacy import Mask
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     import pandas as pd
@@ -45,7 +46,8 @@ class History:
     Raises
     ------
     SchemaError
-        The payments lack the column ``payment_id``, or a ``payment_id`` is repeated.
+        A part is no pandas frame or lacks a column: ``payment_id`` of the payments or problems, ``user_id`` of the
+        friends, or one of PEOPLE other than ``is_friend``, which is computed; or a ``payment_id`` is repeated.
     """
 
     me: Me
@@ -58,11 +60,15 @@ class History:
     people: pd.DataFrame = field(default=cast("pd.DataFrame", None))  # never None in a history
 
     def __post_init__(self) -> None:
-        """Check the payments, and collect the people if they are not given."""
-        require(self.payments.columns, ["payment_id"], what="History")
-        require_unique_ids(self.payments, what="History")
+        """Check the frames, and collect the people if they are not given."""
         people = cast("pd.DataFrame | None", self.people)
-        if people is None:
+        _require_frame("payments", self.payments, ["payment_id"])
+        _require_frame("friends", self.friends, ["user_id"])
+        _require_frame("problems", self.problems, ["payment_id"])
+        require_unique_ids(self.payments, what="History")
+        if people is not None:
+            _require_frame("people", people, [name for name in PEOPLE if name != "is_friend"])
+        else:
             people = merge_people([people_frame([self.me.user]), self.friends, people_of_payments(self.payments)])
         object.__setattr__(self, "people", mark_friends(people, self.friends, self.me.user.id))
 
@@ -118,6 +124,16 @@ class History:
             private=self.private,
             strict=self.strict,
         )
+
+
+def _require_frame(part: str, frame: object, columns: Sequence[str]) -> None:
+    """Raise a SchemaError unless a part of a history is a pandas frame with these columns."""
+    import pandas as pd
+
+    instead = f"{part} as load_history or p2p.read_csv gives them"
+    if not isinstance(frame, pd.DataFrame):
+        raise SchemaError(f"History needs {part} as a pandas frame, not {name_type(frame)}; pass {instead}.")
+    require(frame.columns, columns, what=f"History.{part}", instead=instead)
 
 
 def require_history(value: object, *, what: str) -> None:

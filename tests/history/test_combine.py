@@ -49,6 +49,17 @@ def test_the_state_that_was_fetched_last_is_kept(history_of, payment, turned: bo
     assert found.fetched_at == NOON
 
 
+def test_a_fetch_time_without_a_zone_is_utc(history_of, payment) -> None:
+    """12:00 without a zone is an hour before 13:00 UTC; the result has a zone in any case."""
+    old = history_of(payment(1, status="pending"), at=NOON.replace(tzinfo=None))
+    new = history_of(payment(1, status="cancelled"), at=LATER)
+    for parts in ([old, new], [new, old]):
+        found = p2p.combine(parts)
+        assert found.payments["status"].tolist() == ["cancelled"]
+        assert found.fetched_at == NOON
+    assert p2p.combine([old]).fetched_at == NOON
+
+
 @pytest.mark.parametrize("turned", [False, True])
 def test_of_frames_the_state_that_is_not_pending_is_kept(history_of, payment, turned: bool) -> None:  # noqa: FBT001 - a parameter
     """No payment becomes pending again; of two that are not pending the later in the list is kept."""
