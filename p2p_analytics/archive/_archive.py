@@ -107,6 +107,11 @@ class Archive:
         return history.masked(strict=private == settings.STRICT) if private else history
 
     @property
+    def is_new(self) -> bool:
+        """Whether the folder holds no archive yet: the first merge or sync creates it."""
+        return self._folder.is_new()
+
+    @property
     def since(self) -> datetime | None:
         """The date before which a sync has loaded pending payments only; None if it has loaded all, or nothing yet."""
         manifest = self._folder.read_manifest()

@@ -136,6 +136,10 @@ class ArchiveFolder:
         seen = people_of_payments(frame_of(pa.concat_tables(tables, promote_options="default")))
         return merge_people([people_frame([manifest.me.user]), self.read_frame(manifest.friends), seen])
 
+    def is_new(self) -> bool:
+        """Return whether the folder holds no manifest and no table yet."""
+        return not (self.path / _manifest.NAME).exists() and not any(self._list_own_files())
+
     def require_account(self, manifest: Manifest, me: Me) -> None:
         """Raise an ArchiveError if the archive belongs to another account."""
         if manifest.me.user.id != me.user.id:
@@ -297,7 +301,7 @@ class ArchiveFolder:
 
     def _list_own_files(self) -> Iterator[Path]:
         """Yield regular files with a name that the archive gives; links and pipes of such a name are foreign."""
-        for path in self.path.iterdir():
+        for path in self.path.iterdir() if self.path.exists() else ():
             if (_manifest.is_file_name(path.name) or _LEFTOVER.fullmatch(path.name)) and is_regular(path):
                 yield path
 

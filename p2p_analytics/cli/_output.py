@@ -52,6 +52,12 @@ class Progress:
             sys.stderr.write(line + "\n")
             sys.stderr.flush()
 
+    def note(self, line: str) -> None:
+        """Write a line that the user should see before the next step, unless progress is switched off."""
+        if self._way != "none":
+            sys.stderr.write(line + "\n")
+            sys.stderr.flush()
+
     @property
     def callback(self) -> Callable[[int], object] | Literal[False] | None:
         """The argument ``progress`` of a load."""

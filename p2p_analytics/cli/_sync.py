@@ -71,6 +71,8 @@ def _sync(options: argparse.Namespace) -> None:
     archive = open_archive(options.archive)
     progress = _output.Progress(options.progress)
     with Client(base_url=find_base_url(options.base_url)) as client:
+        if archive.is_new:  # a mistyped name looks like a first sync
+            progress.note(f"There is no archive in {archive.path} yet: this sync starts a new one there.")
         progress.log(f"Loading payments into {archive.path} ...")
         changes = archive.sync(client, refresh=options.refresh, since=options.since, progress=progress.callback)
     for name in changes.set_aside:

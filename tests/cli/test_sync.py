@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,32 @@ def town(monkeypatch):
         monkeypatch.setenv("P2P_BASE_URL", server.base_url)
         monkeypatch.setenv("P2P_ACCESS_TOKEN", server.token(server.viewer))
         yield server
+
+
+def start_note(folder: Path) -> str:
+    """Return the line that a first sync into a folder writes."""
+    return f"There is no archive in {folder} yet: this sync starts a new one there.\n"
+
+
+def test_a_new_archive_is_announced(town, tmp_path, capsys) -> None:
+    """A mistyped name starts a new archive: standard error says so, and where; a later sync is quiet."""
+    assert cli.main(["sync", str(tmp_path / "payments")]) == 0
+    assert capsys.readouterr().err == start_note(tmp_path / "payments")
+    assert cli.main(["sync", str(tmp_path / "payments")]) == 0
+    assert capsys.readouterr().err == ""
+    assert cli.main(["sync", str(tmp_path / "paymnets")]) == 0
+    assert capsys.readouterr().err == start_note(tmp_path / "paymnets")
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"{")], ids=["lost", "broken"])
+def test_an_archive_with_a_damaged_manifest_is_not_new(town, tmp_path, capsys, damage) -> None:
+    """Its payments are recovered from its files."""
+    assert cli.main(["sync", str(tmp_path / "a")]) == 0
+    capsys.readouterr()
+    damage(tmp_path / "a" / "manifest.json")
+    assert not p2p.open_archive(tmp_path / "a").is_new
+    assert cli.main(["sync", str(tmp_path / "a")]) == 0
+    assert "starts a new one" not in capsys.readouterr().err
 
 
 def test_sync_and_sync_again(town, tmp_path, capsys) -> None:
@@ -48,7 +75,7 @@ def test_an_interrupted_sync_prints_the_note_of_the_load(tmp_path, capsys, monke
     monkeypatch.setenv("P2P_ACCESS_TOKEN", "made-up")
     assert cli.main(["sync", str(tmp_path / "a")]) == 130
     kept = "stopped. 272 payments are kept, and the next load goes on from there."
-    assert capsys.readouterr().err == f"\np2p-analytics: {kept}\n"
+    assert capsys.readouterr().err == f"{start_note(tmp_path / 'a')}\np2p-analytics: {kept}\n"
 
 
 def test_sync_without_a_token(tmp_path, capsys, monkeypatch) -> None:
@@ -96,6 +123,7 @@ def test_progress_in_a_log(town, tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.setattr("p2p_analytics.cli._output._PAGES_PER_LINE", 3)
     assert cli.main(["sync", str(tmp_path / "a"), "--progress", "log"]) == 0
     lines = capsys.readouterr().err
+    lines = lines.removeprefix(start_note(tmp_path / "a"))
     assert re.fullmatch(rf"Loading payments into {tmp_path}/a \.\.\.\n(?:[\d,]+ payments loaded\n)+", lines)
     assert cli.main(["sync", str(tmp_path / "b"), "--progress", "none"]) == 0
     assert capsys.readouterr().err == ""
