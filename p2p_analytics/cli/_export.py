@@ -20,6 +20,8 @@ _FRAMES: Final = ("payments", "people", "friends", "problems")
 _ANALYSES: Final = ("spend_by_friend", "monthly_flow", "status_mix", "pending_ageing", "pending_requests")
 _SUFFIXES: Final = (".csv", ".parquet")
 _STANDARD_OUTPUT: Final = "-"
+_USES_ZONE: Final = ("monthly_flow",)
+_USES_AS_OF: Final = ("pending_ageing", "pending_requests")
 
 
 def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
@@ -47,7 +49,7 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     _arguments.add_view(export)
     _arguments.add_progress(export)
     _arguments.add_json(export)
-    export.set_defaults(command=_export)
+    export.set_defaults(command=_export, tz=None)  # None: not given
 
 
 def _parse_table_path(text: str) -> str:
@@ -68,6 +70,8 @@ def _export(options: argparse.Namespace) -> None:
     progress.log(f"Reading {options.archive} ...")
     history = open_archive(options.archive).history(privacy=options.privacy)
     table = _build_table(history, options)
+    for line in _describe_unused(options, history):
+        progress.note(line)
     progress.log(f"Writing {len(table):,} rows of {options.table} ...")
     if options.out == _STANDARD_OUTPUT:
         write_csv(table, sys.stdout.buffer)
@@ -84,6 +88,18 @@ def _export(options: argparse.Namespace) -> None:
     )
 
 
+def _describe_unused(options: argparse.Namespace, history: History) -> list[str]:
+    """Return a line for each given option that has no effect on the table."""
+    lines = []
+    if options.tz is not None and options.table not in _USES_ZONE:
+        lines.append(f"--tz has no effect on {options.table}: instants are in UTC; {_USES_ZONE[0]} uses it.")
+    elif options.tz is not None and history.private:
+        lines.append("--tz has no effect in privacy mode: its days and months are in UTC.")
+    if options.as_of is not None and options.table not in _USES_AS_OF:
+        lines.append(f"--as-of has no effect on {options.table}: {' and '.join(_USES_AS_OF)} use it.")
+    return lines
+
+
 def _build_table(history: History, options: argparse.Namespace) -> pd.DataFrame:
     """Return the table that ``--table`` names: a frame of the history or the result of an analysis."""
     from p2p_analytics import analyses
@@ -96,7 +112,9 @@ def _build_table(history: History, options: argparse.Namespace) -> pd.DataFrame:
     if options.table == "spend_by_friend":
         return analyses.spend_by_friend(payments, history.friends)
     if options.table == "monthly_flow":
-        return analyses.monthly_flow(payments, tz="UTC" if history.private else options.tz)  # private dates are UTC
+        return analyses.monthly_flow(
+            payments, tz="UTC" if history.private else options.tz or "UTC"
+        )  # private dates are UTC
     if options.table == "status_mix":
         return analyses.status_mix(payments)
     if options.table == "pending_ageing":

@@ -55,6 +55,40 @@ def test_tables_in_privacy_mode(archive_path, tmp_path, mode, bands) -> None:
     assert bands in pd.read_parquet(out)["band"].tolist()
 
 
+NO_ZONE = "--tz has no effect on {}: instants are in UTC; monthly_flow uses it."
+NO_AS_OF = "--as-of has no effect on {}: pending_ageing and pending_requests use it."
+
+
+@pytest.mark.parametrize(
+    ("table", "lines"),
+    [
+        *((name, [NO_ZONE, NO_AS_OF]) for name in ("payments", "people", "friends", "problems")),
+        ("spend_by_friend", [NO_ZONE, NO_AS_OF]),
+        ("status_mix", [NO_ZONE, NO_AS_OF]),
+        ("monthly_flow", [NO_AS_OF]),
+        ("pending_ageing", [NO_ZONE]),
+        ("pending_requests", [NO_ZONE]),
+    ],
+)
+def test_options_without_effect_are_named(archive_path, capsys, table: str, lines: list[str]) -> None:
+    """Standard error has a line for each; the table on standard output is the one without these options."""
+    used = ["--as-of", "2024-06-03"] if NO_AS_OF not in lines else ["--tz", "Asia/Tokyo"] * (NO_ZONE not in lines)
+    assert cli.main(["export", archive_path, "-", "--table", table, *used]) == 0
+    plain = capsys.readouterr()
+    assert plain.err == ""
+    both = ["--tz", "Asia/Tokyo", "--as-of", "2024-06-03"]
+    assert cli.main(["export", archive_path, "-", "--table", table, *both]) == 0
+    assert capsys.readouterr() == (plain.out, "".join(f"{line.format(table)}\n" for line in lines))
+    assert cli.main(["export", archive_path, "-", "--table", table, *both, "--progress", "none"]) == 0
+    assert capsys.readouterr() == (plain.out, "")
+
+
+def test_a_zone_without_effect_in_privacy_mode_is_named(archive_path, capsys) -> None:
+    """The dates of masked payments are days in UTC, whatever the zone."""
+    assert cli.main(["export", archive_path, "-", "--table", "monthly_flow", "--tz", "Asia/Tokyo", "--privacy"]) == 0
+    assert capsys.readouterr().err == "--tz has no effect in privacy mode: its days and months are in UTC.\n"
+
+
 def test_wrong_use(archive_path, tmp_path, capsys) -> None:
     """A file of another kind, an unknown zone and an invalid date end with 2, and nothing is written."""
     with pytest.raises(SystemExit) as caught:
