@@ -1,4 +1,4 @@
-"""Fixed columns and dtypes of the PAYMENTS, PEOPLE, FRIENDS and PROBLEMS frames.
+"""Fixed columns and dtypes of the PAYMENTS, STATEMENT, PEOPLE, FRIENDS and PROBLEMS frames.
 
 Text is pandas ``str``; money is nullable ``Int64`` in cents; datetimes are ``datetime64[us, UTC]``.
 """
@@ -51,6 +51,18 @@ PAYMENTS: Final[Mapping[str, str]] = {
     "counterparty_username": TEXT,
     "counterparty_name": TEXT,
     "flow_cents": WHOLE,
+}
+
+# What statements know beside PAYMENTS: in frames of statements these columns come after those of PAYMENTS.
+STATEMENT: Final[Mapping[str, str]] = {
+    "type": TEXT,
+    "funding_source": TEXT,
+    "destination": TEXT,
+    "tip_cents": WHOLE,
+    "tax_cents": WHOLE,
+    "balance_cents": WHOLE,
+    "file": TEXT,
+    "line": WHOLE,
 }
 
 PEOPLE: Final[Mapping[str, str]] = {
