@@ -1,0 +1,249 @@
+"""Reconciliation: opening balance + rows that moved it = closing balance, in each file and from file to file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from p2p_analytics.display import clean_line, format_count
+from p2p_analytics.frames.schema import FLAG, INSTANT, TEXT, WHOLE
+from p2p_analytics.money import LARGEST_CENTS
+from p2p_analytics.statements.balances import (
+    GROUP,
+    MOST_STEPS,
+    Balance,
+    Explanations,
+    Period,
+    find_explanations,
+    join_files,
+    order_rows,
+    running_balance,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+    from datetime import datetime
+
+    import pandas as pd
+    import polars as pl
+
+__all__ = ["RECONCILIATION", "reconcile", "running_balance"]
+
+RECONCILIATION: Final[Mapping[str, str]] = {
+    "file": TEXT,
+    "account": TEXT,
+    "currency": TEXT,
+    "opening_cents": WHOLE,
+    "moved_cents": WHOLE,
+    "closing_cents": WHOLE,
+    "difference_cents": WHOLE,
+    "reconciled": FLAG,
+    "suggestion": TEXT,
+    "period_start": INSTANT,
+    "period_end": INSTANT,
+    "follows": TEXT,
+    "gap_cents": WHOLE,
+    "note": TEXT,
+}
+_ALL_STEPS: Final = 2 * MOST_STEPS  # of all files in one call
+_HALF: Final = 1 << 32
+_ID_LENGTH: Final = 80
+
+
+class _Check(NamedTuple):
+    difference: int | None
+    is_reconciled: bool | None
+    suggestion: str | None
+    remarks: tuple[str, ...]
+
+
+def reconcile(
+    rows: pl.DataFrame,
+    broken_files: Collection[str] = (),
+    periods: Mapping[str, tuple[datetime | None, datetime | None]] | None = None,
+) -> pd.DataFrame:
+    """Return whether the balances of each file agree with its rows, and with those of the file before.
+
+    Parameters
+    ----------
+    rows : polars.DataFrame
+        ROWS of all files, before payments that are in several files are united, with ``payment_id`` filled.
+    broken_files : collection of str
+        Files with rows that have too many or too few cells; they are never reconciled.
+    periods : mapping of str to tuple of datetime or None, optional
+        First and last instant that a file says it is about; the default is the period of the dates of its rows.
+
+    Returns
+    -------
+    DataFrame
+        One row per file, account and currency, with the columns and dtypes of `RECONCILIATION`; ordered by account,
+        currency and period. ``opening_cents`` and ``closing_cents`` are those of the file, or follow from the balances
+        that it states in its rows. ``difference_cents`` is closing - opening - moved. ``reconciled`` is null where a
+        balance is not known, or where the only one is that of a single row. ``suggestion`` lists the smallest sets of
+        rows that explain the difference. ``follows`` is the file before, and ``gap_cents`` the change of the balance
+        between the two that neither has; 0 if they connect. ``note`` says, in sentences, which periods overlap or leave
+        something out, and why a file is not reconciled although its balances are known.
+    """
+    import pandas as pd
+
+    checks: dict[tuple[object, ...], _Check] = {}
+    balances: list[Balance] = []
+    for balance, check in _check_groups(rows, frozenset(broken_files), periods or {}):
+        balances.append(balance)
+        checks[balance.file, balance.account, balance.currency] = check
+    lines = []
+    for balance, seam in join_files(balances):
+        check = checks[balance.file, balance.account, balance.currency]
+        lines.append(
+            {
+                "file": balance.file,
+                "account": balance.account,
+                "currency": balance.currency,
+                "opening_cents": balance.opening,
+                "moved_cents": balance.moved,
+                "closing_cents": balance.closing,
+                "difference_cents": check.difference,
+                "reconciled": check.is_reconciled,
+                "suggestion": check.suggestion,
+                "period_start": balance.period.start,
+                "period_end": balance.period.end,
+                "follows": seam.follows,
+                "gap_cents": seam.gap_cents,
+                "note": " ".join([*check.remarks, *seam.remarks]) or None,
+            }
+        )
+    return pd.DataFrame(
+        {name: pd.Series([line[name] for line in lines], dtype=dtype) for name, dtype in RECONCILIATION.items()}
+    )
+
+
+def _check_groups(
+    rows: pl.DataFrame, broken_files: frozenset[str], periods: Mapping[str, tuple[datetime | None, datetime | None]]
+) -> Iterator[tuple[Balance, _Check]]:
+    """Yield the balance of each file, account and currency, and whether it agrees with the rows."""
+    import polars as pl
+
+    ordered = order_rows(rows)
+    steps = _ALL_STEPS
+    at = 0
+    for group in _sum_groups(ordered).iter_rows(named=True):
+        part = ordered.slice(at, group["lines"])
+        at += group["lines"]
+        if group["is_blank"]:
+            continue
+        transactions = part.filter(~pl.col("is_notice"))
+        opening, moved, closing = _add_up(group)
+        balance = Balance(
+            group["file"],
+            group["account"],
+            group["currency"],
+            opening,
+            moved,
+            closing,
+            dates=Period(group["start"], group["end"]),
+            stated=Period(*periods.get(group["file"], ())),
+            rows=transactions.select("payment_id", "known_cents"),
+        )
+        is_known = opening is not None and moved is not None and closing is not None
+        difference = closing - opening - moved if is_known else None
+        is_broken = group["file"] in broken_files
+        agrees = not (difference or is_broken or group["unread"])
+        explanations = None
+        if difference:
+            explanations = _explain(transactions, difference, min(steps, MOST_STEPS))
+            steps -= explanations.steps
+        check = _Check(
+            difference,
+            agrees if is_known and not _has_nothing_to_check(group) else None,
+            _describe(explanations, transactions) if explanations else None,
+            tuple(_list_remarks(group, balance, explanations, is_broken=is_broken)),
+        )
+        yield balance, check
+
+
+def _sum_groups(ordered: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per file, account and currency, in the order of the rows."""
+    import polars as pl
+
+    known, offsets = pl.col("known_cents"), pl.col("offset_cents").drop_nulls()
+    date = pl.col("date").filter(~pl.col("is_notice"))
+    has_balance = pl.any_horizontal(pl.col("opening_cents", "closing_cents", "balance_cents").is_not_null())
+    sums = ordered.group_by(GROUP, maintain_order=True).agg(
+        pl.len().alias("lines"),
+        pl.col("opening_cents").drop_nulls().first().alias("opening"),
+        pl.col("closing_cents").drop_nulls().last().alias("closing"),
+        offsets.first().alias("first_offset"),
+        offsets.last().alias("last_offset"),
+        offsets.len().alias("stated"),
+        # Two sums, because one of 64 bits could overflow.
+        (known // _HALF).sum().alias("high"),
+        (known % _HALF).sum().alias("low"),
+        known.cast(pl.Float64).abs().sum().alias("largest"),
+        pl.col("balance_cents").cast(pl.Float64).abs().max().alias("largest_balance"),
+        (~pl.col("is_notice") & pl.col("moved_cents").is_null()).sum().alias("unread"),
+        date.min().alias("start"),
+        date.max().alias("end"),
+        (pl.col("is_notice") & ~has_balance).all().alias("is_blank"),
+    )
+    return sums.with_columns(pl.col("is_blank") & ~pl.col("is_blank").all().over("file"))
+
+
+def _add_up(group: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    """Return opening balance, movement and closing balance; None where one is not known or beyond 64 bits."""
+    moved = group["high"] * _HALF + group["low"]
+    opening, closing = group["opening"], group["closing"]
+    if _is_too_large(group):
+        return opening, None, closing
+    if group["stated"]:
+        opening = group["first_offset"] if opening is None else opening
+        closing = group["last_offset"] + moved if closing is None else closing
+    return opening, moved, closing
+
+
+def _is_too_large(group: Mapping[str, Any]) -> bool:
+    amounts = (group["largest"], group["largest_balance"] or 0, abs(group["opening"] or 0), abs(group["closing"] or 0))
+    return sum(amounts) > LARGEST_CENTS // 2
+
+
+def _has_nothing_to_check(group: Mapping[str, Any]) -> bool:
+    return group["stated"] == 1 and group["opening"] is None and group["closing"] is None
+
+
+def _explain(transactions: pl.DataFrame, difference: int, most_steps: int) -> Explanations:
+    """Return the sets of rows that explain a difference; only of rows between balances that do not agree, if stated."""
+    offset = transactions["offset_cents"]
+    disagrees = offset.backward_fill() != offset.shift(1).forward_fill()
+    at = disagrees.fill_null(value=False).arg_true().to_list() or list(range(len(transactions)))
+    rows = transactions[at]
+    found = find_explanations(rows["moved_cents"].to_list(), rows["flow_cents"].to_list(), difference, most_steps)
+    sets = (tuple(change._replace(row=at[change.row]) for change in changes) for changes in found.sets)
+    return found._replace(sets=tuple(sets))
+
+
+def _describe(explanations: Explanations, transactions: pl.DataFrame) -> str | None:
+    """Return the sets of rows as text: each row with its change, rows joined by "and", sets by a semicolon."""
+    if not explanations.sets:
+        return None
+    ids, lines = transactions["payment_id"], transactions["line"]
+
+    def name(row: int) -> str:
+        return clean_line(ids[row])[:_ID_LENGTH] or f"line {lines[row]}"
+
+    sets = [" and ".join(f"{name(change.row)} {change.action}" for change in changes) for changes in explanations.sets]
+    return "; ".join([*sets, "others"] if explanations.has_more else sets)
+
+
+def _list_remarks(
+    group: Mapping[str, Any], balance: Balance, explanations: Explanations | None, *, is_broken: bool
+) -> Iterator[str]:
+    """Yield why a file is not reconciled, apart from its difference."""
+    if is_broken:
+        yield "Rows have too many or too few cells."
+    if group["unread"]:
+        verb = "was" if group["unread"] == 1 else "were"
+        yield f"{format_count(group['unread'], 'amount', 'amounts')} {verb} not read."
+    if balance.moved is None:
+        yield "The amounts are too large to add up."
+    if _has_nothing_to_check(group):
+        yield "Only one balance is stated, which leaves nothing to check."
+    if explanations and not explanations.is_complete:
+        yield "Not all sets of three rows were searched."

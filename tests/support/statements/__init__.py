@@ -1,0 +1,1 @@
+"""Invented statement files, and their rows."""

@@ -1,0 +1,58 @@
+"""Rows of invented statement files, as formats return them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROW_TYPES = {
+    "file": pl.String,
+    "line": pl.Int64,
+    "account": pl.String,
+    "payment_id": pl.String,
+    "date": pl.Datetime("us", "UTC"),
+    "kind": pl.String,
+    "flow_cents": pl.Int64,
+    "currency": pl.String,
+    "moved_cents": pl.Int64,
+    "opening_cents": pl.Int64,
+    "closing_cents": pl.Int64,
+    "balance_cents": pl.Int64,
+}
+"""The columns of ROWS that balances need."""
+
+Row = dict[str, Any]
+
+
+def make_file(
+    file: str,
+    moved: Sequence[int | Row | None],
+    *,
+    opening: int | None = None,
+    closing: int | None = None,
+    start: datetime = datetime(2024, 1, 1, tzinfo=UTC),
+    **common: Any,
+) -> pl.DataFrame:
+    """Return the rows of a file: an opening notice, one payment a day with the cents that it moved, a closing notice.
+
+    An item of ``moved`` can also be a dict of columns. Payments are called ``<file>-1``, ``<file>-2`` and so on.
+    """
+    rows: list[Row] = [{"kind": "notice", "opening_cents": opening}]
+    for number, each in enumerate(moved, start=1):
+        row = each if isinstance(each, dict) else {"moved_cents": each}
+        usual = {
+            "account": "nora-quill",
+            "payment_id": f"{file}-{number}",
+            "date": start + timedelta(days=number - 1),
+            "kind": "payment",
+            "flow_cents": row.get("moved_cents"),
+        }
+        rows.append(usual | row)
+    rows.append({"kind": "notice", "closing_cents": closing})
+    full = [{"file": file, "line": line, "currency": "USD"} | row | common for line, row in enumerate(rows, start=1)]
+    return pl.DataFrame(full, schema=ROW_TYPES)
