@@ -93,7 +93,7 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: Privac
     """Return the frame of a CSV file that `to_csv` wrote, or that a spreadsheet saved again.
 
     The columns of payments, people, friends and problems get their documented dtypes independently of the data.
-    Other columns are text if their cells are quoted or their name ends in ``_id``; the rest is inferred:
+    Other columns are text if their cells are quoted or their name ends in ``_id`` or ``_phone``; the rest is inferred:
     whole numbers are ``Int64``, other numbers ``float64``, true and false ``boolean``, instants
     ``datetime64[us, UTC]``, and everything else, also categoricals, is text. A column without values has the dtype
     that its name has in the tables of the analyses or of `units`, else it is text.
@@ -113,7 +113,7 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: Privac
     ------
     SchemaError
         The file is not such a table. The error names a file with semicolons or tabs, in another encoding, with an
-        index, or with ids that a spreadsheet has rounded or pandas has made floats.
+        index, or with ids or phone numbers that a spreadsheet has rounded or pandas has made floats.
     ConfigurationError
         The file cannot be read.
     """
@@ -127,7 +127,7 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: Privac
         content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # closed with the last reference to it
         header, unquoted = _sniff_header(content, path)
         table = _parse_cells(file, header, path)
-        _diagnosis.require_exact_ids(header, table.columns, content, path)
+        _diagnosis.require_exact_digits(header, table.columns, content, path)
     columns = [
         column.cast(type_without_values(name))
         if column.null_count == len(column)

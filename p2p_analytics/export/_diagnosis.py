@@ -28,7 +28,7 @@ _SEPARATORS: Final = {b";": "semicolons", b"\t": "tabs", b"|": "vertical bars"}
 _QUOTED: Final = re.compile(rb'"(?:[^"]|"")*"')
 _LARGEST_SAMPLE: Final = 4_096
 _INDEX: Final = re.compile(rb'(?:""|Unnamed: \d+)?')
-# Forms of a number in which the text of an id is lost, each with its message.
+# Forms of a number in which digits of an id are lost, each with its message.
 _INEXACT: Final = {
     # A spreadsheet displays a long number so, and saves what it displays; some write the decimal comma.
     r"^\d([.,]\d+)?[eE]\+\d+$": (
@@ -37,13 +37,13 @@ _INEXACT: Final = {
     ),
     # pandas.read_csv makes floats of a column of whole numbers with a gap.
     r"^\d+\.0+$": (
-        "are decimal numbers such as 2000000001.0, which pandas writes after reading ids beside an empty cell: read "
+        "are decimal numbers such as 2000000001.0, which pandas writes after reading whole numbers beside an empty cell: read "
         "the table with p2p.read_csv, or with pandas.read_csv(path, dtype=str), before you write it again."
     ),
 }
 
 
-def require_csv(content: mmap.mmap | bytes, path: Path) -> None:
+def require_csv(content: mmap.mmap | bytes, path: Path | str) -> None:
     """Raise a SchemaError if the first bytes are those of a file of another kind or encoding."""
     sample = content[:_LARGEST_SAMPLE]
     for start, words in _OTHER_KINDS.items():
@@ -55,7 +55,7 @@ def require_csv(content: mmap.mmap | bytes, path: Path) -> None:
         raise SchemaError(f"{path} is in UTF-16, not UTF-8: {_AS_UTF8}.")
 
 
-def require_columns(cells: list[bytes], path: Path) -> None:
+def require_columns(cells: list[bytes], path: Path | str) -> None:
     """Raise a SchemaError if the cells of the first line are separated otherwise, or begin with an index."""
     if len(cells) == 1:
         bare = _QUOTED.sub(b"", cells[0])
@@ -72,20 +72,23 @@ def require_columns(cells: list[bytes], path: Path) -> None:
         )
 
 
-def require_exact_ids(names: Iterable[str], columns: Iterable[pa.ChunkedArray], content: mmap.mmap, path: Path) -> None:
-    """Raise a SchemaError if an id has the form that spreadsheets or pandas give to numbers."""
+def require_exact_digits(
+    names: Iterable[str], columns: Iterable[pa.ChunkedArray], content: mmap.mmap | bytes, path: Path | str
+) -> None:
+    """Raise a SchemaError if an id or phone number has the form that spreadsheets or pandas give to numbers."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     for place, (name, column) in enumerate(zip(names, columns, strict=True)):
-        if not name.endswith("_id") or not pa.types.is_string(column.type):
+        kind = "ids" if name.endswith("_id") else "phone numbers" if name == "phone" or name.endswith("_phone") else ""
+        if not kind or not pa.types.is_string(column.type):
             continue
         for form, words in _INEXACT.items():
             if pc.any(pc.match_substring_regex(column, form)).as_py() and _has_unquoted(content, place, form.encode()):
-                raise SchemaError(f"The ids in the column {name!r} of {path} {words}")
+                raise SchemaError(f"The {kind} in the column {name!r} of {path} {words}")
 
 
-def _has_unquoted(content: mmap.mmap, place: int, form: bytes) -> bool:
+def _has_unquoted(content: mmap.mmap | bytes, place: int, form: bytes) -> bool:
     """Return whether a column has a cell of this form without quotes; in quotes, it is text that looks so."""
     column = 0
     for cell in CELL.finditer(content):

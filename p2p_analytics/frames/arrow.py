@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # In files of payments for engines that compute with numbers alone: both dates, and their difference.
 MICROSECONDS: Final = {"created_us": schema.WHOLE, "completed_us": schema.WHOLE, "settle_us": schema.WHOLE}
 _KNOWN: Final = {**schema.PROBLEMS, **schema.FRIENDS, **schema.PEOPLE, **schema.PAYMENTS, **MICROSECONDS}
-_ENDINGS: Final = {"_id": schema.TEXT, "_cents": schema.WHOLE}
+_ENDINGS: Final = {"_id": schema.TEXT, "_phone": schema.TEXT, "_cents": schema.WHOLE}
 _FLOAT: Final = "float64"
 # Columns of `units` and of the analyses. Only without values is the type known by the name alone: another table may
 # hold something else under it.

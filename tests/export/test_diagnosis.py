@@ -117,6 +117,29 @@ def test_ids_that_pandas_wrote_as_floats(tmp_path: Path) -> None:
         read_csv(tmp_path / "p.csv")
 
 
+@pytest.mark.parametrize("name", ["phone", "target_phone", "contact_phone"])
+def test_phone_numbers_are_text(tmp_path: Path, name: str) -> None:
+    """With and without a plus, quoted or not, beside a gap; leading zeros stay."""
+    path = tmp_path / "p.csv"
+    for cells in (["+15550100123", "15550100123"], ["15550100123", ""], ["", "0015550100123"], ['"15550100123"', "1"]):
+        path.write_text("\n".join([f"user_id,{name}", *(f"7,{cell}" for cell in cells), ""]))
+        column = read_csv(path)[name]
+        assert column.dtype == "str"
+        assert column.fillna("").tolist() == [cell.strip('"') for cell in cells]
+
+
+@pytest.mark.parametrize(("number", "words"), [("15550100123.0", "p2p.read_csv"), ("1.55501E+10", "spreadsheet")])
+@pytest.mark.parametrize("name", ["phone", "target_phone"])
+def test_phone_numbers_that_became_numbers_are_refused(tmp_path: Path, name: str, number: str, words: str) -> None:
+    """The text 15550100123.0 would be another number, and a rounded one nobody's; in quotes it is text."""
+    path = tmp_path / "p.csv"
+    path.write_text(f"user_id,{name}\n7,{number}\n8,\n")
+    with pytest.raises(SchemaError, match=rf"^The phone numbers in the column '{name}' of .*p\.csv .*{words}"):
+        read_csv(path)
+    path.write_text(f'user_id,{name}\n7,"{number}"\n')
+    assert read_csv(path)[name].tolist() == [number]
+
+
 def test_a_parquet_file(tmp_path: Path) -> None:
     """The error names the function that reads it."""
     to_parquet(pd.DataFrame({"note": ["x"]}), tmp_path / "p.csv")
