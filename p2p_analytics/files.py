@@ -115,16 +115,22 @@ def open_regular(path: str | os.PathLike[str], *, follow_links: bool = True) -> 
 @contextlib.contextmanager
 def open_table(path: Path, *, private: bool) -> Iterator[IO[bytes]]:
     """Open a table file, and raise this package's errors for failures to read it; private ones quote no cell."""
+    with refuse_unreadable(path, private=private), open_regular(path) as file:
+        yield file
+
+
+@contextlib.contextmanager
+def refuse_unreadable(name: Path | str, *, private: bool) -> Iterator[None]:
+    """Raise this package's errors for failures to read a table; private ones quote no cell."""
     import pyarrow as pa
 
     try:
-        with open_regular(path) as file:
-            yield file
+        yield
     except pa.ArrowInvalid as error:
         reason = "the reason is not shown in privacy mode" if private else _shorten(str(error))
-        raise SchemaError(f"{path} cannot be read as a table: {reason}.") from None
+        raise SchemaError(f"{name} cannot be read as a table: {reason}.") from None
     except OSError as error:
-        raise ConfigurationError(f"Cannot read {path}: {describe_os_error(error)}.") from None
+        raise ConfigurationError(f"Cannot read {name}: {describe_os_error(error)}.") from None
 
 
 def is_regular(path: Path) -> bool:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import mmap
-import os
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,11 +10,14 @@ from p2p_analytics import settings
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.export import _diagnosis
 from p2p_analytics.export._defuse import defuse_formulas, restore_formulas
-from p2p_analytics.files import atomic_file, open_table, to_path
+from p2p_analytics.export._source import open_source
+from p2p_analytics.files import atomic_file
 from p2p_analytics.frames.arrow import frame_of, table_of, type_of_name, type_without_values
 from p2p_analytics.privacy import Mask
 
 if TYPE_CHECKING:
+    import mmap
+    import os
     import re
     from collections.abc import Callable, Iterator
     from pathlib import Path
@@ -89,7 +90,9 @@ def write_csv(frame: pd.DataFrame, file: IO[bytes], *, raw: bool = False) -> Non
         file.write(_to_bytes(pc.binary_join_element_wise(rows, "", "\n")))
 
 
-def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: Privacy | None = None) -> pd.DataFrame:
+def read_csv(
+    path: str | os.PathLike[str] | IO[str] | IO[bytes], *, raw: bool = False, privacy: Privacy | None = None
+) -> pd.DataFrame:
     """Return the frame of a CSV file that `to_csv` wrote, or that a spreadsheet saved again.
 
     The columns of payments, people, friends and problems get their documented dtypes independently of the data.
@@ -100,8 +103,9 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: Privac
 
     Parameters
     ----------
-    path : str or os.PathLike
-        A UTF-8 file, with a byte order mark or without.
+    path : str, os.PathLike or open file
+        A UTF-8 file, with a byte order mark or without. An open file, in text or binary mode, such as ``sys.stdin``,
+        is read to its end and not closed.
     raw : bool
         True for a file written with ``raw=True``: an apostrophe before a cell is part of it.
     privacy : bool or "strict", optional
@@ -120,14 +124,10 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: Privac
     import pyarrow as pa
 
     private = settings.privacy(privacy)
-    path = to_path(path)
-    with open_table(path, private=bool(private)) as file:
-        if not os.fstat(file.fileno()).st_size:
-            raise SchemaError(f"{path} is empty: it lacks the line that names the columns.")
-        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # closed with the last reference to it
-        header, unquoted = _sniff_header(content, path)
-        table = _parse_cells(file, header, path)
-        _diagnosis.require_exact_digits(header, table.columns, content, path)
+    with open_source(path, private=bool(private)) as (file, content, name):
+        header, unquoted = _sniff_header(content, name)
+        table = _parse_cells(file, header, name)
+        _diagnosis.require_exact_digits(header, table.columns, content, name)
     columns = [
         column.cast(type_without_values(name))
         if column.null_count == len(column)
@@ -144,7 +144,7 @@ def read_csv(path: str | os.PathLike[str], *, raw: bool = False, privacy: Privac
     return Mask(strict=private == settings.STRICT).frame(frame) if private else frame
 
 
-def _parse_cells(file: IO[bytes], header: list[str], path: Path) -> pa.Table:
+def _parse_cells(file: IO[bytes], header: list[str], path: Path | str) -> pa.Table:
     """Return the cells of a CSV file in the types that their names determine, else as text."""
     import pyarrow as pa
     import pyarrow.csv
@@ -254,7 +254,7 @@ def _restore_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
-def _sniff_header(content: mmap.mmap, path: Path) -> tuple[list[str], set[str]]:
+def _sniff_header(content: mmap.mmap | bytes, path: Path | str) -> tuple[list[str], set[str]]:
     """Return the header of a CSV file, and its columns with an unquoted first value, which have their type inferred."""
     _diagnosis.require_csv(content, path)
     begin = len(_BYTE_ORDER_MARK) if content[: len(_BYTE_ORDER_MARK)] == _BYTE_ORDER_MARK else 0

@@ -37,8 +37,8 @@ _INEXACT: Final = {
     ),
     # pandas.read_csv makes floats of a column of whole numbers with a gap.
     r"^\d+\.0+$": (
-        "are decimal numbers such as 2000000001.0, which pandas writes after reading whole numbers beside an empty cell: read "
-        "the table with p2p.read_csv, or with pandas.read_csv(path, dtype=str), before you write it again."
+        "are decimal numbers such as 2000000001.0, which pandas writes after reading whole numbers beside an empty "
+        "cell: read the table with p2p.read_csv, or with pandas.read_csv(path, dtype=str), before you write it again."
     ),
 }
 
@@ -98,6 +98,6 @@ def _has_unquoted(content: mmap.mmap | bytes, place: int, form: bytes) -> bool:
     return False
 
 
-def encoding_error(path: Path) -> SchemaError:
+def encoding_error(path: Path | str) -> SchemaError:
     """Return the error of a file with text in another encoding than UTF-8."""
     return SchemaError(f"{path} holds text that is not UTF-8: {_AS_UTF8}.")

@@ -131,7 +131,7 @@ def test_phone_numbers_are_text(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(("number", "words"), [("15550100123.0", "p2p.read_csv"), ("1.55501E+10", "spreadsheet")])
 @pytest.mark.parametrize("name", ["phone", "target_phone"])
 def test_phone_numbers_that_became_numbers_are_refused(tmp_path: Path, name: str, number: str, words: str) -> None:
-    """The text 15550100123.0 would be another number, and a rounded one nobody's; in quotes it is text."""
+    """The text 15550100123.0 would be another number, and a rounded one lacks digits; in quotes it is text."""
     path = tmp_path / "p.csv"
     path.write_text(f"user_id,{name}\n7,{number}\n8,\n")
     with pytest.raises(SchemaError, match=rf"^The phone numbers in the column '{name}' of .*p\.csv .*{words}"):
