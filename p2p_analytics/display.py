@@ -45,6 +45,12 @@ def format_month(instant: datetime | None, zone: ZoneInfo) -> str:
     return format_day(instant, zone).partition(" ")[2]
 
 
+def describe_start(since: datetime) -> str:
+    """Return a sentence about the date from which a history holds all payments; of older ones, pending ones only."""
+    moment = f"{since:%Y-%m-%dT%H:%M:%SZ}".removesuffix("T00:00:00Z")
+    return f"Payments made before {moment} are not loaded, except pending ones."
+
+
 def to_zone(instant: datetime, zone: ZoneInfo) -> datetime:
     """Return an instant in a zone, unchanged if the zone's date is outside the range of datetime."""
     try:

@@ -103,6 +103,7 @@ class Archive:
             fetched_at=manifest.fetched_at,
             problems=problems,
             people=people,
+            since=manifest.since,
         )
         return history.masked(strict=private == settings.STRICT) if private else history
 

@@ -143,16 +143,16 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
         problems=_write_table(folder, "problems", problems, old.get("problems"), account),
         people=_write_table(folder, "people", people, old.get("people"), account),
         people_at=max([history.fetched_at, *([previous.people_at] if previous else [])]),
-        since=_find_start(baseline, previous),
+        since=_find_start(baseline, previous, history),
     )
     folder.commit(manifest, previous)
     return changes._replace(loaded=rows.num_rows)
 
 
-def _find_start(baseline: Baseline | None, previous: Manifest | None) -> datetime | None:
+def _find_start(baseline: Baseline | None, previous: Manifest | None, history: History) -> datetime | None:
     """Return the date from which all payments are loaded; None is no bound, or no sync."""
     if baseline is None:
-        return None if previous is None else previous.since
+        return previous.since if previous else history.since
     if previous is None or previous.synced_to is None:
         return baseline.start
     if baseline.start is None or previous.since is None:  # another process may have loaded the older ones

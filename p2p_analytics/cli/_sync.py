@@ -130,8 +130,9 @@ def _format_start(archive: Archive) -> str | None:
 
 def _describe_start(archive: Archive) -> str:
     """Return a line, after a line break, that says which payments are not loaded; empty if all are."""
-    start = _format_start(archive)
-    return f"\nPayments made before {start.removesuffix('T00:00:00Z')} are not loaded." if start else ""
+    from p2p_analytics.display import describe_start
+
+    return "" if archive.since is None else f"\n{describe_start(archive.since)}"
 
 
 def _describe_differences(counts: pd.DataFrame, path: Path, archive: str) -> str:

@@ -14,6 +14,7 @@ from p2p_analytics.times import in_utc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import datetime
 
     import pandas as pd
 
@@ -93,8 +94,15 @@ def _combine_histories(histories: Sequence[History]) -> History:
         friends=ordered[-1].friends.copy(),
         fetched_at=moments[0],
         problems=problems.copy(),
+        since=_find_start(histories),
         people=merge_people([each.people for each in reversed(ordered)]),
     )
+
+
+def _find_start(histories: Sequence[History]) -> datetime | None:
+    """Return the earliest date from which one of the histories holds all payments; None is no bound."""
+    starts = [history.since for history in histories if history.since is not None]
+    return min(map(in_utc, starts)) if len(starts) == len(histories) else None
 
 
 def _combine_frames(frames: Sequence[pd.DataFrame], fetched_at: Sequence[Any]) -> pd.DataFrame:

@@ -42,6 +42,9 @@ class History:
     people : DataFrame
         PEOPLE: one row per person seen (the user, friends, actors, targets), with the profile. Without it, a history
         is built with what its other parts show of each person.
+    since : datetime or None
+        The date before which it holds pending payments only, in the history of an archive that a sync with ``since``
+        has made; None is no bound.
 
     Raises
     ------
@@ -58,6 +61,7 @@ class History:
     private: bool = False
     strict: bool = False
     people: pd.DataFrame = field(default=cast("pd.DataFrame", None))  # never None in a history
+    since: datetime | None = None
 
     def __post_init__(self) -> None:
         """Check the frames, and collect the people if they are not given."""
@@ -123,6 +127,7 @@ class History:
             fetched_at=self.fetched_at,
             private=self.private,
             strict=self.strict,
+            since=self.since,
         )
 
 
@@ -154,6 +159,7 @@ def mask_history(history: History, mask: Mask, *, strict: bool) -> History:
         friends=mask.frame(history.friends),
         problems=mask.frame(history.problems),
         people=mask.frame(history.people),
+        since=None if history.since is None else mask.instant(history.since),
         private=True,
         strict=strict,
     )

@@ -6,7 +6,16 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
-from p2p_analytics.display import PRIVATE, STRICT, clean_text, format_count, format_day, format_money, format_month
+from p2p_analytics.display import (
+    PRIVATE,
+    STRICT,
+    clean_text,
+    describe_start,
+    format_count,
+    format_day,
+    format_money,
+    format_month,
+)
 from p2p_analytics.frames.schema import list_other_currencies, select_payments
 from p2p_analytics.vocabulary import Status
 
@@ -36,7 +45,15 @@ _AMOUNT: Final = "font-size:1.2em;font-weight:600;font-variant-numeric:tabular-n
 
 
 def render_card(  # noqa: PLR0913 - the parts of a History, which imports this module
-    me: Me, payments: pd.DataFrame, *, friends: int, problems: int, fetched_at: datetime, private: bool, strict: bool
+    me: Me,
+    payments: pd.DataFrame,
+    *,
+    friends: int,
+    problems: int,
+    fetched_at: datetime,
+    private: bool,
+    strict: bool,
+    since: datetime | None,
 ) -> str:
     """Return the card as HTML: the user, counts, settled sums, open amounts, problems and "data as of".
 
@@ -57,13 +74,14 @@ def render_card(  # noqa: PLR0913 - the parts of a History, which imports this m
     notes = [f"data as of {fetched_at:%Y-%m-%d %H:%M} UTC"]
     if problems:
         notes.insert(0, f"{format_count(problems, 'problem', 'problems')} in records, listed in .problems")
+    start_line = f'<div style="{_QUIET}">{describe_start(since)}</div>' if since else ""
     private_line = f'<div style="{_QUIET}">{STRICT if strict else PRIVATE}</div>' if private else ""
     name = _escape(user.display_name or user.username or user.id)
     return (
         f'<div style="{_CARD}"><div><strong style="font-size:1.2em"><bdi>{name}</bdi></strong>{handle}</div>'
         f'<div style="{_QUIET}">{" · ".join(about)}</div>'
         f'<div style="{_FIGURES}">{sums}</div>'
-        f'<div style="{_QUIET}">{" · ".join(notes)}</div>{private_line}</div>'
+        f'<div style="{_QUIET}">{" · ".join(notes)}</div>{start_line}{private_line}</div>'
     )
 
 

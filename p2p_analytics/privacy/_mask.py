@@ -31,6 +31,7 @@ from p2p_analytics.privacy._columns import (
 )
 from p2p_analytics.privacy._pseudonyms import Pseudonyms
 from p2p_analytics.records import Me, Problem, User
+from p2p_analytics.times import in_utc
 from p2p_analytics.vocabulary import (
     PAYMENT_FIELDS,
     TARGET_FIELDS,
@@ -44,6 +45,7 @@ from p2p_analytics.vocabulary import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from datetime import datetime
 
     import pandas as pd
 
@@ -117,6 +119,11 @@ class Mask:
             )
             for problem in problems
         ]
+
+    def instant(self, instant: datetime) -> datetime:
+        """Return the start of an instant's day or, in strict mode, of its month, in UTC."""
+        day = in_utc(instant).replace(hour=0, minute=0, second=0, microsecond=0)
+        return day.replace(day=1) if self._strict else day
 
     def frame(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the masked frame, with the same columns and dtypes.

@@ -139,6 +139,7 @@ def _build_header(history: History, payments: pd.DataFrame) -> dict[str, Any]:
         "user": user,
         "balance": None if history.me.balance_cents is None else history.me.balance_cents / 100,
         "fetched_at": history.fetched_at,
+        "start": None if history.since is None else display.describe_start(history.since),
         "created": [created.min(), created.max()] if len(created) else [],
         "payment_count": len(payments),
         "friend_count": len(history.friends),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -126,3 +128,43 @@ def test_wrong_dates(service, since_july) -> None:
         with pytest.raises(ConfigurationError, match="refresh reloads everything: leave out since, or refresh"):
             since_july.sync(client, since="2024-07-01", refresh=True)
     assert service.lists == 0
+
+
+def test_card_report_and_summary_say_so(service, since_july, history_of, payment) -> None:
+    """The history keeps the date; in privacy mode only its day or month. A complete history says nothing."""
+    words = "Payments made before 2024-07-01 are not loaded, except pending ones."
+    history = since_july.history()
+    assert history.since == JULY
+    for shown in (history, history.masked(key=b"k" * 32), history.masked(key=b"k" * 32, strict=True)):
+        assert words in shown._repr_html_()
+        assert words in p2p.render_report(shown, as_of="2024-12-31")
+    with service.client() as client:
+        since_july.sync(client)
+    complete = since_july.history()
+    assert complete.since is None
+    assert "not loaded" not in complete._repr_html_() + p2p.render_report(complete, as_of="2024-12-31")
+
+
+def test_a_masked_date_has_no_time_of_day(history_of, payment) -> None:
+    """The day, in strict mode the month, and in UTC: 23:30 in New York on 14 July is 15 July."""
+    made = datetime(2024, 7, 14, 23, 30, tzinfo=ZoneInfo("America/New_York"))
+    history = replace(history_of(payment(1)), since=made)
+    assert history.masked(key=b"k" * 32).since == datetime(2024, 7, 15, tzinfo=UTC)
+    assert history.masked(key=b"k" * 32, strict=True).since == JULY
+
+
+def test_a_merge_into_a_new_archive_keeps_the_date(tmp_path, since_july) -> None:
+    """Another archive of the same payments is as incomplete; one that exists keeps its own date."""
+    archive = p2p.open_archive(tmp_path / "b")
+    archive.merge(since_july.history())
+    assert archive.since == JULY
+    archive.merge(replace(since_july.history(), since=None))
+    assert archive.since == JULY
+
+
+def test_united_histories_go_back_to_the_earliest_date(history_of, payment) -> None:
+    """A complete history among them makes the result complete."""
+    complete = history_of(payment(1))
+    july, may = (replace(complete, since=datetime(2024, month, 1, tzinfo=UTC)) for month in (7, 5))
+    assert p2p.combine([july, may]).since == may.since
+    assert p2p.combine([july, complete]).since is None
