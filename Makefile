@@ -19,7 +19,8 @@ SANITIZE := $(wildcard tests/notebooks/sanitize.cfg)
 NBVAL := $(if $(NOTEBOOKS),--nbval --nbval-current-env --nbval-cell-timeout 120 \
 	$(if $(SANITIZE),--nbval-sanitize-with $(SANITIZE)))
 
-# Test files run in parallel, in one process per core, up to four; in collection order, where the slow ones are not last.
+# Test files run in parallel, in one process more than there are cores (tests/conftest.py), up to four; in collection
+# order, where the slow ones are not last.
 SIDE_BY_SIDE := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 # Folders with a conftest.py are listed too: else only the worker processes load it, and its summary is not printed.
 TELLING := $(sort $(patsubst %/conftest.py,%,$(wildcard tests/*/conftest.py)))
