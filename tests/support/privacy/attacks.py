@@ -182,7 +182,11 @@ class Likelihood:
 
     def amount(self, mean: float, count: int, factors, chances) -> int:
         """Return the likeliest amount behind a masked one, over factors and how likely each amount is under each."""
-        near = slice(*np.searchsorted(self.logs, [mean - factors.max() - 0.6, mean - factors.min() + 1.1]))
+        below, above = 0.6, 1.1
+        if count == 1:  # beyond the largest noise of the smallest amount the density is exactly 0
+            largest = _pseudonyms._NOISE_OF_AMOUNT + reach(np.exp(mean - factors.max() - below))
+            below, above = min(below, np.log1p(largest)), min(above, -np.log1p(-largest))
+        near = slice(*np.searchsorted(self.logs, [mean - factors.max() - below, mean - factors.min() + above]))
         moved = np.exp(mean - factors[:, None] - self.logs[near])
         weights = (chances[:, near] * moved * noise(moved - 1, self.amounts[near], count)).sum(axis=0)
         return int(self.amounts[near][weights.argmax()]) if len(weights) else 0
