@@ -220,7 +220,7 @@ def _explain(transactions: pl.DataFrame, difference: int, most_steps: int) -> Ex
 
 
 def _describe(explanations: Explanations, transactions: pl.DataFrame) -> str | None:
-    """Return the sets of rows as text: each row with its change, rows joined by "and", sets by a semicolon."""
+    """Return the sets of rows as text: "without A and reversing B; counting C"."""
     if not explanations.sets:
         return None
     ids, lines = transactions["payment_id"], transactions["line"]
@@ -228,7 +228,7 @@ def _describe(explanations: Explanations, transactions: pl.DataFrame) -> str | N
     def name(row: int) -> str:
         return clean_line(ids[row])[:_ID_LENGTH] or f"line {lines[row]}"
 
-    sets = [" and ".join(f"{name(change.row)} {change.action}" for change in changes) for changes in explanations.sets]
+    sets = [" and ".join(f"{change.action} {name(change.row)}" for change in changes) for changes in explanations.sets]
     return "; ".join([*sets, "others"] if explanations.has_more else sets)
 
 

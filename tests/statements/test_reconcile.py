@@ -76,3 +76,91 @@ def test_no_rows() -> None:
     frame = reconcile(make_file("a", [1]).clear())
     assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == dict(RECONCILIATION)
     assert frame.empty
+
+
+def test_the_rows_that_explain_a_difference() -> None:
+    """Without the second row, or counting the bank-funded one, this file would add up."""
+    (row,) = _reconcile(
+        make_file("a", [-6000, {"moved_cents": 0, "flow_cents": -1200}, 1200], opening=0, closing=-6000)
+    )
+    assert _pick(row, "difference_cents", "reconciled") == (-1200, False)
+    assert row["suggestion"] == "counting a-2; without a-3"
+
+
+def test_two_rows_explain_a_difference_together() -> None:
+    """5.00 and 0.70 are both too many; a row without an id is named by its line."""
+    file = make_file("a", [500, {"moved_cents": 70, "payment_id": None}, 11000], opening=0, closing=11000)
+    (row,) = _reconcile(file)
+    assert row["suggestion"] == "without a-1 and without line 3"
+
+
+def test_hostile_ids_in_a_suggestion() -> None:
+    """An id is one line of bounded length in the suggestion."""
+    file = make_file("a", [{"moved_cents": 5, "payment_id": "x\n\u202e" + "y" * 500}], opening=0, closing=0)
+    (row,) = _reconcile(file)
+    assert row["suggestion"] == "without x " + "y" * 78
+
+
+def test_an_amount_that_was_not_read() -> None:
+    """The file is not reconciled, even if the rest adds up, and the row is named."""
+    exact, lacking = (make_file("a", [None, 300], opening=0, closing=closing) for closing in (300, 450))
+    (row,) = _reconcile(exact)
+    assert _pick(row, "moved_cents", "difference_cents", "reconciled", "suggestion") == (300, 0, False, None)
+    (row,) = _reconcile(lacking)
+    assert _pick(row, "difference_cents", "reconciled", "suggestion") == (150, False, "reading a-1")
+    assert row["note"] == "1 amount was not read."
+
+
+def test_amounts_beyond_64_bits() -> None:
+    """Sums that 64 bits cannot hold are not known; nothing wraps around."""
+    (row,) = _reconcile(make_file("a", [2**62, 2**62, 2**62, 2**62], opening=0, closing=0))
+    assert _pick(row, "moved_cents", "difference_cents", "reconciled") == (None, None, None)
+    assert row["note"] == "The amounts are too large to add up."
+    (row,) = _reconcile(make_file("a", [2**60, -(2**60), 5], opening=0, closing=5))
+    assert _pick(row, "moved_cents", "reconciled") == (5, True)
+
+
+def _state(moved: list[int], balances: list[int | None], **options: Any) -> pl.DataFrame:
+    pairs = zip(moved, balances, strict=True)
+    return make_file("a", [{"moved_cents": cents, "balance_cents": balance} for cents, balance in pairs], **options)
+
+
+def test_balances_that_are_stated_in_each_row() -> None:
+    """The opening balance is the first stated one before its row, 10.00 - 2.00; the closing balance the last one."""
+    (row,) = _reconcile(_state([200, -50, 0, 100], [1000, 950, None, 1050]))
+    assert _pick(row, "opening_cents", "moved_cents", "closing_cents") == (800, 250, 1050)
+    assert _pick(row, "difference_cents", "reconciled") == (0, True)
+
+
+def test_only_rows_at_a_stated_break_are_suggested() -> None:
+    """The balance rises by 1.00 at the third row, which says 3.00: 2.00 less than stated, as the first row is too."""
+    (row,) = _reconcile(_state([200, 50, 300, -200], [1200, 1250, 1350, 1150]))
+    assert _pick(row, "opening_cents", "moved_cents", "closing_cents") == (1000, 350, 1150)
+    assert _pick(row, "difference_cents", "suggestion") == (-200, None)
+    (row,) = _reconcile(_state([200, 50, 200, -200], [1200, 1250, 1250, 1050]))
+    assert _pick(row, "difference_cents", "suggestion") == (-200, "without a-3")
+
+
+def test_one_stated_balance_checks_nothing() -> None:
+    """The balances of a file with one row are known, but there is nothing to compare them with."""
+    (row,) = _reconcile(_state([200], [1200]))
+    assert _pick(row, "opening_cents", "closing_cents", "difference_cents", "reconciled") == (1000, 1200, 0, None)
+    assert row["note"] == "Only one balance is stated, which leaves nothing to check."
+
+
+def test_currencies_and_accounts_stay_apart() -> None:
+    """Each currency of a file has a row of its own; notices without a currency of their own belong to the only one."""
+    euros = [{"moved_cents": 5, "balance_cents": 15, "currency": "EUR"}, {"moved_cents": 7, "currency": "USD"}]
+    rows = _reconcile(make_file("a", euros), make_file("b", [9], opening=1, closing=10, account=None))
+    assert [_pick(row, "file", "account", "currency", "opening_cents", "moved_cents") for row in rows] == [
+        ("a", "nora-quill", "EUR", 10, 5),
+        ("a", "nora-quill", "USD", None, 7),
+        ("b", None, "USD", 1, 9),
+    ]
+
+
+def test_a_file_without_transactions() -> None:
+    """Opening and closing balance must be equal then; without balances nothing is known, but the file is listed."""
+    still, empty = _reconcile(make_file("a", [], opening=700, closing=700), make_file("b", []))
+    assert _pick(still, "moved_cents", "difference_cents", "reconciled", "period_start") == (0, 0, True, None)
+    assert _pick(empty, "file", "moved_cents", "difference_cents", "reconciled") == ("b", 0, None, None)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations, islice, product
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 WITHOUT: Final = "without"
-COUNTED: Final = "counted"
-REVERSED: Final = "reversed"
-UNREAD: Final = "unread"
+COUNTING: Final = "counting"
+REVERSING: Final = "reversing"
+READING: Final = "reading"
 MOST_SETS: Final = 5
 MOST_STEPS: Final = 60_000_000  # all sets of three of about 5,000 rows with distinct amounts
-_LESS_LIKELY: Final = {REVERSED: 1}
-_ROWS_PER_VALUE: Final = 3  # of one amount, in the order of the file
-_MOST_COMBINATIONS: Final = 64  # of amounts; then the likeliest sets are chosen
+_LESS_LIKELY: Final = {REVERSING: 1}
+_ROWS_PER_AMOUNT: Final = 3  # as many as one set can need
+_ENOUGH: Final = 500  # sets of three, of which the likeliest are chosen
 _TABLE: Final = 1 << 20
 _LARGEST: Final = 1 << 58  # cents; sums of three changes fit 64 bits
 
@@ -67,15 +67,17 @@ def find_explanations(
         Maximum number of sums to look up for sets of three rows.
     """
     options = _list_options(moved, flow)
-    unread = [(Change(row, UNREAD),) for row, cents in enumerate(moved) if cents is None]
+    unread = [(Change(row, READING),) for row, cents in enumerate(moved) if cents is None]
     singles = [(change,) for change in options.get(difference, ())]
     if unread or singles:
         return _choose([*(unread if len(unread) == 1 else ()), *sorted(singles, key=_rank)], len(options))
-    distinct = {cents: _keep_first(changes) for cents, changes in options.items()}
-    pairs = [(cents, difference - cents) for cents in distinct if cents <= difference - cents]
-    if sets := list(_expand(distinct, (pair for pair in pairs if pair[1] in distinct))):
-        return _choose(sorted(sets, key=_rank), 2 * len(distinct))
-    return _find_triples(distinct, difference, most_steps)
+    kept = {cents: sorted(changes, key=_rank_one)[:_ROWS_PER_AMOUNT] for cents, changes in options.items()}
+    crowded = {change for cents, changes in kept.items() if len(options[cents]) > len(changes) for change in changes}
+    pairs = [(cents, difference - cents) for cents in kept if cents <= difference - cents]
+    sets = [changes for pair in pairs if pair[1] in kept for changes in _list_sets(kept, pair)]
+    if sets:
+        return _choose(sorted(sets, key=_rank), len(pairs), crowded)
+    return _find_triples(kept, difference, most_steps, crowded)
 
 
 def _list_options(moved: Sequence[int | None], flow: Sequence[int | None]) -> dict[int, list[Change]]:
@@ -86,17 +88,15 @@ def _list_options(moved: Sequence[int | None], flow: Sequence[int | None]) -> di
             continue
         if cents:
             options.setdefault(-cents, []).append(Change(row, WITHOUT))
-            options.setdefault(-2 * cents, []).append(Change(row, REVERSED))
+            options.setdefault(-2 * cents, []).append(Change(row, REVERSING))
         elif cents == 0 and amount:
-            options.setdefault(amount, []).append(Change(row, COUNTED))
+            options.setdefault(amount, []).append(Change(row, COUNTING))
     return options
 
 
-def _keep_first(changes: list[Change]) -> list[Change]:
-    return sorted(changes, key=lambda change: _rank((change,)))[:_ROWS_PER_VALUE]
-
-
-def _find_triples(options: Mapping[int, list[Change]], difference: int, most_steps: int) -> Explanations:
+def _find_triples(
+    options: Mapping[int, list[Change]], difference: int, most_steps: int, crowded: Collection[Change]
+) -> Explanations:
     """Search sets of three: for each amount, look up what all amounts from it on leave of the difference."""
     import numpy as np
 
@@ -105,41 +105,41 @@ def _find_triples(options: Mapping[int, list[Change]], difference: int, most_ste
     values = np.array(sorted(options), np.int64)
     table = np.zeros(_TABLE, np.bool_)
     table[values & (_TABLE - 1)] = True
-    found: list[tuple[int, int, int]] = []
+    sets: list[tuple[Change, ...]] = []
     steps = 0
     at = 0
-    while at < len(values) and steps < most_steps and len(found) < _MOST_COMBINATIONS:
+    while at < len(values) and steps < most_steps and len(sets) < _ENOUGH:
         first = int(values[at])
         rest = (difference - first) - values[at:]
         steps += len(rest)
         for hit in np.flatnonzero(table[rest & (_TABLE - 1)]).tolist():
             second = int(values[at + hit])
             third = difference - first - second
-            if third >= second and third in options:
-                found.append((first, second, third))
+            if third >= second and third in options and len(sets) < _ENOUGH:
+                sets += _list_sets(options, (first, second, third))
         at += 1
-    sets = sorted(_expand(options, found), key=_rank)
-    return _choose(sets, steps, has_more=at < len(values) and bool(sets), is_complete=bool(sets) or at == len(values))
+    explanations = _choose(sorted(sets, key=_rank), steps, crowded)
+    if at == len(values):
+        return explanations
+    return explanations._replace(has_more=bool(sets), is_complete=bool(sets))
 
 
-def _expand(options: Mapping[int, list[Change]], found: Iterable[tuple[int, ...]]) -> Iterator[tuple[Change, ...]]:
-    """Yield the sets of changes of distinct rows for combinations of amounts in ascending order."""
-    for amounts in found:
-        choices = [list(combinations(options[cents], times)) for cents, times in Counter(amounts).items()]
-        for parts in product(*choices):
-            changes = sorted(change for part in parts for change in part)
-            if len({change.row for change in changes}) == len(amounts):
-                yield tuple(changes)
+def _list_sets(options: Mapping[int, list[Change]], amounts: Collection[int]) -> list[tuple[Change, ...]]:
+    """Return the sets of changes of distinct rows that add these amounts."""
+    choices = [list(combinations(options[cents], times)) for cents, times in Counter(amounts).items()]
+    sets = (tuple(sorted(change for part in parts for change in part)) for parts in product(*choices))
+    return [changes for changes in sets if len({change.row for change in changes}) == len(amounts)]
 
 
 def _rank(changes: tuple[Change, ...]) -> tuple[int, tuple[Change, ...]]:
     return sum(_LESS_LIKELY.get(change.action, 0) for change in changes), changes
 
 
-def _choose(
-    sets: Iterable[tuple[Change, ...]], steps: int, *, has_more: bool = False, is_complete: bool = True
-) -> Explanations:
-    several = list(sets)
-    return Explanations(
-        tuple(islice(several, MOST_SETS)), has_more or len(several) > MOST_SETS, steps, is_complete=is_complete
-    )
+def _rank_one(change: Change) -> tuple[int, tuple[Change, ...]]:
+    return _rank((change,))
+
+
+def _choose(sets: Sequence[tuple[Change, ...]], steps: int, crowded: Collection[Change] = ()) -> Explanations:
+    """Return the first sets; there are others if a change is of an amount with more rows than were kept."""
+    has_more = len(sets) > MOST_SETS or any(change in crowded for changes in sets for change in changes)
+    return Explanations(tuple(sets[:MOST_SETS]), has_more, steps, is_complete=True)

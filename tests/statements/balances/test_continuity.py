@@ -1,0 +1,135 @@
+"""Files of one account in order: gaps, overlaps and the balance at each seam, worked out by hand."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pandas as pd
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from p2p_analytics.statements._reconcile import reconcile
+from support.statements.rows import make_file
+
+
+def _day(month: int, day: int = 1) -> datetime:
+    return datetime(2024, month, day, tzinfo=UTC)
+
+
+def _find_seams(*files: pl.DataFrame, **options: Any) -> list[tuple[Any, ...]]:
+    frame = reconcile(pl.concat(files), **options)
+    names = ["file", "follows", "gap_cents", "note"]
+    return [tuple(None if pd.isna(value) else value for value in row) for row in frame[names].itertuples(index=False)]
+
+
+JANUARY = make_file("january", [500, -200], opening=1000, closing=1300, start=_day(1, 30))
+FEBRUARY = make_file("february", [-300], opening=1300, closing=1000, start=_day(2, 5))
+MARCH = make_file("march", [40, 2], opening=1000, closing=1042, start=_day(3, 5))
+
+
+def test_files_that_connect() -> None:
+    """Closing balance = opening balance of the next file, whatever the order of the files."""
+    expected = [("january", None, None, None), ("february", "january", 0, None), ("march", "february", 0, None)]
+    assert _find_seams(JANUARY, FEBRUARY, MARCH) == expected
+    assert _find_seams(MARCH, JANUARY, FEBRUARY) == expected
+
+
+def test_a_missing_file() -> None:
+    """Without February the balance falls by 3.00 between the two files, and a month has no rows."""
+    assert _find_seams(JANUARY, MARCH)[1] == (
+        "march",
+        "january",
+        -300,
+        (
+            "1 month without rows after the file before: a file may be missing. "
+            "The balance changed by -3.00 USD between the file before and this one: rows are missing."
+        ),
+    )
+
+
+def test_periods_that_the_files_name() -> None:
+    """Days between two periods are counted, both ends included; a named period has quiet months without remark."""
+    named = {"january": (_day(1), _day(1, 31)), "march": (_day(3), _day(3, 31))}
+    note = _find_seams(JANUARY, MARCH, periods=named)[1][3]
+    assert note.startswith("29 days between the file before and this one are in neither. The balance changed")
+    named["january"] = (_day(1), _day(2, 29))
+    assert _find_seams(JANUARY, MARCH, periods=named)[1][3].startswith("The balance changed by -3.00 USD")
+
+
+def test_an_overlap() -> None:
+    """Both files have the payments b and c: the second one opens with the balance before b, 10.00 + 1.00."""
+    first = [{"payment_id": name, "moved_cents": cents} for name, cents in (("a", 100), ("b", 20), ("c", -3))]
+    last = [{"payment_id": name, "moved_cents": cents} for name, cents in (("b", 20), ("c", -3), ("d", 500))]
+    one = make_file("one", first, opening=1000, closing=1117, start=_day(1, 1))
+    other = make_file("other", last, opening=1100, closing=1617, start=_day(1, 2))
+    assert _find_seams(one, other)[1] == ("other", "one", 0, "2 rows are in the file before too.")
+    wrong = make_file("other", last, opening=1117, closing=1634, start=_day(1, 2))
+    assert _find_seams(one, wrong)[1][2:] == (
+        17,
+        (
+            "2 rows are in the file before too. The balance changed by 0.17 USD between the file before and this one: "
+            "rows are missing."
+        ),
+    )
+
+
+def test_a_file_inside_another() -> None:
+    """A month inside a quarter has no row of its own, and the next month follows the quarter, which ends later."""
+    ids = [{"payment_id": str(number), "moved_cents": number} for number in range(1, 5)]
+    quarter = make_file("quarter", ids, opening=0, closing=10, start=_day(1, 1))
+    month = make_file("month", ids[1:3], opening=1, closing=6, start=_day(1, 2))
+    after = make_file("after", [7], opening=10, closing=17, start=_day(1, 9))
+    assert _find_seams(after, month, quarter) == [
+        ("quarter", None, None, None),
+        ("month", "quarter", 0, "The file before has all of these rows."),
+        ("after", "quarter", 0, None),
+    ]
+
+
+def test_the_same_days_without_a_common_row() -> None:
+    """Files about the same days with different rows cannot follow each other; no gap is computed."""
+    one = make_file("one", [1, 2, 3], opening=0, closing=6)
+    other = make_file("other", [4, 5, 6], opening=0, closing=15)
+    assert _find_seams(one, other)[1] == (
+        "other", "one", None, "The file before is about the same days, but has none of these rows.",
+    )  # fmt: skip
+
+
+def test_accounts_and_currencies_have_seams_of_their_own() -> None:
+    """The file of another account or currency is not the one before."""
+    euros = make_file("euros", [40], opening=0, closing=40, start=_day(2), currency="EUR")
+    friend = make_file("friend", [{"moved_cents": 1, "account": "theo"}], opening=5, closing=6, start=_day(3))
+    assert [seam[:3] for seam in _find_seams(JANUARY, euros, friend)] == [
+        ("euros", None, None), ("january", None, None), ("friend", None, None),
+    ]  # fmt: skip
+
+
+def test_files_without_dates_come_last() -> None:
+    """A file without a date has no period, so it follows nothing."""
+    undated = make_file("undated", [{"moved_cents": 1, "date": None}], opening=0, closing=1)
+    assert [seam[:2] for seam in _find_seams(undated, JANUARY, FEBRUARY)] == [
+        ("january", None), ("february", "january"), ("undated", None),
+    ]  # fmt: skip
+
+
+@given(st.data())
+def test_any_split_connects(data: st.DataObject) -> None:
+    """One history, cut into files at any rows and in any order, with or without overlaps, connects without a gap."""
+    moved = data.draw(st.lists(st.integers(-5000, 5000), min_size=2, max_size=20))
+    rows = [
+        {"payment_id": str(number), "moved_cents": cents, "date": _day(1, number + 1)}
+        for number, cents in enumerate(moved)
+    ]
+    cuts = sorted(data.draw(st.sets(st.integers(1, len(rows) - 1), min_size=1)))
+    files = []
+    for number, (start, end) in enumerate(zip([0, *cuts], [*cuts, len(rows)], strict=True)):
+        first = data.draw(st.integers(0, start))
+        opening = sum(moved[:first])
+        files.append(make_file(f"{number}", rows[first:end], opening=opening, closing=opening + sum(moved[first:end])))
+    frame = reconcile(pl.concat(data.draw(st.permutations(files))))
+    assert frame["reconciled"].all()
+    assert frame["gap_cents"].dropna().eq(0).all()
+    assert frame["gap_cents"].notna().sum() == len(files) - 1
+    assert frame["suggestion"].isna().all()
