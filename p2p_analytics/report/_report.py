@@ -171,6 +171,7 @@ def _build_months(flow: pd.DataFrame, draw: Callable[..., str]) -> dict[str, Any
     months = _to_rows(flow)
     words = dict.fromkeys([plots.choose_period(months), "month"])  # the bars of the figure, and the months themselves
     return {
+        "period": plots.choose_period(months),
         "periods": [plots.build_period_table(months, word) for word in words] if months else [],
         "undated_count": int(flow.loc[flow["month"].isna(), "payments"].sum()),
         "flow_figure": draw(plots.monthly_flow, flow, height=3.4),

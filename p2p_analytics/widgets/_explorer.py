@@ -25,7 +25,7 @@ from p2p_analytics.widgets._inputs import build_button, build_button_row, build_
 from p2p_analytics.widgets._payments_view import PaymentsView
 from p2p_analytics.widgets._period import Period, read_instants
 from p2p_analytics.widgets._style import STYLE, NotebookDisplay, build_box, format_message
-from p2p_analytics.widgets._table import MOST_ROWS, analysis_to_html, format_names
+from p2p_analytics.widgets._table import MOST_ROWS, analysis_to_html, format_names, to_list
 
 if TYPE_CHECKING:
     import os
@@ -207,9 +207,19 @@ class Explorer(NotebookDisplay):
         """Compute an analysis, and return its plot and its table as HTML."""
         self.table = self._analyses()[name](self.payments)
         drawn = base64.b64encode(self._draw("svg")).decode("ascii")
-        words = f"{_TITLES[name]}, as a plot; the table below has the same figures."
+        words = f"{self._name_plot()}, as a plot; the table below has the same figures."
         plot = f'<figure><img src="data:image/svg+xml;base64,{drawn}" alt="{words}"></figure>'
         return plot, analysis_to_html(self.table, _TITLES[name], self._period.tzinfo, self._date_format)
+
+    def _name_plot(self) -> str:
+        """Return the title of the displayed view, with the period that the bars of a plot of months have."""
+        if self.analysis.value != "monthly_flow":
+            return _TITLES[self.analysis.value]
+        columns = {str(name): to_list(self.table[name]) for name in self.table}
+        word = plots.choose_period(
+            [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        )
+        return f"{word.capitalize()} by {word}"
 
     def _analyses(self) -> dict[str, Callable[[pd.DataFrame], pd.DataFrame]]:
         dated = self._period.set_dates

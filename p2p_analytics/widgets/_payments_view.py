@@ -11,7 +11,15 @@ from p2p_analytics.display import clean_line, format_count, format_money
 from p2p_analytics.frames.schema import KIND_PAYMENT, select_payments
 from p2p_analytics.vocabulary import Status
 from p2p_analytics.widgets._inputs import build_button, build_dropdown, build_text_box
-from p2p_analytics.widgets._table import MOST_ROWS, Column, format_moment, format_people, render_table, to_list
+from p2p_analytics.widgets._table import (
+    MOST_ROWS,
+    Column,
+    format_moment,
+    format_people,
+    group_digits,
+    render_table,
+    to_list,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,10 +140,11 @@ class PaymentsView:
         text = _fold(self.search.value)
         if not text:
             return payments
-        columns = payments.reindex(columns=["note", "counterparty_name", "counterparty_username"])
-        notes, names, usernames = (to_list(columns[name]) for name in columns)
+        columns = payments.reindex(columns=["note", "counterparty_name", "counterparty_username", "counterparty_id"])
+        notes, names, usernames, ids = (to_list(columns[name]) for name in columns)
+        displayed = [name and group_digits(name, identifier) for name, identifier in zip(names, ids, strict=True)]
         handles = [None if username is None else f"@{username}" for username in usernames]
-        rows = zip(notes, names, handles, strict=True)
+        rows = zip(notes, names, displayed, handles, strict=True)
         return payments.loc[[any(self._has(text, value) for value in row) for row in rows]]
 
     def _sort(self, table: pd.DataFrame, date: str) -> pd.DataFrame:

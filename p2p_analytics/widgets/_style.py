@@ -7,8 +7,21 @@ from typing import Any, Final
 
 import ipywidgets
 
+# Each row as a card, for a table that does not fit the page. TABLE is the selector of the tables.
+_CARDS: Final = """\
+  .p2p TABLE, .p2p TABLE caption, .p2p TABLE tbody { display: block; }
+  .p2p TABLE thead { display: none; }
+  .p2p TABLE tbody tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(170px, 1fr));
+    gap: 2px 20px; padding: 6px 4px 6px 0; border-bottom: 1px solid var(--jp-border-color2, #d9d9d6); }
+  .p2p TABLE tbody th, .p2p TABLE tbody td, .p2p TABLE tbody .words {
+    border: 0; padding: 0; min-width: 0; max-width: none; }
+  .p2p TABLE.figures tbody th { grid-column: 1 / -1; font-weight: 600; }
+  .p2p TABLE.figures td { display: flex; justify-content: space-between; gap: 8px; }
+  .p2p TABLE.figures td::before { content: attr(data-label); flex: none; color: var(--jp-ui-font-color2, #5f5f5f); }
+"""
 # The colours come from the notebook's theme; the fallback is a light page.
-STYLE: Final = """<style>
+STYLE: Final = (
+    """<style>
 .p2p { color: var(--jp-ui-font-color1, #1b1b1b); font: 14px/1.5 var(--jp-ui-font-family, system-ui, sans-serif); }
 .p2p .widget-html-content { font-size: 14px; line-height: 1.5; }
 .p2p p { margin: .2em 0; }
@@ -45,6 +58,8 @@ body[data-jp-theme-light="false"] .p2p, body.vscode-dark .p2p { color-scheme: da
 .p2p thead th { position: sticky; top: 0; background: var(--jp-layout-color0, #fff); }
 body[data-voila] .p2p thead th { background: var(--jp-layout-color1, #fff); }
 .p2p tbody th { font-weight: 400; }
+.p2p tbody bdi { white-space: nowrap; }
+.p2p tbody .words bdi { white-space: normal; }
 .p2p tbody .words { white-space: normal; overflow-wrap: anywhere; max-width: 22em; }
 .p2p tbody th.words { min-width: 8em; }
 .p2p .payments td.words:last-child { max-width: 40em; }
@@ -52,22 +67,21 @@ body[data-voila] .p2p thead th { background: var(--jp-layout-color1, #fff); }
 .p2p th[aria-sort="ascending"]::after { content: " \\2191"; }
 .p2p th[aria-sort="descending"]::after { content: " \\2193"; }
 @media (max-width: 600px) { .p2p .scroll { max-height: max(30em, 70vh); } }
+@container (max-width: 900px) {
+"""
+    + _CARDS.replace("TABLE", "table.wide")
+    + """}
 @container (max-width: 560px) {
-  .p2p table, .p2p caption, .p2p tbody { display: block; }
-  .p2p thead { display: none; }
-  .p2p tbody tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(170px, 1fr));
-    gap: 2px 20px; padding: 6px 4px 6px 0; border-bottom: 1px solid var(--jp-border-color2, #d9d9d6); }
-  .p2p tbody th, .p2p td, .p2p tbody .words { border: 0; padding: 0; min-width: 0; max-width: none; }
-  .p2p .payments tbody tr { grid-template-columns: 1fr auto; }
-  .p2p .figures tbody th { grid-column: 1 / -1; font-weight: 600; }
-  .p2p .figures td { display: flex; justify-content: space-between; gap: 8px; }
-  .p2p .figures td::before { content: attr(data-label); flex: none; color: var(--jp-ui-font-color2, #5f5f5f); }
+"""
+    + _CARDS.replace("TABLE", "table")
+    + """  .p2p .payments tbody tr { grid-template-columns: 1fr auto; }
   .p2p .payments td:nth-child(2) { order: -2; font-weight: 600; }
   .p2p .payments td:nth-child(3) { order: -1; font-weight: 600; }
   .p2p .payments td:nth-child(4) { text-align: right; }
   .p2p .payments td:nth-child(5) { grid-column: 1 / -1; }
 }
 </style>"""
+)
 
 
 class NotebookDisplay:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.display import NO_NAME, clean_line, format_count, format_money, name_suffixes, to_zone
+from p2p_analytics.display import NO_NAME, clean_line, format_count, format_money, format_phone, name_suffixes, to_zone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_ROWS: Final = 100
+_MOST_COLUMNS: Final = 7  # of a table that fits a page of 600 pixels
 _MONEY: Final = frozenset({"sent", "received", "net", "running_net", "amount"})
 _FOREIGN: Final = frozenset({"counterparty_name", "note", "status", "action"})
 _HEADINGS: Final = {"counterparty_name": "person", "is_friend": "friend", "running_net": "net so far"}
@@ -60,21 +61,30 @@ def render_table(columns: Sequence[Column], title: str, caption: str, kind: str 
             for texts in zip(*(column.cells for column in columns), strict=True)
         )
     )
+    width = " wide" if len(columns) > _MOST_COLUMNS else ""
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(title)}, table">'
-        f'<table class="{kind}" role="table"><caption>{escape(caption)}</caption>'
+        f'<table class="{kind}{width}" role="table"><caption>{escape(caption)}</caption>'
         f'<thead role="rowgroup"><tr role="row">{head}</tr></thead><tbody role="rowgroup">{body}</tbody></table></div>'
     )
 
 
 def format_names(names: Sequence[str | None], usernames: Sequence[str | None], ids: Sequence[str | None]) -> list[str]:
     """Return names on one line each, with the username or the end of the id where two people have the same name."""
-    displayed = [clean_line(name) or NO_NAME for name in names]
+    displayed = [
+        clean_line(name and group_digits(name, identifier)) or NO_NAME
+        for name, identifier in zip(names, ids, strict=True)
+    ]
     keys = [identifier or name for name, identifier in zip(names, ids, strict=True)]
     return [
         f"{name} {suffix}" if suffix else name
         for name, suffix in zip(displayed, name_suffixes(displayed, usernames, keys), strict=True)
     ]
+
+
+def group_digits(name: str, identifier: str | None) -> str:
+    """Return a name; the phone number of a person without an account, who has no other id, in groups of digits."""
+    return format_phone(name) if identifier in {None, name} else name
 
 
 def format_people(rows: pd.DataFrame) -> list[str]:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 import p2p_analytics as p2p
+from p2p_analytics.widgets._style import STYLE
+from support.reports import long_history
 from support.widgets.histories import build_long_history
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 LOAD = f"""import sys
 sys.path.insert(0, {str(Path(__file__).parents[1])!r})
@@ -24,6 +29,8 @@ explorer"""
 MEASURE = """started = time.process_time()
 explorer.analysis.value = "payments"
 print("first rows within a second:", time.process_time() - started < 1)"""
+MEASURE_DATES = """region => [...region.querySelectorAll("bdi")]
+  .filter(one => /^\\d{4}-\\d\\d-\\d\\d/.test(one.textContent)).map(one => one.getBoundingClientRect().height)"""
 FIRST_NOTE = "tbody tr >> nth=0 >> td >> nth=-1"
 
 
@@ -91,3 +98,25 @@ def test_the_saved_page_needs_no_kernel(page: Page, phone: Page) -> None:
         wide = tab.evaluate("[...document.querySelectorAll('.scroll')].map(one => one.scrollWidth - one.clientWidth)")
         assert max(wide) <= 0
         assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [390, 600, 700, 850, 1200])
+def test_no_table_scrolls_sideways(browser: Browser, width: int, dark: bool) -> None:  # noqa: FBT001 - a parameter
+    """Nine columns with amounts of a million fit, and no date wraps, also where the page wraps all cells."""
+    history = long_history(payments=600, people=20)
+    payments = history.payments.assign(flow_cents=history.payments["flow_cents"] * 100)
+    explorer = p2p.Explorer(replace(history, payments=payments))
+    tab = browser.new_page(viewport={"width": width, "height": 900})
+    background = "#111; --jp-ui-font-color1: #eee; --jp-layout-color0: #111" if dark else "#fff"
+    for name in ("spend_by_friend", "monthly_flow", "pending_requests", "payments"):
+        explorer.analysis.value = name
+        tab.set_content(
+            f"<!doctype html><style>body {{ background: {background} }} body td {{ white-space: normal !important }}"
+            f'</style><div class="p2p">{STYLE}{explorer._table.value}</div>'
+        )
+        region = tab.locator(".scroll")
+        assert region.evaluate("one => one.scrollWidth - one.clientWidth") <= 0, name
+        heights = region.evaluate(MEASURE_DATES)
+        assert max(heights, default=0) < 30, name  # two lines have 39 pixels
+    tab.close()

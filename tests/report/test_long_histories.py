@@ -33,6 +33,7 @@ def render_page(years: int) -> ParsedPage:
 def test_the_tables_of_a_span(years: int, summaries: list[str], row: str) -> None:
     """Four years are shown by month, five by quarter, fifteen by year; the months only on screens."""
     page = render_page(years)
+    assert f"{summaries[0].capitalize()} by {summaries[0]} " in page.text
     assert [f"The {word}s as a table" in page.text for word in ("month", "quarter", "year")] == [
         word in summaries for word in ("month", "quarter", "year")
     ]

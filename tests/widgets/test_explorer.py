@@ -135,6 +135,43 @@ def test_every_analysis_shows_something(tmp_path: Path, rows: list[dict[str, Any
     assert explorer._message.value == ""
 
 
+@pytest.mark.parametrize(
+    ("first", "words"),
+    [("2020-06", "Month by month"), ("2020-05", "Quarter by quarter"), ("2012-07", "Quarter by quarter"),
+     ("2012-06", "Year by year")],
+)  # fmt: skip
+def test_the_plot_of_months_is_called_by_its_period(first: str, words: str) -> None:
+    """Its bars are months up to four years, quarters up to twelve, then years; rows stay months."""
+    rows = [build_payment(at, f"{month}-15T12:00:00Z", "2", "Ben", -1) for at, month in enumerate([first, "2024-05"])]
+    rows.append(build_payment(3, None, "2", "Ben", -1))
+    explorer = p2p.Explorer(build_history(rows))
+    choose(explorer, "analysis", "Month by month")
+    assert f'alt="{words}, as a plot;' in explorer._plot.value
+    assert (
+        f"by {words.rsplit(maxsplit=1)[-1]}"
+        in base64.b64decode(explorer._plot.value.split("base64,")[1].split('"')[0]).decode()
+    )
+    assert "<caption>Month by month: " in explorer._table.value
+
+
+def test_phone_numbers_have_their_digits_in_groups() -> None:
+    """In each table and the list of people, as in plots; a search finds both forms. A name of digits stays."""
+    rows = [
+        build_payment(1, "2024-05-01T12:00:00Z", "14155550123", "14155550123", -100, target_phone="14155550123"),
+        build_payment(2, "2024-05-01T12:00:00Z", None, "4155550124", -100),
+        build_payment(3, "2024-05-01T12:00:00Z", "9", "14155550125", -100),
+    ]
+    explorer = p2p.Explorer(build_history(rows))
+    labels = ["+1 415 555 0123", "14155550125", "415 555 0124"]
+    assert [label for label, _ in explorer.person.options] == ["everyone", *labels]
+    for title in ("Where it went", "Payments"):
+        choose(explorer, "analysis", title)
+        assert [label for label in labels if f"<bdi>{label}</bdi>" in explorer._table.value] == labels
+    for text in ("415 555 0123", "4155550123", "+1 415"):
+        explorer.search.value = text
+        assert explorer.payments["payment_id"].tolist() == ["1"]
+
+
 def test_names_are_escaped(explorer: p2p.Explorer) -> None:
     """HTML, dollars and direction overrides in a name are displayed as text, without effect on the text around it."""
     choose(explorer, "analysis", "Open requests")
