@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from p2p_analytics.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
+    from datetime import datetime
     from zoneinfo import ZoneInfo
 
     import polars as pl
@@ -55,10 +57,21 @@ class Table:
 
 
 class Reading(NamedTuple):
-    """What a format makes of a table: ROWS, one for each row of the table and in its order, and problems."""
+    """The result of a format: ROWS, one for each row of the table and in its order, and what else it found.
+
+    Attributes
+    ----------
+    rows : polars.DataFrame
+        ROWS.
+    problems : sequence of Problem
+        Cells that cannot be read, and rows that contradict themselves.
+    periods : mapping of str to tuple of datetime or None
+        First and last instant that a file says it is about, by file.
+    """
 
     rows: pl.DataFrame
     problems: Sequence[Problem] = ()
+    periods: Mapping[str, tuple[datetime | None, datetime | None]] = MappingProxyType({})
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from p2p_analytics.errors import ConfigurationError, describe_type
 from p2p_analytics.statements import formats
-from p2p_analytics.statements._format import StatementFormat
+from p2p_analytics.statements._format import StatementFormat, normalize_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,3 +38,10 @@ def find_format(header: Sequence[str]) -> tuple[StatementFormat, dict[str, int]]
 def list_formats() -> list[StatementFormat]:
     """Return all formats: those of this package, then the caller's own."""
     return [*({each.name: each for each in formats.BUILT_IN} | _FORMATS).values()]
+
+
+def list_names() -> frozenset[str]:
+    """Return all header names that a format knows, normalized."""
+    return frozenset(
+        normalize_name(name) for each in list_formats() for spellings in each.columns.values() for name in spellings
+    ) - {""}

@@ -26,7 +26,7 @@ ROWS: Final[Mapping[str, str]] = {
     "reference_id": TEXT,  # the row that this one belongs to, such as the payment of a refund
     "date": INSTANT,  # null where it cannot be read, which is a problem
     "type": TEXT,  # the file's own word
-    "kind": TEXT,  # the bin: one of `frames.schema.KINDS`
+    "kind": TEXT,  # the bin: one of `frames.schema.KINDS`; null for a refund until all files are known
     "status": TEXT,  # a word of `vocabulary.Status`; an unknown word stays as it is
     "action": TEXT,  # "pay", "charge"; null where the kind is not payment
     "direction": TEXT,  # "in", "out"; null where nothing says so
@@ -34,6 +34,7 @@ ROWS: Final[Mapping[str, str]] = {
     "from_name": TEXT,
     "to_name": TEXT,
     "counterparty_name": TEXT,
+    "counterparty_username": TEXT,  # where the file names it
     "flow_cents": WHOLE,  # the amount of the row, whether or not it moved
     "fee_cents": WHOLE,  # >= 0, inside the amount
     "tip_cents": WHOLE,

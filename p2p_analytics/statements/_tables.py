@@ -1,0 +1,261 @@
+"""Text of CSV files to tables of cells: the header found by its names, and the line where each row begins."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from p2p_analytics.display import clean_line
+from p2p_analytics.errors import StatementError
+from p2p_analytics.statements._format import Problem, normalize_name
+from p2p_analytics.statements._quick_csv import read_regular, to_table
+from p2p_analytics.statements._registry import find_format, list_formats, list_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+
+    from p2p_analytics.statements._format import StatementFormat
+
+LINE: Final = "line"
+_DELIMITERS: Final = (",", ";", "\t")
+_HEAD_LINES: Final = 50  # in which the header is searched for
+_MOST_CELLS: Final = 1_000  # of a row
+_MOST_ROWS: Final = 2_000_000  # of a file
+_CHUNK: Final = 20_000  # rows that are Python objects at a time
+_LONGEST_NAMES: Final = 300  # characters of column names in a message
+_END: Final = "\x01"  # the last line, which an open quote would contain
+
+
+class NoHeaderError(StatementError):
+    """The file has no header of a known format."""
+
+
+class Header(NamedTuple):
+    """A header and the format that it belongs to."""
+
+    format: StatementFormat
+    positions: dict[str, int]
+    names: tuple[str, ...]
+
+
+@dataclass
+class Part:
+    """The rows below one header of a file.
+
+    Attributes
+    ----------
+    file : str
+        The name of the file; a second header begins "(part 2)" of it.
+    header : Header
+        The header.
+    preamble : list of list of str
+        The lines before the header.
+    cells : pyarrow.Table
+        ``line``, and one text column for each position of the header, named by its number.
+    ragged : set of int
+        Lines with too few cells.
+    overfull : set of int
+        Lines with too many cells.
+    problems : list of Problem
+        Irregular rows and text.
+    """
+
+    file: str
+    header: Header
+    preamble: list[list[str]]
+    cells: pa.Table
+    ragged: set[int] = field(default_factory=set)
+    overfull: set[int] = field(default_factory=set)
+    problems: list[Problem] = field(default_factory=list)
+
+
+class _Body(NamedTuple):
+    """The text below the first header, and the number of its first line."""
+
+    header: Header
+    preamble: list[list[str]]
+    delimiter: str
+    text: str
+    line: int
+
+
+class HeaderFinder:
+    """Finds the format of headers; each header is compared with the formats once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, ...], Header | None] = {}
+
+    def find(self, row: Sequence[str]) -> Header | None:
+        """Return the header that a row is, None if it is none."""
+        key = tuple(row)
+        if key not in self._known:
+            found = find_format(row)
+            self._known[key] = Header(found[0], found[1], tuple(name.strip() for name in row)) if found else None
+        return self._known[key]
+
+
+def split_text(text: str, name: str, finder: HeaderFinder, *, is_private: bool = False) -> list[Part]:
+    """Return the parts of a CSV file, one for each header.
+
+    Raises
+    ------
+    NoHeaderError
+        None of the first lines is the header of a known format; the message lists the columns unless ``is_private``.
+    StatementError
+        A row or cell is larger than a statement has.
+    """
+    body = _find_header(text, name, finder, is_private=is_private)
+    regular = read_regular(body.text, body.line, len(body.header.names), body.delimiter)
+    if regular is not None and regular.num_rows <= _MOST_ROWS and not _repeats_header(regular, body.header):
+        return [Part(name, body.header, body.preamble, regular)]
+    return list(_read_rows(body, name, finder))
+
+
+def _find_header(text: str, name: str, finder: HeaderFinder, *, is_private: bool) -> _Body:
+    widest: list[str] = []
+    for delimiter in _DELIMITERS:
+        lines = io.StringIO(text, newline="")
+        reader = csv.reader(lines, delimiter=delimiter)
+        preamble: list[list[str]] = []
+        try:
+            for row in reader:
+                _require_width(row, name, reader.line_num)
+                header = finder.find(row)
+                if header is not None:
+                    return _Body(header, preamble, delimiter, text[lines.tell() :], reader.line_num + 1)
+                preamble.append(row)
+                widest = max(widest, row, key=len)
+                if reader.line_num >= _HEAD_LINES:
+                    break
+        except csv.Error:
+            continue  # with this delimiter, a cell is too large
+    raise NoHeaderError(_describe_missing_header(name, widest, is_private=is_private))
+
+
+def _describe_missing_header(name: str, columns: Sequence[str], *, is_private: bool) -> str:
+    known = ", ".join(each.name for each in list_formats())
+    found = clean_line(", ".join(cell for cell in columns if cell.strip()))[:_LONGEST_NAMES]
+    shown = f"; its columns are: {found}" if found and not is_private else ""
+    return (
+        f"{name} is no statement: none of its first {_HEAD_LINES} lines is the header of a known format ({known})"
+        f"{shown}."
+    )
+
+
+def _repeats_header(cells: pa.Table, header: Header) -> bool:
+    """Return whether a row below the header may be a header again."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    position = header.positions[next(iter(header.format.required))]
+    names = [name for each in list_formats() for spellings in each.columns.values() for name in spellings]
+    names = [name for name in (*names, header.names[position]) if name]
+    text = pc.utf8_trim_whitespace(cells[str(position)])
+    return bool(pc.any(pc.is_in(text, value_set=pa.array(names))).as_py())
+
+
+def _require_width(row: Sequence[str], name: str, line: int) -> None:
+    if len(row) > _MOST_CELLS:
+        raise StatementError(f"{name}, line {line}: the row has {len(row):,} cells, which no statement has.")
+
+
+def _read_rows(body: _Body, name: str, finder: HeaderFinder) -> Iterator[Part]:
+    """Yield the parts of a text below its first header, row by row, with rows of any number of cells."""
+    reader = csv.reader(io.StringIO(f"{body.text}\n{_END}\n", newline=""), delimiter=body.delimiter)
+    names = list_names()
+    builder = _PartBuilder(name, body.header, body.preamble)
+    count, parts = 0, 1
+    begin = body.line
+    try:
+        for row in reader:
+            if row == [_END]:
+                break
+            if row:
+                count += 1
+                _require_width(row, name, begin)
+                is_header = sum(normalize_name(cell) in names for cell in row if cell) > 1
+                header = finder.find(row) if is_header else None
+                if header is None:
+                    builder.add(begin, row)
+                else:
+                    preamble = builder.remove_preamble()
+                    yield builder.finish()
+                    parts += 1
+                    builder = _PartBuilder(f"{name} (part {parts})", header, preamble)
+            if count > _MOST_ROWS:
+                raise StatementError(f"{name} has more than {_MOST_ROWS:,} rows: split it into files of a year.")
+            begin = body.line + reader.line_num
+        else:
+            builder.close_quote()
+    except csv.Error:
+        raise StatementError(f"{name}, line {begin}: a cell is larger than a statement has: is a quote open?") from None
+    yield builder.finish()
+
+
+class _PartBuilder:
+    """Collects the rows below one header."""
+
+    def __init__(self, file: str, header: Header, preamble: list[list[str]]) -> None:
+        self._width = len(header.names)
+        self._rows: list[list[str]] = []
+        self._lines: list[int] = []
+        self._chunks: list[pa.Table] = []
+        self._part = Part(file, header, preamble, cells=to_table([], [], self._width))
+
+    def add(self, line: int, row: list[str]) -> None:
+        """Add a row; missing cells are empty, and surplus ones are dropped with a problem that quotes them."""
+        missing = self._width - len(row)
+        if missing and any(row):
+            surplus = row[self._width :]
+            (self._part.ragged if missing > 0 else self._part.overfull).add(line)
+            problem = f"the row has {len(row)} cells, the header {self._width}"
+            self._part.problems.append(Problem(self._part.file, line, None, "row", _join(surplus), problem))
+        self._rows.append(row[: self._width] + [""] * missing)
+        self._lines.append(line)
+        if len(self._rows) > _CHUNK + _HEAD_LINES:
+            self._flush(_CHUNK)
+
+    def remove_preamble(self) -> list[list[str]]:
+        """Remove the last rows, as far as they introduce the next header, and return them without empty ends.
+
+        Such a row begins in its first column and has none of the cells that every row of the format has.
+        """
+        required = [self._part.header.positions[name] for name in self._part.header.format.required]
+        required = [position for position in required if position > 1]
+        count = 0
+        for row in reversed(self._rows):
+            if not row[0] or any(row[position] for position in required):
+                break
+            count += 1
+        removed = self._rows[len(self._rows) - count :]
+        del self._rows[len(self._rows) - count :], self._lines[len(self._lines) - count :]
+        return removed
+
+    def close_quote(self) -> None:
+        """Report that the last cell has a quote that is never closed, so that it contains the rest of the file."""
+        last = self._rows[-1]
+        last[:] = [cell.removesuffix(_END + "\n").rstrip("\r\n") for cell in last]
+        begin = self._lines[-1]
+        self._part.ragged.add(begin)
+        problem = "a quote is never closed: the rest of the file is in this cell"
+        self._part.problems.append(Problem(self._part.file, begin, None, "row", _join([last[-1]]), problem))
+
+    def finish(self) -> Part:
+        """Return the part."""
+        import pyarrow as pa
+
+        self._flush(len(self._rows))
+        self._part.cells = pa.concat_tables([self._part.cells, *self._chunks])
+        return self._part
+
+    def _flush(self, count: int) -> None:
+        self._chunks.append(to_table(self._lines[:count], self._rows[:count], self._width))
+        del self._lines[:count], self._rows[:count]
+
+
+def _join(cells: list[str]) -> str | None:
+    return clean_line(", ".join(cells))[:_LONGEST_NAMES] or None

@@ -1,0 +1,84 @@
+"""Bytes of a file to text: byte order marks, UTF-8, UTF-16, Windows-1252, and the text that is none."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import Final, NamedTuple
+
+from p2p_analytics.errors import StatementError
+
+LONGEST_LINE: Final = 2**18  # bytes
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, which has the same first bytes
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_SAMPLE: Final = 512  # bytes that decide whether a file without a mark is UTF-16
+_MULTIBYTE: Final = re.compile(rb"[\xc3-\xf4][\x80-\xbf]")
+
+
+class Text(NamedTuple):
+    """The text of a file, and whether it had to be read as Windows-1252."""
+
+    text: str
+    is_windows: bool = False
+
+
+def decode(content: bytes, name: str) -> Text:
+    """Return the text of a file without its byte order mark.
+
+    Without a mark it is UTF-8, or UTF-16 if every second byte is zero. Text that is not UTF-8 and has no character of
+    several bytes in it was saved as Windows-1252 by a spreadsheet.
+
+    Raises
+    ------
+    StatementError
+        The bytes are no text, a line is longer than a statement has, or there is a NUL character.
+    """
+    _require_short_lines(content, name)
+    encoding, start = _find_encoding(content)
+    try:
+        text, is_windows = content[start:].decode(encoding), False
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, start + error.start) + 1
+        if encoding != "utf-8" or start or _MULTIBYTE.search(content[start : start + error.start]):
+            raise StatementError(f"{name}, line {line}: the text is damaged: download the file again.") from None
+        try:
+            text, is_windows = content.decode("cp1252"), True
+        except UnicodeDecodeError:
+            raise StatementError(f"{name} is no text, so no statement: choose the CSV or JSON file.") from None
+    position = text.find("\0")
+    if position >= 0:
+        line = text.count("\n", 0, position) + 1
+        raise StatementError(f"{name}, line {line}: there is a NUL character, so the file is damaged or no text.")
+    return Text(text, is_windows)
+
+
+def _find_encoding(content: bytes) -> tuple[str, int]:
+    for mark, encoding in _MARKS:
+        if content.startswith(mark):
+            return encoding, len(mark)
+    sample = content[:_SAMPLE]
+    zeros = sample[0::2].count(0), sample[1::2].count(0)
+    many = len(sample) // 4
+    if sample and zeros[1] > many and not zeros[0]:
+        return "utf-16-le", 0
+    if sample and zeros[0] > many and not zeros[1]:
+        return "utf-16-be", 0
+    return "utf-8", 0
+
+
+def _require_short_lines(content: bytes, name: str) -> None:
+    position, end = 0, len(content)
+    while end - position > LONGEST_LINE:
+        window = position, position + LONGEST_LINE
+        last = max(content.rfind(b"\n", *window), content.rfind(b"\r", *window))
+        if last < 0:
+            line = content.count(b"\n", 0, position) + 1
+            raise StatementError(
+                f"{name}, line {line}: the line has more than {LONGEST_LINE // 2**10} kB, which no statement has."
+            )
+        position = last + 1

@@ -1,0 +1,59 @@
+"""Ids that a spreadsheet rounded: the file is refused, because each payment would get a wrong id."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from p2p_analytics.errors import StatementError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# A spreadsheet keeps 15 digits of a number, and a binary float is exact up to 2**53, which has 16.
+_SPREADSHEET_DIGITS: Final = 15
+_FLOAT_DIGITS: Final = 17
+_FEW: Final = 3  # ids that are floats by chance: one of 256 or more
+_RARE: Final = 100  # long ids, of which one may end in zeros by chance
+
+
+def require_whole_ids(rows: pl.DataFrame) -> None:
+    """Raise a StatementError if ids are numbers in scientific notation, or rounded by a spreadsheet or a float.
+
+    Parameters
+    ----------
+    rows : polars.DataFrame
+        ``file``, ``line`` and ``id`` of transactions.
+    """
+    import polars as pl
+
+    text = pl.col("id")
+    is_scientific = text.str.contains(r"^[0-9]+(?:[.,][0-9]+)?[Ee][+]?[0-9]+$")
+    is_decimal = text.str.contains(r"^[0-9]{15,}[.,]0+$")
+    _refuse(rows.filter(is_scientific | is_decimal))
+    long = rows.filter(text.str.contains(r"^[1-9][0-9]{16,18}$")).with_columns(number=text.cast(pl.Int64))
+    if long.is_empty():
+        return
+    has_zeros = text.str.slice(_SPREADSHEET_DIGITS).str.contains("^0+$")
+    is_float = pl.col("number") == pl.col("number").cast(pl.Float64).cast(pl.Int64, strict=False)
+    counts = long.group_by("file", maintain_order=True).agg(
+        line=pl.col("line").min(),
+        count=pl.len(),
+        zeros=has_zeros.sum(),
+        floats=is_float.sum(),
+        id=text.filter(has_zeros | is_float).first(),
+    )
+    many_zeros = (pl.col("zeros") == pl.col("count")) | (
+        (pl.col("zeros") > 1) & (pl.col("zeros") * _RARE > pl.col("count"))
+    )
+    all_floats = (pl.col("floats") == pl.col("count")) & (pl.col("count") >= _FEW)
+    _refuse(counts.filter(many_zeros | all_floats))
+
+
+def _refuse(rows: pl.DataFrame) -> None:
+    if rows.is_empty():
+        return
+    file, line, text = rows.select("file", "line", "id").row(0)
+    raise StatementError(
+        f"{file}, line {line}: the id {text} was rounded by a spreadsheet or another program, and cannot be restored: "
+        "download the file again and do not save it with one."
+    )
