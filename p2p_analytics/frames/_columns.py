@@ -27,7 +27,7 @@ def _to_series(values: list[Any], dtype: str) -> pd.Series[Any]:
     if dtype == INSTANT:
         return _to_instants(values)
     if dtype == TEXT:
-        values = [_repair_surrogates(value) for value in values]
+        values = [repair_surrogates(value) for value in values]
     return pd.Series(pd.array(values, dtype=dtype))  # type: ignore[call-overload]
 
 
@@ -40,6 +40,6 @@ def _to_instants(values: list[datetime | None]) -> pd.Series[Any]:
     return pd.Series(instants).dt.tz_localize("UTC")
 
 
-def _repair_surrogates(text: str | None) -> str | None:
+def repair_surrogates(text: str | None) -> str | None:
     """Return a text with each half of a surrogate pair, which a frame cannot hold, as "?"."""
     return text if text is None or text.isascii() else text.encode(errors="replace").decode()

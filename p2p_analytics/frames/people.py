@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.frames._columns import frame_of_columns
-from p2p_analytics.frames.schema import PEOPLE
+from p2p_analytics.frames._columns import frame_of_columns, repair_surrogates
+from p2p_analytics.frames.schema import PEOPLE, TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _BETWEEN_NAMES: Final = "; "
 _WITHIN_NAMES: Final = ", "  # in place of the separator
+_FIELDS: Final = [name for name in PEOPLE if name not in {"user_id", "also_named"}]
 _SIDES: Final = ("actor_", "target_user_")
 
 
@@ -36,11 +37,21 @@ def people_frame(users: Iterable[User]) -> pd.DataFrame:
         it becomes ", "), or null.
     """
     rows = [user for user in dict.fromkeys(users) if user.id]
-    columns: dict[str, list[Any]] = {
-        name: [getattr(row, name) for row in rows] for name in PEOPLE if name not in {"user_id", "also_named"}
-    }
-    columns |= {"user_id": [row.id for row in rows], "also_named": [None] * len(rows)}
-    return merge_people([frame_of_columns(columns, PEOPLE)])
+    people: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        person = people.setdefault(_get_id(row), dict.fromkeys(_FIELDS))
+        for name, value in person.items():
+            if value is None:
+                person[name] = getattr(row, name)
+    other_names = _join_other_names((_get_id(row), row.display_name, None) for row in rows)
+    ids = sorted(people, key=lambda user_id: (len(user_id), user_id))
+    columns = {name: [people[user_id][name] for user_id in ids] for name in _FIELDS}
+    columns |= {"user_id": ids, "also_named": [other_names.get(user_id) for user_id in ids]}
+    return frame_of_columns(columns, PEOPLE)
+
+
+def _get_id(user: User) -> str:
+    return str(repair_surrogates(user.id))
 
 
 def people_of_payments(payments: pd.DataFrame) -> pd.DataFrame:
@@ -64,13 +75,18 @@ def merge_people(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     import pandas as pd
 
     parts = [frame.reindex(columns=list(PEOPLE)).astype(PEOPLE) for frame in frames]
-    seen = pd.concat(parts, ignore_index=True).dropna(subset="user_id").drop_duplicates()
-    people = seen.groupby("user_id", sort=False).first()
-    people["also_named"] = people.index.map(_join_other_names(seen).get)
-    people = people.reset_index()
-    lengths = people["user_id"].str.len()
-    people = people.assign(length=lengths).sort_values(["length", "user_id"], ignore_index=True)
-    return people[list(PEOPLE)].astype(PEOPLE)
+    seen = pd.concat(parts, ignore_index=True).dropna(subset="user_id")
+    people = seen
+    if not seen["user_id"].is_unique:
+        seen = seen.drop_duplicates()
+        people = seen.groupby("user_id", sort=False).first().reset_index().astype(PEOPLE)
+    other_names = _join_other_names(
+        zip(*(seen[name].tolist() for name in ("user_id", "display_name", "also_named")), strict=True)
+    )
+    ids = people["user_id"].tolist()
+    order = sorted(range(len(ids)), key=lambda row: (len(ids[row]), ids[row]))
+    people = people.assign(also_named=pd.array([other_names.get(user_id) for user_id in ids], dtype=TEXT)).iloc[order]
+    return people[list(PEOPLE)].reset_index(drop=True)
 
 
 def mark_friends(people: pd.DataFrame, friends: pd.DataFrame, viewer_id: str | None) -> pd.DataFrame:
@@ -81,12 +97,13 @@ def mark_friends(people: pd.DataFrame, friends: pd.DataFrame, viewer_id: str | N
     return people.assign(is_friend=is_friend.mask(people["user_id"] == viewer_id, pd.NA))
 
 
-def _join_other_names(seen: pd.DataFrame) -> dict[str, str]:
-    """Return the names of each person except the most recent, for people with others."""
+def _join_other_names(seen: Iterable[tuple[str, Any, Any]]) -> dict[str, str]:
+    """Return the names of each person except the most recent, for people with others.
+
+    Each item is an id, a display name and other names, of which the last two may be null; the most recent first.
+    """
     names: dict[str, dict[str, None]] = {}
-    for user_id, name, others in (
-        seen[["user_id", "display_name", "also_named"]].drop_duplicates().itertuples(index=False, name=None)
-    ):
+    for user_id, name, others in seen:
         own = [name.replace(_BETWEEN_NAMES, _WITHIN_NAMES)] if isinstance(name, str) else []
         earlier = others.split(_BETWEEN_NAMES) if isinstance(others, str) else []
         for each in own + earlier:
