@@ -16,6 +16,7 @@ from p2p_analytics.sandbox.faults.settings import AdjustableSettings, RequestSet
 from p2p_analytics.sandbox.runtime.request_log import RequestLog
 from p2p_analytics.sandbox.runtime.temporary import temporary_folder
 from p2p_analytics.sandbox.runtime.thread import HOST, listen, run_server
+from p2p_analytics.sandbox.statements.write import list_statement_periods, write_statement
 from p2p_analytics.sandbox.storage import ledger
 from p2p_analytics.sandbox.storage.oauth_store import OAuthStore, Registration
 from p2p_analytics.sandbox.storage.store import Store
@@ -27,7 +28,7 @@ from p2p_analytics.vocabulary import VERSION_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime
+    from datetime import date, datetime
     from typing import Self
 
     from p2p_analytics.sandbox.runtime.middleware import RequestMiddleware
@@ -215,6 +216,39 @@ class SandboxServer(TownControls, AdjustableSettings):
             self._middleware.app = self._application().app  # the old application holds sessions of the old town
             self._request_settings.restart(seed)
             self.requests.clear()
+
+    def statement(self, user: str, start: date | str, end: date | str, generation: str = "D") -> str:
+        """Return the text of one statement file, as the user could download it at the town's now.
+
+        Parameters
+        ----------
+        user : str
+            A username or a user id of the town.
+        start, end : date or str
+            The first and the last day in UTC, both included; at most 90 days.
+        generation : str
+            "A", "B", "C", "D", "D2025", "E" and "E-full" are CSV files of different years; "JSON" is the history as
+            the service's own pages load it.
+
+        Returns
+        -------
+        str
+            The text, with the mark and the line ends of the generation: write it as UTF-8, without newline translation.
+
+        Raises
+        ------
+        UnknownPersonError
+            No person has that name.
+        SettingError
+            There is no such generation, or the dates are no period of at most 90 days.
+        """
+        person = self.store.person(self._user_id(user))
+        assert person is not None  # noqa: S101 - `_user_id` raises for unknown users
+        return write_statement(self.store, person, start, end, generation)
+
+    def statement_periods(self) -> list[tuple[date, date]]:
+        """Return the first and last days of the files that cover the town's history; neighbours share a week."""
+        return list_statement_periods(self.store)
 
     def state(self) -> dict[str, Any]:
         """Return settings, counts and the audit, as ``GET /sandbox/state`` does; no token and no secret."""

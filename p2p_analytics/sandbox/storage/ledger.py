@@ -1,8 +1,8 @@
 """Append-only double-entry ledger in whole cents.
 
 Every movement of money is a posting: ledger entries, of one payment or of none, that sum to zero. The account of a user
-is the user id. ``users.balance_cents`` caches the sum of the user's entries, so that one conditional update both
-checks and changes the balance.
+is the user id; the date is that of the town's clock. ``users.balance_cents`` caches the sum of the user's entries, so
+that one conditional update both checks and changes the balance.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SCHEMA: Final = (
     """CREATE TABLE entries (
         entry_id INTEGER PRIMARY KEY, payment_id INTEGER REFERENCES payments DEFERRABLE INITIALLY DEFERRED,
         step TEXT NOT NULL, account INTEGER NOT NULL CHECK (account >= -3 AND account <> 0),
-        cents INTEGER NOT NULL CHECK (cents <> 0)
+        cents INTEGER NOT NULL CHECK (cents <> 0), date_us INTEGER NOT NULL
     )""",
     # Inserting a payment after its entries makes SQLite check the deferred foreign key, which scans without an index.
     "CREATE INDEX entries_payment ON entries (payment_id)",
@@ -93,7 +93,10 @@ def _enter(
     step: str,
     changes: Mapping[int, int] | Mapping[Account, int],
 ) -> None:
-    query = "INSERT INTO entries (payment_id, step, account, cents) VALUES (?, ?, ?, ?)"
+    query = (
+        "INSERT INTO entries (payment_id, step, account, cents, date_us) "
+        "VALUES (?, ?, ?, ?, (SELECT now_us FROM clock))"
+    )
     connection.executemany(query, [(payment_id, step, int(account), cents) for account, cents in changes.items()])
 
 

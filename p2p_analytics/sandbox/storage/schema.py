@@ -44,7 +44,7 @@ CREATE INDEX party_actor_kind ON party (user_id, actor_id, action, status, date_
 
 STATEMENTS: Final = (*_TABLES.split(";"), *ledger.SCHEMA)
 # A file with another schema is refused when it is opened, not at the first query that fails on it.
-VERSION: Final = zlib.crc32(_TABLES.encode()) & 0x7FFFFFFF
+VERSION: Final = zlib.crc32("".join(STATEMENTS).encode()) & 0x7FFFFFFF
 
 
 def verify_schema(connection: sqlite3.Connection, statements: Iterable[str]) -> None:

@@ -120,7 +120,7 @@ def test_what_is_not_on_the_disk_is_not_answered(store: Store) -> None:
 
     def impossible() -> Any:
         with store.writing() as connection:
-            connection.execute("INSERT INTO entries (payment_id, step, account, cents) VALUES (77, 'x', -1, 5)")
+            connection.execute("INSERT INTO entries VALUES (NULL, 77, 'x', -1, 5, 0)")
 
     first, *rest = at_once(store, pay(store, 100), pay(store, 200), impossible, pay(store, 300))
     assert first.payment.status == "settled"

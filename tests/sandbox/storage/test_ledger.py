@@ -52,11 +52,11 @@ def test_the_town_opens_with_a_consistent_ledger(store: Store) -> None:
         "UPDATE entries SET payment_id = NULL WHERE entry_id = 1",
         "DELETE FROM entries WHERE entry_id = 1",
         "DELETE FROM entries",
-        "INSERT OR REPLACE INTO entries VALUES (1, NULL, 'x', -1, 5)",
-        "REPLACE INTO entries VALUES (1, NULL, 'x', -1, 5)",
-        "INSERT INTO entries VALUES (NULL, NULL, 'x', -1, 0)",
-        "INSERT INTO entries VALUES (NULL, NULL, 'x', 0, 1)",
-        "INSERT INTO entries VALUES (NULL, 12345, 'x', -1, 1)",
+        "INSERT OR REPLACE INTO entries VALUES (1, NULL, 'x', -1, 5, 0)",
+        "REPLACE INTO entries VALUES (1, NULL, 'x', -1, 5, 0)",
+        "INSERT INTO entries VALUES (NULL, NULL, 'x', -1, 0, 0)",
+        "INSERT INTO entries VALUES (NULL, NULL, 'x', 0, 1, 0)",
+        "INSERT INTO entries VALUES (NULL, 12345, 'x', -1, 1, 0)",
         "UPDATE users SET balance_cents = -1",
     ],
 )
@@ -92,7 +92,7 @@ def _change_status(connection: sqlite3.Connection) -> None:
 
 
 def _half(connection: sqlite3.Connection) -> None:
-    connection.execute("INSERT INTO entries VALUES (NULL, (SELECT max(payment_id) FROM payments), 'x', -1, 5)")
+    connection.execute("INSERT INTO entries VALUES (NULL, (SELECT max(payment_id) FROM payments), 'x', -1, 5, 0)")
 
 
 def _gift(connection: sqlite3.Connection) -> None:
@@ -115,7 +115,7 @@ def _mark_pending(connection: sqlite3.Connection) -> None:
 
 def _enter_unknown_account(connection: sqlite3.Connection) -> None:
     for account, cents in ((77, 5), (-1, -5)):
-        connection.execute("INSERT INTO entries VALUES (NULL, NULL, 'x', ?, ?)", (account, cents))
+        connection.execute("INSERT INTO entries VALUES (NULL, NULL, 'x', ?, ?, 0)", (account, cents))
 
 
 @pytest.mark.parametrize(
@@ -236,6 +236,6 @@ def test_a_write_costs_the_same_however_many_came_before(store: Store) -> None:
     few = steps()
     with store.writing() as connection:
         made = [("earlier", account, cents) for account, cents in ((-1, 1), (-2, -1))] * 10_000
-        connection.executemany("INSERT INTO entries (step, account, cents) VALUES (?, ?, ?)", made)
+        connection.executemany("INSERT INTO entries (step, account, cents, date_us) VALUES (?, ?, ?, 0)", made)
     assert 100 < few < 2_000
     assert abs(steps() - few) <= 0.1 * few

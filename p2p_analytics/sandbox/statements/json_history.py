@@ -1,0 +1,164 @@
+"""The JSON history: rows with one sub-object each, amounts without a sign, and usernames."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from p2p_analytics.sandbox.statements.cells import format_instant
+from p2p_analytics.sandbox.statements.lines import BALANCE, BANK, DEBIT_CARD, FAILED, Line, LineType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from p2p_analytics.sandbox.statements.cut import Statement
+    from p2p_analytics.sandbox.storage.rows import Payment, Person
+
+_Json = dict[str, Any]
+
+_PARTS: Final = (
+    "payment",
+    "refund",
+    "transfer",
+    "disbursement",
+    "capture",
+    "direct_deposit",
+    "internal_balance_transfer",
+)
+# Types without a sub-object; their amount has a sign, because nothing else says which way the money went.
+_OTHERS: Final = {
+    LineType.CARD_PAYMENT: "credit_repayment",
+    LineType.CARD_REWARD: "credit_reward",
+    LineType.FEE: "fee",
+    LineType.NEW: "neighborhood_bonus",
+}
+_SOURCE_TYPES: Final = {BALANCE: "balance", BANK: "bank", DEBIT_CARD: "card"}
+
+
+def write_json(statement: Statement) -> str:
+    """Return the text of a JSON history."""
+    body = {
+        "data": {
+            "start_balance": _units(statement.opening_cents),
+            "end_balance": _units(statement.closing_cents),
+            "statement_period_fees": _units(statement.period_fee_cents),
+            "year_to_date_fees": _units(statement.year_fee_cents),
+            "transactions": [_build_row(line, statement) for line in statement.lines],
+        }
+    }
+    return json.dumps(body, ensure_ascii=False)
+
+
+def _units(cents: int) -> float:
+    return cents / 100  # the shortest decimal of this float is exact below 10**13 cents
+
+
+def _build_row(line: Line, statement: Statement) -> _Json:
+    kind, part = _build_part(line, statement)
+    return {
+        "type": kind,
+        "id": str(line.line_id),
+        "datetime_created": format_instant(line.when_us),
+        "note": line.note,
+        "amount": _units(abs(line.cents) if part is not None else line.cents),
+        "funding_source": _source(line.funding_source),
+        **dict.fromkeys(_PARTS),
+        **({kind: part} if part is not None else {}),
+    }
+
+
+def _build_part(line: Line, statement: Statement) -> tuple[str, _Json | None]:
+    """Return the type of a row, and its sub-object."""
+    if line.type in _OTHERS:
+        return _OTHERS[line.type], None
+    if line.payment is not None:
+        payment = _build_payment(line, line.payment, statement.people)
+        return ("refund", {"payment": payment}) if line.type is LineType.REFUND else ("payment", payment)
+    name, part = {
+        LineType.STANDARD_TRANSFER: ("transfer", _build_transfer),
+        LineType.INSTANT_TRANSFER: ("transfer", _build_transfer),
+        LineType.MERCHANT: ("capture", _build_capture),
+        LineType.DIRECT_DEPOSIT: ("direct_deposit", _build_deposit),
+        LineType.HOLD: ("internal_balance_transfer", _build_hold),
+        LineType.REFUND: ("disbursement", _build_disbursement),  # what a merchant returns is money from a merchant
+    }[line.type]
+    return name, part(line, statement.user)
+
+
+def _build_payment(line: Line, payment: Payment, people: Mapping[int, Person]) -> _Json:
+    target = payment.target_user_id
+    is_user = target is not None
+    address = None if is_user or line.to_name.startswith("unregistered ") else line.to_name
+    return {
+        "id": str(payment.payment_id),
+        "status": payment.status,
+        "action": payment.action,
+        "amount": _units(payment.amount_cents),
+        "note": payment.note,
+        "audience": payment.audience,
+        "date_created": format_instant(payment.created_us),
+        "date_completed": None if payment.completed_us is None else format_instant(payment.completed_us),
+        "actor": _build_user(people[payment.actor_id]),
+        "target": {
+            "type": payment.target_type,
+            "email": address if address and "@" in address else None,
+            "phone": address if address and "@" not in address else None,
+            "user": _build_user(people[target]) if target is not None else None,
+        },
+    }
+
+
+def _build_user(person: Person) -> _Json:
+    return {
+        "id": str(person.user_id),
+        "username": person.username,
+        "display_name": person.display_name,
+        "first_name": person.first_name,
+        "last_name": person.last_name,
+    }
+
+
+def _build_deposit(line: Line, _: Person) -> _Json:
+    return {"amount": _units(line.cents), "destination": _source(line.destination)}
+
+
+def _build_hold(line: Line, _: Person) -> _Json:
+    return {"source": _source(line.funding_source), "destination": {"name": "Held for a payment", "type": "held"}}
+
+
+def _build_disbursement(line: Line, _: Person) -> _Json:
+    return {"merchant": {"display_name": line.from_name}}
+
+
+def _build_transfer(line: Line, _: Person) -> _Json:
+    is_in = line.cents > 0
+    kind = "instant" if line.type is LineType.INSTANT_TRANSFER else "standard"
+    return {
+        "type": "add_funds" if is_in else kind,
+        "status": "failed" if line.status == FAILED else "issued",
+        "amount": _units(abs(line.cents)),
+        "amount_cents": abs(line.cents) - line.fee_cents,
+        "amount_fee_cents": line.fee_cents,
+        "amount_requested_cents": abs(line.cents),
+        "date_requested": format_instant(line.when_us),
+        "source": _source(BANK) if is_in else None,
+        "destination": None if is_in else _source(line.destination),
+    }
+
+
+def _build_capture(line: Line, user: Person) -> _Json:
+    return {
+        "id": str(line.line_id),
+        "amount_cents": abs(line.cents),
+        "datetime_created": format_instant(line.when_us),
+        "authorization": {
+            "status": "captured",
+            "merchant": {"display_name": line.to_name},
+            "descriptor": line.to_name,
+            "user": _build_user(user),
+        },
+    }
+
+
+def _source(name: str) -> _Json | None:
+    return {"name": name, "type": _SOURCE_TYPES[name]} if name else None

@@ -1,0 +1,396 @@
+"""The lines of an account: a small ledger by hand, and the whole history of towns against the list of payments."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from p2p_analytics.sandbox import SandboxServer, SettingError, UnknownPersonError
+from p2p_analytics.sandbox.storage.rows import PaymentFilter
+from support.servers import sandbox_fixture
+from support.statements.plain_files import OWN_BALANCE, instant, moved_cents, read_csv, read_json, to_cents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from p2p_analytics.sandbox.storage.rows import Payment
+
+    Asking = Callable[..., Any]
+
+EVERY = ("access_profile", "access_email", "access_phone", "access_balance", "access_friends", "make_payments")
+ME, FRIEND = "maya-lindqvist", "noor-haddad"
+NAMES = {ME: "Maya Lindqvist", FRIEND: "Noor Haddad"}
+WORDS = {
+    "settled": "Complete", "pending": "Pending", "cancelled": "Cancelled", "failed": "Failed", "expired": "Expired",
+}  # fmt: skip
+BANK = "BANK OF SAND, N.A. Personal Checking *1234"
+DAY = date(2025, 7, 2)
+
+town = sandbox_fixture(people=12, years=2)
+
+
+@pytest.fixture
+def own() -> Iterator[SandboxServer]:
+    """Return a small town two days after its start, in which the viewer has 100.00 and the friend nothing."""
+    with SandboxServer(people=3, years=1) as server:
+        for name, cents in ((ME, 10_000), (FRIEND, 0)):
+            server.deposit(name, cents - balance(server, name))
+        server.advance(days=2)
+        yield server
+        assert server.audit() == []
+
+
+def balance(server: SandboxServer, name: str) -> int:
+    """Return the balance of a user in cents."""
+    return server.store.person_named(name).balance_cents
+
+
+def rows_of_day(server: SandboxServer, name: str = ME, day: date = DAY) -> list[tuple[str, ...]]:
+    """Return the opening balance, the lines of a day without their ids and dates, and the closing balance."""
+    file = read_csv(server.statement(name, day, day))
+    names = ("Type", "Status", "From", "To", "Amount (total)", "Funding Source", "Destination")
+    return [(file.opening,), *(tuple(row[name] for name in names) for row in file.rows), (file.closing,)]
+
+
+# -- a ledger by hand -------------------------------------------------------------------------------
+
+
+def test_payments_both_ways(own: SandboxServer, ask: Asking) -> None:
+    """100.00 - 12.30 paid to a friend - 5.00 of the friend's charge + 7.00 received = 89.70."""
+    me, friend = ask(ME, *EVERY, on=own), ask(FRIEND, *EVERY, on=own)
+    users = {user.username: user.user_id for user in own.people}
+    own.trust(ME, FRIEND, trusted=False)
+    me.create(user_id=users[FRIEND], amount="12.30")
+    charge = friend.create(user_id=users[ME], amount="-5.00")["payment"]["id"]
+    me.put(charge, "approve")
+    friend.create(user_id=users[ME], amount="7.00")
+    mine, theirs = NAMES[ME], NAMES[FRIEND]
+    assert rows_of_day(own) == [
+        (10_000,),
+        ("Payment", "Complete", mine, theirs, "- $12.30", OWN_BALANCE, ""),
+        ("Charge", "Complete", theirs, mine, "- $5.00", OWN_BALANCE, ""),
+        ("Payment", "Complete", theirs, mine, "+ $7.00", "", OWN_BALANCE),
+        (8_970,),
+    ]
+    assert rows_of_day(own, FRIEND) == [
+        (0,),
+        ("Payment", "Complete", mine, theirs, "+ $12.30", "", OWN_BALANCE),
+        ("Charge", "Complete", theirs, mine, "+ $5.00", "", OWN_BALANCE),
+        ("Payment", "Complete", theirs, mine, "- $7.00", OWN_BALANCE, ""),
+        (1_030,),
+    ]
+
+
+def test_the_bank_pays_what_the_balance_does_not_cover(own: SandboxServer, ask: Asking) -> None:
+    """A linked bank pays all of 150.00: the row has it as its source, and the balance stays 100.00."""
+    own.link_bank(ME)
+    users = {user.username: user.user_id for user in own.people}
+    ask(ME, *EVERY, on=own).create(user_id=users[FRIEND], amount="150.00")
+    assert rows_of_day(own) == [
+        (10_000,),
+        ("Payment", "Complete", NAMES[ME], NAMES[FRIEND], "- $150.00", BANK, ""),
+        (10_000,),
+    ]
+
+
+def test_requests_move_nothing_until_they_are_paid(own: SandboxServer, ask: Asking) -> None:
+    """A pending request is dated at its creation, a paid one at its payment; a denied one stays where it was."""
+    me, friend = ask(ME, *EVERY, on=own), ask(FRIEND, *EVERY, on=own)
+    users = {user.username: user.user_id for user in own.people}
+    own.trust(FRIEND, ME, trusted=False)
+    own.deposit(FRIEND, 10_000)
+    paid, denied = (me.create(user_id=users[FRIEND], amount=amount)["payment"]["id"] for amount in ("-8.00", "-9.00"))
+    sides = (NAMES[ME], NAMES[FRIEND])
+    assert rows_of_day(own)[1:] == [
+        ("Charge", "Pending", *sides, "+ $8.00", "", ""),
+        ("Charge", "Pending", *sides, "+ $9.00", "", ""),
+        (10_000,),
+    ]
+    own.advance(days=3)
+    friend.put(paid, "approve")
+    friend.put(denied, "deny")
+    assert rows_of_day(own)[1:] == [("Charge", "Cancelled", *sides, "+ $9.00", "", ""), (10_000,)]
+    later = DAY + timedelta(days=3)
+    assert rows_of_day(own, day=later)[1:] == [("Charge", "Complete", *sides, "+ $8.00", "", OWN_BALANCE), (10_800,)]
+
+
+def test_money_to_an_address_is_held(own: SandboxServer, ask: Asking) -> None:
+    """The payment moves nothing, its hold takes the money, and after 30 days a refund brings it back."""
+    me = ask(ME, *EVERY, on=own)
+    me.create(email="nobody@example.net", amount="30.00")
+    me.create(phone="15555550123", amount="20.00")
+    hold = ("Payment Hold", "Complete", "", "")
+    assert rows_of_day(own)[1:] == [
+        ("Payment", "Pending", NAMES[ME], "unregistered email", "- $30.00", "", ""),
+        (*hold, "- $30.00", OWN_BALANCE, ""),
+        ("Payment", "Pending", NAMES[ME], "15555550123", "- $20.00", "", ""),
+        (*hold, "- $20.00", OWN_BALANCE, ""),
+        (5_000,),
+    ]
+    own.advance(days=31)
+    assert rows_of_day(own)[1][:4] == ("Payment", "Expired", NAMES[ME], "nobody@example.net")
+    (before,), *refunds, (after,) = rows_of_day(own, day=DAY + timedelta(days=30))
+    assert refunds == [
+        ("Refund", "Complete", "", "", "+ $30.00", "", OWN_BALANCE),
+        ("Refund", "Complete", "", "", "+ $20.00", "", OWN_BALANCE),
+    ]
+    assert after - before == 5_000
+
+
+def test_deposits_and_withdrawals(own: SandboxServer) -> None:
+    """Money from and to the bank is a standard transfer on the day of the town's clock."""
+    own.deposit(ME, 2_500)
+    own.deposit(ME, -4_000)
+    assert rows_of_day(own) == [
+        (10_000,),
+        ("Standard Transfer", "Issued", "", "", "+ $25.00", "", OWN_BALANCE),
+        ("Standard Transfer", "Issued", "", "", "- $40.00", "", BANK),
+        (8_500,),
+    ]
+
+
+def test_a_fee_is_a_row_of_its_own(own: SandboxServer) -> None:
+    """The town's fees come on top of an amount, so the total of the payment is the amount of the list."""
+    when = own.now - timedelta(days=100)
+    (payment_id,) = own.add_payments(ME, [{"date_created": when, "amount_cents": 1_000, "fee_cents": 19}])
+    file = read_csv(own.statement(ME, when.date(), when.date()))
+    fee = next(row for row in file.rows if row["Type"] == "Payment Fee" and row["Datetime"] == f"{when:%FT%T}")
+    payment = next(row for row in file.rows if row["ID"] == payment_id)
+    assert (payment["Amount (total)"], payment["Amount (fee)"], fee["Amount (total)"]) == ("- $10.00", "", "- $0.19")
+    assert fee["Funding Source"] == payment["Funding Source"]
+
+
+def test_payments_that_a_test_adds(own: SandboxServer) -> None:
+    """They change no balance: one that is received after the town's start goes to the bank at once."""
+    added = own.add_payments(
+        ME,
+        [
+            {"date_created": own.now, "actor": FRIEND, "amount_cents": 1_000},
+            {"date_created": own.now, "target": FRIEND},
+        ],
+    )
+    assert len(added) == 2
+    assert rows_of_day(own) == [
+        (10_000,),
+        ("Payment", "Complete", NAMES[FRIEND], NAMES[ME], "+ $10.00", "", OWN_BALANCE),
+        ("Standard Transfer", "Issued", "", "", "- $10.00", "", BANK),
+        ("Payment", "Complete", NAMES[ME], NAMES[FRIEND], "- $1.00", BANK, ""),
+        (10_000,),
+    ]
+
+
+# -- whole histories --------------------------------------------------------------------------------
+
+
+def files(server: SandboxServer, name: str, generation: str = "D") -> list[Any]:
+    """Return the files that cover the history of a user."""
+    return [read_csv(server.statement(name, *period, generation)) for period in server.statement_periods()]
+
+
+def all_rows(found: list[Any]) -> dict[str, dict[str, str]]:
+    """Return the rows of several files by id."""
+    return {row["ID"]: row for file in found for row in file.rows}
+
+
+@pytest.mark.parametrize("generation", ["B", "C", "D", "D2025", "E-full"])
+def test_balances_add_up(town: SandboxServer, generation: str) -> None:
+    """Opening balance and the rows that move it give the closing balance, to the cent; the last one is the user's."""
+    for person in town.people:
+        found = files(town, person.username, generation)
+        assert [file.opening + sum(map(moved_cents, file.rows)) for file in found] == [file.closing for file in found]
+        assert found[-1].closing == balance(town, person.username)
+        assert sum(len(file.rows) for file in found) > 100
+
+
+def test_generations_without_balances_have_the_same_rows(town: SandboxServer) -> None:
+    """The rows of A and E move the balance as those of D, and their ids and dates are the same."""
+    period = town.statement_periods()[3]
+    wanted = [(row["ID"], instant(row), moved_cents(row)) for row in read_csv(town.statement(ME, *period)).rows]
+    assert len(wanted) > 30
+    for generation in ("A", "E"):
+        file = read_csv(town.statement(ME, *period, generation))
+        assert (file.opening, file.closing) == (None, None)
+        assert [(row["ID"], instant(row), moved_cents(row)) for row in file.rows] == wanted
+
+
+def test_overlapping_files_agree(town: SandboxServer) -> None:
+    """Neighbours share a week, have the same rows in it, and the balance goes on from one to the next."""
+    periods = town.statement_periods()
+    assert periods[0][0] == date(2023, 7, 1)
+    assert periods[-1][1] == date(2025, 6, 30)
+    for one, other in pairwise(periods):
+        assert (one[1] - one[0]).days == 89
+        assert (one[1] - other[0]).days == 6
+        first, second = (read_csv(town.statement(ME, *period)) for period in (one, other))
+        shared = [row for row in first.rows if instant(row).date() >= other[0]]
+        assert shared == [row for row in second.rows if instant(row).date() <= one[1]]
+        assert first.closing - sum(map(moved_cents, shared)) == second.opening
+
+
+def test_a_file_can_be_cut_at_any_day(town: SandboxServer) -> None:
+    """The rows of a period are those of its days, one by one."""
+    start, end = date(2025, 3, 1), date(2025, 3, 31)
+    days = [start + timedelta(days=number) for number in range(31)]
+    whole = read_csv(town.statement(ME, start, end))
+    parts = [read_csv(town.statement(ME, day, day)) for day in days]
+    assert [row for part in parts for row in part.rows] == whole.rows
+    assert (parts[0].opening, parts[-1].closing) == (whole.opening, whole.closing)
+    assert all(one.closing == other.opening for one, other in pairwise(parts))
+
+
+def test_payments_are_those_of_the_list(town: SandboxServer) -> None:
+    """Ids, cents, statuses, notes and names are those of the list of payments; settled ones have the completion."""
+    for person in town.people:
+        found = all_rows(files(town, person.username))
+        listed = town.store.payments(int(person.user_id), PaymentFilter(), 10_000)
+        between = {key for key, row in found.items() if row["Type"] in {"Payment", "Charge"}}
+        assert between == {str(payment.payment_id) for payment in listed}
+        for payment in listed:
+            row = found[str(payment.payment_id)]
+            is_out = (payment.action == "pay") == (payment.actor_id == int(person.user_id))
+            when_us = payment.completed_us if payment.status == "settled" else payment.created_us
+            assert row["Status"] == WORDS[payment.status]
+            assert to_cents(row["Amount (total)"]) == (-1 if is_out else 1) * payment.amount_cents
+            assert row["Note"] == payment.note
+            assert instant(row) == datetime.fromtimestamp(when_us // 1_000_000, UTC)
+            assert (row["From"], row["To"]) == sides(town, payment)
+
+
+def sides(server: SandboxServer, payment: Payment) -> tuple[str, str]:
+    """Return the display names of actor and target; an unregistered email is shown unless it is pending."""
+    people = {int(person.user_id): person.display_name for person in server.people}
+    hidden = payment.target_email and payment.status == "pending"
+    address = "unregistered email" if hidden else payment.target_email or payment.target_phone
+    return people[payment.actor_id], address or people[payment.target_user_id]
+
+
+def test_every_type_occurs(town: SandboxServer) -> None:
+    """The viewer's history has every type and every status, once a type that no reader knows, tips, taxes and fees."""
+    rows = all_rows(files(town, ME)).values()
+    types = Counter(row["Type"] for row in rows)
+    assert set(types) == {
+        "Payment", "Charge", "Standard Transfer", "Instant Transfer", "Merchant Transaction", "Refund",
+        "Credit Card Payment", "Credit Card Reward", "Direct Deposit", "Payment Hold", "Payment Fee",
+        "Neighborhood Bonus",
+    }  # fmt: skip
+    assert types["Neighborhood Bonus"] == 1
+    assert {row["Status"] for row in rows} == {"Complete", "Issued", "Pending", "Cancelled", "Failed", "Expired"}
+    assert {row["Status"] for row in rows if row["Type"] == "Instant Transfer"} == {"Issued"}
+    sources = {row["Funding Source"] for row in rows if row["Type"] == "Payment" and row["Status"] == "Complete"}
+    assert sources == {"", OWN_BALANCE, BANK}
+    tipped = [row for row in rows if row["Amount (tip)"]]
+    assert {row["Type"] for row in tipped} == {"Merchant Transaction"}
+    fees = {row["Type"] for row in rows if row["Amount (fee)"]}
+    assert fees == {"Instant Transfer"}
+    for row in rows:
+        inside = [to_cents(row[name]) for name in ("Amount (tip)", "Amount (fee)") if row[name]]
+        assert sum(inside) < abs(to_cents(row["Amount (total)"]))
+
+
+def test_fees_of_the_period_and_of_the_year(own: SandboxServer) -> None:
+    """The closing row has the fees of the file, and those since January of the year in which it ends."""
+    text = own.statement(ME, "2024-12-15", "2025-03-14")
+    start, between, end = (
+        [
+            to_cents(row["Amount (fee)"] or "$0.00") - (row["Type"] == "Payment Fee") * to_cents(row["Amount (total)"])
+            for row in read_csv(own.statement(ME, *period)).rows
+        ]
+        for period in (("2024-12-15", "2024-12-31"), ("2025-01-01", "2025-02-28"), ("2025-03-01", "2025-03-14"))
+    )
+    closing = next(line for line in text.splitlines() if "This account belongs" in line)
+    year = sum(between) + sum(end)
+    assert year > 0
+    assert f"${(sum(start) + year) / 100:.2f},,${year / 100:.2f}," in closing
+
+
+def test_ids_have_19_digits_and_are_unique(town: SandboxServer) -> None:
+    """Rows that are no payments have ids of their own, with which they are the same in every file."""
+    for person in town.people:
+        rows = [row for file in files(town, person.username) for row in file.rows]
+        own_ids = {row["ID"] for row in rows if row["Type"] not in {"Payment", "Charge", "Refund"}}
+        assert {len(key) for key in own_ids} == {19}
+        assert len({tuple(row.items()) for row in rows}) == len({row["ID"] for row in rows})
+
+
+def test_json_has_the_rows_of_csv(town: SandboxServer) -> None:
+    """Ids, dates and balances are the same, and so are the statuses and usernames of the payments."""
+    period = town.statement_periods()[-1]
+    rows, data = read_csv(town.statement(ME, *period)), read_json(town.statement(ME, *period, "JSON"))
+    assert [(row["id"], row["datetime_created"]) for row in data["transactions"]] == [
+        (row["ID"], row["Datetime"]) for row in rows.rows
+    ]
+    assert (data["start_balance"] * 100, data["end_balance"] * 100) == (rows.opening, rows.closing)
+    statuses = {row["ID"]: row["Status"] for row in rows.rows}
+    for row in data["transactions"]:
+        if row["payment"]:
+            assert WORDS[row["payment"]["status"]] == statuses[row["id"]]
+            users = [row["payment"]["actor"], row["payment"]["target"]["user"]]
+            assert ME in {user["username"] for user in users if user}
+
+
+def test_statements_do_not_change_with_the_clock(own: SandboxServer) -> None:
+    """A file of the past is the same after the clock has moved on."""
+    before = own.statement(ME, "2025-03-01", "2025-04-01")
+    own.advance(days=5)
+    assert own.statement(ME, "2025-03-01", "2025-04-01") == before
+
+
+def test_the_same_seed_gives_the_same_files() -> None:
+    """Two towns of one seed write the same text, another seed another one, also after a reset."""
+    texts = []
+    for seed in (5, 5, 6):
+        with SandboxServer(seed, people=3, years=1) as server:
+            texts.append(server.statement(ME, "2025-04-02", "2025-06-30"))
+            if seed == 6:
+                server.reset(seed=5)
+                texts.append(server.statement(ME, "2025-04-02", "2025-06-30"))
+    assert texts[0] == texts[1] == texts[3] != texts[2]
+
+
+def test_a_period_without_rows(town: SandboxServer) -> None:
+    """Before the first row both balances are the one at the beginning; after the last one, the user's balance."""
+    early = read_csv(town.statement(ME, "2020-01-01", "2020-01-31"))
+    late = read_csv(town.statement(ME, "2031-01-01", "2031-01-31"))
+    assert (early.rows, late.rows) == ([], [])
+    assert early.opening == early.closing == read_csv(town.statement(ME, *town.statement_periods()[0])).opening
+    assert late.opening == late.closing == balance(town, ME)
+
+
+# -- arguments --------------------------------------------------------------------------------------
+
+
+def test_at_most_90_days(town: SandboxServer) -> None:
+    """90 days with both ends are served, 91 are refused with their number."""
+    assert read_csv(town.statement(ME, "2025-01-01", "2025-03-31")).rows
+    with pytest.raises(SettingError, match=r"at most 90 days, and 2025-01-01 to 2025-04-01 are 91: ask"):
+        town.statement(ME, "2025-01-01", "2025-04-01")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("2025-02-01", "2025-01-31"), "cannot end on 2025-01-31, before its start on 2025-02-01"),
+        (("2025-02-30", "2025-03-01"), "'2025-02-30' is no date"),
+        ((datetime(2025, 1, 1, tzinfo=UTC), date(2025, 1, 2)), "whole days in UTC"),
+        ((20250101, date(2025, 1, 2)), "whole days in UTC: give a date, not 20250101"),
+        (("2025-01-01", "2025-01-02", "F"), "no statement generation 'F': choose A, B, C, D, D2025, E, E-full or JSON"),
+    ],
+)
+def test_arguments_that_are_refused(town: SandboxServer, arguments: tuple[Any, ...], message: str) -> None:
+    """One sentence that names the error."""
+    with pytest.raises(SettingError, match=message):
+        town.statement(ME, *arguments)
+
+
+def test_whose_statement(town: SandboxServer) -> None:
+    """A username and a user id are the same person; others are refused; a stopped server has none."""
+    period = ("2025-05-01", "2025-05-31")
+    assert town.statement(town.people[0].user_id, *period) == town.statement(ME, *period)
+    with pytest.raises(UnknownPersonError, match="no-such"):
+        town.statement("no-such", *period)
+    with pytest.raises(SettingError, match="not running"):
+        SandboxServer(people=3, years=1).statement(ME, *period)

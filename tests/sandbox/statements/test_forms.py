@@ -1,0 +1,309 @@
+"""The text of a file of each generation, from lines that are given: headers, rows around the lines, cells, quotes."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pytest
+
+from p2p_analytics.sandbox.statements.cut import Statement
+from p2p_analytics.sandbox.statements.generations import CSV_FORMS
+from p2p_analytics.sandbox.statements.json_history import write_json
+from p2p_analytics.sandbox.statements.lines import BALANCE, BANK, DEBIT_CARD, Line, LineType
+from p2p_analytics.sandbox.storage.rows import Payment, Person
+from support.statements.plain_files import read_json
+
+NORA = Person(11, "nora-quill", "Nora", "Quill", "Nora Quill", "", "", 0, "nora@example.com", "15550100199", 0)
+THEO = Person(12, "theo-marsh", "Theo", "Marsh", "Theo Marsh", "", "", 0, "theo@example.com", "15550100198", 0)
+
+HEADER_A = (
+    '" ID","Datetime","Type","Status","Note","From","To","Amount (total)","Amount (fee)","Funding Source","Destination"'
+)
+HEADER_B = (
+    " Username,ID,Datetime,Type,Status,Note,From,To,Amount (total),Amount (fee),Funding Source,Destination,"
+    "Beginning Balance,Ending Balance,Statement Period Venmo Fees,Year to Date Venmo Fees,Disclaimer"
+)
+HEADER_C = (
+    ",ID,Datetime,Type,Status,Note,From,To,Amount (total),Amount (tip),Amount (fee),Funding Source,Destination,"
+    "Beginning Balance,Ending Balance,Statement Period Venmo Fees,Terminal Location,Year to Date Venmo Fees,Disclaimer"
+)
+HEADER_D = (
+    ",ID,Datetime,Type,Status,Note,From,To,Amount (total),Amount (tip),Amount (tax),Amount (fee),Tax Rate,Tax Exempt,"
+    "Funding Source,Destination,Beginning Balance,Ending Balance,Statement Period Venmo Fees,Terminal Location,"
+    "Year to Date Venmo Fees,Disclaimer"
+)
+HEADER_E = (
+    "Transaction ID,Date,Time (UTC),Type,Status,Note,From,To,Donor email,Amount (total),Amount (fee),Amount (net),"
+    "Funding Source,Destination"
+)
+HEADER_E_FULL = (
+    "Transaction ID,Date,Time (UTC),Type,Status,Note,From,Donor email,To,Amount (total),Amount (tip),Amount (tax),"
+    "Amount (net),Amount (fee),Tax Rate,Tax Exempt,Funding Source,Destination,Beginning Balance,Ending Balance,"
+    "Statement Period Venmo Fees,Terminal Location,Year to Date Venmo Fees,Disclaimer"
+)
+
+
+def us(text: str) -> int:
+    """Return an instant in microseconds, with half a second that files do not show."""
+    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) * 1_000_000 + 500_000
+
+
+LINES = [
+    Line(
+        us("2024-01-15T14:30:22"), 3970000000000000301, LineType.PAYMENT, "Complete", -7_500, -7_500, "moving van",
+        "Nora Quill", "Theo Marsh", BALANCE,
+        payment=Payment(
+            3970000000000000301, "settled", "pay", 7_500, "moving van", "private", "ios", 0, us("2024-01-15T14:30:22"),
+            us("2024-01-15T14:30:22"), 11, "user", 12,
+        ),
+    ),
+    Line(
+        us("2024-01-22T16:20:45"), 3970000000000000303, LineType.CHARGE, "Complete", 123_456, 123_456,
+        'say "rent", \nplease', "Nora Quill", "Theo Marsh", "", BALANCE,
+        payment=Payment(
+            3970000000000000303, "settled", "charge", 123_456, 'say "rent", \nplease', "private", "ios", 0,
+            us("2024-01-20T10:00:00"), us("2024-01-22T16:20:45"), 11, "user", 12,
+        ),
+    ),
+    Line(
+        us("2024-01-25T09:30:18"), 3970000000000000304, LineType.MERCHANT, "Complete", -3_225, -3_225, "", "Nora Quill",
+        "Corner Store", BALANCE, tip_cents=200, tax_cents=112,
+    ),
+    Line(
+        us("2024-01-28T21:10:55"), 3970000000000000305, LineType.INSTANT_TRANSFER, "Issued", -20_000, -20_000,
+        destination=DEBIT_CARD, fee_cents=350,
+    ),
+    Line(us("2024-01-29T08:00:00"), 3970000000000000306, LineType.FEE, "Complete", -48, 0, funding_source=BANK),
+]  # fmt: skip
+# 1,250.00 - 75.00 + 1,234.56 - 32.25 - 200.00 = 2,177.31; the bank paid the 0.48. Fees: 3.50 + 0.48 = 3.98.
+STATEMENT = Statement(
+    NORA, {11: NORA, 12: THEO}, date(2024, 1, 1), date(2024, 1, 31), LINES, 125_000, 217_731, 398, 1_000
+)
+
+
+def split(generation: str) -> tuple[list[str], str]:
+    """Return the rows of a file up to its disclaimer, and the rest."""
+    text = CSV_FORMS[generation].write(STATEMENT)
+    rows, _, rest = text.partition("This account belongs")
+    return rows.split("\r\n" if generation == "D" else "\n"), rest
+
+
+def test_generation_a() -> None:
+    """Every cell in quotes, a space in the name of the id, nothing around the lines."""
+    assert CSV_FORMS["A"].write(STATEMENT).splitlines() == [
+        HEADER_A,
+        (
+            '"3970000000000000301","2024-01-15T14:30:22","Payment","Complete","moving van","Nora Quill","Theo Marsh",'
+            '"- $75.00","","Venmo balance",""'
+        ),
+        '"3970000000000000303","2024-01-22T16:20:45","Charge","Complete","say ""rent"", ',
+        'please","Nora Quill","Theo Marsh","+ $1,234.56","","","Venmo balance"',
+        (
+            '"3970000000000000304","2024-01-25T09:30:18","Merchant Transaction","Complete","","Nora Quill",'
+            '"Corner Store","- $32.25","","Venmo balance",""'
+        ),
+        (
+            '"3970000000000000305","2024-01-28T21:10:55","Instant Transfer","Issued","","","","- $200.00","$3.50","",'
+            '"Visa Debit *1559"'
+        ),
+        (
+            '"3970000000000000306","2024-01-29T08:00:00","Payment Fee","Complete","","","","- $0.48","",'
+            '"BANK OF SAND, N.A. Personal Checking *1234",""'
+        ),
+    ]
+
+
+def test_generation_b() -> None:
+    """The first row has the username and the balance; four rows with one value each follow the lines."""
+    rows, rest = split("B")
+    assert rows[0] == HEADER_B
+    assert rows[1] == 'nora-quill,,,,,,,,,,,,"$1,250.00",,,,'
+    assert rows[2] == (
+        ",3970000000000000301,2024-01-15T14:30:22,Payment,Complete,moving van,Nora Quill,Theo Marsh,- $75.00,,"
+        "Venmo balance,,,,,,"
+    )
+    assert rows[6] == (
+        ",3970000000000000305,2024-01-28T21:10:55,Instant Transfer,Issued,,,,- $200.00,$3.50,,Visa Debit *1559,,,,,"
+    )
+    assert rows[8:] == [
+        ',,,,,,,,,,,,,"$2,177.31",,,',
+        ",,,,,,,,,,,,,,$3.98,,",
+        ",,,,,,,,,,,,,,,$10.00,",
+        ',,,,,,,,,,,,,,,,"',
+    ]
+    assert rest.endswith('\n        "\n')
+
+
+def test_generation_c() -> None:
+    """Two rows with handle and period; an empty first column; one closing row; a block of coins."""
+    rows, rest = split("C")
+    assert rows[:4] == [
+        "Account Statement - (@nora-quill) - January 1st to January 31st 2024 ,,,,,,,,,,,,,,,,,,",
+        "Account Activity,,,,,,,,,,,,,,,,,,",
+        HEADER_C,
+        ',,,,,,,,,,,,,"$1,250.00",,,,,',
+    ]
+    assert rows[7] == (
+        ",3970000000000000304,2024-01-25T09:30:18,Merchant Transaction,Complete,,Nora Quill,Corner Store,- $32.25,"
+        "$2.00,,Venmo balance,,,,,Venmo,,"
+    )
+    assert rows[10] == ',,,,,,,,,,,,,,"$2,177.31",$3.98,,$10.00,"'
+    assert rest.splitlines()[-3:] == [
+        "Cryptocurrency summary,,,,,,,,,,,,,,,,,,",
+        ",Coin,Quantity,Value,,,,,,,,,,,,,,,",
+        ",BTC,0.00000000,$0.00,,,,,,,,,,,,,,,",
+    ]
+
+
+def test_generation_d() -> None:
+    """A byte order mark, CRLF between rows and not inside of cells, no period, columns for taxes."""
+    rows, rest = split("D")
+    assert rows[:4] == [
+        "\ufeffAccount Statement - (@nora-quill) ,,,,,,,,,,,,,,,,,,,,,",
+        "Account Activity,,,,,,,,,,,,,,,,,,,,,",
+        HEADER_D,
+        ',,,,,,,,,,,,,,,,"$1,250.00",,,,,',
+    ]
+    assert rows[4] == (
+        ",3970000000000000301,2024-01-15T14:30:22,Payment,Complete,moving van,Nora Quill,Theo Marsh,- $75.00,,0,,0,,"
+        "Venmo balance,,,,,Venmo,,"
+    )
+    assert rows[5] == (
+        ',3970000000000000303,2024-01-22T16:20:45,Charge,Complete,"say ""rent"", \nplease",Nora Quill,Theo Marsh,'
+        '"+ $1,234.56",,0,,0,,,Venmo balance,,,,Venmo,,'
+    )
+    assert rows[6] == (
+        ",3970000000000000304,2024-01-25T09:30:18,Merchant Transaction,Complete,,Nora Quill,Corner Store,- $32.25,"
+        "$2.00,$1.12,,8,,Venmo balance,,,,,Venmo,,"
+    )
+    assert rows[7] == (
+        ",3970000000000000305,2024-01-28T21:10:55,Instant Transfer,Issued,,,,- $200.00,,0,$3.50,0,,,Visa Debit *1559,"
+        ",,,Venmo,,"
+    )
+    assert rows[9] == ',,,,,,,,,,,,,,,,,"$2,177.31",$3.98,,$10.00,"'
+    assert rest.endswith('\n        "\r\n')
+    assert "\r" not in rest.removesuffix("\r\n")
+
+
+def test_generation_d_of_2025() -> None:
+    """Username and phone before the header, and both balances on the opening row."""
+    rows, rest = split("D2025")
+    assert rows[:5] == [
+        "Username,nora-quill,,,,,,,,,,,,,,,,,,,,",
+        "Phones,15550100199,,,,,,,,,,,,,,,,,,,,",
+        "Account Activity,,,,,,,,,,,,,,,,,,,,,",
+        HEADER_D,
+        ',,,,,,,,,,,,,,,,"$1,250.00","$2,177.31",,,,',
+    ]
+    assert rows[11] == ',,,,,,,,,,,,,,,,,,$3.98,,$10.00,"'
+    assert rest.splitlines()[-3] == (
+        "Cryptocurrency summary in USD (Estimated values as of 01/31/2024),,,,,,,,,,,,,,,,,,,,,"
+    )
+
+
+def test_generation_e() -> None:
+    """Ids in three quotes, date and time apart, (None) for empty cells; total and fee add up to the net."""
+    assert CSV_FORMS["E"].write(STATEMENT).splitlines() == [
+        "Account Activity,,,,,,,,,,,,,",
+        HEADER_E,
+        (
+            '"""3970000000000000301""",01/15/2024,14:30:22,Payment,Complete,moving van,Nora Quill,Theo Marsh,(None),'
+            "- $75.00,$0.00,- $75.00,Venmo balance,(None)"
+        ),
+        '"""3970000000000000303""",01/22/2024,16:20:45,Charge,Complete,"say ""rent"", ',
+        'please",Nora Quill,Theo Marsh,(None),"+ $1,234.56",$0.00,"+ $1,234.56",(None),Venmo balance',
+        (
+            '"""3970000000000000304""",01/25/2024,09:30:18,Merchant Transaction,Complete,(None),Nora Quill,'
+            "Corner Store,(None),- $32.25,$0.00,- $32.25,Venmo balance,(None)"
+        ),
+        (
+            '"""3970000000000000305""",01/28/2024,21:10:55,Instant Transfer,Issued,(None),(None),(None),(None),'
+            "- $196.50,- $3.50,- $200.00,(None),Visa Debit *1559"
+        ),
+        (
+            '"""3970000000000000306""",01/29/2024,08:00:00,Payment Fee,Complete,(None),(None),(None),(None),- $0.48,'
+            '$0.00,- $0.48,"BANK OF SAND, N.A. Personal Checking *1234",(None)'
+        ),
+    ]
+
+
+def test_the_full_form_of_generation_e() -> None:
+    """24 columns, 0 in both balance columns of each line, no net of transfers; balances on rows without an id."""
+    rows, _ = split("E-full")
+    assert rows[1] == HEADER_E_FULL
+    assert len(HEADER_E_FULL.split(",")) == 24
+    assert rows[2] == ',,,,,,,,,,,,,,,,,,"$1,250.00",,,,,'
+    assert rows[6] == (
+        '"""3970000000000000304""",01/25/2024,09:30:18,Merchant Transaction,Complete,(None),Nora Quill,(None),'
+        "Corner Store,- $32.25,$2.00,$1.12,- $32.25,$0.00,8,,Venmo balance,(None),0,0,,Venmo,,"
+    )
+    assert rows[7] == (
+        '"""3970000000000000305""",01/28/2024,21:10:55,Instant Transfer,Issued,(None),(None),(None),(None),- $200.00,'
+        "(None),0,(None),- $3.50,0,,(None),Visa Debit *1559,0,0,,Venmo,,"
+    )
+    assert rows[9] == ',,,,,,,,,,,,,,,,,,,"$2,177.31",$3.98,,$10.00,"'
+
+
+@pytest.mark.parametrize("generation", CSV_FORMS)
+def test_every_row_has_the_cells_of_the_header(generation: str) -> None:
+    """All rows are as long as the header, and the disclaimer is one cell of 25 lines."""
+    text = CSV_FORMS[generation].write(STATEMENT).removeprefix("\ufeff")
+    table = list(csv.reader(io.StringIO(text, newline="")))
+    assert len({len(row) for row in table}) == 1
+    disclaimers = [cell for row in table for cell in row if cell.startswith("This account")]
+    if generation in {"A", "E"}:
+        assert disclaimers == []
+    else:
+        assert [len(cell.splitlines()) for cell in disclaimers] == [25]
+
+
+def test_notes_that_break_csv() -> None:
+    """A carriage return alone, quotes, commas and line breaks are quoted."""
+    notes = ["a\rb", 'a"b', "a,b", "a\nb", "a\r\nb", " a ", "'", ""]
+    lines = [LINES[0]._replace(note=note) for note in notes]
+    for generation, form in CSV_FORMS.items():
+        text = form.write(STATEMENT._replace(lines=lines)).removeprefix("\ufeff")
+        table = list(csv.reader(io.StringIO(text, newline="")))
+        at = next(row.index("Note") for row in table if "Note" in row)
+        found = [row[at] for row in table if "Nora Quill" in row]
+        assert found == [note or "(None)" if generation.startswith("E") else note for note in notes]
+
+
+def test_json() -> None:
+    """Balances and fees, then rows with one sub-object each, amounts without a sign, and usernames."""
+    data = read_json(write_json(STATEMENT))
+    parts = (
+        "payment", "refund", "transfer", "disbursement", "capture", "direct_deposit", "internal_balance_transfer",
+    )  # fmt: skip
+    rows = data["transactions"]
+    assert (data["start_balance"], data["end_balance"]) == (Decimal("1250.0"), Decimal("2177.31"))
+    assert [row["type"] for row in rows] == ["payment", "payment", "capture", "transfer", "fee"]
+    assert [[part for part in parts if row[part] is not None] for row in rows] == [
+        ["payment"], ["payment"], ["capture"], ["transfer"], [],
+    ]  # fmt: skip
+    assert [row["amount"] for row in rows] == [75, Decimal("1234.56"), Decimal("32.25"), 200, Decimal("-0.48")]
+    assert rows[1]["payment"] | {"actor": None, "target": None} == {
+        "id": "3970000000000000303", "status": "settled", "action": "charge", "amount": Decimal("1234.56"),
+        "note": 'say "rent", \nplease', "audience": "private", "date_created": "2024-01-20T10:00:00",
+        "date_completed": "2024-01-22T16:20:45", "actor": None, "target": None,
+    }  # fmt: skip
+    assert rows[1]["payment"]["actor"]["username"] == "nora-quill"
+    assert rows[1]["payment"]["target"]["user"]["username"] == "theo-marsh"
+    assert [row["funding_source"] and row["funding_source"]["type"] for row in rows] == [
+        "balance", None, "balance", None, "bank",
+    ]  # fmt: skip
+
+
+def test_a_refund_in_json_nests_its_payment() -> None:
+    """A refund has the payment that it returns; what a merchant returns is a disbursement."""
+    sent = LINES[0].payment
+    refund = Line(
+        us("2024-01-30T08:00:00"), 5, LineType.REFUND, "Complete", 7_500, 7_500, destination=BALANCE, payment=sent
+    )
+    returned = refund._replace(payment=None, from_name="Corner Store", to_name="Nora Quill")
+    first, second = read_json(write_json(STATEMENT._replace(lines=[refund, returned])))["transactions"]
+    assert (first["type"], first["id"], first["refund"]["payment"]["id"]) == ("refund", "5", "3970000000000000301")
+    assert (second["type"], second["disbursement"]) == ("disbursement", {"merchant": {"display_name": "Corner Store"}})
