@@ -186,7 +186,7 @@ def _field_values(prefix: str, records: Sequence[Any], names: Iterable[str]) -> 
     return {f"{prefix}{name}": [record and getattr(record, name) for record in records] for name in names}
 
 
-def _repeat(text: str, length: int) -> pa.ChunkedArray:
+def _repeat(text: str | None, length: int) -> pa.ChunkedArray:
     """Return a text, repeated; the chunks share their memory."""
     import pyarrow as pa
 
@@ -195,8 +195,10 @@ def _repeat(text: str, length: int) -> pa.ChunkedArray:
     return pa.chunked_array(chunks if length else [], pa.large_string())
 
 
-def _decode_texts(values: Sequence[str | None], codes: pa.Array) -> pa.Array:
+def _decode_texts(values: Sequence[str | None], codes: pa.Array) -> pa.Array | pa.ChunkedArray:
     """Return the text of each payment from dictionary-encoded texts."""
     import pyarrow as pa
 
+    if len(set(values)) == 1:
+        return _repeat(values[0], len(codes))
     return pa.array(values, pa.large_string()).take(codes)

@@ -72,4 +72,7 @@ def perspective(viewer_id: str, action: str | None, actor: User | None, target: 
 
 def _first_nonblank(*texts: str | None) -> str | None:
     """Return the first text that is not blank."""
-    return next((text for text in texts if text and text.strip()), None)
+    for text in texts:
+        if text and text.strip():
+            return text
+    return None

@@ -18,7 +18,6 @@ import contextlib
 import sys
 from datetime import UTC, datetime
 from itertools import chain
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.records._values import FALLBACK_ERRORS
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from p2p_analytics.records._models import Payment, Problem
 
 BATCH_ROWS: Final = 8_192  # pages become columns and are released after about this number of rows
-_describe: Final = attrgetter("status", "action", "audience", "medium")  # twice as fast as four lists
 _LONGEST_AMOUNT: Final = 30
 _REPLACEMENT: Final = "\ufffd".encode()
 _FIRST: Final = to_microseconds(datetime.min.replace(tzinfo=UTC))
@@ -153,14 +151,14 @@ def _columns_of_records(records: Sequence[Payment], tables: InternTables) -> pa.
 
 def _shared_columns(rows: Sequence[PaymentRow], tables: InternTables) -> dict[str, pa.Array]:
     """Return the columns of fields that are identical in the wire form and the record."""
-    import numpy as np
     import pyarrow as pa
 
-    descriptions = map(tables.descriptions.__getitem__, map(_describe, rows))
+    codes = tables.descriptions
+    descriptions = [codes[row.status, row.action, row.audience, row.medium] for row in rows]
     return {
         "payment_id": _text_array([row.id for row in rows]),
         "note": _text_array([row.note for row in rows]),
-        "description": pa.array(np.fromiter(descriptions, np.int64, len(rows))),
+        "description": pa.array(descriptions, pa.int64()),
         "date_created": _instant_array([row.date_created for row in rows]),
         "date_completed": _instant_array([row.date_completed for row in rows]),
     }
