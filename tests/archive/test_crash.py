@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import signal
 from collections import Counter
 from datetime import timedelta
@@ -31,17 +32,17 @@ def test_a_merge_that_is_killed_at_any_step(tmp_path, history_of, payment, chang
     """Before each call that changes the folder: the old or the new, each payment once, and a merge completes it."""
     days = [payment(day, status="pending", date_created=f"2024-05-{day:02}T12:00:00") for day in range(1, 10)]
     newer = [day | {"status": "settled"} for day in days[::3]] + [payment(99, date_created="2024-05-05T13:00:00")]
-    other = p2p.open_archive(tmp_path / "other")
+    other, before = p2p.open_archive(tmp_path / "other"), p2p.open_archive(tmp_path / "before")
     other.merge(history_of(*newer, friends=2))
-    old, new, ended = [], [], Counter()
+    before.merge(history_of(*days))
+    old, changes = states(before.history()), other.history()
+    ended: Counter[int] = Counter()
     step = 0
     while not ended[DONE]:
-        archive = p2p.open_archive(tmp_path / f"{step}")
-        archive.merge(history_of(*days))
-        old = states(archive.history())
+        archive = p2p.open_archive(shutil.copytree(before.path, tmp_path / f"{step}"))
         ended[change_archive(archive=str(archive.path), other=str(other.path), step=step)] += 1
         found = states(archive.history())
-        archive.merge(other.history())
+        archive.merge(changes)
         new = states(archive.history())
         assert found in (old, new)
         assert len(new) == len({name for name, _ in new}) == 10
@@ -57,7 +58,7 @@ def test_a_merge_that_is_killed_at_any_step(tmp_path, history_of, payment, chang
 
 def test_a_first_sync_that_is_killed_at_any_step(tmp_path, change_archive) -> None:
     """There is no archive, or a whole one; the next sync makes it whole."""
-    with p2p.sandbox.SandboxServer(seed=7) as server:
+    with p2p.sandbox.SandboxServer(seed=7, people=5, years=1) as server:
         token = server.token(server.viewer)
         with p2p.Client(token, base_url=server.base_url, cache_dir=False) as client:
             expected = states(p2p.load_history(client))
