@@ -12,6 +12,7 @@ from p2p_analytics.plots._render import to_image
 from p2p_analytics.plots._style import mark_private
 from p2p_analytics.plots.flow import monthly_flow
 from p2p_analytics.plots.pending import pending_ageing, pending_requests
+from p2p_analytics.plots.reconciliation import reconciliation
 from p2p_analytics.plots.spend import spend_by_friend
 from p2p_analytics.plots.status import status_mix
 
@@ -22,6 +23,7 @@ __all__ = [
     "monthly_flow",
     "pending_ageing",
     "pending_requests",
+    "reconciliation",
     "spend_by_friend",
     "status_mix",
     "sum_other_people",

@@ -59,6 +59,15 @@ def to_drawable(text: str | None, *, longest: int = _LONGEST) -> str:
     return _shorten(_to_line(text)[0], longest)
 
 
+def to_drawable_file(name: str | None) -> str:
+    """Return the name of a file as `to_drawable` does, but keep its end, in which files of one kind differ."""
+    line = _to_line(name)[0]
+    if _shorten(line, _LONGEST) == line:
+        return line
+    end = _shorten(line[::-1], _LONGEST - _SHORTEST)[::-1].removeprefix(_ELLIPSIS)
+    return _shorten(line, _SHORTEST) + end
+
+
 def to_drawable_names(
     names: Sequence[str | None], usernames: Sequence[str | None], ids: Sequence[str | None]
 ) -> list[str]:

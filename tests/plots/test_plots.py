@@ -61,6 +61,18 @@ TABLES = {
             "age_days": pd.array([400, *[7] * (COUNT - 2), None], dtype="Int64"),
         }
     ),
+    "reconciliation": pd.DataFrame(
+        {
+            "file": NASTY,
+            "account": [*NASTY[1:], "x"],
+            "currency": ["USD", "EUR", "$x$", "_y", *["USD"] * (COUNT - 4)],
+            "difference_cents": pd.array([0, -400, None, 2**60, *[0] * (COUNT - 4)], dtype="Int64"),
+            "reconciled": pd.array([True, False, None, False, *[True] * (COUNT - 4)], dtype="boolean"),
+            "period_start": pd.date_range("2024-01-01", periods=COUNT, freq="MS", tz="UTC"),
+            "period_end": pd.date_range("2024-01-31", periods=COUNT, freq="ME", tz="UTC"),
+            "gap_cents": pd.array([None, 5, -7, *[0] * (COUNT - 3)], dtype="Int64"),
+        }
+    ),
     "monthly_flow": pd.DataFrame(
         {
             "month": ["2023-12", "2024-01", None],

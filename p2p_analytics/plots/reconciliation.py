@@ -1,0 +1,229 @@
+"""Plot of statement files on a time axis, and whether their balances agree with their rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from p2p_analytics.arguments import check_top
+from p2p_analytics.display import MONTH_NAMES, format_count
+from p2p_analytics.money import to_units
+from p2p_analytics.plots import _style
+from p2p_analytics.plots._text import TEXT, to_drawable, to_drawable_file
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import SupportsIndex
+
+    from matplotlib.axes import Axes
+    from narwhals.stable.v2.typing import IntoFrame
+
+_NEEDED: Final = ("file", "difference_cents", "reconciled", "period_start", "period_end")
+_OPTIONAL: Final = ("account", "currency", "gap_cents")
+_ADDS_UP: Final = "adds up"
+_DIFFERS: Final = "does not add up"
+_UNKNOWN: Final = "balance not known"
+_COLOURS: Final = {_ADDS_UP: "#009E73", _UNKNOWN: "#999999", _DIFFERS: _style.OUT}
+_DOLLARS: Final = "USD"
+_ROOM: Final = 0.62  # for labels, in lengths of the time axis
+_THINNEST: Final = 1 / 120
+_HEIGHT: Final = 0.5
+_TWO_LINES: Final = 1.35
+_NAMES: Final = 1.7  # inches of the names of files
+_TICK: Final = 0.55
+_AXES: Final = 0.775  # width of axes before the layout, in widths of their figure
+_STEPS: Final = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 6000, 12_000, 60_000, 120_000)  # months
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY: Final = 86_400
+
+
+class _File(NamedTuple):
+    name: str
+    state: str
+    start: float | None
+    end: float | None
+    label: str
+    gap: str
+
+    @property
+    def text(self) -> str:
+        return ",\n".join(filter(None, [self.label, self.gap]))
+
+
+def reconciliation(table: IntoFrame, *, ax: Axes | None = None, top: SupportsIndex = _style.MOST_ROWS) -> Axes:
+    """Draw the period of each statement file, and whether its balances agree with its rows.
+
+    Each row of the table, in its order, has a bar from its first to its last day in the colour of the result, labelled
+    with the difference, and with the change of the balance since the file before that neither file has. If there are
+    more than ``top`` files, those with a difference have the first claim to a row, then those with such a change, then
+    those without balances; all others share the last row. A table without rows gives empty axes with a message.
+
+    Parameters
+    ----------
+    table : frame
+        The attribute ``reconciliation`` of `p2p_analytics.Statements`.
+    ax : Axes, optional
+        The axes to draw on; a new figure by default.
+    top : int
+        Maximum number of files with a row of their own.
+
+    Raises
+    ------
+    ConfigurationError
+        ``top`` is not a whole number from 1.
+    SchemaError
+        The table lacks a column.
+    """
+    rows = check_top(top)
+    data = _style.read_columns(table, _NEEDED, what="plots.reconciliation")
+    files = _read_files(data)
+    shown, others = _choose_rows(files, rows)
+    row_height = _TWO_LINES if any("\n" in file.name for file in shown) else 1
+    ax = _style.prepare_axes(ax, height=_style.height_of_bars(max(round(row_height * (len(shown) + 1)), 3)))
+    title = "Statement files, and whether they add up"
+    if not files:
+        return _style.draw_empty(ax, title, "No statement files")
+    start, end = _set_time_axis(ax, files)
+    rows_of = [*enumerate(shown), *((len(shown), file) for file in others)]
+    thinnest = (end - start) * _THINNEST
+    height = _HEIGHT * min(1, len(shown) / 3)  # a figure has room for three rows
+    key = []
+    for state, colour in _COLOURS.items():
+        spans = [
+            (row, file.start, max(file.end - file.start, thinnest))
+            for row, file in rows_of
+            if file.state == state and file.start is not None and file.end is not None
+        ]
+        if spans:
+            at, left, widths = zip(*spans, strict=True)
+            key.append((state, ax.barh(at, widths, left=left, height=height, color=colour)))
+    for row, file in enumerate(shown):
+        edge = start if file.start is None or file.end is None else max(file.end, file.start + thinnest)
+        if file.text:
+            _style.label_bar(ax, edge, row, file.text)
+    names = [file.name for file in shown]
+    if others:
+        names.append(format_count(len(others), "other file", "other files"))
+        _style.label_bar(ax, end, len(shown), _describe_others(others), quiet=True)
+    _style.label_rows(ax, names, others=bool(others))
+    _style.set_title(ax, title, key)
+    return ax
+
+
+def _read_files(data: dict[str, list[Any]]) -> list[_File]:
+    """Return the rows of the table; accounts and currencies are named if there are several."""
+    absent: list[Any] = [None] * len(data["file"])
+    columns = {name: data.get(name, absent) for name in (*_NEEDED, *_OPTIONAL)}
+    several = [name for name in ("account", "currency") if len(set(columns[name])) > 1]
+    files = []
+    for values in zip(*columns.values(), strict=True):
+        row = dict(zip(columns, values, strict=True))
+        state = _UNKNOWN if row["reconciled"] is None else _ADDS_UP if row["reconciled"] else _DIFFERS
+        parts = [to_drawable(row[name]) for name in several if row[name]]
+        name = to_drawable_file(row["file"])
+        start, end = _to_days(row["period_start"]), _to_days(row["period_end"])
+        files.append(
+            _File(
+                name=f"{name}\n{', '.join(parts)}" if parts else name,
+                state=state,
+                start=end if start is None else start,
+                end=start if end is None else end,
+                label=_describe(row, state),
+                gap=f"{_format_amount(row['gap_cents'], row)} since the file before" if row["gap_cents"] else "",
+            )
+        )
+    return files
+
+
+def _describe(row: dict[str, Any], state: str) -> str:
+    """Return the difference of a file, or why it does not add up without one; empty if the colour says it all."""
+    words = []
+    if row["difference_cents"]:
+        words.append(f"difference {_format_amount(row['difference_cents'], row)}")
+    elif state == _DIFFERS:
+        words.append("rows could not be read")
+    if row["period_start"] is None and row["period_end"] is None:
+        words += ["no dates"] if words else [state, "no dates"]
+    return ", ".join(words)
+
+
+def _format_amount(cents: int, row: dict[str, Any]) -> str:
+    amount = f"{to_units(abs(cents)):,}"
+    currency = row["currency"] or _DOLLARS
+    sign = "\N{MINUS SIGN}" if cents < 0 else ""
+    return f"{sign}${amount}" if currency == _DOLLARS else f"{sign}{amount} {to_drawable(currency)}"
+
+
+def _choose_rows(files: list[_File], rows: int) -> tuple[list[_File], list[_File]]:
+    """Return the files with a row of their own, and the others, both in their order."""
+    if len(files) <= rows:
+        return files, []
+    claims = sorted(range(len(files)), key=lambda at: (_claim(files[at]), at))
+    chosen = set(claims[:rows])
+    return [files[at] for at in sorted(chosen)], [file for at, file in enumerate(files) if at not in chosen]
+
+
+def _claim(file: _File) -> int:
+    """Return the order in which files get rows: a difference, a change before it, an unknown balance."""
+    if file.state == _DIFFERS:
+        return 0
+    return 1 if file.gap else 2 if file.state == _UNKNOWN else 3
+
+
+def _describe_others(others: Sequence[_File]) -> str:
+    """Return the number of files by result, each on a line: plots may be narrow."""
+    counts = Counter(file.state for file in others)
+    verbs = {_ADDS_UP: ("adds up", "add up"), _DIFFERS: ("does not", "do not"), _UNKNOWN: ("not known", "not known")}
+    return ",\n".join(
+        f"{counts[state]:,} {words[counts[state] > 1]}" for state, words in verbs.items() if counts[state]
+    )
+
+
+def _set_time_axis(ax: Axes, files: Sequence[_File]) -> tuple[float, float]:
+    """Set whole months as the limits of the axis, with room for labels, and return them in days since 1970."""
+    days = [day for file in files for day in (file.start, file.end) if day is not None]
+    if not days:
+        ax.set_xlim(0, 1)
+        ax.xaxis.set_visible(False)
+        ax.spines[:].set_visible(False)
+        return 0.0, 1.0
+    first, last = (_to_month(day) for day in (min(days), max(days)))
+    width = ax.bbox.width / ax.figure.dpi / _AXES - _NAMES
+    most = max(int(width / (1 + _ROOM) / _TICK), 1)
+    step = next((step for step in _STEPS if (last + 1 - first) / step <= most), _STEPS[-1])
+    ticks = [month for month in range(first, last + 2) if month % step == 0] or [first]
+    start, end = _to_day(first), _to_day(last + 1)
+    ax.set_xlim(start, end + (end - start) * _ROOM)
+    labels = [_label_month(month, step, is_first=month == ticks[0]) for month in ticks]
+    style: dict[str, Any] = {"fontsize": _style.AXIS_SIZE, "color": _style.QUIET}
+    ax.set_xticks([_to_day(month) for month in ticks], labels, **style, **TEXT)
+    ax.tick_params(axis="x", length=0)
+    ax.grid(visible=True, axis="x", color=_style.QUIET, alpha=0.25, linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[:].set_visible(False)
+    return start, end
+
+
+def _label_month(month: int, step: int, *, is_first: bool) -> str:
+    year, number = divmod(month, 12)
+    if step % 12 == 0 and number == 0:
+        return f"{year}"
+    return f"{MONTH_NAMES[number]}\n{year}" if is_first or number == 0 else MONTH_NAMES[number]
+
+
+def _to_days(instant: datetime | None) -> float | None:
+    """Return an instant as days since 1970, because an axis with dates needs the language of the machine."""
+    return None if instant is None else (instant - _EPOCH).total_seconds() / _DAY
+
+
+def _to_month(day: float) -> int:
+    """Return the calendar month of a day, counted from the year 0."""
+    then = date.fromordinal(_EPOCH.toordinal() + int(day // 1))
+    return then.year * 12 + then.month - 1
+
+
+def _to_day(month: int) -> float:
+    """Return the first day of a calendar month; after the last month of the calendar, its end."""
+    year, number = divmod(month, 12)
+    return float((date(year, number + 1, 1) if year <= date.max.year else date.max).toordinal() - _EPOCH.toordinal())

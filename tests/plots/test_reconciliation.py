@@ -1,0 +1,178 @@
+"""Statement files on a time axis: bars, labels and ticks worked out by hand."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from p2p_analytics import plots
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+GREEN, GREY, ORANGE = "#009e73", "#999999", "#d55e00"
+MONTH = pd.Timedelta(days=27)
+
+
+def _make(rows: int, *, start: str = "2023-01-01", **columns: Any) -> pd.DataFrame:
+    """Return a table of one file a month that adds up, with some columns replaced."""
+    first = pd.date_range(start, periods=rows, freq="MS", tz="UTC")
+    usual = {
+        "file": [f"{day:%Y-%m}.csv" for day in first],
+        "account": "nora-quill",
+        "currency": "USD",
+        "difference_cents": pd.array([0] * rows, dtype="Int64"),
+        "reconciled": pd.array([True] * rows, dtype="boolean"),
+        "period_start": first,
+        "period_end": first + MONTH,
+        "gap_cents": pd.array([0] * rows, dtype="Int64"),
+    }
+    return pd.DataFrame(usual | columns)
+
+
+def _bars(ax: Axes) -> list[tuple[int, str, float]]:
+    """Return row, colour and length in days of every bar, from the top."""
+    return sorted(
+        (round(bar.get_y() + bar.get_height() / 2), to_hex(bar.get_facecolor()), round(bar.get_width(), 2))
+        for box in ax.containers
+        for bar in box
+    )
+
+
+def _names(ax: Axes) -> list[str]:
+    return [label.get_text() for label in ax.get_yticklabels()]
+
+
+def _texts(ax: Axes) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+def _key(ax: Axes) -> list[str]:
+    legend = ax.get_legend()
+    assert legend is not None
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def test_each_file_has_a_bar_over_its_period() -> None:
+    """The colour is the result; only what does not add up, and what changed between two files, has a label."""
+    table = _make(
+        4,
+        difference_cents=pd.array([0, -123456, None, 0], dtype="Int64"),
+        reconciled=pd.array([True, False, None, False], dtype="boolean"),
+        gap_cents=pd.array([None, 0, None, 205], dtype="Int64"),
+    )
+    ax = plots.reconciliation(table)
+    assert _bars(ax) == [(0, GREEN, 27.0), (1, ORANGE, 27.0), (2, GREY, 27.0), (3, ORANGE, 27.0)]
+    assert _names(ax) == ["2023-01.csv", "2023-02.csv", "2023-03.csv", "2023-04.csv"]
+    assert _texts(ax) == [
+        "difference \N{MINUS SIGN}$1,234.56", "rows could not be read,\n$2.05 since the file before",
+    ]  # fmt: skip
+    assert _key(ax) == ["adds up", "balance not known", "does not add up"]
+
+
+def test_only_results_that_occur_are_in_the_legend() -> None:
+    """If all files add up, there is one colour."""
+    assert _key(plots.reconciliation(_make(12))) == ["adds up"]
+    assert _key(plots.reconciliation(_make(12, reconciled=pd.array([None] * 12, dtype="boolean")))) == [
+        "balance not known"
+    ]
+
+
+def test_bars_lie_on_the_calendar() -> None:
+    """The axis has whole months, and the first bar begins with the year 2023, 19,358 days after 1970."""
+    ax = plots.reconciliation(_make(3))
+    assert [bar.get_x() for bar in ax.containers[0]] == [19358, 19358 + 31, 19358 + 31 + 28]
+    assert ax.get_xlim()[0] == 19358
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["Jan\n2023", "Feb", "Mar", "Apr"]
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        ("2000-01-05", "2000-01-06"), ("2000-02-05", "2000-03-06"), ("2000-01-01", "2000-05-31"),
+        ("2000-11-01", "2001-04-30"), ("2000-01-01", "2001-01-31"), ("2000-01-01", "2003-04-01"),
+        ("2000-01-01", "2009-12-31"), ("1970-01-01", "2024-12-31"), ("0001-01-01", "9999-12-31"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("width", [3.4, 6.4])
+def test_labels_of_the_time_axis_never_overlap(width: float, start: str, end: str) -> None:
+    """Any axis has a label, and labels have room on narrow axes too; dates reach from year 1 to 9999."""
+    period = {
+        name: pd.Series([pd.Timestamp(day, tz="UTC").as_unit("us")], dtype="datetime64[us, UTC]")
+        for name, day in (("period_start", start), ("period_end", end))
+    }
+    figure = Figure(figsize=(width, 3), layout="constrained")
+    ax = plots.reconciliation(_make(1).assign(**period), ax=figure.subplots())
+    figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
+    assert boxes
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+
+
+def test_a_file_without_dates() -> None:
+    """It has no bar; its label has the result."""
+    table = _make(2)
+    table.loc[1, ["period_start", "period_end"]] = pd.NaT
+    ax = plots.reconciliation(table)
+    assert _bars(ax) == [(0, GREEN, 27.0)]
+    assert _texts(ax) == ["adds up, no dates"]
+    undated = plots.reconciliation(table[1:])
+    assert not undated.containers
+    assert _texts(undated) == ["adds up, no dates"]
+
+
+def test_many_files_share_the_last_row() -> None:
+    """Files with a difference, then with a change before them, then without balances have the first claim to a row."""
+    reconciled = [True] * 300
+    reconciled[250] = False
+    gaps = [0] * 300
+    gaps[200] = -5
+    table = _make(
+        300,
+        start="1999-01-01",
+        reconciled=pd.array([None if at == 100 else each for at, each in enumerate(reconciled)], dtype="boolean"),
+        gap_cents=pd.array(gaps, dtype="Int64"),
+    )
+    assert _names(plots.reconciliation(table, top=1)) == ["2019-11.csv", "299 other files"]
+    assert _names(plots.reconciliation(table, top=2)) == ["2015-09.csv", "2019-11.csv", "298 other files"]
+    ax = plots.reconciliation(table, top=3)
+    assert _names(ax) == ["2007-05.csv", "2015-09.csv", "2019-11.csv", "297 other files"]
+    assert _texts(ax) == ["\N{MINUS SIGN}$0.05 since the file before", "rows could not be read", "297 add up"]
+    assert sum(row == 3 for row, *_ in _bars(ax)) == 297
+    assert _texts(plots.reconciliation(table, top=1))[-1] == "298 add up,\n1 not known"
+    assert len(_names(plots.reconciliation(table))) == 31
+
+
+def test_names_of_files_keep_their_end() -> None:
+    """Files of one kind differ at the end of their names."""
+    names = ["account_statement_of_nora_2024-01.csv", "account_statement_of_nora_2024-02.csv"]
+    assert _names(plots.reconciliation(_make(2, file=names))) == ["account…ora_2024-01.csv", "account…ora_2024-02.csv"]
+
+
+def test_several_accounts_and_currencies_are_named() -> None:
+    """Amounts have the currency of their row; a file can have several."""
+    differences = pd.array([-400, 250], dtype="Int64")
+    table = _make(
+        2,
+        file="a.csv",
+        currency=["EUR", "USD"],
+        difference_cents=differences,
+        reconciled=pd.array([False, False], dtype="boolean"),
+    )
+    ax = plots.reconciliation(table)
+    assert _names(ax) == ["a.csv\nEUR", "a.csv\nUSD"]
+    assert _texts(ax) == ["difference \N{MINUS SIGN}4.00 EUR", "difference $2.50"]
+    several = plots.reconciliation(table.assign(account=["nora-quill", None]))
+    assert _names(several) == ["a.csv\nnora-quill, EUR", "a.csv\nUSD"]
+
+
+def test_the_columns_of_decisions_are_enough() -> None:
+    """Without accounts, currencies and changes between files, amounts are dollars."""
+    table = _make(1, difference_cents=pd.array([7], dtype="Int64"), reconciled=pd.array([False], dtype="boolean"))
+    ax = plots.reconciliation(table.drop(columns=["account", "currency", "gap_cents"]))
+    assert _texts(ax) == ["difference $0.07"]
