@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from p2p_analytics.statements.formats import _service_csv
+from p2p_analytics.statements.formats import (
+    _cash_app,
+    _monzo,
+    _paypal_activity,
+    _paypal_statement,
+    _revolut,
+    _service_csv,
+    _splitwise,
+    _wise,
+)
 
 if TYPE_CHECKING:
     from p2p_analytics.statements._format import StatementFormat
@@ -15,4 +24,11 @@ BUILT_IN: Final[tuple[StatementFormat, ...]] = (
     _service_csv.OF_2021,
     _service_csv.FROM_2022,
     _service_csv.BUSINESS,
+    _cash_app.CASH_APP,
+    _monzo.MONZO,
+    _paypal_activity.PAYPAL_ACTIVITY,
+    _paypal_statement.PAYPAL_STATEMENT,
+    _revolut.REVOLUT,
+    _splitwise.SPLITWISE,
+    _wise.WISE,
 )

@@ -1,0 +1,151 @@
+"""PayPal's words: header names and kinds of transactions, shared by the statement and the activity download."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from p2p_analytics.statements._cells import list_problems
+from p2p_analytics.statements.formats._other_services import join_texts, list_places, read_dates
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from p2p_analytics.statements._format import Problem, Table
+    from p2p_analytics.statements.formats._other_services import Languages
+
+ACCOUNT: Final = "paypal"
+
+# Fields that the statement and the activity download share.
+LANGUAGES: Final[Languages] = {
+    "en": {
+        "date": "Date", "time": "Time", "zone": ("Time Zone", "TimeZone"), "name": "Name", "currency": "Currency",
+        "gross": "Gross", "fee": ("Fee", "Fees"), "net": "Net", "balance": "Balance", "id": "Transaction ID",
+        "from_address": "From Email Address", "tax": "Sales Tax", "reference": "Reference Txn ID",
+        "shipping": "Shipping and Handling Amount",
+    },
+    "de": {
+        "date": "Datum", "time": "Uhrzeit", "zone": "Zeitzone", "name": "Name", "currency": "Währung",
+        "gross": "Brutto", "fee": ("Gebühr", "Entgelt"), "net": "Netto", "balance": "Guthaben",
+        "id": "Transaktionscode", "from_address": ("Absender E-Mail-Adresse", "Von E-Mail-Adresse"),
+        "tax": "Umsatzsteuer", "reference": "Zugehöriger Transaktionscode",
+        "shipping": "Versand- und Bearbeitungsgebühr",
+    },
+    "fr": {
+        "date": "Date", "time": "Heure", "zone": "Fuseau horaire", "name": "Nom", "currency": "Devise",
+        "gross": ("Avant commission", "Brut"), "fee": ("Commission", "Frais"), "net": "Net", "balance": "Solde",
+        "id": ("Numéro de transaction", "Identifiant de transaction"),
+        "from_address": ("De l'adresse email", "Adresse email de l'expéditeur", "De l'adresse e-mail"),
+        "tax": ("TVA", "Taxe de vente"),
+        "reference": ("Numéro de la transaction de référence", "Numéro de transaction de référence"),
+        "shipping": "Montant des frais de livraison et de traitement",
+    },
+    "it": {
+        "date": "Data", "time": ("Orario", "Ora"), "zone": "Fuso orario", "name": "Nome", "currency": "Valuta",
+        "gross": "Lordo", "fee": ("Tariffa", "Commissione"), "net": "Netto", "balance": "Saldo",
+        "id": ("Codice transazione", "ID transazione"), "from_address": "Indirizzo email mittente",
+        "tax": "Imposte sulle vendite",
+        "reference": ("Codice transazione di riferimento", "ID transazione di riferimento"),
+        "shipping": "Importo spese di spedizione e imballaggio",
+    },
+    "es": {
+        "date": "Fecha", "time": "Hora", "zone": "Zona horaria", "name": "Nombre", "currency": "Divisa",
+        "gross": "Bruto", "fee": ("Comisión", "Tarifa"), "net": "Neto", "balance": "Saldo",
+        "id": ("Id. de transacción", "Identificador de la transacción", "Id. de la transacción"),
+        "from_address": ("Correo electrónico del remitente", "Dirección de correo electrónico del remitente"),
+        "tax": ("Impuesto de ventas", "Impuesto sobre ventas"),
+        "reference": ("Id. de referencia de trans.", "Id. de referencia de transacción"),
+        "shipping": "Importe de envío y manipulación",
+    },
+    "nl": {
+        "date": "Datum", "time": "Tijd", "zone": "Tijdzone", "name": "Naam", "currency": "Valuta", "gross": "Bruto",
+        "fee": ("Kosten", "Fee"), "net": ("Net", "Netto"), "balance": "Saldo", "id": "Transactiereferentie",
+        "from_address": "Van e-mailadres", "tax": ("Sales Tax", "Btw"),
+        "reference": ("Reference Txn ID", "Referentie voor gerelateerde transactie"), "shipping": "Verzendkosten",
+    },
+    "pt": {
+        "date": "Data", "time": ("Hora", "Horário"), "zone": "Fuso horário", "name": "Nome",
+        "currency": ("Moeda", "Divisa"), "gross": "Bruto", "fee": ("Tarifa", "Comissão"), "net": "Líquido",
+        "balance": "Saldo", "id": ("ID da transação", "Código da transação"),
+        "from_address": ("Do endereço de e-mail", "E-mail do remetente"), "tax": "Imposto sobre vendas",
+        "reference": ("ID de referência da transação", "Código de referência da transação"),
+        "shipping": "Valor do frete e manuseio",
+    },
+}  # fmt: skip
+
+REFUND: Final = "refund"
+_HOLD: Final = (
+    r"\bholds?\b|payment release|release of|\breserve\b|authori[sz]ation|einbehalt|autorisierung|blocco|autorizzazione"
+    r"|retenci[oó]n|autorizaci[oó]n|suspension|bloca(?:ge|do)|bloqueio|autorisa(?:tion|tie)|autorização|reservering"
+)
+_ASSET: Final = (
+    r"currency conversion|währungsumrechnung|conversion de devise|conversione (?:di )?valut|valutaomrekening"
+    r"|conversión de (?:divisa|moneda)|conversão de moeda|crypto|krypto|\bcripto"
+)
+_REFUND: Final = (
+    r"refund|reversal|chargeback|rückzahlung|rückerstattung|rückbuchung|rimborso|storno|reembolso|devolución"
+    r"|remboursement|annulation|terugbetaling|terugboeking|estorno"
+)
+_REWARD: Final = r"cash ?back|\bbonus|reward|incentive|\binterest\b|prämie|récompense|premio|recompensa|beloning"
+_FEE: Final = r"\bfees?\b|gebühr|entgelt|\bfrais\b|commission|tariff|comisi[oó]n|\bkosten\b|\btaxa\b"
+_TRANSFER: Final = (
+    r"withdrawal|bank deposit|to bank|bank account|card deposit|add(?:ed)? funds"
+    r"|transfer (?:to|from)|initiated transfer|bankgutschrift|abbuchung|gutschrift auf kreditkarte|von kreditkarte"
+    r"|überweisung als zahlungsquelle|auszahlung"
+    r"|prelievo|versamento|retirada|retiro|ingreso bancario|depósito|retrait|virement|approvisionnement"
+    r"|opname|storting|\bsaque\b"
+)
+_DEPOSIT: Final = r"direct deposit|payroll"
+_MERCHANT: Final = (
+    r"express|checkout|website|pre-?approved|subscription|shopping cart|\bebay\b|auction|debit card|invoice|\bqr\b"
+    r"|in-store|einzugsverfahren|warenkorb|abonnement|debitkarte|preautorizzato|carta di debito|sito web"
+    r"|sitio web|página web|preautorizado|tarjeta de débito|site web|préautoris|carte de débit|vooraf goedgekeurd"
+)
+_PAYMENT: Final = (
+    r"mobile payment|general payment|payment (?:sent|received)|money (?:transfer|sent|received)|personal payment"
+    r"|mass pay|donation|request|\bpayment$|^payment\b|handyzahlung|allgemeine zahlung|zahlung$|^zahlung\b|geld|spende"
+    r"|pagamento|\bpagos?\b|\bpaiement|betaling|dinero|argent|denaro|dinheiro"
+)
+# The first pattern that occurs decides. A refund has the kind of the row that it refers to.
+KINDS: Final = (
+    ("hold", _HOLD), ("asset", _ASSET), (REFUND, _REFUND), ("reward", _REWARD), ("fee", _FEE), ("deposit", _DEPOSIT),
+    ("transfer", _TRANSFER), ("merchant", _MERCHANT), ("payment", _PAYMENT),
+)  # fmt: skip
+_UNKNOWN_REFUND: Final = "merchant"
+
+
+def read_moments(table: Table, language: str) -> tuple[pl.Series, list[Problem]]:
+    """Return the instant of each row, from the columns of date, time and zone.
+
+    English headers occur with both orders of day and month: only a day above 12 shows which one a file has.
+    """
+    cells = table.cells
+    moments = join_texts(cells["date"], cells["time"])
+    return read_dates(table, moments, order=None if language == "en" else "dmy", zones=cells["zone"])
+
+
+def resolve_refunds(kinds: pl.Series, ids: pl.Series, references: pl.Series) -> pl.Series:
+    """Return kinds in which a refund has the kind of the row that it refers to, or "merchant"."""
+    import polars as pl
+
+    frame = pl.DataFrame([kinds.alias("kind"), ids.alias("id"), references.alias("reference")])
+    known = frame.filter(pl.col("id").is_not_null(), pl.col("kind") != REFUND)
+    known = known.unique("id", keep="first", maintain_order=True).select(pl.col("id").alias("reference"), of="kind")
+    joined = frame.join(known, on="reference", how="left", maintain_order="left")
+    resolved = pl.when(pl.col("of").is_in(["payment", "merchant", "transfer", "hold"])).then("of")
+    return joined.select(
+        pl.when(pl.col("kind") == REFUND)
+        .then(resolved.otherwise(pl.lit(_UNKNOWN_REFUND)))
+        .otherwise("kind")
+        .alias("kind")
+    ).to_series()
+
+
+def list_wrong_nets(table: Table, money: pl.DataFrame) -> list[Problem]:
+    """Return a problem for each row with a net amount that is not the gross amount and the fee together."""
+    import polars as pl
+
+    is_wrong = money.select(pl.col("gross") + pl.col("fee").fill_null(0) != pl.col("net")).to_series()
+    problem = "is not gross and fee together: the net amount is used"
+    return list_problems(
+        list_places(table), is_wrong.fill_null(value=False), table.cells["net"], field="net", problem=problem
+    )

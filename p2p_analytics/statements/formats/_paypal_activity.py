@@ -1,0 +1,184 @@
+"""PayPal: the activity download, in several languages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from p2p_analytics.statements._cells import list_problems
+from p2p_analytics.statements._format import Reading, StatementFormat
+from p2p_analytics.statements.formats._other_services import (
+    build_rows,
+    find_currencies,
+    find_language,
+    list_places,
+    match_kinds,
+    merge_names,
+    read_money,
+    read_statuses,
+)
+from p2p_analytics.statements.formats._paypal import (
+    ACCOUNT,
+    KINDS,
+    LANGUAGES,
+    list_wrong_nets,
+    read_moments,
+    resolve_refunds,
+)
+from p2p_analytics.vocabulary import Status
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from p2p_analytics.statements._format import Problem, Table
+    from p2p_analytics.statements.formats._other_services import Languages
+
+_OWN: Final[Languages] = {
+    "en": {
+        "type": "Type", "status": "Status", "to_address": "To Email Address", "subject": "Subject", "note": "Note",
+        "item": "Item Title", "impact": "Balance Impact", "source": ("Payment Source", "Funding Source"),
+    },
+    "de": {
+        "type": "Typ", "status": "Status", "to_address": ("Empfänger E-Mail-Adresse", "An E-Mail-Adresse"),
+        "subject": "Betreff", "note": "Hinweis", "item": "Artikelbezeichnung", "impact": "Auswirkung auf Guthaben",
+        "source": "Zahlungsquelle",
+    },
+    "fr": {
+        "type": "Type", "status": ("État", "Statut"),
+        "to_address": ("À l'adresse email", "Adresse email du destinataire"), "subject": "Objet",
+        "note": "Remarque", "item": "Titre de l'objet", "impact": "Impact sur le solde",
+        "source": "Source de paiement",
+    },
+    "it": {
+        "type": "Tipo", "status": "Stato", "to_address": "Indirizzo email destinatario", "subject": "Oggetto",
+        "note": "Messaggio", "item": "Titolo oggetto", "impact": "Impatto sul saldo", "source": "Fonte di pagamento",
+    },
+    "es": {
+        "type": "Tipo", "status": "Estado",
+        "to_address": ("Correo electrónico del destinatario", "Dirección de correo electrónico del destinatario"),
+        "subject": "Asunto", "note": "Nota", "item": ("Título del artículo", "Nombre del artículo"),
+        "impact": ("Impacto en el saldo", "Repercusión en el saldo"), "source": "Fuente de pago",
+    },
+    "nl": {
+        "type": "Type", "status": "Status", "to_address": "Naar e-mailadres", "subject": "Onderwerp", "note": "Note",
+        "item": ("ArtikelNaam", "Item Title"), "impact": "Effect op saldo", "source": "Betaalbron",
+    },
+    "pt": {
+        "type": "Tipo", "status": ("Status", "Estado"),
+        "to_address": ("Para o endereço de e-mail", "E-mail do destinatário"), "subject": "Assunto",
+        "note": ("Observação", "Nota"), "item": "Título do item",
+        "impact": ("Impacto no saldo", "Impacto sobre o saldo"), "source": "Fonte de pagamento",
+    },
+}  # fmt: skip
+_LANGUAGES: Final[Languages] = {language: {**names, **_OWN[language]} for language, names in LANGUAGES.items()}
+
+_DEBIT: Final = ("debit", "soll", "débit", "addebito", "débito", "cargo", "adeudo", "af")
+_CREDIT: Final = ("credit", "haben", "crédit", "accredito", "crédito", "abono", "bij")
+_MEMO: Final = ("memo", "mémo", "memorando", "promemoria")
+
+
+def read(table: Table) -> Reading:
+    """Return the rows of a PayPal activity download.
+
+    A row moves its net amount if its balance impact is debit or credit, whatever its status. Downloads without that
+    column move it for completed rows, and for pending withdrawals. Rows with the impact "Memo" move nothing and are
+    notices, except authorizations, which are holds. The rows of a currency conversion name the converted payment in
+    `reference_id`; each stays in its own currency.
+    """
+    import polars as pl
+
+    cells = table.cells
+    language = find_language(table.header, _LANGUAGES)
+    money, problems = read_money(table, ("gross", "fee", "net", "balance", "tax"), language=language)
+    dates, faults = read_moments(table, language)
+    problems += faults
+    currency, faults = find_currencies(table, cells["currency"])
+    problems += faults + list_wrong_nets(table, money)
+    status, faults = read_statuses(table, cells["status"])
+    problems += faults
+    kind = resolve_refunds(match_kinds(cells["type"], KINDS), cells["id"], cells["reference"])
+    impact = _read_impacts(cells["impact"])
+    frame = cells.select(
+        "file", "id", "reference", "type", "name", "from_address", "to_address", "subject", "note", "item", "source"
+    ).with_columns([*money.get_columns(), dates, currency, status, kind, impact])
+    problems += _list_contradictions(table, frame)
+
+    net = pl.coalesce("net", pl.col("gross") + pl.col("fee").fill_null(0))
+    is_memo = pl.col("impact") == "memo"
+    is_pending_transfer = (pl.col("status") == Status.PENDING) & (pl.col("kind") == "transfer")
+    moves = (
+        pl.when(pl.col("impact").is_not_null())
+        .then(~is_memo)
+        .otherwise((pl.col("status") == Status.SETTLED) | is_pending_transfer)
+    )
+    frame = frame.with_columns(
+        net.alias("flow_cents"),
+        pl.when(moves.fill_null(value=False)).then(net).otherwise(0).alias("moved_cents"),
+        pl.when(is_memo & (pl.col("kind") != "hold")).then(pl.lit("notice")).otherwise("kind").alias("kind"),
+    )
+    other_address = pl.when(net < 0).then("to_address").otherwise("from_address")
+    frame = frame.with_columns(
+        _find_accounts(table, frame),
+        pl.col("id").alias("payment_id"),
+        pl.col("reference").alias("reference_id"),
+        pl.coalesce("note", "subject", "item").alias("note"),
+        pl.when(pl.col("kind").is_in(["payment", "merchant"])).then(pl.coalesce("name", other_address))
+        .otherwise("name").alias("counterparty_name"),
+        pl.col("fee").abs().alias("fee_cents"),
+        pl.col("tax").abs().alias("tax_cents"),
+        pl.col("source").alias("funding_source"),
+        pl.when(pl.col("kind") != "notice").then("balance").alias("balance_cents"),
+    )  # fmt: skip
+    return Reading(build_rows(table, frame.drop("file")), problems)
+
+
+def _read_impacts(cells: pl.Series) -> pl.Series:
+    """Return "debit", "credit" or "memo" of each row; null for another word."""
+    import polars as pl
+
+    words = {_DEBIT: "debit", _CREDIT: "credit", _MEMO: "memo"}
+    meanings = {word: meaning for group, meaning in words.items() for word in group}
+    text = cells.cast(pl.String).str.strip_chars().str.to_lowercase()
+    return text.replace_strict(meanings, default=None, return_dtype=pl.String).alias("impact")
+
+
+def _list_contradictions(table: Table, frame: pl.DataFrame) -> list[Problem]:
+    """Return a problem for each unknown balance impact, and for each that contradicts the sign of the net amount."""
+    import polars as pl
+
+    places, cells = list_places(table), table.cells["impact"]
+    is_unknown = frame["impact"].is_null() & cells.is_not_null()
+    problems = list_problems(places, is_unknown, cells, field="impact", problem="is an unknown balance impact")
+    impact, net = pl.col("impact"), pl.col("net")
+    is_wrong = frame.select((impact == "debit") & (net > 0) | (impact == "credit") & (net < 0)).to_series()
+    problem = "contradicts the sign of the net amount, which is used"
+    return problems + list_problems(places, is_wrong.fill_null(value=False), cells, field="impact", problem=problem)
+
+
+def _find_accounts(table: Table, frame: pl.DataFrame) -> pl.Expr:
+    """Return the account holder's address, for each file the one that money most often left from or came to."""
+    import polars as pl
+
+    own = (
+        pl.when(pl.col("flow_cents") < 0)
+        .then("from_address")
+        .otherwise("to_address")
+        .str.strip_chars()
+        .str.to_lowercase()
+    )
+    counts = frame.select("file", own.alias("own")).drop_nulls("own").filter(pl.col("own").str.contains("@"))
+    most = counts.group_by("file", "own").len().sort("len", "own", descending=[True, False])
+    accounts = dict(most.unique("file", keep="first", maintain_order=True).select("file", "own").iter_rows())
+    default = table.account or ACCOUNT
+    return (
+        pl.col("file")
+        .replace_strict(accounts or {"": default}, default=default, return_dtype=pl.String)
+        .alias("account")
+    )
+
+
+PAYPAL_ACTIVITY: Final = StatementFormat(
+    name="paypal_activity",
+    columns=merge_names(_LANGUAGES),
+    required=("date", "name", "type", "status", "currency", "gross", "net", "id"),
+    read=read,
+)

@@ -1,0 +1,172 @@
+"""Splitwise: the export of one group or friend, with a column for each member.
+
+A cell is the amount that the member paid less the member's share. The cells of a member add up to the row "Total
+balance". For a settlement the sign is the reverse of the money: the member who pays has a positive cell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from p2p_analytics.errors import StatementError
+from p2p_analytics.statements._cells import list_problems
+from p2p_analytics.statements._format import Reading, StatementFormat
+from p2p_analytics.statements.formats._other_services import (
+    build_rows,
+    find_currencies,
+    find_language,
+    list_places,
+    merge_names,
+    read_dates,
+    read_money,
+)
+from p2p_analytics.vocabulary import Status
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from p2p_analytics.statements._format import Problem, Table
+    from p2p_analytics.statements.formats._other_services import Languages
+
+_LANGUAGES: Final[Languages] = {
+    "en": {
+        "date": "Date", "description": "Description", "category": "Category", "cost": "Cost", "currency": "Currency",
+    },
+    "de": {
+        "date": "Datum", "description": "Beschreibung", "category": "Kategorie", "cost": "Kosten",
+        "currency": "Währung",
+    },
+    "fr": {
+        "date": "Date", "description": "Description", "category": "Catégorie", "cost": "Coût", "currency": "Devise",
+    },
+    "it": {
+        "date": "Data", "description": "Descrizione", "category": ("Categorie", "Categoria"), "cost": "Costo",
+        "currency": "Valuta",
+    },
+    "es": {
+        "date": "Fecha", "description": "Descripción", "category": "Categoría", "cost": ("Coste", "Costo"),
+        "currency": ("Moneda", "Divisa"),
+    },
+    "pt": {
+        "date": "Data", "description": "Descrição", "category": "Categoria", "cost": "Custo", "currency": "Moeda",
+    },
+    "nl": {
+        "date": "Datum", "description": ("Omschrijving", "Beschrijving"), "category": "Categorie", "cost": "Kosten",
+        "currency": "Valuta",
+    },
+    "sv": {
+        "date": "Datum", "description": "Beskrivning", "category": "Kategori", "cost": "Kostnad", "currency": "Valuta",
+    },
+    "pl": {"date": "Data", "description": "Opis", "category": "Kategoria", "cost": "Koszt", "currency": "Waluta"},
+}  # fmt: skip
+_SETTLEMENTS: Final = (
+    "payment", "zahlung", "paiement", "pagamento", "pago", "betaling", "betalning", "płatność",
+)  # fmt: skip
+
+
+def read(table: Table) -> Reading:
+    """Return the rows of Splitwise, as the member sees them that `account` names.
+
+    A settlement is a payment; settlements of other members are notices. An expense has the kind "merchant", and its
+    flow is the member's cell: + if others owe the member for it. Its payer is known only if one member paid.
+    """
+    import polars as pl
+
+    member, columns = _find_member(table)
+    wide, problems = _read_cells(table, columns)
+    dates, faults = read_dates(
+        table, table.cells["date"], order=None if find_language(table.header, _LANGUAGES) == "en" else "dmy"
+    )
+    problems += faults
+    currency, faults = find_currencies(table, table.cells["currency"])
+    problems += faults + _list_unbalanced(table, wide, columns)
+
+    own, others = pl.col(columns[member]), {name: key for name, key in columns.items() if name != member}
+    category = pl.col("category").str.strip_chars().replace("", None)
+    is_total = pl.col("cost_text").str.strip_chars().replace("", None).is_null() & category.is_null()
+    is_settlement = category.str.to_lowercase().is_in(_SETTLEMENTS).fill_null(value=False) & ~is_total
+    creditor, debtor = _name_only(others, 1), _name_only(others, -1)
+    frame = wide.with_columns(
+        is_total.alias("is_total"), is_settlement.alias("is_settlement"), own.alias("own"), dates, currency
+    )
+    is_total, is_settlement, own = pl.col("is_total"), pl.col("is_settlement"), pl.col("own")
+    frame = frame.with_columns(
+        pl.lit(member).alias("account"),
+        pl.lit(member).alias("owner"),
+        category.alias("type"),
+        pl.lit(str(Status.SETTLED)).alias("status"),
+        pl.when(is_total | is_settlement & (own == 0)).then(pl.lit("notice"))
+        .when(is_settlement).then(pl.lit("payment"))
+        .otherwise(pl.lit("merchant")).alias("kind"),
+        pl.col("description").alias("note"),
+        pl.when(own < 0).then(creditor).when(own > 0).then(debtor).alias("counterparty_name"),
+        pl.when(is_total).then(None).when(is_settlement).then(-own).otherwise(own).alias("flow_cents"),
+        pl.when(is_total).then(0).otherwise(own).alias("moved_cents"),
+        pl.when(is_total).then(0).alias("opening_cents"),
+        pl.when(is_total).then(own).alias("closing_cents"),
+    )  # fmt: skip
+    return Reading(build_rows(table, frame), problems)
+
+
+def _find_member(table: Table) -> tuple[str, dict[str, str]]:
+    """Return the member that ``account`` names, and the column of each member."""
+    columns = {name: f"member_{position}" for position, name in enumerate(table.extras) if name.strip()}
+    if not columns:
+        raise StatementError(f"{_first_file(table)} has no column for a member: export the group from Splitwise again.")
+    wanted = (table.account or "").strip().casefold()
+    for name in columns:
+        if name.strip().casefold() == wanted:
+            return name, columns
+    listed = ", ".join(repr(name) for name in columns)
+    fault = "is in view of its members" if table.account is None else f"has no member {table.account!r}"
+    raise StatementError(f"{_first_file(table)} {fault}: name yours with account=, one of {listed}.")
+
+
+def _first_file(table: Table) -> str:
+    return str(table.cells["file"][0]) if len(table.cells) else "The file"
+
+
+def _read_cells(table: Table, columns: dict[str, str]) -> tuple[pl.DataFrame, list[Problem]]:
+    """Return the text columns, and cost and members in cents."""
+    import polars as pl
+
+    wide = table.cells.with_columns(table.extras[name].cast(pl.String).alias(key) for name, key in columns.items())
+    money, problems = read_money(
+        replace(table, cells=wide),
+        ("cost", *columns.values()),
+        language=find_language(table.header, _LANGUAGES),
+    )
+    problems = [each._replace(field="member" if each.field.startswith("member_") else each.field) for each in problems]
+    texts = table.cells.select("description", "category", pl.col("cost").alias("cost_text"))
+    return texts.with_columns(money.get_columns()), problems
+
+
+def _list_unbalanced(table: Table, wide: pl.DataFrame, columns: dict[str, str]) -> list[Problem]:
+    """Return a problem for each row with cells that do not add up to zero, apart from a cent of rounding for each."""
+    import polars as pl
+
+    total = wide.select(pl.sum_horizontal(*columns.values())).to_series()
+    problem = "is the cost of a row with members' cells that do not add up to zero"
+    return list_problems(
+        list_places(table), total.abs() > len(columns), table.cells["cost"], field="cost", problem=problem
+    )
+
+
+def _name_only(columns: dict[str, str], sign: int) -> pl.Expr:
+    """Return the name of the member with a cell of this sign, null if there is none or if there are several."""
+    import polars as pl
+
+    if not columns:
+        return pl.lit(None, pl.String)
+    names = [pl.when(pl.col(key) * sign > 0).then(pl.lit(name)) for name, key in columns.items()]
+    count = pl.sum_horizontal((pl.col(key) * sign > 0).cast(pl.Int64) for key in columns.values())
+    return pl.when(count == 1).then(pl.coalesce(names))
+
+
+SPLITWISE: Final = StatementFormat(
+    name="splitwise",
+    columns=merge_names(_LANGUAGES),
+    required=("date", "description", "category", "cost", "currency"),
+    read=read,
+)
