@@ -100,7 +100,8 @@ def read(table: Table) -> Reading:
         .when(is_settlement).then(pl.lit("payment"))
         .otherwise(pl.lit("merchant")).alias("kind"),
         pl.col("description").alias("note"),
-        pl.when(own < 0).then(creditor).when(own > 0).then(debtor).alias("counterparty_name"),
+        pl.when(is_total).then(None).when(own < 0).then(creditor).when(own > 0).then(debtor)
+        .alias("counterparty_name"),
         pl.when(is_total).then(None).when(is_settlement).then(-own).otherwise(own).alias("flow_cents"),
         pl.when(is_total).then(0).otherwise(own).alias("moved_cents"),
         pl.when(is_total).then(0).alias("opening_cents"),

@@ -13,7 +13,7 @@ from p2p_analytics.statements._format import Table
 from p2p_analytics.statements._registry import find_format
 
 if TYPE_CHECKING:
-    from p2p_analytics.statements._format import Reading, StatementFormat
+    from p2p_analytics.statements._format import Reading
 
 
 def read_text(text, *, name="sample.csv", tz="UTC", account=None) -> Reading:
@@ -23,30 +23,27 @@ def read_text(text, *, name="sample.csv", tz="UTC", account=None) -> Reading:
 
 def read_texts(texts: dict[str, str], *, tz="UTC", account=None) -> Reading:
     """Return what the format of a header reads from several files with one header."""
-    header, rows = None, []
+    header: list[str] = []
+    rows: list[tuple[str, int, list[str]]] = []
     for name, text in texts.items():
         reader = csv.reader(io.StringIO(text, newline=""))
-        line = 1
+        header = next(reader)
+        line = reader.line_num + 1
         for row in reader:
-            if header is None or line == 1:
-                header = row
-            elif any(row):
+            if any(row):
                 rows.append((name, line, row))
             line = reader.line_num + 1
     statement_format, positions = find_format(header)
-    return statement_format.read(_to_table(statement_format, positions, header, rows, tz, account))
-
-
-def _to_table(statement_format: StatementFormat, positions, header, rows, tz, account) -> Table:
     columns = [
         pl.Series(str(position), [row[position] or None for *_, row in rows], pl.String)
         for position in range(len(header))
     ]
     empty = pl.Series([None] * len(rows), dtype=pl.String)
-    cells = {"file": [name for name, *_ in rows], "line": [line for _, line, _ in rows]}
     fields = {key: columns[positions[key]] if key in positions else empty for key in statement_format.columns}
-    used = set(positions.values())
-    extras = {name.strip(): columns[at] for at, name in enumerate(header) if at not in used}
-    return Table(
-        pl.DataFrame(cells | fields), {}, tuple(name.strip() for name in header), extras, ZoneInfo(tz), account
+    cells = pl.DataFrame(
+        {"file": [name for name, *_ in rows], "line": [line for _, line, _ in rows], **fields},
+        schema_overrides={"file": pl.String, "line": pl.Int64},
     )
+    names = tuple(name.strip() for name in header)
+    extras = {names[at]: columns[at] for at in range(len(names)) if at not in positions.values()}
+    return statement_format.read(Table(cells, {}, names, extras, ZoneInfo(tz), account))

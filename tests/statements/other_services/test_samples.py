@@ -29,7 +29,5 @@ def test_sample(path):
     with path.open(encoding="utf-8", newline="") as lines:
         expected = list(csv.DictReader(lines))
     names = list(expected[0])
-    found = [
-        dict(zip(names, values, strict=True)) for values in zip(*(_to_text(rows[name]) for name in names), strict=True)
-    ]
-    assert found == expected
+    columns = (_to_text(rows[name]) for name in names)
+    assert [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)] == expected
