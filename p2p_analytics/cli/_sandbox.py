@@ -1,10 +1,11 @@
-"""The command ``sandbox``: serve the sandbox on this machine until Ctrl-C."""
+"""The command ``sandbox``: serve the sandbox on this machine until Ctrl-C, or write statement files of its people."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 
-from p2p_analytics.cli import _arguments
+from p2p_analytics.cli import _arguments, _statement_files
 from p2p_analytics.errors import P2PAnalyticsError
 
 TYPE_CHECKING = False  # importing typing would slow --help down
@@ -22,7 +23,8 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     sandbox = add_parser(
         "sandbox",
         help="serve the sandbox on this machine until Ctrl-C",
-        description="Serve a local simulation of the payments service, with a town of invented people, until Ctrl-C.",
+        description="Serve a local simulation of the payments service, with a town of invented people, until Ctrl-C. "
+        "With --statements, write statement files of its people instead.",
         allow_abbrev=False,
     )
     number = _arguments.number_between
@@ -66,8 +68,29 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         default="",
         help="have faults: rates such as 503:0.1,reset:0.05, or a script such as 'ok*3 503 reset' (none)",
     )
+    _add_statement_options(sandbox)
     _arguments.add_town(sandbox)
     sandbox.set_defaults(command=_serve)
+
+
+def _add_statement_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--statements",
+        metavar="DIR",
+        type=_arguments.parse_folder,
+        help="write statement files of the town into this folder, and stop instead of serving",
+    )
+    parser.add_argument(
+        "--person",
+        metavar="USERNAME",
+        action="append",
+        help="write the statements of this person, can be repeated (the main person of the town)",
+    )
+    parser.add_argument(
+        "--generation",
+        choices=_statement_files.GENERATIONS,
+        help=f"form of the statements ({_statement_files.DEFAULT_GENERATION}, the CSV files from 2022 on)",
+    )
 
 
 def _parse_rate(text: str) -> tuple[int, float]:
@@ -92,6 +115,12 @@ def _parse_setting(parse: Callable[[str], Value], text: str) -> Value:
 
 
 def _serve(options: argparse.Namespace) -> None:
+    if options.statements is not None:
+        _write_statements(options)
+        return
+    for name in ("person", "generation"):
+        if getattr(options, name) is not None:
+            raise _arguments.WrongUseError(f"--{name} is for statement files: name their folder with --statements.")
     if options.rate_limit_status not in _RATE_LIMIT_STATUSES[options.dialect]:
         raise _arguments.WrongUseError(
             f"--rate-limit-status {options.rate_limit_status} needs --dialect observed: leave it out, or add that."
@@ -111,3 +140,13 @@ def _serve(options: argparse.Namespace) -> None:
         faults=options.faults,
         rate_limit_status=options.rate_limit_status,
     )
+
+
+def _write_statements(options: argparse.Namespace) -> None:
+    from p2p_analytics.sandbox import SandboxServer
+
+    generation = options.generation or _statement_files.DEFAULT_GENERATION
+    with SandboxServer(options.seed, people=options.people, years=options.years, db=options.db) as server:
+        for username in dict.fromkeys(name.removeprefix("@") for name in options.person or [server.viewer]):
+            paths = _statement_files.write_statement_files(server, options.statements, username, generation)
+            sys.stdout.write(f"{len(paths)} statement files of {username} in {options.statements}\n")

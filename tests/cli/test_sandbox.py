@@ -6,6 +6,7 @@ import json
 import re
 import signal
 import socket
+import stat
 import urllib.error
 import urllib.request
 from typing import TYPE_CHECKING
@@ -13,7 +14,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from p2p_analytics import cli
-from p2p_analytics.cli import _main
+from p2p_analytics.cli import _main, _statement_files
+from p2p_analytics.sandbox import SandboxServer
+from p2p_analytics.sandbox.statements.write import GENERATIONS
 
 if TYPE_CHECKING:
     import subprocess
@@ -85,3 +88,64 @@ def test_a_port_that_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert err.endswith("choose another with --port, or 0 for any free one.\n")
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_statement_files_of_the_main_person(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`sandbox --statements` writes private files that cover the history, and ends without serving."""
+    folder = tmp_path / "new" / "files"
+    assert cli.main(["sandbox", "--years", "1", "--people", "3", "--statements", str(folder)]) == 0
+    names = [path.name for path in sorted(folder.iterdir())]
+    assert names == [
+        "maya-lindqvist_2024-06-30_2024-09-27.csv",
+        "maya-lindqvist_2024-09-21_2024-12-19.csv",
+        "maya-lindqvist_2024-12-13_2025-03-12.csv",
+        "maya-lindqvist_2025-03-06_2025-06-03.csv",
+        "maya-lindqvist_2025-05-28_2025-06-30.csv",
+    ]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+    assert capsys.readouterr().out == f"5 statement files of maya-lindqvist in {folder}\n"
+    with SandboxServer(people=3, years=1) as server:
+        text = server.statement("maya-lindqvist", "2024-06-30", "2024-09-27")
+    assert (folder / names[0]).read_bytes() == text.encode()
+    assert text.startswith("\ufeffAccount Statement - (@maya-lindqvist)")
+    assert text.count("\r\n") > 20
+
+
+def test_statement_files_of_others_in_another_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--person`, also repeated and with @, and `--generation` choose; files of a run before are replaced."""
+    words = ["sandbox", "--years", "1", "--people", "3", "--statements", str(tmp_path), "--generation", "JSON"]
+    for _ in range(2):
+        assert cli.main([*words, "--person", "@tom-ohara", "--person", "noor-haddad", "--person", "tom-ohara"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 4
+    assert {path.name.partition("_")[0] for path in tmp_path.iterdir()} == {"tom-ohara", "noor-haddad"}
+    files = [json.loads(path.read_bytes())["data"] for path in sorted(tmp_path.glob("tom-ohara*.json"))]
+    assert len(files) == 5
+    assert all(file["transactions"] for file in files)
+
+
+@pytest.mark.parametrize("option", [("--person", "kai_"), ("--generation", "A")])
+def test_options_of_statements_without_their_folder(
+    option: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--person` and `--generation` without `--statements` are wrong use, in one line."""
+    assert cli.main(["sandbox", "--port", "0", *option]) == 2
+    assert capsys.readouterr().err == (
+        f"p2p-analytics: {option[0]} is for statement files: name their folder with --statements.\n"
+    )
+
+
+def test_statement_files_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file in place of the folder, and an unknown person, are one line each; nothing is written."""
+    (tmp_path / "file").write_text("mine")
+    words = ["sandbox", "--years", "1", "--people", "3", "--statements"]
+    assert cli.main([*words, str(tmp_path / "file")]) == 1
+    err = capsys.readouterr().err
+    assert err == f"p2p-analytics: Cannot write into {tmp_path / 'file'}: it is no folder; name another one.\n"
+    assert cli.main([*words, str(tmp_path / "out"), "--person", "no-such-name"]) == 1
+    assert "No person of this town has the username 'no-such-name'" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_the_generations_are_those_of_the_sandbox() -> None:
+    """The command line lists them itself, so that --help loads no sandbox."""
+    assert _statement_files.GENERATIONS == GENERATIONS

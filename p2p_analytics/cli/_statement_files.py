@@ -1,0 +1,46 @@
+"""Statement files of a sandbox's people, written into a folder."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # importing typing would slow --help down
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Final
+
+    from p2p_analytics.sandbox import SandboxServer
+
+GENERATIONS: Final = ("A", "B", "C", "D", "D2025", "E", "E-full", "JSON")
+DEFAULT_GENERATION: Final = "D"
+
+
+def write_statement_files(server: SandboxServer, folder: Path, username: str, generation: str) -> list[Path]:
+    """Write the files of one person's whole history, each of at most 90 days, and return their paths in order.
+
+    A new folder is private to its owner, and only the owner can read the files. Existing files are replaced.
+
+    Raises
+    ------
+    ConfigurationError
+        The folder cannot be written to.
+    UnknownPersonError
+        The town has no such username.
+    """
+    from p2p_analytics import settings
+    from p2p_analytics.errors import ConfigurationError, describe_os_error
+    from p2p_analytics.files import atomic_file
+
+    ending = "json" if generation == "JSON" else "csv"
+    texts = {
+        folder / f"{username}_{start}_{end}.{ending}": server.statement(username, start, end, generation)
+        for start, end in server.statement_periods()
+    }
+    try:
+        settings.make_private(folder)
+    except OSError as error:
+        raise ConfigurationError(f"Cannot create {folder}: {describe_os_error(error)}; name another folder.") from None
+    if not folder.is_dir():
+        raise ConfigurationError(f"Cannot write into {folder}: it is no folder; name another one.")
+    for path, text in texts.items():
+        with atomic_file(path) as file:
+            file.write(text.encode())
+    return list(texts)
