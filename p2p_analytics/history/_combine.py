@@ -69,11 +69,18 @@ def combine(parts: Iterable[History] | Iterable[pd.DataFrame]) -> History | pd.D
 
 
 def merge_problems(known: pd.DataFrame, history: History) -> pd.DataFrame:
-    """Return old and new problems; the problems of a history replace the old ones of the payments that it holds."""
+    """Return old and new problems; the problems of a history replace the old ones of the payments that it holds.
+
+    Old problems, and those that replace them, keep their place; further ones come last, in the order of the history.
+    """
     import pandas as pd
 
-    stay = known[~known["payment_id"].isin(history.payments["payment_id"])]
-    return pd.concat([stay, history.problems], ignore_index=True).drop_duplicates(ignore_index=True)
+    ids = known["payment_id"].reset_index(drop=True)
+    places = pd.Series(ids.index, index=ids)[~ids.duplicated().to_numpy() & ids.notna().to_numpy()]
+    stay = ~ids.isin(history.payments["payment_id"].dropna())
+    order = pd.concat([ids.index[stay].to_series(), history.problems["payment_id"].map(places).fillna(len(ids))])
+    problems = pd.concat([known[stay.to_numpy()], history.problems], ignore_index=True)
+    return problems.take(order.argsort(kind="stable")).drop_duplicates(ignore_index=True)
 
 
 def _combine_histories(histories: Sequence[History]) -> History:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pandas as pd
@@ -10,8 +11,9 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError, SchemaError
-from p2p_analytics.frames.schema import PAYMENTS
+from p2p_analytics.frames.schema import PAYMENTS, PROBLEMS
 from support.archives.histories import NOON, history_of, payment
+from support.frames import frame_from_rows, list_values
 
 __all__ = ["history_of", "payment"]  # fixtures
 
@@ -108,6 +110,41 @@ def test_a_null_in_a_further_column_replaces_no_value(history_of, payment) -> No
     assert found["status"].tolist() == ["settled"] * 3
     assert found["mine"].fillna("-").tolist() == ["new", "-", "rent"]
     assert found["size"].astype("str").fillna("-").tolist() == ["-", "small", "big"]
+
+
+PROBLEM_1, PROBLEM_2, PROBLEM_3 = ("1", "status", "odd"), ("2", "status", "odd"), ("3", "status", "odd")
+OF_ME, OF_FRIEND = (None, "balance", "?"), (None, "friend.username", "?")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "united"),
+    [
+        ([PROBLEM_2, OF_ME, PROBLEM_1], [PROBLEM_2, OF_ME, PROBLEM_1], [PROBLEM_2, OF_ME, PROBLEM_1]),
+        ([OF_ME, PROBLEM_1], [PROBLEM_1, OF_ME], [OF_ME, PROBLEM_1]),
+        ([PROBLEM_1, OF_ME], [("1", "status", "new"), OF_FRIEND], [("1", "status", "new"), OF_ME, OF_FRIEND]),
+        ([PROBLEM_1, OF_ME, PROBLEM_2], [PROBLEM_2], [OF_ME, PROBLEM_2]),
+        ([PROBLEM_3, OF_ME], [PROBLEM_2, OF_FRIEND], [PROBLEM_3, OF_ME, PROBLEM_2, OF_FRIEND]),
+        ([], [OF_ME, PROBLEM_1], [OF_ME, PROBLEM_1]),
+        ([OF_ME, PROBLEM_3], [], [OF_ME, PROBLEM_3]),
+        ([OF_ME], [OF_ME], [OF_ME]),
+    ],
+)
+def test_problems_keep_their_place(history_of, payment, old, new, united) -> None:
+    """Those that a newer history repeats or replaces too, with and without an id; payment 3 is in the older one only.
+
+    A problem of payment 1 that the newer history does not list again is solved.
+    """
+
+    def with_problems(history: p2p.History, rows: list[tuple[str | None, str, str]]) -> p2p.History:
+        problems = [{"payment_id": key, "field": field, "value": value} for key, field, value in rows]
+        return replace(history, problems=frame_from_rows(problems, PROBLEMS))
+
+    first = with_problems(history_of(payment(1), payment(2), payment(3)), old)
+    second = with_problems(history_of(payment(1), payment(2), at=LATER), new)
+    found = p2p.combine([first, second]).problems
+    rows = zip(*(list_values(found[name]) for name in ("payment_id", "field", "value")), strict=True)
+    assert list(rows) == united
+    assert found.dtypes.astype(str).to_dict() == dict(PROBLEMS)
 
 
 def test_other_dtypes_are_converted_exactly_or_refused(history_of, payment) -> None:
