@@ -71,7 +71,7 @@ def combine(parts: Iterable[History] | Iterable[pd.DataFrame]) -> History | pd.D
 def merge_problems(known: pd.DataFrame, history: History) -> pd.DataFrame:
     """Return old and new problems; the problems of a history replace the old ones of the payments that it holds.
 
-    Old problems, and those that replace them, keep their place; further ones come last, in the order of the history.
+    Old problems and their replacements keep their place; further ones come last, in the order of the history.
     """
     import pandas as pd
 

@@ -130,9 +130,9 @@ OF_ME, OF_FRIEND = (None, "balance", "?"), (None, "friend.username", "?")
     ],
 )
 def test_problems_keep_their_place(history_of, payment, old, new, united) -> None:
-    """Those that a newer history repeats or replaces too, with and without an id; payment 3 is in the older one only.
+    """Also the ones that a newer history repeats or replaces, with and without an id.
 
-    A problem of payment 1 that the newer history does not list again is solved.
+    Payment 3 is in the older history only. A problem of payment 1 that the newer history does not list again is solved.
     """
 
     def with_problems(history: p2p.History, rows: list[tuple[str | None, str, str]]) -> p2p.History:
