@@ -166,14 +166,19 @@ class Mask:
         pseudonyms = self._pseudonyms
         given = (user.id, *(getattr(user, name) for name in _NAMES))
         names = split_name(pseudonyms.name(next((text for text in given if text and text.strip()), "")))
+
+        def hide(field: str) -> str | None:
+            """Return the pseudonym in a field, also for blank text: few people have a blank name."""
+            return None if getattr(user, field) is None else names[field]
+
         forms = {user.id: pseudonyms.identifier, user.email: pseudonyms.email, user.phone: pseudonyms.phone}
         self._forms |= {text: form for text, form in forms.items() if text is not None}
         return User(
             id=replace_text(user.id, pseudonyms.identifier),
-            username=replace_text(user.username, lambda _: names["username"]),
-            first_name=replace_text(user.first_name, lambda _: names["first_name"]),
-            last_name=replace_text(user.last_name, lambda _: names["last_name"]),
-            display_name=replace_text(user.display_name, lambda _: names["display_name"]),
+            username=hide("username"),
+            first_name=hide("first_name"),
+            last_name=hide("last_name"),
+            display_name=hide("display_name"),
             email=replace_text(user.email, pseudonyms.email),
             phone=replace_text(user.phone, pseudonyms.phone),
             is_friend=user.is_friend,
@@ -189,18 +194,20 @@ class Mask:
                 self._forms |= dict.fromkeys(to_text(frame[name]).dropna().unique(), form)
 
     def _mask_people(self, frame: pd.DataFrame, prefix: str, id_name: str) -> dict[str, pd.Series[Any]]:
-        """Return the name columns of one person, with the pseudonym of the id or, without an id, of a name."""
+        """Return the name columns of one person, with the pseudonym of the id or, without an id, of a name.
+
+        A blank name gets its pseudonym too, because few people have one, such as a shop without a last name.
+        """
         columns = {name: to_text(frame[prefix + name]) for name in _NAMES if prefix + name in frame}
         if not columns:
             return {}
         who, *others = ([to_text(frame[id_name])] if id_name in frame else []) + list(columns.values())
         for other in others:
             who = who.fillna(other.mask(other.str.strip() == ""))
-        called = {text: split_name(self._pseudonyms.name(text)) for text in who.dropna().unique()}
+        who = who.fillna("")  # all names are blank
+        called = {text: split_name(self._pseudonyms.name(text)) for text in who.unique()}
         return {
-            prefix + name: who.map({text: names[name] for text, names in called.items()})
-            .where(column.notna())
-            .mask(column.str.strip() == "", "")
+            prefix + name: who.map({text: names[name] for text, names in called.items()}).where(column.notna())
             for name, column in columns.items()
         }
 
@@ -223,14 +230,17 @@ class Mask:
     ) -> tuple[str | None, str | None, str | None]:
         """Return the id, name and username of one row: an address is its own name, any other id is a user."""
         if identifier is None:
-            called = replace_text(name, self._mask_text)
-            return None, called, username and split_name(called or "")["username"]
+            called = None if name is None else self._mask_text(name) if name.strip() else self._pseudonyms.name("")
+            handle = None if username is None else split_name(called or self._pseudonyms.name(""))["username"]
+            return None, called, handle
         form = self._forms.get(identifier)
         if form != self._pseudonyms.identifier and (form or name == identifier):
             shown = self._mask_text(identifier)
-            return shown, name and shown, None
+            return shown, None if name is None else shown, None
         shown, called = self._pseudonyms.identifier(identifier), self._pseudonyms.name(identifier)
-        return shown, name and (shown if name == identifier else called), username and split_name(called)["username"]
+        # A person without a name is called by the id, but not here, as for a blank name.
+        handle = None if username is None else split_name(called)["username"]
+        return shown, None if name is None else called, handle
 
     def _mask_text(self, text: str) -> str:
         if text in UNREGISTERED.values():
