@@ -74,8 +74,7 @@ def merge_people(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Return one PEOPLE frame of several, the most recent first; see `people_frame`. Missing columns are null."""
     import pandas as pd
 
-    parts = [frame.reindex(columns=list(PEOPLE)).astype(PEOPLE) for frame in frames]
-    seen = pd.concat(parts, ignore_index=True).dropna(subset="user_id")
+    seen = pd.concat([_conform(frame) for frame in frames], ignore_index=True).dropna(subset="user_id")
     people = seen
     if not seen["user_id"].is_unique:
         seen = seen.drop_duplicates()
@@ -87,6 +86,13 @@ def merge_people(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     order = sorted(range(len(ids)), key=lambda row: (len(ids[row]), ids[row]))
     people = people.assign(also_named=pd.array([other_names.get(user_id) for user_id in ids], dtype=TEXT)).iloc[order]
     return people[list(PEOPLE)].reset_index(drop=True)
+
+
+def _conform(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with the columns and dtypes of PEOPLE; most have them already, and a conversion is slow."""
+    if dict(zip(frame.columns, map(str, frame.dtypes), strict=True)) == PEOPLE:
+        return frame
+    return frame.reindex(columns=list(PEOPLE)).astype(PEOPLE)
 
 
 def mark_friends(people: pd.DataFrame, friends: pd.DataFrame, viewer_id: str | None) -> pd.DataFrame:
