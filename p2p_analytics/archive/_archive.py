@@ -204,7 +204,8 @@ class Archive:
             # Another process may have repaired a file in the meantime.
             broken = [entry.name for entry in suspects if not self._folder.is_sound(entry)]
             for name in broken:
-                log.warning("The file %s of the archive %s was broken and is set aside.", name, self.path)
+                lost = "; the earlier names of people (also_named) are lost" if name.startswith("people-") else ""
+                log.warning("The file %s of the archive %s was broken and is set aside%s.", name, self.path, lost)
                 self._folder.set_aside(name)
             try:
                 current = self._folder.read_manifest()

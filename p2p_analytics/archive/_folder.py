@@ -51,7 +51,7 @@ _PEOPLE_COLUMNS: Final = [
 _LOADS_AGAIN: Final = {
     "payments": "its payments again",
     "friends": "the friends and all payments again",
-    "people": "all payments again, and the people with them",
+    "people": "all payments again, and the people with them, but not their earlier names",
     "problems": "all payments again, and their problems with them",
 }
 _OWN_TEXTS: Final = {"payment_id", "note", "refund_payment_id"}  # the other texts repeat

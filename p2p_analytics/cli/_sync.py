@@ -76,7 +76,12 @@ def _sync(options: argparse.Namespace) -> None:
         progress.log(f"Loading payments into {archive.path} ...")
         changes = archive.sync(client, refresh=options.refresh, since=options.since, progress=progress.callback)
     for name in changes.set_aside:
-        sys.stderr.write(f"{name} was broken: it is set aside, and its payments are loaded again.\n")
+        loaded = (
+            "all payments are loaded again; the earlier names of people (also_named) are lost"
+            if name.startswith("people-")
+            else "its payments are loaded again"
+        )
+        sys.stderr.write(f"{name} was broken: it is set aside, and {loaded}.\n")
     reloaded = f"{changes.loaded:,} payments reloaded: " if options.refresh else ""
     _output.print_summary(
         options,

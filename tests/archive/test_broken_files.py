@@ -246,7 +246,7 @@ def test_a_file_with_other_columns_is_named_and_loaded_again(service, tmp_path, 
     [
         ("payments", "its payments again"),
         ("friends", "the friends and all payments again"),
-        ("people", "all payments again, and the people with them"),
+        ("people", "all payments again, and the people with them, but not their earlier names"),
         ("problems", "all payments again, and their problems with them"),
         ("manifest", "all payments again"),
     ],

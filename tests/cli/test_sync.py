@@ -62,6 +62,20 @@ def test_sync_and_sync_again(town, tmp_path, capsys) -> None:
     assert said.out.startswith(f"{count} new payments")
 
 
+def test_a_broken_file_of_people_loses_earlier_names(town, tmp_path, capsys, caplog) -> None:
+    """The service shows present names only, so the sync reports the loss."""
+    assert cli.main(["sync", str(tmp_path / "a")]) == 0
+    (file,) = (tmp_path / "a").glob("people-*")
+    file.write_bytes(b"")
+    capsys.readouterr()
+    assert cli.main(["sync", str(tmp_path / "a")]) == 0
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"{file.name} was broken: it is set aside, and all payments are loaded again; the earlier names of people "
+        "(also_named) are lost."
+    )
+    assert caplog.messages[-1].endswith("is set aside; the earlier names of people (also_named) are lost.")
+
+
 def test_an_interrupted_sync_prints_the_note_of_the_load(tmp_path, capsys, monkeypatch) -> None:
     """Ctrl-C exits with 130 and prints the note of the load."""
 
