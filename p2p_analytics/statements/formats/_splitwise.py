@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from p2p_analytics import settings
+from p2p_analytics.display import clean_line
 from p2p_analytics.errors import StatementError
 from p2p_analytics.statements._cells import list_problems
 from p2p_analytics.statements._format import Reading, StatementFormat
@@ -60,6 +62,7 @@ _LANGUAGES: Final[Languages] = {
     },
     "pl": {"date": "Data", "description": "Opis", "category": "Kategoria", "cost": "Koszt", "currency": "Waluta"},
 }  # fmt: skip
+_LONGEST_NAMES: Final = 300  # characters of the members in a message
 _SETTLEMENTS: Final = (
     "payment", "zahlung", "paiement", "pagamento", "pago", "betaling", "betalning", "płatność",
 )  # fmt: skip
@@ -119,9 +122,10 @@ def _find_member(table: Table) -> tuple[str, dict[str, str]]:
     for name in columns:
         if name.strip().casefold() == wanted:
             return name, columns
-    listed = ", ".join(repr(name) for name in columns)
-    fault = "is in view of its members" if table.account is None else f"has no member {table.account!r}"
-    raise StatementError(f"{_first_file(table)} {fault}: name yours with account=, one of {listed}.")
+    fault = "does not say which member you are" if table.account is None else f"has no member {table.account!r}"
+    names = clean_line(", ".join(map(repr, columns)))[:_LONGEST_NAMES]
+    listed = "" if settings.privacy() else f", one of {names}"
+    raise StatementError(f"{_first_file(table)} {fault}: name yours with account={listed}.")
 
 
 def _first_file(table: Table) -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from statements.other_services.files import read_text
+
+from support.statements.tables import read_text
 
 _SAMPLES = Path(__file__).parent / "samples"
 _EXPECTED = sorted(_SAMPLES.glob("*.expected.csv"))
