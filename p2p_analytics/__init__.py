@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from p2p_analytics.frames.currency import units
     from p2p_analytics.history import History, combine, load_history
     from p2p_analytics.report import render_report
+    from p2p_analytics.statements import Statements, read_statements, register_format
     from p2p_analytics.widgets import Explorer, TokenForm
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "Explorer",
     "History",
     "P2PAnalyticsError",
+    "Statements",
     "TokenForm",
     "authorize_url",
     "combine",
@@ -56,6 +58,8 @@ __all__ = [
     "plots",
     "read_csv",
     "read_parquet",
+    "read_statements",
+    "register_format",
     "render_report",
     "sandbox",
     "spend_by_friend",
@@ -73,6 +77,7 @@ _HOMES = {
     "Explorer": "widgets",
     "History": "history",
     "P2PAnalyticsError": "errors",
+    "Statements": "statements",
     "TokenForm": "widgets",
     "authorize_url": "auth",
     "combine": "history",
@@ -83,6 +88,8 @@ _HOMES = {
     "pending_requests": "analyses",
     "read_csv": "export",
     "read_parquet": "export",
+    "read_statements": "statements",
+    "register_format": "statements",
     "render_report": "report",
     "spend_by_friend": "analyses",
     "status_mix": "analyses",

@@ -15,7 +15,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.frames.perspective import UNREGISTERED
-from p2p_analytics.frames.schema import KINDS, PROBLEMS, SOURCE_API
+from p2p_analytics.frames.schema import KINDS, PROBLEMS, SOURCE_API, SOURCE_STATEMENT
 from p2p_analytics.privacy._columns import (
     floor_instants,
     floor_microseconds,
@@ -68,7 +68,9 @@ _WORDS: Final = {
     "audience": "|".join(Audience),
     "medium": "|".join(Medium),
     "target_type": "|".join([*TargetType, "merchant"]),
-    "source": SOURCE_API,
+    "source": f"{SOURCE_API}|{SOURCE_STATEMENT}",
+    "type": r"Payment|Charge|(Standard|Instant|Bank) Transfer|Merchant Transaction|Refund|Credit Card Payment|"
+    r"Credit Card Reward|Direct Deposit",
     "kind": "|".join(KINDS),
     "currency": "[A-Z]{3}",
     "direction": "in|out",
@@ -154,6 +156,8 @@ class Mask:
         forms = self._suffix_forms()
         if not set(PROBLEMS) <= set(plain.columns):
             del forms["problem"]  # free text, not a sentence of this package
+        if "file" in plain:
+            masked |= self._mask_statement_columns(plain)
         payment_ids = to_text(plain["payment_id"]) if "payment_id" in plain else None
         for name in plain.columns:
             if name not in masked:
@@ -210,6 +214,20 @@ class Mask:
             prefix + name: who.map({text: names[name] for text, names in called.items()}).where(column.notna())
             for name, column in columns.items()
         }
+
+    def _mask_statement_columns(self, frame: pd.DataFrame) -> dict[str, pd.Series[Any]]:
+        """Return the columns of statements that would be masked by another rule.
+
+        Counts of rows and the names of formats stay. The line in a file is null: it would give the order of a day.
+        """
+        counts = {"rows", *KINDS}
+        kept = (counts if counts <= set(frame.columns) else set()) | {"format"}
+        columns = {name: frame[name] for name in frame.columns if name in kept}
+        if "line" in frame:
+            columns["line"] = frame["line"].where(frame["line"].isna())
+        if "account" in frame:
+            columns["account"] = map_values(to_text(frame["account"]), self._pseudonyms.identifier)
+        return columns
 
     def _mask_counterparties(self, frame: pd.DataFrame) -> dict[str, pd.Series[Any]]:
         """Return the counterparty columns, masked together so that id and name match."""

@@ -1,1 +1,19 @@
 """Statement files: what everybody can download becomes PAYMENTS, reconciled to the cent."""
+
+from p2p_analytics.statements._format import Problem, Reading, StatementFormat, Table
+from p2p_analytics.statements._read import read_statements
+from p2p_analytics.statements._registry import register_format
+from p2p_analytics.statements._rows import ROWS, complete_rows
+from p2p_analytics.statements._statements import Statements
+
+__all__ = [
+    "ROWS",
+    "Problem",
+    "Reading",
+    "StatementFormat",
+    "Statements",
+    "Table",
+    "complete_rows",
+    "read_statements",
+    "register_format",
+]

@@ -89,12 +89,16 @@ class StatementFormat:
         such formats, to the one with most of the header's columns.
     read : callable
         Turns a `Table` with the cells by field into a `Reading`.
+    service : str or None
+        Name of the account if neither a file nor the caller names it, such as "paypal" for all files of that
+        service; by default the name of the format.
     """
 
     name: str
     columns: Mapping[str, tuple[str, ...]]
     required: Collection[str]
     read: Callable[[Table], Reading]
+    service: str | None = None
     _names: Mapping[str, str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -69,5 +69,6 @@ def test_the_first_steps_are_ten_lines_and_run_alone(tmp_path: Path) -> None:
 
 def test_every_page_of_instructions_has_an_example() -> None:
     """Pages that explain Python names show them in code that is run."""
-    names = ("analyses", "cookbook", "loading-and-archive", "paying", "privacy", "quick-start", "sandbox", "sign-in")
+    guides = ("analyses", "cookbook", "loading-and-archive", "paying", "privacy", "quick-start", "sandbox", "sign-in")
+    names = (*guides, "statements")
     assert [name for name in names if not examples(ROOT / "docs" / f"{name}.md")] == []

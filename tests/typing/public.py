@@ -19,6 +19,7 @@ from p2p_analytics.archive import Changes
 from p2p_analytics.client.desk import PaymentDesk
 from p2p_analytics.errors import OutcomeUnknownError
 from p2p_analytics.records import Me, Payment, Receipt, User
+from p2p_analytics.statements import Reading, StatementFormat, complete_rows
 
 token = p2p.token_from_redirect("https://app.example/cb?access_token=x")
 assert_type(token, p2p.AccessToken)
@@ -66,6 +67,16 @@ assert_type(p2p.plots.mark_private(p2p.plots.status_mix(p2p.status_mix(history.p
 assert_type(p2p.render_report(history, as_of=datetime.now(UTC)), str)
 assert_type(p2p.read_csv(Path("payments.csv")), pd.DataFrame)
 assert_type(p2p.read_parquet("payments.parquet", privacy="strict"), pd.DataFrame)
+
+statement_format = StatementFormat(
+    "my_bank", {"date": ("Date",)}, ["date"], lambda table: Reading(complete_rows(table.cells))
+)
+statements = p2p.read_statements([Path("downloads"), "jan.csv"], tz=ZoneInfo("UTC"), account="nora-quill")
+assert_type(statements, p2p.Statements)
+assert_type(statements.payments, pd.DataFrame)
+assert_type(statements.history(), p2p.History)
+assert_type(statements.masked(strict=True), p2p.Statements)
+assert_type(p2p.register_format(statement_format), StatementFormat)
 
 form = p2p.TokenForm("https://pay.example", "1", ["access_profile"], how="prompt")
 assert_type(form.token, p2p.AccessToken)

@@ -1,0 +1,105 @@
+"""The list of statement files: format, period, rows by bin and balances."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from p2p_analytics.frames.schema import INSTANT, KINDS, TEXT, WHOLE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    import pandas as pd
+    import polars as pl
+
+    from p2p_analytics.statements._format import Problem
+
+FILES: Final[Mapping[str, str]] = {
+    "file": TEXT,
+    "format": TEXT,
+    "account": TEXT,
+    "currency": TEXT,
+    "period_start": INSTANT,
+    "period_end": INSTANT,
+    "rows": WHOLE,
+    **dict.fromkeys(KINDS, WHOLE),
+    "opening_cents": WHOLE,
+    "closing_cents": WHOLE,
+}
+PROBLEMS: Final[Mapping[str, str]] = {
+    "file": TEXT, "line": WHOLE, "payment_id": TEXT, "field": TEXT, "value": TEXT, "problem": TEXT,
+}  # fmt: skip
+_MOST_PROBLEMS: Final = 100_000
+
+
+def list_files(
+    rows: pl.DataFrame,
+    formats: Mapping[str, str],
+    periods: Mapping[str, tuple[datetime | None, datetime | None]],
+) -> pd.DataFrame:
+    """Return one row per file, account and currency, ordered by the number of the file.
+
+    Parameters
+    ----------
+    rows : polars.DataFrame
+        ROWS of all files, with their accounts.
+    formats : mapping of str to str
+        The format of each file, in the order of the files; a file without rows has one row of zeros.
+    periods : mapping of str to tuple of datetime or None
+        The period that a file states; the default is that of the dates of its rows.
+    """
+    import polars as pl
+
+    counts = (
+        rows.group_by("file", "account", "currency")
+        .agg(
+            pl.col("date").min().alias("period_start"),
+            pl.col("date").max().alias("period_end"),
+            pl.len().alias("rows"),
+            *((pl.col("kind") == kind).sum().alias(kind) for kind in KINDS),
+            pl.col("opening_cents").sort_by("line").drop_nulls().first(),
+            pl.col("closing_cents").sort_by("line").drop_nulls().last(),
+        )
+        .cast(dict.fromkeys(("rows", *KINDS), pl.Int64))
+    )
+    listed = pl.DataFrame(
+        {
+            "file": list(formats),
+            "format": list(formats.values()),
+            "number": range(len(formats)),
+            "start": [periods.get(file, (None, None))[0] for file in formats],
+            "end": [periods.get(file, (None, None))[1] for file in formats],
+        },
+        schema={
+            "file": pl.String,
+            "format": pl.String,
+            "number": pl.Int64,
+            "start": pl.Datetime("us", "UTC"),
+            "end": pl.Datetime("us", "UTC"),
+        },
+    )
+    joined = listed.join(counts, on="file", how="left").sort("number", "account", "currency", nulls_last=True)
+    filled = joined.with_columns(
+        pl.coalesce("start", "period_start").alias("period_start"),
+        pl.coalesce("end", "period_end").alias("period_end"),
+        pl.col("rows", *KINDS).fill_null(0),
+    )
+    return to_frame({name: filled[name].to_list() for name in FILES}, FILES)
+
+
+def list_all_problems(problems: Sequence[Problem]) -> pd.DataFrame:
+    """Return problems as a frame, in their order; of very many the first, and how many more there are."""
+    shown = list(problems[:_MOST_PROBLEMS])
+    if len(problems) > len(shown):
+        rest = f"{len(problems) - len(shown):,} more problems are not listed"
+        shown.append(shown[-1]._replace(payment_id=None, field="", value=None, problem=rest))
+    columns = [list(column) for column in zip(*shown, strict=True)] if shown else [[] for _ in PROBLEMS]
+    return to_frame(dict(zip(PROBLEMS, columns, strict=True)), PROBLEMS)
+
+
+def to_frame(columns: Mapping[str, list[object]], schema: Mapping[str, str]) -> pd.DataFrame:
+    """Return a frame with the columns and dtypes of a schema."""
+    import pandas as pd
+
+    return pd.DataFrame({name: pd.Series(columns[name], dtype=dtype) for name, dtype in schema.items()})

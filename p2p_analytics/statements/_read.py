@@ -1,0 +1,230 @@
+"""Statement files to Statements: every file is split into cells, cells become rows, rows are united and checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from p2p_analytics import settings
+from p2p_analytics.errors import ConfigurationError, StatementError, describe_type
+from p2p_analytics.forks import is_marked
+from p2p_analytics.records import Me, User
+from p2p_analytics.statements._cells import has_zone
+from p2p_analytics.statements._files import list_all_problems, list_files
+from p2p_analytics.statements._format import Problem, Table
+from p2p_analytics.statements._payments import build_payments
+from p2p_analytics.statements._reconcile import reconcile, running_balance
+from p2p_analytics.statements._rows import complete_rows, polars_schema
+from p2p_analytics.statements._sources import find_files, read_sources
+from p2p_analytics.statements._statements import Statements
+from p2p_analytics.statements._tables import LINE, HeaderFinder, NoHeaderError, Part, split_text
+from p2p_analytics.statements._text import decode
+from p2p_analytics.statements._unite import NOTICE, fill_ids, name_accounts, sort_refunds, unite_payments
+from p2p_analytics.times import find_zone
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable
+    from datetime import datetime
+    from zoneinfo import ZoneInfo
+
+    import polars as pl
+
+    from p2p_analytics.statements._sources import Source
+    from p2p_analytics.statements._tables import Header
+
+_BATCH_ROWS: Final = 100_000  # that become ROWS together
+
+
+def read_statements(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    tz: str | ZoneInfo = "UTC",
+    account: str | None = None,
+    on_progress: Callable[[int, int], object] | None = None,
+) -> Statements:
+    """Return the payments of statement files, reconciled to the cent.
+
+    The format of a file is found by the names in its header. Overlapping files are united: a payment that is in
+    several files counts once. Nothing is dropped: every row is in one of the counted kinds of `Statements.files`, and
+    everything strange is in `Statements.problems`. In privacy mode (``P2P_PRIVACY``) the result is masked.
+
+    Parameters
+    ----------
+    paths : path, or iterable of paths
+        Files, folders (their own files, not those of folders in them), zip archives, and patterns such as
+        "~/Downloads/*.csv". A file that is named must be a statement; another file that a folder, an archive or a
+        pattern leads to is skipped, and listed in the problems.
+    tz : str or ZoneInfo
+        Zone of datetimes in files that name none. A local time that the clock shows twice is the first one.
+    account : str, optional
+        Name of the account of files that name none.
+    on_progress : callable, optional
+        Called with the number of files that are read, and of all files.
+
+    Raises
+    ------
+    StatementError
+        A file cannot be read, is no statement or was damaged, for example by a spreadsheet; or none of the files found
+        is a statement.
+    ConfigurationError
+        An argument is of another type, or the zone is unknown.
+    """
+    zone = find_zone(tz)
+    if zone.key is None or not has_zone(zone.key):
+        raise ConfigurationError(f"tz must be a zone name like 'America/New_York' or 'UTC', not {tz!r}.")
+    if account is not None and not (isinstance(account, str) and account.strip()):
+        raise ConfigurationError(f"account is the name of an account, not {account!r}: {describe_type(account)}.")
+    if is_marked():
+        raise ConfigurationError(
+            "This process was forked after its parent loaded Polars, which would hang in it: start it with the "
+            "method 'spawn' or 'forkserver'."
+        )
+    mode = settings.privacy()
+    reader = _Reader(zone, account, is_private=bool(mode))
+    entries = find_files(paths)
+    for number, entry in enumerate(entries, 1):
+        for source in read_sources(entry):
+            reader.add(source)
+        if on_progress is not None:
+            on_progress(number, len(entries))
+    statements = reader.finish()
+    return statements.masked(strict=mode == settings.STRICT) if mode else statements
+
+
+class _Reader:
+    """Collects the rows of files."""
+
+    def __init__(self, tz: ZoneInfo, account: str | None, *, is_private: bool) -> None:
+        self._tz = tz
+        self._account = account
+        self._is_private = is_private
+        self._finder = HeaderFinder()
+        self._pending: dict[tuple[str, tuple[str, ...]], list[Part]] = {}
+        self._pending_rows = 0
+        self._rows: list[pl.DataFrame] = []
+        self._formats: dict[str, str] = {}
+        self._services: dict[str, str] = {}
+        self._periods: dict[str, tuple[datetime | None, datetime | None]] = {}
+        self._irregular: dict[str, tuple[set[int], set[int]]] = {}
+        self._problems: list[Problem] = []
+
+    def add(self, source: Source) -> None:
+        """Add a file; one that is not named and no statement is a problem."""
+        if source.skipped is not None:
+            self._skip(source, source.skipped)
+            return
+        try:
+            text = decode(source.content, source.name)
+            parts = split_text(text.text, source.name, self._finder, is_private=self._is_private)
+        except NoHeaderError as error:
+            if source.is_named:
+                raise
+            self._skip(source, str(error))
+            return
+        if text.is_windows:
+            problem = "the text is not UTF-8, and was read as Windows-1252"
+            self._problems.append(Problem(source.name, 1, None, "file", None, problem))
+        for part in parts:
+            self._add_part(part)
+        if self._pending_rows > _BATCH_ROWS:
+            self._flush()
+
+    def finish(self) -> Statements:
+        """Return the statements of the files that were added."""
+        import polars as pl
+
+        self._flush()
+        if not self._formats:
+            reasons = next((problem.problem for problem in reversed(self._problems)), "there are no files")
+            raise StatementError(f"No statement was found: {reasons}")
+        rows = pl.concat([complete_rows(pl.DataFrame(schema=polars_schema())), *self._rows], rechunk=False)
+        self._rows.clear()
+        rows = name_accounts(rows, self._services, self._account)
+        rows, refund_problems = sort_refunds(rows)
+        rows = fill_ids(rows, self._services)
+        reconciliation = reconcile(rows, self._find_broken(rows), self._periods)
+        files = list_files(rows, self._formats, self._periods)
+        rows = running_balance(rows)
+        holders = _list_holders(rows, files)
+        rows, differences = unite_payments(rows)
+        payments = build_payments(rows)
+        problems = list_all_problems([*self._problems, *refund_problems, *differences])
+        return Statements(payments, reconciliation, problems, files, _holders=holders)
+
+    def _skip(self, source: Source, reason: str) -> None:
+        self._problems.append(Problem(source.name, 0, None, "file", None, f"skipped: {reason}"))
+
+    def _add_part(self, part: Part) -> None:
+        statement_format = part.header.format
+        self._formats[part.file] = statement_format.name
+        self._services[part.file] = statement_format.service or statement_format.name
+        self._problems += part.problems
+        if part.ragged or part.overfull:
+            self._irregular[part.file] = (part.ragged, part.overfull)
+        self._pending.setdefault((statement_format.name, part.header.names), []).append(part)
+        self._pending_rows += part.cells.num_rows
+
+    def _flush(self) -> None:
+        """Let the formats read the pending files, those with one header together."""
+        for parts in self._pending.values():
+            reading = parts[0].header.format.read(_join_parts(parts, self._tz, self._account))
+            self._rows.append(complete_rows(reading.rows))
+            self._problems += reading.problems
+            self._periods |= reading.periods
+        self._pending.clear()
+        self._pending_rows = 0
+
+    def _find_broken(self, rows: pl.DataFrame) -> set[str]:
+        """Return the files with rows that have too many or too few cells.
+
+        A short notice without a balance, such as the title of a summary, cannot hide an amount.
+        """
+        import polars as pl
+
+        broken = set()
+        for file, (ragged, overfull) in self._irregular.items():
+            harmless = rows.filter(
+                pl.col("file") == file,
+                pl.col("kind") == NOTICE,
+                pl.all_horizontal(pl.col("opening_cents", "closing_cents").is_null()),
+            )
+            if overfull or ragged - set(harmless["line"].to_list()):
+                broken.add(file)
+        return broken
+
+
+def _join_parts(parts: list[Part], tz: ZoneInfo, account: str | None) -> Table:
+    import polars as pl
+
+    header: Header = parts[0].header
+    frames = []
+    for part in parts:
+        cells: Any = pl.from_arrow(part.cells)
+        frames.append(cells.select(pl.lit(part.file).alias("file"), pl.all()))
+    joined = pl.concat(frames)
+    named = {name: pl.col(str(position)) for name, position in header.positions.items()}
+    absent = {name: pl.lit(None, pl.String) for name in header.format.columns if name not in named}
+    cells = joined.select("file", LINE, **named, **absent)
+    used = set(header.positions.values())
+    extras: dict[str, pl.Series] = {}
+    for position, name in enumerate(header.names):
+        if position not in used:
+            unique, number = name, 2
+            while unique in extras:
+                unique, number = f"{name} ({number})", number + 1
+            extras[unique] = joined[str(position)]
+    return Table(cells, {part.file: part.preamble for part in parts}, header.names, extras, tz, account)
+
+
+def _list_holders(rows: pl.DataFrame, files: Any) -> dict[str, Me]:  # noqa: ANN401 - a pandas frame
+    """Return the holder of each account, with the closing balance of the last file."""
+    import polars as pl
+
+    holders = {}
+    owners = rows.group_by("account").agg(pl.col("owner").drop_nulls().mode().sort().first(), pl.col("is_handle").any())
+    for account, owner, is_handle in owners.sort("account").iter_rows():
+        own = files[(files["account"] == account) & (files["currency"] == "USD")].dropna(subset=["period_end"])
+        last = own.sort_values(["period_end", "file"]).iloc[-1:]["closing_cents"].dropna()
+        user = User(id=account, username=account if is_handle else None, display_name=owner or account)
+        holders[account] = Me(user=user, balance_cents=int(last.iloc[0]) if len(last) else None)
+    return holders

@@ -1,0 +1,177 @@
+"""The Statements class: payments, files, reconciliation and problems of statement files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from p2p_analytics.display import PRIVATE, STRICT, format_count
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.frames.schema import FRIENDS, KIND_PAYMENT, PAYMENTS
+from p2p_analytics.frames.schema import PROBLEMS as RECORD_PROBLEMS
+from p2p_analytics.history import History
+from p2p_analytics.privacy import Mask
+from p2p_analytics.statements._files import to_frame
+from p2p_analytics.times import EPOCH
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    import pandas as pd
+
+    from p2p_analytics.records import Me
+
+_QUIET: Final = "color:var(--jp-content-font-color2,inherit);font-size:.85em"
+_CARD: Final = (
+    "box-sizing:border-box;max-width:46rem;padding:.8em 1em;border-radius:.4em;line-height:1.45;"
+    "border:1px solid var(--jp-border-color1,rgba(128,128,128,.5));color:var(--jp-content-font-color1,inherit)"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Statements:
+    """Statement files as frames, for every account that they are about.
+
+    Attributes
+    ----------
+    payments : DataFrame
+        PAYMENTS, newest first, then ``type``, ``funding_source``, ``destination``, ``tip_cents``, ``tax_cents``,
+        ``balance_cents``, ``file`` and ``line``: one row per transaction of an account. ``kind`` separates payments
+        between people from transfers, purchases and the like; ``account_id`` is the account.
+    reconciliation : DataFrame
+        One row per file, account and currency: whether its balances agree with its rows.
+    problems : DataFrame
+        Skipped files, and rows and cells that are strange or cannot be read: file, line, payment_id, field, value,
+        problem. The rows are kept.
+    files : DataFrame
+        One row per file, account and currency: format, period, number of rows in all and of each kind, and the opening
+        and closing balance.
+    private : bool
+        Whether names, notes, ids and amounts are invented and dates are days.
+    strict : bool
+        Whether it is private and dates are months.
+    """
+
+    payments: pd.DataFrame
+    reconciliation: pd.DataFrame
+    problems: pd.DataFrame
+    files: pd.DataFrame
+    private: bool = False
+    strict: bool = False
+    _holders: Mapping[str, Me] = field(default_factory=dict, repr=False)
+
+    @property
+    def accounts(self) -> list[str]:
+        """The accounts that the files are about, in alphabetical order."""
+        return sorted(self._holders)
+
+    def history(self, account: str | None = None) -> History:
+        """Return one account's payments as a History, for the summary card, report, explorer and analyses.
+
+        It holds the rows of every kind; the analyses count payments between people. "Data as of" is the end of the last
+        file, and the balance is that file's closing balance. There are no friends, because statements do not list them.
+
+        Parameters
+        ----------
+        account : str, optional
+            One of `accounts`; it may be omitted if there is one only.
+
+        Raises
+        ------
+        ConfigurationError
+            The account is not one of `accounts`, or there are several or none.
+        """
+        chosen = self._choose(account)
+        me = self._holders[chosen]
+        rows = self.payments["account_id"] == chosen
+        payments = self.payments.loc[rows, list(PAYMENTS)].reset_index(drop=True)
+        listed = self.problems["payment_id"].isin(payments["payment_id"]) | self.problems["payment_id"].isna()
+        return History(
+            me=me,
+            payments=payments,
+            friends=to_frame({name: [] for name in FRIENDS}, FRIENDS),
+            fetched_at=self._find_end(chosen),
+            problems=self.problems.loc[listed, list(RECORD_PROBLEMS)].reset_index(drop=True),
+            private=self.private,
+            strict=self.strict,
+        )
+
+    def masked(self, *, key: bytes | None = None, strict: bool = False) -> Statements:
+        """Return the statements in privacy mode, as `History.masked` does it; the names of files are invented too.
+
+        Parameters
+        ----------
+        key : bytes, optional
+            The secret key, 32 bytes; by default the one in your state folder, which the first use creates.
+        strict : bool
+            True reduces each date to the first day of its month.
+
+        Raises
+        ------
+        ConfigurationError
+            The key cannot be written or read, or ``strict`` is True for statements that are private with days.
+        """
+        if self.private:
+            if strict and not self.strict:
+                raise ConfigurationError(
+                    "These statements are in privacy mode already: mask the original ones with strict=True."
+                )
+            return self
+        mask = Mask(key, strict=strict)
+        holders = [mask.me(me) for me in self._holders.values()]
+        return replace(
+            self,
+            payments=mask.frame(self.payments),
+            reconciliation=mask.frame(self.reconciliation),
+            problems=mask.frame(self.problems),
+            files=mask.frame(self.files),
+            private=True,
+            strict=strict,
+            _holders={str(me.user.id): me for me in holders},
+        )
+
+    def __repr__(self) -> str:
+        """Show counts, not contents."""
+        mode = ", strict privacy mode" if self.strict else ", privacy mode" if self.private else ""
+        return f"<Statements: {', '.join(self._count())}{mode}>"
+
+    def _repr_html_(self) -> str:
+        """Show counts in a notebook, without names."""
+        first, *others = self._count()
+        mode = f'<div style="{_QUIET}">{STRICT if self.strict else PRIVATE}</div>' if self.private else ""
+        return (
+            f'<div style="{_CARD}"><div><strong style="font-size:1.2em">Statements: {escape(first)}</strong></div>'
+            f'<div style="{_QUIET}">{escape(" · ".join(others))}</div>{mode}</div>'
+        )
+
+    def _count(self) -> list[str]:
+        people = int((self.payments["kind"] == KIND_PAYMENT).sum())
+        checked = self.reconciliation["reconciled"]
+        wrong = int((~checked.fillna(value=True)).sum())
+        return [
+            format_count(self.files["file"].nunique(), "file", "files"),
+            format_count(len(self._holders), "account", "accounts"),
+            format_count(len(self.payments), "transaction", "transactions"),
+            f"{people:,} between people",
+            f"{int(checked.fillna(value=False).sum()):,} of {len(checked):,} balances reconciled"
+            + (f", {wrong:,} wrong" if wrong else ""),
+            format_count(len(self.problems), "problem", "problems"),
+        ]
+
+    def _choose(self, account: str | None) -> str:
+        if account is None and len(self._holders) == 1:
+            return next(iter(self._holders))
+        if account in self._holders:
+            return str(account)
+        if not self._holders:
+            raise ConfigurationError(
+                "The statements name no account: read_statements(paths, account=...) gives them one."
+            )
+        names = ", ".join(map(repr, self.accounts))
+        raise ConfigurationError(f"account is one of {names}, not {account!r}.")
+
+    def _find_end(self, account: str) -> datetime:
+        ends = self.files.loc[self.files["account"] == account, "period_end"].dropna()
+        return ends.max().to_pydatetime() if len(ends) else EPOCH

@@ -1,0 +1,193 @@
+"""Rows of several files to one list of transactions: accounts, kinds of refunds, ids, and one row for each id."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Final
+
+from p2p_analytics.frames.schema import KIND_PAYMENT
+from p2p_analytics.statements._cells import list_problems
+from p2p_analytics.vocabulary import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from p2p_analytics.statements._format import Problem
+
+NOTICE: Final = "notice"
+_MERCHANT: Final = "merchant"
+_UNKNOWN: Final = "unknown"
+# The content of a row without an id. Status and balance are left out: both may be others in a later file.
+_CONTENT: Final = (
+    "account", "date", "type", "note", "from_name", "to_name", "counterparty_name", "flow_cents", "fee_cents",
+    "currency", "funding_source", "destination",
+)  # fmt: skip
+_ID_DIGITS: Final = 16
+_SEPARATOR: Final = "\x1f"
+_NULL: Final = "\x00"
+_KEY: Final = ("account", "payment_id")
+# Of several rows of one payment, a null in the row that is kept does not hide the value of another one.
+_FILLED: Final = (
+    "fee_cents", "tip_cents", "tax_cents", "funding_source", "destination", "counterparty_username", "balance_cents",
+)  # fmt: skip
+
+
+def name_accounts(rows: pl.DataFrame, services: Mapping[str, str], account: str | None) -> pl.DataFrame:
+    """Return ROWS with ``account`` in every row, and ``is_handle``: whether the file itself names the account.
+
+    A file without a handle belongs to the caller's account; else to the one handle of a holder with the name that the
+    file shows, else to that name, else to its service.
+
+    Parameters
+    ----------
+    rows : polars.DataFrame
+        ROWS of all files.
+    services : mapping of str to str
+        The service of each file.
+    account : str or None
+        The account that the caller named.
+    """
+    import polars as pl
+
+    rows = rows.with_columns(is_handle=pl.col("account").is_not_null())
+    if rows["is_handle"].all():
+        return rows
+    if account is not None:
+        return rows.with_columns(pl.col("account").fill_null(account))
+    handles: dict[str, set[str]] = {}
+    for owner, handle in rows.filter("is_handle").select("owner", "account").drop_nulls().unique().iter_rows():
+        handles.setdefault(owner, set()).add(handle)
+    owners = dict(
+        rows.filter(~pl.col("is_handle"))
+        .group_by("file")
+        .agg(pl.col("owner").drop_nulls().mode().sort().first())
+        .iter_rows()
+    )
+    named = {}
+    for file, service in services.items():
+        owner = owners.get(file)
+        of_owner = handles.get(owner or "", set())
+        named[file] = next(iter(of_owner)) if len(of_owner) == 1 else owner or service
+    of_file = pl.col("file").replace_strict(named, default=None, return_dtype=pl.String)
+    is_known = of_file.is_in([handle for of_owner in handles.values() for handle in of_owner])
+    return rows.with_columns(
+        pl.coalesce("account", of_file), (pl.col("is_handle") | is_known.fill_null(value=False)).alias("is_handle")
+    )
+
+
+def sort_refunds(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
+    """Return ROWS with the kind of each refund: payment or merchant, as the other rows of its counterparty are."""
+    import polars as pl
+
+    is_refund = rows["kind"].is_null()
+    if not is_refund.any():
+        return rows, []
+    key = ["account", "counterparty_name"]
+    others = rows.filter(~is_refund, pl.col("counterparty_name").is_not_null())
+    seen = others.group_by(key).agg(
+        is_person=(pl.col("kind") == KIND_PAYMENT).any(), is_merchant=(pl.col("kind") == _MERCHANT).any()
+    )
+    kinds = (
+        rows.select(*key, "kind", position=pl.int_range(pl.len()))
+        .join(seen, on=key, how="left")
+        .sort("position")
+        .select(
+            pl.when(pl.col("kind").is_not_null())
+            .then("kind")
+            .when(pl.col("is_person") & ~pl.col("is_merchant"))
+            .then(pl.lit(KIND_PAYMENT))
+            .when(pl.col("is_merchant") & ~pl.col("is_person"))
+            .then(pl.lit(_MERCHANT))
+            .otherwise(pl.lit(_UNKNOWN))
+        )
+        .to_series()
+    )
+    sorted_rows = rows.with_columns(
+        kinds.alias("kind"),
+        pl.when((kinds == KIND_PAYMENT) & is_refund).then(pl.lit("pay")).otherwise("action").alias("action"),
+    )
+    problem = "no other row says whether this refund comes from a person or a merchant"
+    unknown = is_refund & (kinds == _UNKNOWN)
+    return sorted_rows, list_problems(rows, unknown, rows["counterparty_name"], field="kind", problem=problem)
+
+
+def fill_ids(rows: pl.DataFrame, services: Mapping[str, str]) -> pl.DataFrame:
+    """Return ROWS with an id in every transaction.
+
+    A row without one gets its service, a hash of its content, and the number of the row among the equal ones of its
+    file, so that the same row of another file gets the same id and look-alikes get different ones.
+    """
+    import polars as pl
+
+    missing = rows.filter(pl.col("payment_id").is_null(), pl.col("kind") != NOTICE)
+    if missing.is_empty():
+        return rows
+    parts = [pl.col(name).cast(pl.String).fill_null(_NULL) for name in _CONTENT]
+    contents = missing.select(pl.concat_str(parts, separator=_SEPARATOR)).to_series()
+    hashes = [hashlib.sha256(content.encode()).hexdigest()[:_ID_DIGITS] for content in contents.to_list()]
+    service = pl.col("file").replace_strict(dict(services), return_dtype=pl.String)
+    keyed = missing.select("file", "line", service=service, hash=pl.Series(hashes, dtype=pl.String))
+    number = pl.int_range(1, pl.len() + 1).over("file", "hash", order_by="line")
+    ids = keyed.with_columns(made_id=pl.concat_str("service", "hash", number, separator="-"))
+    return (
+        rows.join(ids.select("file", "line", "made_id"), on=["file", "line"], how="left", maintain_order="left")
+        .with_columns(pl.when(pl.col("kind") != NOTICE).then(pl.coalesce("payment_id", "made_id")).alias("payment_id"))
+        .drop("made_id")
+    )
+
+
+def unite_payments(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
+    """Return one row for each id of an account, newest first, and problems where rows of one id differ.
+
+    Of several rows, a final state wins over a pending one, then the row of the later file: the one with the later last
+    date, then the later name. Notices are left out.
+    """
+    import polars as pl
+
+    transactions = rows.filter(pl.col("kind") != NOTICE)
+    is_repeated = transactions.select(pl.struct(_KEY).is_duplicated()).to_series()
+    problems: list[Problem] = []
+    if is_repeated.any():
+        kept, problems = _choose(transactions.filter(is_repeated), _rank_files(rows))
+        transactions = pl.concat([transactions.filter(~is_repeated), kept])
+    length = pl.col("payment_id").str.len_bytes()
+    order = ["date", length, "payment_id", "account"]
+    return transactions.sort(order, descending=[True, True, True, False], nulls_last=True), problems
+
+
+def _rank_files(rows: pl.DataFrame) -> dict[str, int]:
+    import polars as pl
+
+    files = rows.group_by("file").agg(pl.col("date").max()).sort("date", "file", nulls_last=False)
+    return {file: number for number, file in enumerate(files["file"].to_list())}
+
+
+def _choose(repeated: pl.DataFrame, ranks: Mapping[str, int]) -> tuple[pl.DataFrame, list[Problem]]:
+    import polars as pl
+
+    is_final = pl.col("status").fill_null(Status.PENDING.value) != Status.PENDING.value
+    rank = pl.col("file").replace_strict(dict(ranks), return_dtype=pl.Int64)
+    ordered = repeated.sort(*_KEY, is_final, rank, "line", descending=[False, False, True, True, False])
+    kept = ordered.group_by(_KEY, maintain_order=True).agg(
+        pl.col(name).drop_nulls().first() if name in _FILLED else pl.col(name).first()
+        for name in repeated.columns
+        if name not in _KEY
+    )
+    problems = []
+    compared = ordered.with_columns(
+        (pl.col("flow_cents").n_unique() > 1).over(_KEY).alias("amounts"),
+        # A pending payment has another date than the completed one.
+        (pl.col("date").filter(is_final).n_unique() > 1).over(_KEY).alias("dates"),
+        pl.struct("file", *_KEY).is_duplicated().alias("same_file"),
+        (pl.int_range(pl.len()) > 0).over(_KEY).alias("is_other"),
+    )
+    for name, cell, words in (
+        ("amounts", "flow_cents", "another row of this id has another amount, and is the one that is kept"),
+        ("dates", "date", "another row of this id has another date, and is the one that is kept"),
+        ("same_file", "payment_id", "the id is repeated in this file, and counted once"),
+    ):
+        mask = compared[name] & compared["is_other"]
+        problems += list_problems(compared, mask, compared[cell], field=cell, problem=words)
+    return kept.select(repeated.columns), problems

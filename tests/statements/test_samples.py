@@ -1,0 +1,193 @@
+"""Each sample file gives the frame that was computed by hand beside it, and reconciles or says why not."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.frames.schema import FRIENDS, KINDS, PAYMENTS, STATEMENT
+
+_HERE = Path(__file__).parent
+SAMPLES = sorted((_HERE / "samples").glob("*.csv"))
+# File: kinds and numbers of rows, opening and closing balance, whether it reconciles (None: a balance is not known).
+FILES = {
+    "gen_a_2018": ({"payment": 5, "transfer": 1}, None, None, None),
+    "gen_b_2019": ({"payment": 3, "notice": 5}, 4000, 5925, True),
+    "gen_c_2021": ({"payment": 6, "notice": 5}, 10000, 23300, True),
+    "gen_d_2024": ({"payment": 3, "merchant": 1, "transfer": 1, "unknown": 1, "notice": 2}, 125000, 101826, True),
+    "gen_d_2025": ({"payment": 1, "notice": 1}, 1000, 3500, True),
+    "gen_e_business_2025": ({"payment": 1, "transfer": 1}, None, None, None),
+}
+
+
+def list_cells(payments: pd.DataFrame, names: list[str]) -> list[dict[str, str]]:
+    """Return rows as the text of their cells, as in the expected files."""
+
+    def spell(value: object) -> str:
+        if isinstance(value, datetime):
+            return value.strftime("%Y-%m-%dT%H:%M:%SZ")
+        return str(value)
+
+    rows = payments[names].astype(object).where(payments[names].notna(), None).to_dict("records")
+    return [{name: "" if value is None else spell(value) for name, value in row.items()} for row in rows]
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
+def test_a_sample_gives_the_frame_computed_by_hand(sample):
+    """Every cell is as in the file of the expected folder; the columns that it leaves out are empty."""
+    statements = p2p.read_statements(sample)
+    payments = statements.payments
+    assert list(payments) == [*PAYMENTS, *STATEMENT]
+    assert payments.dtypes.astype(str).to_dict() == {
+        name: {"str": "str", "Int64": "Int64"}.get(dtype, dtype) for name, dtype in (PAYMENTS | STATEMENT).items()
+    }
+    with (_HERE / "expected" / sample.name).open(encoding="utf-8", newline="") as file:
+        expected = list(csv.DictReader(file))
+    assert list_cells(payments, list(expected[0])) == expected
+    assert set(payments["file"]) == {str(sample)}
+    assert set(payments["source"]) == {"statement"}
+    assert set(payments["currency"]) == {"USD"}
+    others = set(PAYMENTS) - set(expected[0]) - {"source", "currency"}
+    assert payments[sorted(others)].isna().all(axis=None)
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
+def test_every_row_of_a_sample_is_in_one_bin(sample):
+    """The bins sum to the rows, and the balances are those of the file."""
+    statements = p2p.read_statements(sample)
+    kinds, opening, closing, is_reconciled = FILES[sample.stem]
+    (row,) = statements.files.to_dict("records")
+    assert {kind: row[kind] for kind in KINDS if row[kind]} == kinds
+    assert row["rows"] == sum(kinds.values())
+    assert [None if pd.isna(row[name]) else row[name] for name in ("opening_cents", "closing_cents")] == [
+        opening,
+        closing,
+    ]
+    (checked,) = statements.reconciliation["reconciled"].tolist()
+    assert (None if pd.isna(checked) else checked) is is_reconciled
+    assert len(statements.payments) == row["rows"] - row["notice"]
+
+
+def test_all_samples_together():
+    """The file without a handle belongs to the handle of the same holder; the business is an account of its own."""
+    statements = p2p.read_statements(_HERE / "samples")
+    assert statements.accounts == ["Sandhill Choir", "nora-quill"]
+    assert statements.payments["account_id"].value_counts().to_dict() == {"nora-quill": 22, "Sandhill Choir": 2}
+    first = statements.payments.iloc[-1]
+    assert (first["actor_id"], first["actor_username"]) == ("nora-quill", "nora-quill")
+    assert statements.payments["date_created"].is_monotonic_decreasing
+    assert statements.files["rows"].sum() == 6 + 8 + 11 + 8 + 2 + 2
+    (problem,) = statements.problems.to_dict("records")
+    assert (problem["line"], problem["payment_id"], problem["field"], problem["value"]) == (
+        10,
+        "3970000000000000306",
+        "type",
+        "Boost Cashback",
+    )
+    assert problem["file"].endswith("gen_d_2024.csv")
+    assert repr(statements) == (
+        "<Statements: 6 files, 2 accounts, 24 transactions, 19 between people, 4 of 6 balances reconciled, 1 problem>"
+    )
+
+
+def test_a_history_works_like_one_of_the_service():
+    """Card, report, explorer and analyses take the history; money between people is counted, and nothing else."""
+    history = p2p.read_statements(_HERE / "samples").history("nora-quill")
+    assert (history.me.user.id, history.me.user.username, history.me.user.display_name) == (
+        "nora-quill",
+        "nora-quill",
+        "Nora Quill",
+    )
+    assert history.me.balance_cents == 3500
+    assert history.fetched_at == datetime(2025, 5, 1, 12, 34, 56, tzinfo=UTC)
+    assert list(history.friends) == list(FRIENDS)
+    assert "Nora Quill" in history._repr_html_()
+    flow = p2p.monthly_flow(history.payments)
+    settled = [-22000, 115000, -12000, 8250, -1200, 3125, -6410, -1800, 13800, -3700, -6000, 5000, -7500, -4550, 12000]
+    settled.append(2500)
+    assert round(flow["net"].sum() * 100) == sum(settled)
+    friends = p2p.spend_by_friend(history.payments, history.friends)
+    assert not friends.empty
+    for table in (p2p.status_mix(history.payments), p2p.pending_requests(history.payments, as_of="2021-09-01")):
+        assert len(table)
+    assert len(p2p.pending_ageing(history.payments, as_of="2021-09-01"))
+    assert "Theo Marsh" in p2p.render_report(history, as_of="2025-06-01")
+    p2p.Explorer(history)
+
+
+def test_the_account_must_be_known():
+    """A call for one of several accounts says which there are."""
+    statements = p2p.read_statements(_HERE / "samples")
+    with pytest.raises(p2p.errors.ConfigurationError, match=r"one of 'Sandhill Choir', 'nora-quill', not None"):
+        statements.history()
+    with pytest.raises(p2p.errors.ConfigurationError, match="not 'theo'"):
+        statements.history("theo")
+
+
+def test_the_argument_names_the_account_of_files_without_one():
+    """The account of the caller is that of files that name none; a handle in a file stays."""
+    a = p2p.read_statements(_HERE / "samples/gen_a_2018.csv", account="nora")
+    assert set(a.payments["account_id"]) == {"nora"}
+    b = p2p.read_statements(_HERE / "samples/gen_b_2019.csv", account="nora")
+    assert set(b.payments["account_id"]) == {"nora-quill"}
+
+
+def test_datetimes_without_a_zone_are_in_the_callers_zone():
+    """With tz, naive datetimes are local times; a file that says UTC stays in UTC."""
+    d = p2p.read_statements(_HERE / "samples/gen_d_2025.csv", tz="America/Los_Angeles").payments
+    assert d["date_created"].tolist() == [pd.Timestamp("2025-05-01T19:34:56Z")]
+    e = p2p.read_statements(_HERE / "samples/gen_e_business_2025.csv", tz="America/Los_Angeles").payments
+    assert e["date_created"].max() == pd.Timestamp("2025-01-31T03:00:00Z")
+
+
+def test_privacy_mode_masks_everything(monkeypatch, tmp_path):
+    """In privacy mode no name, note, handle, file name or id of the files is left; counts and kinds are real."""
+    monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path))
+    open_statements = p2p.read_statements(_HERE / "samples")
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    statements = p2p.read_statements(_HERE / "samples")
+    assert statements.private
+    history = statements.history(statements.accounts[-1])
+    assert history.private
+    frames = [statements.payments, statements.files, statements.reconciliation, statements.problems, history.payments]
+    text = "\n".join(frame.to_csv() for frame in frames) + repr(history) + history._repr_html_() + repr(statements)
+    for word in (
+        "Nora",
+        "nora",
+        "Theo",
+        "Lena",
+        "Imani",
+        "Sandhill",
+        "gen_",
+        "pizza",
+        "Rent",
+        "2410000",
+        "Visa",
+        "1559",
+    ):
+        assert word not in text
+    assert statements.files["rows"].tolist() == open_statements.files["rows"].tolist()
+    assert statements.payments["kind"].value_counts().equals(open_statements.payments["kind"].value_counts())
+    assert statements.payments["line"].isna().all()
+    assert set(statements.payments["account_id"]) == set(statements.accounts)
+    assert statements.masked() is statements
+
+
+def test_importing_the_name_loads_no_library():
+    """The public names load on first use, and the package imports neither pandas nor Polars."""
+    code = (
+        "import sys, p2p_analytics as p2p; p2p.read_statements; p2p.Statements; p2p.register_format;"
+        "print([name for name in ('pandas', 'polars', 'pyarrow') if name in sys.modules])"
+    )
+    found = subprocess.run(  # noqa: S603 - a literal
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=dict(os.environ)
+    )
+    assert found.stdout == "[]\n"
