@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from p2p_analytics.statements._format import Problem, Table
     from p2p_analytics.statements.formats._other_services import Languages
 
-ACCOUNT: Final = "paypal"
+SERVICE: Final = "paypal"
 
 # Fields that the statement and the activity download share.
 LANGUAGES: Final[Languages] = {
@@ -110,7 +110,7 @@ KINDS: Final = (
     ("hold", _HOLD), ("asset", _ASSET), (REFUND, _REFUND), ("reward", _REWARD), ("fee", _FEE), ("deposit", _DEPOSIT),
     ("transfer", _TRANSFER), ("merchant", _MERCHANT), ("payment", _PAYMENT),
 )  # fmt: skip
-_UNKNOWN_REFUND: Final = "merchant"
+_REFUNDED: Final = ("payment", "merchant", "transfer", "hold")
 
 
 def read_moments(table: Table, language: str) -> tuple[pl.Series, list[Problem]]:
@@ -124,20 +124,16 @@ def read_moments(table: Table, language: str) -> tuple[pl.Series, list[Problem]]
 
 
 def resolve_refunds(kinds: pl.Series, ids: pl.Series, references: pl.Series) -> pl.Series:
-    """Return kinds in which a refund has the kind of the row that it refers to, or "merchant"."""
+    """Return kinds in which a refund has the kind of the row that it refers to; null if that is in another file."""
     import polars as pl
 
     frame = pl.DataFrame([kinds.alias("kind"), ids.alias("id"), references.alias("reference")])
     known = frame.filter(pl.col("id").is_not_null(), pl.col("kind") != REFUND)
     known = known.unique("id", keep="first", maintain_order=True).select(pl.col("id").alias("reference"), of="kind")
     joined = frame.join(known, on="reference", how="left", maintain_order="left")
-    resolved = pl.when(pl.col("of").is_in(["payment", "merchant", "transfer", "hold"])).then("of")
-    return joined.select(
-        pl.when(pl.col("kind") == REFUND)
-        .then(resolved.otherwise(pl.lit(_UNKNOWN_REFUND)))
-        .otherwise("kind")
-        .alias("kind")
-    ).to_series()
+    resolved = pl.when(pl.col("of").is_in(_REFUNDED)).then("of")
+    kind = pl.when(pl.col("kind") == REFUND).then(resolved).otherwise("kind")
+    return joined.select(kind.alias("kind")).to_series()
 
 
 def list_wrong_nets(table: Table, money: pl.DataFrame) -> list[Problem]:

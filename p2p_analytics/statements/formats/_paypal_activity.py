@@ -17,9 +17,9 @@ from p2p_analytics.statements.formats._other_services import (
     read_statuses,
 )
 from p2p_analytics.statements.formats._paypal import (
-    ACCOUNT,
     KINDS,
     LANGUAGES,
+    SERVICE,
     list_wrong_nets,
     read_moments,
     resolve_refunds,
@@ -103,7 +103,7 @@ def read(table: Table) -> Reading:
     problems += _list_contradictions(table, frame)
 
     net = pl.coalesce("net", pl.col("gross") + pl.col("fee").fill_null(0))
-    is_memo = pl.col("impact") == "memo"
+    is_memo = (pl.col("impact") == "memo").fill_null(value=False)
     is_pending_transfer = (pl.col("status") == Status.PENDING) & (pl.col("kind") == "transfer")
     moves = (
         pl.when(pl.col("impact").is_not_null())
@@ -113,11 +113,14 @@ def read(table: Table) -> Reading:
     frame = frame.with_columns(
         net.alias("flow_cents"),
         pl.when(moves.fill_null(value=False)).then(net).otherwise(0).alias("moved_cents"),
-        pl.when(is_memo & (pl.col("kind") != "hold")).then(pl.lit("notice")).otherwise("kind").alias("kind"),
+        pl.when(is_memo & (pl.col("kind").fill_null("") != "hold"))
+        .then(pl.lit("notice"))
+        .otherwise("kind")
+        .alias("kind"),
     )
     other_address = pl.when(net < 0).then("to_address").otherwise("from_address")
     frame = frame.with_columns(
-        _find_accounts(table, frame),
+        _find_accounts(frame),
         pl.col("id").alias("payment_id"),
         pl.col("reference").alias("reference_id"),
         pl.coalesce("note", "subject", "item").alias("note"),
@@ -154,7 +157,7 @@ def _list_contradictions(table: Table, frame: pl.DataFrame) -> list[Problem]:
     return problems + list_problems(places, is_wrong.fill_null(value=False), cells, field="impact", problem=problem)
 
 
-def _find_accounts(table: Table, frame: pl.DataFrame) -> pl.Expr:
+def _find_accounts(frame: pl.DataFrame) -> pl.Expr:
     """Return the account holder's address, for each file the one that money most often left from or came to."""
     import polars as pl
 
@@ -168,12 +171,7 @@ def _find_accounts(table: Table, frame: pl.DataFrame) -> pl.Expr:
     counts = frame.select("file", own.alias("own")).drop_nulls("own").filter(pl.col("own").str.contains("@"))
     most = counts.group_by("file", "own").len().sort("len", "own", descending=[True, False])
     accounts = dict(most.unique("file", keep="first", maintain_order=True).select("file", "own").iter_rows())
-    default = table.account or ACCOUNT
-    return (
-        pl.col("file")
-        .replace_strict(accounts or {"": default}, default=default, return_dtype=pl.String)
-        .alias("account")
-    )
+    return pl.col("file").replace_strict(accounts or {"": ""}, default=None, return_dtype=pl.String).alias("account")
 
 
 PAYPAL_ACTIVITY: Final = StatementFormat(
@@ -181,4 +179,5 @@ PAYPAL_ACTIVITY: Final = StatementFormat(
     columns=merge_names(_LANGUAGES),
     required=("date", "name", "type", "status", "currency", "gross", "net", "id"),
     read=read,
+    service=SERVICE,
 )

@@ -14,9 +14,9 @@ from p2p_analytics.statements.formats._other_services import (
     read_money,
 )
 from p2p_analytics.statements.formats._paypal import (
-    ACCOUNT,
     KINDS,
     LANGUAGES,
+    SERVICE,
     list_wrong_nets,
     read_moments,
     resolve_refunds,
@@ -76,7 +76,6 @@ def read(table: Table) -> Reading:
         [*money.get_columns(), dates, currency, kind]
     )
     frame = frame.with_columns(
-        pl.lit(table.account or ACCOUNT).alias("account"),
         pl.col("id").alias("payment_id"),
         pl.col("reference").alias("reference_id"),
         pl.col("description").alias("type"),
@@ -98,4 +97,5 @@ PAYPAL_STATEMENT: Final = StatementFormat(
     columns=merge_names(_LANGUAGES),
     required=("date", "description", "currency", "gross", "net", "balance", "id"),
     read=read,
+    service=SERVICE,
 )

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.statements._format import Reading, StatementFormat
 from p2p_analytics.statements.formats._other_services import (
+    SEPARATOR,
     build_rows,
     find_currencies,
     find_language,
+    make_ids,
     match_kinds,
     merge_names,
     read_dates,
@@ -60,6 +62,7 @@ _LANGUAGES: Final[Languages] = {
         "fee": "Kosten", "currency": "Valuta", "state": "Status", "balance": "Saldo",
     },
 }  # fmt: skip
+_SERVICE: Final = "revolut"
 _KINDS: Final = (
     ("transfer", r"\batm\b|withdrawal|geldautomat|levantamento|retrait|retirada|prelievo|opname"),
     ("asset", r"exchange|umtausch|wechsel|cambi?o\b|câmbio|échange|change\b|crypto|wissel"),
@@ -126,7 +129,21 @@ def read(table: Table) -> Reading:
         .when(pl.col("kind") == "payment").then(pl.coalesce(description.str.extract(_PERSON), description))
         .alias("counterparty_name"),
     )  # fmt: skip
+    frame = frame.with_columns(_make_ids(table, frame))
     return Reading(build_rows(table, frame.drop("file")), problems)
+
+
+def _make_ids(table: Table, frame: pl.DataFrame) -> pl.Series:
+    """Return ids that a pending row and the completed row of a later file share: they have one start and amount."""
+    import polars as pl
+
+    fields = [pl.col(name).str.strip_chars().fill_null("") for name in ("type", "product", "started", "description")]
+    contents = table.cells.select(
+        pl.concat_str(
+            *fields, frame["amount"].cast(pl.String).fill_null(""), frame["currency"].fill_null(""), separator=SEPARATOR
+        )
+    )
+    return make_ids(table, _SERVICE, contents.to_series())
 
 
 def _is_main(cells: pl.DataFrame) -> pl.Series:
@@ -140,7 +157,7 @@ def _is_main(cells: pl.DataFrame) -> pl.Series:
 
 
 REVOLUT: Final = StatementFormat(
-    name="revolut",
+    name=_SERVICE,
     columns=merge_names(_LANGUAGES),
     required=("type", "product", "started", "completed", "description", "amount", "fee", "currency", "state"),
     read=read,

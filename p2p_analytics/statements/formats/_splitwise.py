@@ -15,10 +15,12 @@ from p2p_analytics.errors import StatementError
 from p2p_analytics.statements._cells import list_problems
 from p2p_analytics.statements._format import Reading, StatementFormat
 from p2p_analytics.statements.formats._other_services import (
+    SEPARATOR,
     build_rows,
     find_currencies,
     find_language,
     list_places,
+    make_ids,
     merge_names,
     read_dates,
     read_money,
@@ -62,6 +64,8 @@ _LANGUAGES: Final[Languages] = {
     },
     "pl": {"date": "Data", "description": "Opis", "category": "Kategoria", "cost": "Koszt", "currency": "Waluta"},
 }  # fmt: skip
+_SERVICE: Final = "splitwise"
+_REMOVED: Final = " (removed)"
 _LONGEST_NAMES: Final = 300  # characters of the members in a message
 _SETTLEMENTS: Final = (
     "payment", "zahlung", "paiement", "pagamento", "pago", "betaling", "betalning", "płatność",
@@ -95,7 +99,6 @@ def read(table: Table) -> Reading:
     )
     is_total, is_settlement, own = pl.col("is_total"), pl.col("is_settlement"), pl.col("own")
     frame = frame.with_columns(
-        pl.lit(member).alias("account"),
         pl.lit(member).alias("owner"),
         category.alias("type"),
         pl.lit(str(Status.SETTLED)).alias("status"),
@@ -110,6 +113,7 @@ def read(table: Table) -> Reading:
         pl.when(is_total).then(0).alias("opening_cents"),
         pl.when(is_total).then(own).alias("closing_cents"),
     )  # fmt: skip
+    frame = frame.with_columns(_make_ids(table, frame, columns))
     return Reading(build_rows(table, frame), problems)
 
 
@@ -158,6 +162,25 @@ def _list_unbalanced(table: Table, wide: pl.DataFrame, columns: dict[str, str]) 
     )
 
 
+def _make_ids(table: Table, frame: pl.DataFrame, columns: dict[str, str]) -> pl.Series:
+    """Return ids of the content with the members that have a part in it, so that equal rows of two groups differ.
+
+    Members without a part are left out: a new member of the group changes no earlier row. A total has no id.
+    """
+    import polars as pl
+
+    parts = [
+        pl.when(pl.col(key).fill_null(0) != 0).then(
+            pl.lit(f"{name.removesuffix(_REMOVED)}=") + pl.col(key).cast(pl.String)
+        )
+        for name, key in sorted(columns.items())
+    ]
+    texts = [pl.col(name).cast(pl.String).fill_null("") for name in ("date", "note", "type", "cost", "currency")]
+    joined = pl.concat_str(*texts, *parts, separator=SEPARATOR, ignore_nulls=True)
+    ids = make_ids(table, _SERVICE, frame.select(joined).to_series())
+    return frame.select(pl.when(~pl.col("is_total")).then(ids).alias("payment_id")).to_series()
+
+
 def _name_only(columns: dict[str, str], sign: int) -> pl.Expr:
     """Return the name of the member with a cell of this sign, null if there is none or if there are several."""
     import polars as pl
@@ -170,7 +193,7 @@ def _name_only(columns: dict[str, str], sign: int) -> pl.Expr:
 
 
 SPLITWISE: Final = StatementFormat(
-    name="splitwise",
+    name=_SERVICE,
     columns=merge_names(_LANGUAGES),
     required=("date", "description", "category", "cost", "currency"),
     read=read,

@@ -41,7 +41,7 @@ def _find_silent(reading, fields, rows) -> list[int]:
 
 
 @pytest.mark.parametrize("name", _FORMATS)
-@pytest.mark.parametrize("examples", [60, pytest.param(3_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("examples", [40, pytest.param(3_000, marks=pytest.mark.soak)])
 def test_any_cells(name, examples):
     """One row of the schema for each row of the file, with a kind, or none for a refund; problems have true lines."""
 
@@ -63,7 +63,7 @@ def test_any_cells(name, examples):
         reading = read_text(text.getvalue(), account="Nora Quill")
         assert dict(reading.rows.schema) == polars_schema()
         assert len(reading.rows) == len(rows)
-        assert set(reading.rows["kind"]) <= {*KINDS}
+        assert set(reading.rows["kind"]) <= {*KINDS, None}
         lines = set(reading.rows["line"])
         assert {problem.line for problem in reading.problems} <= lines
         assert {problem.file for problem in reading.problems} <= {"sample.csv"}

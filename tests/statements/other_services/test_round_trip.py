@@ -141,13 +141,12 @@ _WRITERS: dict[str, Callable[[_Transaction], dict[str, str]]] = {
 }
 
 
+_WITHOUT_IDS = ("revolut", "splitwise")  # their ids are made of the content
+
+
 def _expect(row: _Transaction, name: str) -> dict[str, Any]:
     day = row.moment.replace(hour=0, minute=0, second=0)
-    identity: str | None = row.identity
-    if name == "wise":
-        identity = f"TRANSFER-{row.identity}"
-    return {
-        "payment_id": None if name in {"revolut", "splitwise"} else identity,
+    expected = {
         "date": day if name == "splitwise" else row.moment,
         "kind": "payment",
         "status": "settled",
@@ -157,12 +156,17 @@ def _expect(row: _Transaction, name: str) -> dict[str, Any]:
         "flow_cents": row.cents,
         "moved_cents": -row.cents if name == "splitwise" else row.cents,
         "currency": row.currency,
-    } | ({} if name in {"paypal_statement", "revolut"} else {"note": row.note})
+    }
+    if name not in _WITHOUT_IDS:
+        expected["payment_id"] = f"TRANSFER-{row.identity}" if name == "wise" else row.identity
+    if name not in {"paypal_statement", "revolut"}:
+        expected["note"] = row.note
+    return expected
 
 
 @pytest.mark.parametrize("name", _WRITERS)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=25, deadline=None, derandomize=True)
 def test_written_files_are_read_back(name, data):
     """Ids, instants, cents, direction, people, notes and currencies are those of the transactions."""
     transactions = data.draw(_TRANSACTIONS)
@@ -177,5 +181,6 @@ def test_written_files_are_read_back(name, data):
 
     reading = read_text(text.getvalue(), account=_HOLDER)
     assert [problem for problem in reading.problems if "day above 12" not in problem.problem] == []
+    assert reading.rows["payment_id"].n_unique() == len(transactions)
     expected = [_expect(row, name) for row in transactions]
     assert reading.rows.select(list(expected[0])).to_dicts() == expected
