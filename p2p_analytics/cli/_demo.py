@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 
-from p2p_analytics.cli import _arguments, _output
+from p2p_analytics.cli import _arguments, _output, _statement_files
 
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from p2p_analytics.history import History
+    from p2p_analytics.sandbox import SandboxServer
     from p2p_analytics.settings import Privacy
+    from p2p_analytics.statements import Statements
 
 _CSV_FILES: Final = ("payments.csv", "people.csv", "friends.csv")
+_STATEMENT_FOLDER: Final = "statements"
 
 
 def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
@@ -34,6 +37,11 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     )
     demo.add_argument(
         "--out", metavar="DIR", type=_arguments.parse_folder, default="out", help="where the files go (out)"
+    )
+    demo.add_argument(
+        "--statements",
+        action="store_true",
+        help="work from statement files, which are written into DIR/statements, instead of signing in",
     )
     demo.add_argument("--person", metavar="USERNAME", help="the person to report on, by username")
     _arguments.add_privacy(
@@ -53,6 +61,7 @@ def _run_command(options: argparse.Namespace) -> None:
         years=options.years,
         seed=options.seed,
         person=options.person,
+        statements=options.statements,
         privacy=options.privacy,
         progress=options.progress,
         interrupted=options.interrupted,
@@ -66,6 +75,7 @@ def run(  # noqa: PLR0913 - each is one option of the command
     years: int | None = None,
     seed: int = 7,
     person: str | None = None,
+    statements: bool = False,
     privacy: Privacy | None = None,
     progress: str = "bar",
     interrupted: Callable[[], bool] = lambda: False,
@@ -81,6 +91,9 @@ def run(  # noqa: PLR0913 - each is one option of the command
         The number of people, the length of their history, and the random seed of the town.
     person : str, optional
         A username of the town, with or without a leading ``@``; its main person by default.
+    statements : bool
+        Whether the payments are those of the person's statement files, without signing in. The files stay in the folder
+        ``statements`` of `out`, except in privacy mode, because they show real names and amounts of the town.
     privacy : bool or "strict", optional
         As for `p2p_analytics.load_history`.
     progress : {"bar", "log", "none"}
@@ -112,18 +125,24 @@ def run(  # noqa: PLR0913 - each is one option of the command
         say("Building a town of invented people and starting its sandbox ...")
         with SandboxServer(seed, people=people, years=years) as server:
             person = server.viewer if person is None else person.removeprefix("@")
-            with _show_progress(progress, check_interrupt) as on_progress:
-                history = _load(
-                    server.base_url,
-                    server.client_id,
-                    lambda url: server.sign_in(url, person),
-                    on_progress,
-                    privacy=privacy,
-                )
+            tables: dict[str, pd.DataFrame] = {}
+            if statements:
+                say("Writing and reading statement files ...")
+                reading = _read_statements(server, person, out, privacy=privacy)
+                history, tables = reading.history(), {"reconciliation": reading.reconciliation}
+            else:
+                with _show_progress(progress, check_interrupt) as on_progress:
+                    history = _load(
+                        server.base_url,
+                        server.client_id,
+                        lambda url: server.sign_in(url, person),
+                        on_progress,
+                        privacy=privacy,
+                    )
             as_of = server.now
         check_interrupt()
         say("Drawing and writing ...")
-        files = _write(history, out, as_of, check_interrupt)
+        files = _write(history, tables, out, as_of, check_interrupt)
     except BaseException:
         if is_new:
             with contextlib.suppress(OSError):  # not empty any more
@@ -175,6 +194,23 @@ def _load(
         return load_history(client, progress=on_progress, privacy=privacy)
 
 
+def _read_statements(server: SandboxServer, person: str, out: Path, *, privacy: Privacy | None) -> Statements:
+    """Write the statement files of a person, and read them."""
+    import tempfile
+    from pathlib import Path
+
+    from p2p_analytics.settings import STRICT
+    from p2p_analytics.statements import read_statements
+
+    with contextlib.ExitStack() as stack:
+        folder = out / _STATEMENT_FOLDER
+        if privacy:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="p2p-demo-")))
+        paths = _statement_files.write_statement_files(server, folder, person, _statement_files.DEFAULT_GENERATION)
+        reading = read_statements(paths)
+    return reading.masked(strict=privacy == STRICT) if privacy else reading
+
+
 @contextlib.contextmanager
 def _show_progress(way: str, check_interrupt: Callable[[], None]) -> Iterator[Callable[[int], object]]:
     """Show the number of payments so far, and check for Ctrl-C: a bar in a terminal, a single line elsewhere."""
@@ -197,7 +233,14 @@ def _show_progress(way: str, check_interrupt: Callable[[], None]) -> Iterator[Ca
 # ---- files
 
 
-def _write(history: History, out: Path, as_of: datetime, check_interrupt: Callable[[], None]) -> list[Path]:
+def _write(
+    history: History,
+    tables: dict[str, pd.DataFrame],
+    out: Path,
+    as_of: datetime,
+    check_interrupt: Callable[[], None],
+) -> list[Path]:
+    """Write report, CSV files and plots, `tables` by the name of their plot among them, and return their paths."""
     from p2p_analytics import plots
     from p2p_analytics.export import to_csv
     from p2p_analytics.files import atomic_file, require_replaceable
@@ -208,7 +251,7 @@ def _write(history: History, out: Path, as_of: datetime, check_interrupt: Callab
         f"{name}.png": plots.to_image(
             getattr(plots, name), table, "png", private=history.private, strict=history.strict
         )
-        for name, table in _build_tables(history, as_of).items()
+        for name, table in (_build_tables(history, as_of) | tables).items()
     }
     check_interrupt()
     # All contents exist before the first file changes, so a failure leaves a consistent set of files of the last run.
@@ -244,8 +287,10 @@ def _build_tables(history: History, as_of: datetime) -> dict[str, pd.DataFrame]:
 def _summarize(history: History, as_of: datetime, files: list[Path], out: Path) -> str:
     from p2p_analytics.analyses import monthly_flow, pending_requests
     from p2p_analytics.display import PRIVATE, STRICT, format_money
+    from p2p_analytics.frames.schema import select_payments
 
-    me, payments = history.me.user, history.payments
+    me, payments = history.me.user, select_payments(history.payments)
+    others = len(history.payments) - len(payments)
     months = monthly_flow(payments)
     sent, received = months["sent"].sum(), months["received"].sum()
     dates = payments["date_created"]
@@ -255,7 +300,8 @@ def _summarize(history: History, as_of: datetime, files: list[Path], out: Path) 
     lines = [
         "",
         f"{me.display_name or me.username or me.id} (@{me.username})",
-        f"  {len(payments):,} payments{period}; {len(history.friends):,} friends",
+        f"  {len(payments):,} payments{period}; "
+        + (f"{others:,} other transactions" if others else f"{len(history.friends):,} friends"),
         f"  sent {format_money(sent)}, received {format_money(received)}, net {_format_net(received - sent)}",
         f"  open: {_format_open(requests, 'in')} to come in, {_format_open(requests, 'out')} to go out",
     ]

@@ -45,6 +45,7 @@ _KINDS: Final = {
     "currency conversion": "asset",
 }
 _ASSET_WORD: Final = "crypto"
+_LAST_WORDS: Final = ("fee", "hold")  # of types with names such as "Payment Fee"; each is the bin too
 _SUMMARY: Final = "cryptocurrency summary"
 _AMOUNTS: Final = ("total", "tip", "tax", "fee", "net", "beginning", "ending")
 _TEXTS: Final = ("type", "status", "from", "to", "funding_source", "destination")
@@ -155,11 +156,14 @@ def _find_kind() -> pl.Expr:
     import polars as pl
 
     word = pl.col("type").str.to_lowercase()
+    last_word = word.str.extract(r"(\w+)$")
     return (
         pl.when(word == _REFUND)
         .then(None)
         .when(word.str.contains(_ASSET_WORD, literal=True))
         .then(pl.lit("asset"))
+        .when(last_word.is_in(_LAST_WORDS))
+        .then(last_word)
         .otherwise(word.replace_strict(_KINDS, default=_UNKNOWN, return_dtype=pl.String).fill_null(_UNKNOWN))
     )
 
