@@ -6,5 +6,6 @@ manifest, so a crash at any moment leaves the old state or the new one.
 
 from p2p_analytics.archive._archive import Archive, open_archive
 from p2p_analytics.archive._rewrite import Changes
+from p2p_analytics.archive.imports.rows import ImportPlan
 
-__all__ = ["Archive", "Changes", "open_archive"]
+__all__ = ["Archive", "Changes", "ImportPlan", "open_archive"]

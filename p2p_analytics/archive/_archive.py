@@ -2,42 +2,38 @@
 
 from __future__ import annotations
 
-import functools
 import logging
-import os
-from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from p2p_analytics import settings
-from p2p_analytics.archive._folder import ArchiveFolder, BrokenFileError
-from p2p_analytics.archive._manifest import Entry, Manifest, list_starts
+from p2p_analytics.archive._baseline import build_baseline
+from p2p_analytics.archive._folder import BrokenFileError
+from p2p_analytics.archive._manifest import STATEMENT_KINDS, Entry, Manifest
 from p2p_analytics.archive._rewrite import Changes, build_rows, write_changes
-from p2p_analytics.archive._scan import scan
+from p2p_analytics.archive._scan import scan, scan_table
+from p2p_analytics.archive._statement_archive import StatementArchive
+from p2p_analytics.archive._unite import has_statements
 from p2p_analytics.archive._verify import COMPARED, find_differences, limit_to, list_payments
 from p2p_analytics.errors import ArchiveError, ConfigurationError, PaginationError, describe_type
-from p2p_analytics.files import to_path
 from p2p_analytics.frames import schema
-from p2p_analytics.frames.arrow import MICROSECONDS, frame_of
-from p2p_analytics.history import Baseline, History, MissingPeriod, load_changes, show_progress
+from p2p_analytics.frames.arrow import MICROSECONDS, table_of, with_microseconds
+from p2p_analytics.history import History, load_changes, show_progress
 from p2p_analytics.privacy import Mask, strip_service_text
 from p2p_analytics.times import as_instant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    import os
+    from collections.abc import Callable
+    from datetime import date, datetime
 
     import duckdb
     import pandas as pd
     import polars as pl
 
     from p2p_analytics.client import Client
-    from p2p_analytics.records import Me
     from p2p_analytics.settings import Privacy
 
 log = logging.getLogger(__name__)
-
-_FRIENDS_VALID: Final = timedelta(days=1)
 
 
 def open_archive(path: str | os.PathLike[str]) -> Archive:
@@ -51,7 +47,7 @@ def open_archive(path: str | os.PathLike[str]) -> Archive:
     return Archive(path)
 
 
-class Archive:
+class Archive(StatementArchive):
     """One person's history in a folder of Parquet files, which only its owner can read.
 
     Payments are identified by id. Of two states of a payment, the one fetched later is kept; of two fetched at the
@@ -64,10 +60,6 @@ class Archive:
         The folder.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path: Path = to_path(path).expanduser().absolute()
-        self._folder = ArchiveFolder(self.path)
-
     def __repr__(self) -> str:
         """Show the path, not the content."""
         return f"<Archive {self.path}>"
@@ -77,28 +69,31 @@ class Archive:
 
         Rows, columns, dtypes and ``privacy`` are as in `load_history`; "data as of" is the last sync.
 
+        With imported statements, ``payments`` has the columns of STATEMENT too (``type``, ``funding_source``,
+        ``destination``, ``tip_cents``, ``tax_cents``, ``balance_cents``, ``file``, ``line``), and
+        ``counterparty_matched``: "payments" or "people.csv" where a name in a statement became a person, see `people`.
+        Of a payment that service and statement know, the service's values are shown, and the statement's where it
+        has none. Before the first sync, "data as of" is that of the latest statement.
+
         Raises
         ------
         ArchiveError
             There is no archive yet, or the file that the error names is broken.
         """
-        import pyarrow as pa
-
         private = settings.privacy(privacy)
         manifest = self._require_manifest()
         try:
-            read = functools.partial(self._folder.read, columns=list(schema.PAYMENTS), use_threads=False)
-            with ThreadPoolExecutor(os.cpu_count()) as pool:  # faster than column by column
-                tables = list(pool.map(read, reversed(manifest.payments)))
+            listed = self._folder.read_payments(manifest)
             friends, problems = (self._folder.read_frame(entry) for entry in (manifest.friends, manifest.problems))
             people = self._folder.read_people(manifest)
+            payments, problems = self._add_statements(manifest, listed, problems, people)
         except BrokenFileError:
             if self._folder.read_manifest() != manifest:  # another process wrote twice in the meantime
                 return self.history(privacy=privacy)
             raise
         history = History(
             me=manifest.me,
-            payments=frame_of(pa.concat_tables(tables)),
+            payments=payments,
             friends=friends,
             fetched_at=manifest.fetched_at,
             problems=problems,
@@ -195,7 +190,7 @@ class Archive:
         me = client.me(lenient=True)
         if manifest is not None:
             self._folder.require_account(manifest, me)
-        baseline = self._build_baseline(manifest, suspects, me, refresh=refresh, start=start)
+        baseline = build_baseline(self._folder, manifest, suspects, me, refresh=refresh, start=start)
         history = load_changes(client, me, baseline, on_bad_record=on_bad_record, progress=progress)
         rows = build_rows(history)
         latest = history.payments["date_created"].max()
@@ -295,6 +290,7 @@ class Archive:
         """Return the payments as a lazy frame of another engine, which reads only what a query needs.
 
         The rows are in no particular order. Scan again after a sync: a second sync deletes the files of a scan.
+        With imported statements, the columns are also those of `history`, and all rows are read at once.
 
         Parameters
         ----------
@@ -310,13 +306,10 @@ class Archive:
         """
         if settings.privacy():
             raise ConfigurationError("An archive's files hold real data: in privacy mode, use history() instead.")
-        return scan(self._folder.list_paths(self._require_manifest()), [*schema.PAYMENTS, *MICROSECONDS], engine)
-
-    def _require_manifest(self) -> Manifest:
-        manifest = self._folder.read_manifest()
-        if manifest is None:
-            raise ArchiveError(f"There is no archive in {self.path} yet: sync it, or merge a history into it.")
-        return manifest
+        manifest = self._require_manifest()
+        if has_statements(manifest):
+            return scan_table(with_microseconds(table_of(self._unite(manifest).payments)), engine)
+        return scan(self._folder.list_paths(manifest), [*schema.PAYMENTS, *MICROSECONDS], engine)
 
     def _find_broken(self) -> tuple[Manifest | None, list[Entry]]:
         """Return the manifest and its broken files; no manifest if it is broken itself."""
@@ -326,42 +319,8 @@ class Archive:
             return None, []
         if manifest is None:
             return None, []
-        return manifest, [entry for entry in manifest.entries if not self._folder.is_sound(entry)]
-
-    def _build_baseline(
-        self, manifest: Manifest | None, broken: Sequence[Entry], me: Me, *, refresh: bool, start: datetime | None
-    ) -> Baseline:
-        pending = frozenset(name for entry in manifest.payments for name in entry.pending) if manifest else frozenset()
-        if manifest is None:
-            return Baseline(pending=pending, refresh=refresh, start=start)
-        starts = [*list_starts(manifest.payments), None]
-        missing = tuple(
-            MissingPeriod(_midnight(starts[place]), _midnight(starts[place + 1]), entry.rows)
-            for place, entry in enumerate(manifest.payments)
-            if entry in broken
-        )
-        if refresh:
-            return Baseline(pending=pending, missing=missing, refresh=True)
-        everything = any(entry in broken for entry in manifest.small.values())
-        if manifest.synced_to is not None:
-            if manifest.since is None or (start is not None and start >= manifest.since):
-                start = manifest.since  # the archive reaches back as far already
-            else:
-                everything = True
-        stay = (
-            not everything
-            and manifest.synced_to is not None
-            and timedelta(0) <= datetime.now(UTC) - manifest.friends_at < _FRIENDS_VALID
-            and manifest.friends.rows == me.user.friends_count
-        )
-        return Baseline(
-            since=manifest.synced_to,
-            pending=pending,
-            missing=missing,
-            friends=self._folder.read_frame(manifest.friends) if stay else None,
-            everything=everything,
-            start=start,
-        )
+        loaded = [entry for entry in manifest.entries if entry.kind not in STATEMENT_KINDS]
+        return manifest, [entry for entry in loaded if not self._folder.is_sound(entry)]
 
 
 def _parse_since(since: datetime | date | str) -> datetime:
@@ -380,9 +339,3 @@ def _require_client(client: object, call: str) -> None:
 
 def _is_client(value: object) -> bool:
     return hasattr(value, "history_pages")  # reading an archive imports no client
-
-
-def _midnight(day: date | None) -> datetime | None:
-    if day is None or day == date.min:  # the first file has no start
-        return None
-    return datetime.combine(day, time(), UTC)

@@ -14,6 +14,11 @@ _PROFILE: Final = ("first_name", "last_name", "about", "profile_picture_url", "d
 PROFILES: Final = [f"{side}_{name}" for side in ("actor", "target_user") for name in _PROFILE]
 
 
+def is_earlier_form(found: pa.Schema, kind: str) -> bool:
+    """Return whether a file of this kind and schema is in the earlier form."""
+    return kind == "payments" and not set(PROFILES).isdisjoint(found.names)
+
+
 def earlier_schema(present: pa.Schema) -> pa.Schema:
     """Return the schema of the earlier form, in any order, from that of the present form."""
     import pyarrow as pa

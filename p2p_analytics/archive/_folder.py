@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 import secrets
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics import settings
 from p2p_analytics.archive import _manifest
-from p2p_analytics.archive._earlier_form import PROFILES, earlier_schema, to_present_form
+from p2p_analytics.archive._earlier_form import PROFILES, earlier_schema, is_earlier_form, to_present_form
 from p2p_analytics.archive._manifest import Entry, Manifest
+from p2p_analytics.archive.imports import journal
+from p2p_analytics.archive.tables import INSTANTS, OWN_TEXTS, arrow_schema, pending_ids, read_constants
 from p2p_analytics.errors import ArchiveError, describe_os_error
-from p2p_analytics.files import NotRegularFileError, atomic_file, hold_lock, is_regular, open_regular
-from p2p_analytics.frames import schema
-from p2p_analytics.frames.arrow import MICROSECONDS, frame_of, type_of_name
-from p2p_analytics.frames.merge import FETCHED_AT
+from p2p_analytics.files import NotRegularFileError, atomic_file, hold_lock, is_regular, open_regular, sync_folder
+from p2p_analytics.frames.arrow import frame_of
 from p2p_analytics.frames.people import merge_people, people_frame, people_of_payments
-from p2p_analytics.vocabulary import Status
+from p2p_analytics.frames.schema import PAYMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator
     from datetime import date
     from pathlib import Path
 
@@ -33,13 +35,8 @@ if TYPE_CHECKING:
 
     from p2p_analytics.records import Me
 
-SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
-    "payments": {**schema.PAYMENTS, **MICROSECONDS, FETCHED_AT: schema.INSTANT},
-    "people": schema.PEOPLE,
-    "friends": schema.FRIENDS,
-    "problems": schema.PROBLEMS,
-}
 LOCK_WAIT_SECONDS: Final = 10.0
+PEOPLE_FILE: Final = "people.csv"  # which the user edits
 _LOCK: Final = "lock"
 _PREFIX: Final = ".p2p-archive-"  # of temporary files; exports into the folder use another prefix
 _LEFTOVER: Final = re.compile(rf"{re.escape(_PREFIX)}[a-z0-9_]{{8}}\.part", re.ASCII)  # of a killed process
@@ -54,24 +51,17 @@ _LOADS_AGAIN: Final = {
     "people": "all payments again, and the people with them, but not their earlier names",
     "problems": "all payments again, and their problems with them",
 }
-_OWN_TEXTS: Final = {"payment_id", "note", "refund_payment_id"}  # the other texts repeat
-_MOSTLY_CONSTANT: Final = {"medium", "refund_payment_id", "source", "account_id", "kind", "currency"}
-_INSTANTS: Final = {"date_created", "date_completed", "created_us", "completed_us"}  # neighbours differ little
 
 
 class BrokenFileError(ArchiveError):
-    """A file of the archive cannot be read; `sync` repairs the archive."""
+    """A file of the archive cannot be read; `sync` repairs the archive, an import its files of statements."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        loads = _LOADS_AGAIN.get(path.name.partition("-")[0], "all payments again")
-        super().__init__(f"{path} is broken ({reason}): sync the archive, which sets it aside and loads {loads}.")
-
-
-def arrow_schema(kind: str) -> pa.Schema:
-    """Return the schema of all files of a kind: text, integers and UTC microseconds, which every engine reads."""
-    import pyarrow as pa
-
-    return pa.schema([(name, type_of_name(name) or pa.timestamp("us", "UTC")) for name in SCHEMAS[kind]])
+        kind = path.name.partition("-")[0]
+        repair = f"sync the archive, which sets it aside and loads {_LOADS_AGAIN.get(kind, 'all payments again')}"
+        if kind in _manifest.STATEMENT_KINDS:
+            repair = "import all your statement files again, which sets it aside"
+        super().__init__(f"{path} is broken ({reason}): {repair}.")
 
 
 class ArchiveFolder:
@@ -93,26 +83,35 @@ class ArchiveFolder:
 
     def read_manifest(self) -> Manifest | None:
         """Return the current manifest, or None if nothing has been written yet."""
-        path = self.path / _manifest.NAME
+        body = self.read_bytes(_manifest.NAME)
+        return None if body is None else self.decode_manifest(body)
+
+    def decode_manifest(self, body: bytes) -> Manifest:
+        """Return the manifest of its JSON."""
         try:
-            found = _manifest.decode(self._read_bytes(path))
-        except FileNotFoundError:
-            return None
+            found = _manifest.decode(body)
         except _manifest.ManifestError as error:
-            raise BrokenFileError(path, str(error)) from None
+            raise BrokenFileError(self.path / _manifest.NAME, str(error)) from None
         if found is None:
             raise ArchiveError(f"{self.path} was written by a newer p2p_analytics: update this one.")
         return found
+
+    def read_bytes(self, name: str) -> bytes | None:
+        """Return the bytes of a file in the folder, None if there is none."""
+        try:
+            return self._read_bytes(self.path / name)
+        except FileNotFoundError:
+            return None
 
     def read(self, entry: Entry, *, columns: list[str] | None = None, use_threads: bool = True) -> pa.Table:
         """Return a file's rows in the present form, after its digest is checked."""
         import pyarrow as pa
 
-        names = columns or list(SCHEMAS[entry.kind])
+        names = columns or arrow_schema(entry.kind).names
         file = self._open_file(entry)
-        if _is_earlier_form(file.schema_arrow, entry.kind):
-            return to_present_form(file.read(), _owner(file)).select(names)
-        constant = _read_constants(file, names)
+        if is_earlier_form(file.schema_arrow, entry.kind):
+            return to_present_form(file.read(), self.read_owner(file)).select(names)
+        constant = read_constants(file, names)
         rows = file.read(columns=[name for name in names if name not in constant], use_threads=use_threads)
         for name, value in constant.items():
             rows = rows.append_column(name, pa.repeat(value, entry.rows))
@@ -121,6 +120,15 @@ class ArchiveFolder:
     def read_frame(self, entry: Entry) -> pd.DataFrame:
         """Return a file's rows as a frame."""
         return frame_of(self.read(entry))
+
+    def read_payments(self, manifest: Manifest) -> pd.DataFrame:
+        """Return the payments that the service listed, newest first."""
+        import pyarrow as pa
+
+        read = functools.partial(self.read, columns=list(PAYMENTS), use_threads=False)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # faster than column by column
+            tables = list(pool.map(read, reversed(manifest.payments)))
+        return frame_of(pa.concat_tables(tables))
 
     def read_people(self, manifest: Manifest) -> pd.DataFrame:
         """Return the people; those of an archive in the earlier form are collected from its other tables."""
@@ -131,19 +139,32 @@ class ArchiveFolder:
         tables = []
         for entry in reversed(manifest.payments):
             file = self._open_file(entry)
-            earlier = _is_earlier_form(file.schema_arrow, entry.kind)
+            earlier = is_earlier_form(file.schema_arrow, entry.kind)
             tables.append(file.read(columns=_PEOPLE_COLUMNS + (PROFILES if earlier else [])))
         seen = people_of_payments(frame_of(pa.concat_tables(tables, promote_options="default")))
         return merge_people([people_frame([manifest.me.user]), self.read_frame(manifest.friends), seen])
 
     def is_new(self) -> bool:
         """Return whether the folder holds no manifest and no table yet."""
-        return not (self.path / _manifest.NAME).exists() and not any(self._list_own_files())
+        return not (self.path / _manifest.NAME).exists() and not any(self.list_own_files())
 
     def require_account(self, manifest: Manifest, me: Me) -> None:
-        """Raise an ArchiveError if the archive belongs to another account."""
-        if manifest.me.user.id != me.user.id:
-            raise self._account_error()
+        """Raise an ArchiveError if the archive belongs to another account.
+
+        One that only statements have filled belongs to the user with the username that they name.
+        """
+        if manifest.me.user.id == me.user.id or _manifest.is_account_name(manifest, me):
+            return
+        if isinstance(manifest.account_name, str):
+            raise ArchiveError(
+                f"{self.path} holds statements of {manifest.account_name}, not of {me.user.username or me.user.id}: "
+                "name another folder."
+            )
+        raise self.account_error()
+
+    def require_sound(self, entry: Entry) -> None:
+        """Raise a BrokenFileError unless a file exists, is byte for byte as written, and has the current columns."""
+        self._open_file(entry)
 
     def is_sound(self, entry: Entry) -> bool:
         """Return whether a file exists, is byte for byte as written, and has the current columns."""
@@ -156,7 +177,7 @@ class ArchiveFolder:
     def list_paths(self, manifest: Manifest) -> list[str]:
         """Return the paths of the payment files, newest first; each file is checked as for reading."""
         for entry in manifest.payments:
-            if _is_earlier_form(self._open_file(entry).schema_arrow, entry.kind):
+            if is_earlier_form(self._open_file(entry).schema_arrow, entry.kind):
                 raise ArchiveError(
                     f"{self.path} was written by an earlier p2p_analytics: sync it, or merge a history into it, once."
                 )
@@ -167,7 +188,7 @@ class ArchiveFolder:
         import pyarrow.parquet
 
         columns = arrow_schema(kind)
-        instants = [name for name in columns.names if name in _INSTANTS]
+        instants = [name for name in columns.names if name in INSTANTS]
         sink = pyarrow.BufferOutputStream()
         with pyarrow.parquet.ParquetWriter(
             sink,
@@ -175,7 +196,7 @@ class ArchiveFolder:
             compression="zstd",
             version="2.6",
             store_schema=False,
-            use_dictionary=[name for name in columns.names if name not in _INSTANTS | _OWN_TEXTS],
+            use_dictionary=[name for name in columns.names if name not in INSTANTS | OWN_TEXTS],
             column_encoding=dict.fromkeys(instants, "DELTA_BINARY_PACKED"),
         ) as writer:
             writer.write_table(table.cast(columns))
@@ -183,8 +204,7 @@ class ArchiveFolder:
         body = sink.getvalue()
         digest = sha256(body).hexdigest()
         name = _manifest.build_file_name(kind, start, digest)
-        with atomic_file(self.path / name, prefix=_PREFIX) as file:
-            file.write(body)
+        self.replace_file(name, body)
         return Entry(
             name=name,
             rows=table.num_rows,
@@ -194,19 +214,38 @@ class ArchiveFolder:
             pending=pending_ids(table) if kind == "payments" else (),
         )
 
-    def commit(self, manifest: Manifest, previous: Manifest | None) -> None:
-        """Replace the manifest, and remove older files. The files of the previous manifest stay for its readers."""
+    def encode_manifest(self, manifest: Manifest) -> bytes:
+        """Return a manifest as JSON that can be read."""
         body = _manifest.encode(manifest)
         try:
             _manifest.decode(body)  # an unreadable manifest must not replace a readable one
         except _manifest.ManifestError as error:
             raise ArchiveError(f"The history cannot be kept in {self.path} ({error}): correct it.") from None
-        with atomic_file(self.path / _manifest.NAME, prefix=_PREFIX) as file:
+        return body
+
+    def replace_file(self, name: str, body: bytes) -> None:
+        """Write a file of the folder as a whole."""
+        with atomic_file(self.path / name, prefix=_PREFIX) as file:
             file.write(body)
+
+    def remove_file(self, name: str) -> None:
+        """Remove a file of the folder, if it is there."""
+        (self.path / name).unlink(missing_ok=True)
+        sync_folder(self.path)
+
+    def commit(self, manifest: Manifest, previous: Manifest | None) -> None:
+        """Replace the manifest, and remove older files. The files of the previous manifest stay for its readers."""
+        self.replace_file(_manifest.NAME, self.encode_manifest(manifest))
         kept = {entry.name for each in (manifest, previous) if each for entry in each.entries}
-        for path in self._list_own_files():
+        for path in self.list_own_files():
             if path.name not in kept:
                 path.unlink(missing_ok=True)
+
+    @staticmethod
+    def read_owner(file: pq.ParquetFile) -> str:
+        """Return the user id that a file was written for; files without one are no archive's."""
+        found: bytes = (file.metadata.metadata or {}).get(_ACCOUNT, b"")
+        return found.decode()
 
     def set_aside(self, name: str) -> None:
         """Rename a broken file, so that it stays for inspection and is no longer part of the archive.
@@ -229,43 +268,6 @@ class ArchiveFolder:
         """Rename a broken manifest, and return its name."""
         self.set_aside(_manifest.NAME)
         return _manifest.NAME
-
-    def recover_payments(self, account: str) -> Iterator[pa.Table]:
-        """Yield the payments of all readable files, with the profiles of the earlier form; for a lost manifest."""
-        columns = arrow_schema("payments")
-        for rows in self._recover("payments", account, earlier_schema(columns)):
-            names = [*columns.names, *(name for name in PROFILES if name in rows.column_names)]
-            yield rows.select(names)
-
-    def recover_people(self, account: str) -> Iterator[pd.DataFrame]:
-        """Yield the people of all readable files, the newest file first; for an archive without a manifest."""
-        for rows in self._recover("people", account):
-            yield frame_of(rows)
-
-    def _recover(self, kind: str, account: str, earlier: pa.Schema | None = None) -> Iterator[pa.Table]:
-        """Yield the rows of all files of a kind in the present form; unreadable files are set aside."""
-        import pyarrow.parquet
-
-        paths = [path for path in sorted(self._list_own_files()) if path.name.startswith(f"{kind}-")]
-        for path in sorted(paths, key=lambda path: path.stat().st_mtime_ns, reverse=True):
-            body = self._read_bytes(path)
-            if not _manifest.matches_name(path.name, body):
-                self.set_aside(path.name)
-                continue
-            try:
-                file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(body))
-                written_for = _owner(file)
-                rows = file.read()
-                if earlier is not None and _is_earlier_form(rows.schema, kind):
-                    rows = to_present_form(rows.select(earlier.names).cast(earlier), written_for)
-                else:
-                    rows = rows.cast(arrow_schema(kind))
-            except (pyarrow.ArrowException, KeyError, ValueError, OSError):
-                self.set_aside(path.name)
-                continue
-            if written_for != account:
-                raise self._account_error()
-            yield rows
 
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
@@ -296,10 +298,12 @@ class ArchiveFolder:
         lock = self.path / _LOCK
         if is_regular(lock) and not lock.stat().st_size:
             names.discard(_LOCK)
-        own = {path.name for path in self._list_own_files()}
+        if is_regular(self.path / journal.NAME):
+            names -= {journal.NAME, PEOPLE_FILE}
+        own = {path.name for path in self.list_own_files()}
         return not names - own or any(_manifest.is_file_name(name) for name in own)
 
-    def _list_own_files(self) -> Iterator[Path]:
+    def list_own_files(self) -> Iterator[Path]:
         """Yield regular files with a name that the archive gives; links and pipes of such a name are foreign."""
         for path in self.path.iterdir() if self.path.exists() else ():
             if (_manifest.is_file_name(path.name) or _LEFTOVER.fullmatch(path.name)) and is_regular(path):
@@ -316,7 +320,7 @@ class ArchiveFolder:
             found = file.schema_arrow
         except (pyarrow.ArrowException, ValueError, OSError):
             raise BrokenFileError(path, "it is no Parquet file") from None
-        if _is_earlier_form(found, entry.kind):
+        if is_earlier_form(found, entry.kind):
             columns = earlier_schema(columns)
         if not set(found.names) >= set(columns.names):
             raise BrokenFileError(path, "an earlier version wrote it, with fewer columns")
@@ -352,46 +356,11 @@ class ArchiveFolder:
     def _foreign_file_error(self, path: Path, reason: str) -> ArchiveError:
         return ArchiveError(f"{path} is no file of the archive ({reason}): move it away, then sync the archive.")
 
-    def _account_error(self) -> ArchiveError:
+    def account_error(self) -> ArchiveError:
+        """Return the error for data of another account."""
         return ArchiveError(f"{self.path} holds the history of another account: name another folder.")
 
     def _unusable_error(self, error: OSError) -> ArchiveError:
         return ArchiveError(
             f"The archive {self.path} cannot be used ({describe_os_error(error)}): correct that, or name another one."
         )
-
-
-def _read_constants(file: pq.ParquetFile, names: Collection[str]) -> dict[str, pa.Scalar]:
-    """Return the value of each column that has the same value, or none, in all rows; its pages need not be decoded."""
-    import pyarrow as pa
-
-    if file.num_row_groups != 1:
-        return {}
-    group, places = file.metadata.row_group(0), {name: place for place, name in enumerate(file.schema.names)}
-    constants = {}
-    for name in _MOSTLY_CONSTANT & set(names):
-        found = group.column(places[name]).statistics
-        if found is None or found.null_count is None:
-            continue
-        if found.null_count == group.num_rows:
-            constants[name] = pa.scalar(None, pa.string())
-        elif not found.null_count and found.has_min_max and found.min == found.max:
-            constants[name] = pa.scalar(found.min, pa.string())
-    return constants
-
-
-def _is_earlier_form(found: pa.Schema, kind: str) -> bool:
-    return kind == "payments" and not set(PROFILES).isdisjoint(found.names)
-
-
-def _owner(file: pq.ParquetFile) -> str:
-    """Return the user id that a file was written for; files without one are no archive's."""
-    found: bytes = (file.metadata.metadata or {}).get(_ACCOUNT, b"")
-    return found.decode()
-
-
-def pending_ids(payments: pa.Table) -> tuple[str, ...]:
-    """Return the ids of pending payments, which can still change."""
-    import pyarrow.compute as pc
-
-    return tuple(payments.filter(pc.equal(payments["status"], Status.PENDING.value))["payment_id"].to_pylist())

@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 
 NAME: Final = "manifest.json"
 _FORMAT: Final = 3  # 1 had no digest; up to 2, the rows of payments held the profiles of people
+_FORMAT_WITH_STATEMENTS: Final = 4  # versions that do not know statements refuse it; without them it is still 3
 _FIRST: Final = "first"
 # All names of the archive's table files. Earlier versions used 12 random hexadecimal digits instead of the digest.
 _FILE: Final = re.compile(
-    rf"(?:(?P<payments>payments)-(?P<start>{_FIRST}|\d{{4}}-\d\d-\d\d)|people|friends|problems)"
+    rf"(?:(?P<payments>payments)-(?P<start>{_FIRST}|\d{{4}}-\d\d-\d\d)|people|friends|problems|statements|statement_problems)"
     r"-(?P<digest>[0-9a-f]{32}|[0-9a-f]{12})\.parquet",
     re.ASCII,
 )
+STATEMENT_KINDS: Final = ("statements", "statement_problems")
 _DIGEST_DIGITS: Final = 32
 _DIGEST: Final = re.compile(rb',"digest":"([0-9a-f]{64})"\}\Z')
 
@@ -49,7 +51,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def kind(self) -> str:
-        """The table in the file: payments, people, friends or problems."""
+        """The table in the file, such as payments or people."""
         return self.name.partition("-")[0]
 
     def __post_init__(self) -> None:
@@ -66,7 +68,10 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """The account, the time of the data, the instant up to which it is synced, and the valid files."""
+    """The account, the time of the data, the instant up to which it is synced, and the valid files.
+
+    The last three fields are there in archives with imported statements only.
+    """
 
     me: Me
     fetched_at: Instant
@@ -79,12 +84,16 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     people_at: Instant = EPOCH  # the fetch of the most recent of them; `decode` fills it in for the earlier form
     since: Instant | None = None  # a sync has not loaded older payments, except pending ones; None: it has
     format: int = _FORMAT
+    statements: Entry | msgspec.UnsetType = msgspec.UNSET
+    statement_problems: Entry | msgspec.UnsetType = msgspec.UNSET
+    account_name: str | msgspec.UnsetType = msgspec.UNSET  # while only statements name the account: no user id is known
 
     @property
     def small(self) -> dict[str, Entry]:
         """The files of tables that have a single file."""
-        people = {} if self.people is None else {"people": self.people}
-        return {"friends": self.friends, "problems": self.problems, **people}
+        optional = {"people": self.people, **{kind: getattr(self, kind) for kind in STATEMENT_KINDS}}
+        present = {kind: entry for kind, entry in optional.items() if isinstance(entry, Entry)}
+        return {"friends": self.friends, "problems": self.problems, **present}
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -101,6 +110,10 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError("its files of payments are not in order")
         if not self.me.user.id:
             raise ValueError("it names no account")
+        if {kind in self.small for kind in STATEMENT_KINDS} == {True, False}:
+            raise ValueError("it names statements without their problems, or problems without statements")
+        if self.account_name is not msgspec.UNSET and not (self.account_name and "statements" in self.small):
+            raise ValueError("it names an account of statements and no statements")
         joined = self.me.user.date_joined
         if joined is not None and joined.tzinfo is None:
             raise ValueError("a date in it has no zone")
@@ -112,9 +125,21 @@ class _Format(msgspec.Struct):
     format: int = 1
 
 
+def is_account_name(manifest: Manifest, me: Me) -> bool:
+    """Return whether the statements that filled an archive name a user as their account."""
+    name, username = manifest.account_name, me.user.username
+    return isinstance(name, str) and username is not None and normalize_account(username) == normalize_account(name)
+
+
+def normalize_account(name: str) -> str:
+    """Return an account's name in the form in which names are compared: handles with and without "@" are equal."""
+    return name.strip().removeprefix("@").casefold()
+
+
 def encode(manifest: Manifest) -> bytes:
     """Return a manifest as JSON; its last member is a digest of all bytes before it."""
-    body = msgspec.json.encode(manifest)[:-1]
+    written_as = _FORMAT_WITH_STATEMENTS if "statements" in manifest.small else _FORMAT
+    body = msgspec.json.encode(msgspec.structs.replace(manifest, format=written_as))[:-1]
     return body + b',"digest":"%b"}' % sha256(body).hexdigest().encode()
 
 
@@ -131,13 +156,15 @@ def decode(body: bytes) -> Manifest | None:
         raise ManifestError("its content is not as it was written")
     try:
         written_as = msgspec.json.decode(body, type=_Format).format
-        if written_as > _FORMAT:
+        if written_as > _FORMAT_WITH_STATEMENTS:
             return None
         if (written_as == 1) != (found is None):
             raise ManifestError("its digest is missing or does not belong there")
         manifest = msgspec.json.decode(body, type=Manifest)
-        if (written_as == _FORMAT) != (manifest.people is not None):
+        if (written_as >= _FORMAT) != (manifest.people is not None):
             raise ManifestError("its file of people is missing or does not belong there")
+        if (written_as == _FORMAT_WITH_STATEMENTS) != ("statements" in manifest.small):
+            raise ManifestError("its file of statements is missing or does not belong there")
     except msgspec.ValidationError as error:
         raise ManifestError(f"it is no manifest: {_first_line(error)}") from None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
 from p2p_analytics.archive import _merge
-from p2p_analytics.archive._folder import ArchiveFolder, arrow_schema
-from p2p_analytics.archive._manifest import Entry, Manifest, list_starts
+from p2p_analytics.archive._manifest import STATEMENT_KINDS, Entry, Manifest, list_starts, normalize_account
+from p2p_analytics.archive._recovery import recover_payments, recover_people, recover_statements
+from p2p_analytics.archive.imports.rows import LISTED, check_rows, merge_rows, split_rows
+from p2p_analytics.archive.tables import arrow_schema
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames import schema
@@ -21,13 +23,15 @@ from p2p_analytics.history import merge_problems
 from p2p_analytics.records import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     import pandas as pd
     import pyarrow as pa
 
+    from p2p_analytics.archive._folder import ArchiveFolder
     from p2p_analytics.history import Baseline, History
+    from p2p_analytics.records import Me
 
 
 log = logging.getLogger(__name__)
@@ -68,8 +72,10 @@ def build_rows(history: History) -> pa.Table:
     for name, instant in (("fetched_at", history.fetched_at), ("me.user.date_joined", history.me.user.date_joined)):
         if instant is not None and instant.tzinfo is None:
             raise ArchiveError(f"The history's {name} {instant} has no zone: give it one, such as UTC.")
-    rows = table_of(history.payments[list(schema.PAYMENTS)])
-    foreign = {*rows["account_id"].unique().to_pylist()} - {None, history.me.user.id}
+    payments, _ = split_rows(history.payments)
+    rows = table_of(payments[list(schema.PAYMENTS)])
+    names = {history.me.user.id, name_account(history.me)}
+    foreign = {*history.payments["account_id"].dropna().unique()} - names
     if foreign:
         raise ArchiveError(
             f"The history of {history.me.user.id} holds payments of other accounts ({', '.join(sorted(foreign))}): an "
@@ -103,12 +109,14 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
     old: dict[str, Entry] = {}
     found: list[pa.Table] = []
     if previous is None:
-        recovered = [*folder.recover_payments(account)]
+        recovered = [*recover_payments(folder, account)]
         profiles = [people_of_payments(frame_of(table)) for table in recovered]
-        people = merge_people([people, *folder.recover_people(account), *profiles])
+        people = merge_people([people, *recover_people(folder, account), *profiles])
         found = [table.select(arrow_schema("payments").names) for table in recovered]
     else:
         folder.require_account(previous, history.me)
+    # Before the first load, an archive of statements holds nothing that the service said.
+    if previous is not None and previous.me.user.id == account:
         kept = [entry for entry in previous.payments if entry.name not in without]
         old = {kind: entry for kind, entry in previous.small.items() if entry.name not in without}
         if not refresh:
@@ -133,20 +141,69 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
         newest_at=history.fetched_at if refresh else None,
         convert=previous is not None and previous.people is None,
     )
+    statements, changes = _merge_statements(folder, history, payments, previous, changes)
     manifest = Manifest(
         me=me,
         fetched_at=fetched_at,
         friends_at=friends_at,
         synced_to=synced_to,
         payments=tuple(payments),
-        friends=_write_table(folder, "friends", friends, old.get("friends"), account),
-        problems=_write_table(folder, "problems", problems, old.get("problems"), account),
-        people=_write_table(folder, "people", people, old.get("people"), account),
+        friends=write_table(folder, "friends", friends, old.get("friends"), account),
+        problems=write_table(folder, "problems", problems, old.get("problems"), account),
+        people=write_table(folder, "people", people, old.get("people"), account),
         people_at=max([history.fetched_at, *([previous.people_at] if previous else [])]),
         since=_find_start(baseline, previous, history),
+        **statements,
     )
     folder.commit(manifest, previous)
     return changes._replace(loaded=rows.num_rows)
+
+
+def _merge_statements(
+    folder: ArchiveFolder, history: History, payments: Sequence[Entry], previous: Manifest | None, changes: Changes
+) -> tuple[dict[str, Any], Changes]:
+    """Return the fields of the manifest that concern statements, and the changes with those of statements."""
+    account = str(history.me.user.id)
+    fields: dict[str, Any] = {}
+    tables: dict[str, pd.DataFrame] = {}
+    if previous is None:
+        tables = recover_statements(folder, history.me)
+    elif "statements" in previous.small:
+        fields = {kind: previous.small[kind] for kind in STATEMENT_KINDS}
+        if previous.me.user.id == account:
+            fields["account_name"] = previous.account_name
+    _, given = split_rows(history.payments)
+    if not given.empty:
+        tables = tables or read_statements(folder, fields)
+        listed = read_listed(folder, payments)
+        merged = merge_rows(tables["statements"], listed, check_rows(given, name_account(history.me)), batch=0)
+        tables = {"statements": merged.rows, "statement_problems": tables["statement_problems"]}
+        changes = changes._replace(added=changes.added + merged.plan.new, changed=changes.changed + merged.plan.changed)
+    fields |= {kind: write_table(folder, kind, frame, fields.get(kind), account) for kind, frame in tables.items()}
+    if previous is None and fields and name_account(history.me) == account and not any(e.rows for e in payments):
+        fields["account_name"] = str(history.me.user.username)
+    return fields, changes
+
+
+def name_account(me: Me) -> str:
+    """Return the name of an account in rows of statements: the username, or the id where it is not known."""
+    return normalize_account(me.user.username) if me.user.username else str(me.user.id)
+
+
+def read_statements(folder: ArchiveFolder, entries: Mapping[str, Entry]) -> dict[str, pd.DataFrame]:
+    """Return the rows of statements and their problems, by kind; empty frames where there is no file."""
+    return {
+        kind: folder.read_frame(entries[kind]) if kind in entries else frame_of(arrow_schema(kind).empty_table())
+        for kind in STATEMENT_KINDS
+    }
+
+
+def read_listed(folder: ArchiveFolder, payments: Sequence[Entry]) -> pd.DataFrame:
+    """Return the columns `LISTED` of the payments that the service has listed."""
+    import pyarrow as pa
+
+    none = arrow_schema("payments").empty_table().select([*LISTED])
+    return frame_of(pa.concat_tables([none, *(folder.read(entry, columns=[*LISTED]) for entry in payments)]))
 
 
 def _find_start(baseline: Baseline | None, previous: Manifest | None, history: History) -> datetime | None:
@@ -202,7 +259,7 @@ def _write_payments(  # noqa: PLR0913 - the new rows, the old files, and how to 
     return payments, Changes(added, changed)
 
 
-def _write_table(folder: ArchiveFolder, kind: str, frame: pd.DataFrame, old: Entry | None, account: str) -> Entry:
+def write_table(folder: ArchiveFolder, kind: str, frame: pd.DataFrame, old: Entry | None, account: str) -> Entry:
     """Write a small table, unless the old file holds the same rows."""
     columns = arrow_schema(kind)
     table = table_of(frame[columns.names]).cast(columns)

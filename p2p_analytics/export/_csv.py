@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 from p2p_analytics import settings
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.export import _diagnosis
-from p2p_analytics.export._defuse import defuse_formulas, restore_formulas
 from p2p_analytics.export._source import open_source
 from p2p_analytics.files import atomic_file
+from p2p_analytics.formulas import defuse_formulas, restore_formulas
 from p2p_analytics.frames.arrow import frame_of, table_of, type_of_name, type_without_values
 from p2p_analytics.privacy import Mask
 

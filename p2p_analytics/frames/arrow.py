@@ -19,11 +19,17 @@ _FLOAT: Final = "float64"
 # Columns of `units` and of the analyses. Only without values is the type known by the name alone: another table may
 # hold something else under it.
 _WITHOUT_VALUES: Final = {
+    **schema.STATEMENT,
     **{name.removesuffix("_cents"): _FLOAT for name in schema.PAYMENTS if name.endswith("_cents")},
     **dict.fromkeys(("sent", "received", "net", "running_net", "share", "share_of_sent", "share_of_amount"), _FLOAT),
     **dict.fromkeys(("payments", "age_days", "oldest_days"), schema.WHOLE),
     **dict.fromkeys(("first_date", "last_date"), schema.INSTANT),
 }
+
+
+def arrow_type(dtype: str) -> pa.DataType:
+    """Return the type in files for a dtype of the schema."""
+    return _arrow_types()[dtype]
 
 
 def type_of_name(name: str) -> pa.DataType | None:

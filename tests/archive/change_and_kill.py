@@ -11,12 +11,17 @@ import signal
 import sys
 import tempfile
 import threading
+from pathlib import Path
+from typing import Any
 
 import pandas as pd  # noqa: F401 - loaded before the forks, not in each
 import pyarrow.compute
 import pyarrow.parquet  # noqa: F401 - likewise
 
 import p2p_analytics as p2p
+
+sys.path.append(str(Path(__file__).parents[1]))
+from support.archives.statements import row, statements_of  # noqa: E402 - as pytest finds it
 
 STEPS = ((os, "fsync"), (os, "replace"), (os, "rename"), (os, "unlink"), (os, "mkdir"), (tempfile, "mkstemp"))
 
@@ -44,14 +49,18 @@ def die_before(number: int) -> None:
         setattr(module, name, count_calls(getattr(module, name)))
 
 
-def work(order: dict[str, str | float | bool]) -> None:
-    """Merge one archive into another, or sync it, unless the process is killed first."""
+def work(order: dict[str, Any]) -> None:
+    """Change an archive as the order says, unless the process is killed first."""
     if "step" in order:
         die_before(order["step"])
     else:
         threading.Timer(order["seconds"], die).start()
     archive = p2p.open_archive(order["archive"])
-    if "other" in order:
+    if "statements" in order:
+        archive.import_(statements_of(*(row(**fields) for fields in order["statements"])))
+    elif "undo" in order:
+        archive.undo()
+    elif "other" in order:
         archive.merge(p2p.open_archive(order["other"]).history())
     else:
         with p2p.Client(order["token"], base_url=order["base_url"], cache_dir=False) as client:

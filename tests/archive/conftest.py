@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -46,7 +46,7 @@ def change_archive() -> Iterator[Callable[..., int]]:
         text=True,
     ) as process:
 
-        def order(**words: str | float | bool) -> int:
+        def order(**words: Any) -> int:
             process.stdin.write(json.dumps(words) + "\n")
             process.stdin.flush()
             return int(process.stdout.readline())

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.archive import _folder, _merge
+from p2p_analytics.archive import _folder, _merge, tables
 from p2p_analytics.errors import ArchiveError, ConfigurationError, SchemaError
 from p2p_analytics.frames.schema import PAYMENTS
 from p2p_analytics.records import Me, User
@@ -282,11 +282,11 @@ def test_one_flipped_bit_is_detected(tmp_path, history_of, payment) -> None:
 
 def test_a_file_with_fewer_columns_is_refetched(tmp_path, history_of, payment, monkeypatch) -> None:
     """A file of an earlier version with fewer columns is not read with nulls in their place."""
-    columns = {kind: dict(names) for kind, names in _folder.SCHEMAS.items()}
+    columns = {kind: dict(names) for kind, names in tables.SCHEMAS.items()}
     del columns["payments"]["flow_cents"]
     archive = p2p.open_archive(tmp_path)
     with monkeypatch.context() as earlier:
-        earlier.setattr(_folder, "SCHEMAS", columns)
+        earlier.setattr(tables, "SCHEMAS", columns)
         earlier.delitem(PAYMENTS, "flow_cents")
         archive.merge(history_of(payment(1)))
     with pytest.raises(ArchiveError, match="fewer columns"):
@@ -319,10 +319,10 @@ def test_an_archive_of_a_later_version_is_left_alone(tmp_path, history_of, payme
     archive = p2p.open_archive(tmp_path)
     archive.merge(history_of(payment(1)))
     manifest = tmp_path / "manifest.json"
-    manifest.write_text('{"format": 4}')
+    manifest.write_text('{"format": 5}')
     with pytest.raises(ArchiveError, match="newer p2p_analytics"):
         archive.merge(history_of(payment(2)))
-    assert manifest.read_text() == '{"format": 4}'
+    assert manifest.read_text() == '{"format": 5}'
 
 
 def test_payments_are_recovered_without_a_manifest(tmp_path, history_of, payment) -> None:

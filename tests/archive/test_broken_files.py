@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.archive import _folder, _manifest
+from p2p_analytics.archive import _manifest, tables
 from p2p_analytics.errors import ArchiveError, PaginationError
 from p2p_analytics.files import atomic_file
 from support.servers import sandbox_fixture
@@ -222,7 +222,7 @@ def test_a_file_with_other_columns_is_named_and_loaded_again(service, tmp_path, 
         archive.sync(client)
         expected = archive.history()
         whole = content(archive)
-        for number, column in enumerate(_folder.SCHEMAS[kind]):
+        for number, column in enumerate(tables.SCHEMAS[kind]):
             name = of_another_version(archive, kind, lambda table, column=column: CHANGES[change](table, column))
             readers = [archive.history]
             slow = (number + list(CHANGES).index(change)) % 2 == 0

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from p2p_analytics.archive import _merge
-from p2p_analytics.archive._folder import arrow_schema
+from p2p_analytics.archive.tables import arrow_schema
 from p2p_analytics.frames.merge import keep_newest
 
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)

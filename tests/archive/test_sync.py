@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.archive import _archive
+from p2p_analytics.archive import _baseline
 from p2p_analytics.client.desk import PaymentDesk
 from p2p_analytics.errors import ArchiveError, PaginationError, RecordError, ServerError
 from support.servers import sandbox_fixture
@@ -84,7 +84,7 @@ def test_friends_are_asked_for_when_their_number_or_the_day_changes(server, tmp_
 
     with client_of(server) as client:
         assert [list_requests(), list_requests()] == [True, False]
-        monkeypatch.setattr(_archive, "_FRIENDS_VALID", timedelta(0))
+        monkeypatch.setattr(_baseline, "_FRIENDS_VALID", timedelta(0))
         assert list_requests()
         monkeypatch.undo()
         assert not list_requests()

@@ -38,6 +38,16 @@ def restore_formulas(column: pa.Array) -> pa.Array:
     return _rewrite_cells(column, _MAY_BE_DEFUSED, _APOSTROPHE, "")
 
 
+def defuse_text(text: str) -> str:
+    """Return a text with every formula defused."""
+    return _FORMULA.sub("'", text)
+
+
+def restore_text(text: str) -> str:
+    """Return the text that `defuse_text` was applied to."""
+    return _APOSTROPHE.sub("", text)
+
+
 def _rewrite_cells(column: pa.Array, candidates: str, pattern: re.Pattern[str], replacement: str) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc

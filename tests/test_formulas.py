@@ -12,7 +12,7 @@ import pyarrow as pa
 from pandas.testing import assert_frame_equal
 
 from p2p_analytics.export import read_csv, to_csv
-from p2p_analytics.export._defuse import defuse_formulas, restore_formulas
+from p2p_analytics.formulas import defuse_formulas, restore_formulas
 from support.formulas import TRIGGERS
 
 if TYPE_CHECKING:

@@ -1,0 +1,285 @@
+"""Import of statements into an archive, and its undo."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+import msgspec
+
+from p2p_analytics.archive import _manifest
+from p2p_analytics.archive._manifest import STATEMENT_KINDS, Manifest, normalize_account
+from p2p_analytics.archive._rewrite import name_account, read_listed, read_statements, write_table
+from p2p_analytics.archive.imports import journal
+from p2p_analytics.archive.imports.journal import Batch
+from p2p_analytics.archive.imports.rows import ImportPlan, MergedRows, check_rows, merge_rows
+from p2p_analytics.archive.tables import BATCH, SCHEMAS, arrow_schema
+from p2p_analytics.errors import ArchiveError
+from p2p_analytics.frames.build import friends_frame, problems_frame
+from p2p_analytics.frames.people import people_frame
+from p2p_analytics.frames.schema import INSTANT, TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from p2p_analytics.archive._folder import ArchiveFolder
+    from p2p_analytics.archive._manifest import Entry
+    from p2p_analytics.history import History
+    from p2p_analytics.records import Me
+
+
+_COUNTS: Final = ("new", "known", "changed", "refused")
+_IMPORTS: Final = {
+    "number": "int64", "imported_at": INSTANT, "files": TEXT, **dict.fromkeys(_COUNTS, "int64"), "undoable": "bool",
+}  # fmt: skip
+
+
+class StatementsLike(Protocol):
+    """The parts of `Statements` that an import needs."""
+
+    @property
+    def payments(self) -> pd.DataFrame:
+        """PAYMENTS and STATEMENT."""
+
+    @property
+    def files(self) -> pd.DataFrame:
+        """One row per file, with its format and account."""
+
+    @property
+    def problems(self) -> pd.DataFrame:
+        """What is strange in the files."""
+
+    @property
+    def private(self) -> bool:
+        """Whether names and amounts are invented."""
+
+    def history(self) -> History:
+        """Return the payments as a history."""
+
+
+class _Known(NamedTuple):
+    """What an archive holds before an import: its manifest, and the files and tables of statements by kind."""
+
+    manifest: Manifest | None
+    files: dict[str, Entry]
+    tables: dict[str, pd.DataFrame]
+
+
+log = logging.getLogger(__name__)
+
+
+def plan_import(folder: ArchiveFolder, statements: StatementsLike) -> ImportPlan:
+    """Return what an import would do, and change nothing."""
+    previous = folder.read_manifest()
+    me = _find_owner(folder, statements, previous)
+    return _merge(folder, statements, me, _read_known(folder, previous, repair=False), number=1).plan
+
+
+def require_importable(folder: ArchiveFolder, statements: StatementsLike) -> None:
+    """Raise the error of statements that the archive cannot take."""
+    _find_owner(folder, statements, folder.read_manifest())
+
+
+def write_import(folder: ArchiveFolder, statements: StatementsLike) -> ImportPlan:
+    """Add statements to an archive as a batch that can be undone; call it within the lock.
+
+    New files are written first, then the journal, then the manifest: a crash leaves the old state or the new one.
+    """
+    body = folder.read_bytes(_manifest.NAME)
+    previous = None if body is None else folder.decode_manifest(body)
+    me = _find_owner(folder, statements, previous)
+    batches = _read_current(folder, body)
+    number = batches[-1].number + 1 if batches else 1
+    known = _read_known(folder, previous, repair=True)
+    merged = _merge(folder, statements, me, known, number)
+    present = {path.name for path in folder.path.iterdir()}
+    manifest = _build_manifest(folder, statements, me, known, merged)
+    after = folder.encode_manifest(manifest)
+    batch = Batch(
+        number=number,
+        imported_at=datetime.now(UTC),
+        files=tuple(dict.fromkeys(map(str, statements.files["file"]))),
+        **{name: getattr(merged.plan, name) for name in _COUNTS},
+        before=None if body is None else body.decode(),
+        after_digest=journal.digest(after),
+        written=tuple(sorted({entry.name for entry in manifest.entries} - present)),
+    )
+    folder.replace_file(journal.NAME, journal.encode((*batches, batch)))
+    folder.replace_file(_manifest.NAME, after)
+    return merged.plan
+
+
+def require_import(folder: ArchiveFolder) -> None:
+    """Raise an ArchiveError if there is no import to undo."""
+    if not list_imports(folder)[0]:
+        raise ArchiveError(f"{folder.path} holds no import to undo.")
+
+
+def undo_import(folder: ArchiveFolder) -> Batch:
+    """Take the last import back, and return it; call it within the lock. Every file is as before, byte for byte."""
+    body = folder.read_bytes(_manifest.NAME)
+    batches = _read_current(folder, body)
+    require_import(folder)
+    if not journal.can_undo(batches, None if body is None else journal.digest(body)):
+        raise ArchiveError(
+            f"The last import into {folder.path} cannot be undone, because a sync or merge came after it: import the "
+            "files that you want into a new archive, and sync that one."
+        )
+    *earlier, last = batches
+    kept: set[str] = set()
+    if last.before is None:
+        folder.remove_file(_manifest.NAME)
+    else:
+        before = folder.decode_manifest(last.before.encode())
+        for entry in before.entries:
+            folder.require_sound(entry)
+        kept = {entry.name for entry in before.entries}
+        folder.replace_file(_manifest.NAME, last.before.encode())
+    for name in set(last.written) - kept:
+        folder.remove_file(name)
+    if earlier:
+        folder.replace_file(journal.NAME, journal.encode(tuple(earlier)))
+    else:
+        folder.remove_file(journal.NAME)
+    return last
+
+
+def list_imports(folder: ArchiveFolder) -> tuple[tuple[Batch, ...], bool]:
+    """Return the imports, and whether the last one can be undone."""
+    body = folder.read_bytes(_manifest.NAME)
+    state = None if body is None else journal.digest(body)
+    batches = journal.find_current(_read_journal(folder), state)
+    return batches, journal.can_undo(batches, state)
+
+
+def frame_batches(batches: Sequence[Batch], *, undoable: bool) -> pd.DataFrame:
+    """Return imports as `Archive.imports` describes them; the last one may be undoable."""
+    import pandas as pd
+
+    rows = [
+        {
+            "number": batch.number,
+            "imported_at": batch.imported_at,
+            "files": "; ".join(batch.files),
+            **{name: getattr(batch, name) for name in _COUNTS},
+            "undoable": undoable and batch is batches[-1],
+        }
+        for batch in batches
+    ]
+    return pd.DataFrame(rows, columns=list(_IMPORTS)).astype(_IMPORTS)
+
+
+def _read_journal(folder: ArchiveFolder) -> tuple[Batch, ...]:
+    body = folder.read_bytes(journal.NAME)
+    try:
+        return () if body is None else journal.decode(body)
+    except journal.JournalError as error:
+        raise ArchiveError(
+            f"{folder.path / journal.NAME} is broken ({error}): remove it; the imports before can then not be undone."
+        ) from None
+
+
+def _read_current(folder: ArchiveFolder, body: bytes | None) -> tuple[Batch, ...]:
+    """Return the imports that took effect, and remove the files that only interrupted ones wrote."""
+    batches = _read_journal(folder)
+    current = journal.find_current(batches, None if body is None else journal.digest(body))
+    manifests = [text.encode() for text in (batch.before for batch in current) if text is not None]
+    named = [folder.decode_manifest(text) for text in (*manifests, *([body] if body is not None else []))]
+    kept = {entry.name for manifest in named for entry in manifest.entries}
+    for batch in batches[len(current) :]:
+        for name in set(batch.written) - kept:
+            folder.remove_file(name)
+    return current
+
+
+def _find_owner(folder: ArchiveFolder, statements: StatementsLike, previous: Manifest | None) -> Me:
+    """Return the account holder of the archive; raise an ArchiveError if the statements are of another account."""
+    if statements.private:
+        raise ArchiveError("Statements in privacy mode hold invented names and amounts: import the original ones.")
+    accounts = sorted({*statements.payments["account_id"].dropna(), *statements.files["account"].dropna()})
+    if len(accounts) > 1:
+        raise ArchiveError(
+            f"The statements are of {len(accounts)} accounts ({', '.join(map(str, accounts))}), and an archive holds "
+            "one account: import the files of each account into an archive of its own."
+        )
+    if not accounts or accounts[0] in set(statements.files["format"]):
+        raise ArchiveError(
+            "The statements name no account: say whose they are with account=, as in "
+            'read_statements(paths, account="ada") (--account ada).'
+        )
+    name = str(accounts[0])
+    if previous is None:
+        holder, handle = statements.history().me, name.strip().removeprefix("@")
+        user = msgspec.structs.replace(holder.user, id=normalize_account(handle), username=handle)
+        return msgspec.structs.replace(holder, user=user)
+    if previous.people is None:
+        raise ArchiveError(f"{folder.path} was written by an earlier p2p_analytics: sync it, or merge a history, once.")
+    user = previous.me.user
+    if normalize_account(name) not in {normalize_account(text) for text in (user.id, user.username) if text}:
+        holding = user.username or user.id
+        raise ArchiveError(
+            f"The statements are of the account {name}, and {folder.path} is the archive of {holding}: name another "
+            f'archive or, if the account is the same, read them with account="{holding}" (--account {holding}).'
+        )
+    owner: Me = previous.me
+    return owner
+
+
+def _merge(folder: ArchiveFolder, statements: StatementsLike, me: Me, known: _Known, number: int) -> MergedRows:
+    """Return the rows and problems of statements in the archive after an import, and the counts."""
+    import pandas as pd
+
+    listed = read_listed(folder, known.manifest.payments if known.manifest else ())
+    given = check_rows(statements.payments, name_account(me))
+    merged = merge_rows(known.tables["statements"], listed, given, number)
+    columns = dict(SCHEMAS["statement_problems"])
+    found = statements.problems.reindex(columns=list(columns)).assign(**{BATCH: number})
+    tables = [known.tables["statement_problems"], found, merged.problems]
+    problems = pd.concat([table.astype(columns) for table in tables], ignore_index=True)
+    content = [name for name in problems if name != BATCH]
+    return merged._replace(problems=problems.drop_duplicates(content, ignore_index=True))
+
+
+def _build_manifest(
+    folder: ArchiveFolder, statements: StatementsLike, me: Me, known: _Known, merged: MergedRows
+) -> Manifest:
+    """Write the files of an import, and return the manifest that lists them."""
+    account, previous = str(me.user.id), known.manifest
+    tables = dict(zip(STATEMENT_KINDS, (merged.rows, merged.problems), strict=True))
+    fields: dict[str, Any] = {
+        kind: write_table(folder, kind, frame, known.files.get(kind), account) for kind, frame in tables.items()
+    }
+    if previous is not None and not isinstance(previous.account_name, str):
+        return msgspec.structs.replace(previous, **fields)
+    fetched_at = statements.history().fetched_at
+    if previous is not None:
+        return msgspec.structs.replace(previous, fetched_at=max(fetched_at, previous.fetched_at), **fields)
+    empty = {"friends": friends_frame([]), "problems": problems_frame([]), "people": people_frame([me.user])}
+    fields |= {kind: write_table(folder, kind, frame, None, account) for kind, frame in empty.items()}
+    return Manifest(
+        me=me,
+        fetched_at=fetched_at,
+        synced_to=None,
+        friends_at=fetched_at,
+        payments=(folder.write("payments", arrow_schema("payments").empty_table(), account),),
+        people_at=fetched_at,
+        account_name=str(me.user.username),
+        **fields,
+    )
+
+
+def _read_known(folder: ArchiveFolder, manifest: Manifest | None, *, repair: bool) -> _Known:
+    """Return what the archive holds of statements; broken files are left out and, to repair, set aside."""
+    files: dict[str, Entry] = {}
+    for kind, entry in (manifest.small if manifest else {}).items():
+        if kind not in STATEMENT_KINDS:
+            continue
+        if folder.is_sound(entry):
+            files[kind] = entry
+        elif repair:
+            log.warning("The file %s of the archive %s was broken and is set aside.", entry.name, folder.path)
+            folder.set_aside(entry.name)
+    return _Known(manifest, files, read_statements(folder, files))

@@ -1,0 +1,72 @@
+"""Recovery of the tables of an archive whose manifest is lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from p2p_analytics.archive import _manifest
+from p2p_analytics.archive._earlier_form import PROFILES, earlier_schema, is_earlier_form, to_present_form
+from p2p_analytics.archive._manifest import STATEMENT_KINDS, normalize_account
+from p2p_analytics.archive.tables import arrow_schema
+from p2p_analytics.frames.arrow import frame_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+    import pyarrow as pa
+
+    from p2p_analytics.archive._folder import ArchiveFolder
+    from p2p_analytics.records import Me
+
+
+def recover_payments(folder: ArchiveFolder, account: str) -> Iterator[pa.Table]:
+    """Yield the payments of all readable files, with the profiles of the earlier form."""
+    columns = arrow_schema("payments")
+    for rows in _recover(folder, "payments", {account}, earlier_schema(columns)):
+        names = [*columns.names, *(name for name in PROFILES if name in rows.column_names)]
+        yield rows.select(names)
+
+
+def recover_people(folder: ArchiveFolder, account: str) -> Iterator[pd.DataFrame]:
+    """Yield the people of all readable files, the newest file first."""
+    for rows in _recover(folder, "people", {account}):
+        yield frame_of(rows)
+
+
+def recover_statements(folder: ArchiveFolder, me: Me) -> dict[str, pd.DataFrame]:
+    """Return the rows of statements and their problems, by kind, from the newest files; nothing without statements."""
+    names = {str(me.user.id), normalize_account(me.user.username or "")}
+    found = {kind: next(_recover(folder, kind, names), None) for kind in STATEMENT_KINDS}
+    tables = {
+        kind: frame_of(arrow_schema(kind).empty_table() if rows is None else rows) for kind, rows in found.items()
+    }
+    return tables if found["statements"] is not None else {}
+
+
+def _recover(
+    folder: ArchiveFolder, kind: str, accounts: set[str], earlier: pa.Schema | None = None
+) -> Iterator[pa.Table]:
+    """Yield the rows of all files of a kind in the present form; unreadable files are set aside."""
+    import pyarrow.parquet
+
+    paths = [path for path in sorted(folder.list_own_files()) if path.name.startswith(f"{kind}-")]
+    for path in sorted(paths, key=lambda path: path.stat().st_mtime_ns, reverse=True):
+        body = folder.read_bytes(path.name)
+        if body is None or not _manifest.matches_name(path.name, body):
+            folder.set_aside(path.name)
+            continue
+        try:
+            file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(body))
+            written_for = folder.read_owner(file)
+            rows = file.read()
+            if earlier is not None and is_earlier_form(rows.schema, kind):
+                rows = to_present_form(rows.select(earlier.names).cast(earlier), written_for)
+            else:
+                rows = rows.cast(arrow_schema(kind))
+        except (pyarrow.ArrowException, KeyError, ValueError, OSError):
+            folder.set_aside(path.name)
+            continue
+        if written_for not in accounts and normalize_account(written_for) not in accounts:
+            raise folder.account_error()
+        yield rows

@@ -1,0 +1,148 @@
+"""The part of an archive that concerns statements: import, undo, and the people behind names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from p2p_analytics import settings
+from p2p_analytics.archive._folder import PEOPLE_FILE, ArchiveFolder
+from p2p_analytics.archive._import import (
+    frame_batches,
+    list_imports,
+    plan_import,
+    require_import,
+    require_importable,
+    undo_import,
+    write_import,
+)
+from p2p_analytics.archive._unite import has_statements, read_problems, unite_payments
+from p2p_analytics.archive.imports.people import add_suggestions, list_people, suggest_people, write_aliases
+from p2p_analytics.errors import ArchiveError, ConfigurationError, describe_type
+from p2p_analytics.files import to_path
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    import pandas as pd
+
+    from p2p_analytics.archive._import import StatementsLike
+    from p2p_analytics.archive._manifest import Manifest
+    from p2p_analytics.archive._unite import UnitedPayments
+    from p2p_analytics.archive.imports.rows import ImportPlan
+
+
+class StatementArchive:
+    """The folder of an archive, and the statements in it."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path: Path = to_path(path).expanduser().absolute()
+        self._folder = ArchiveFolder(self.path)
+
+    def import_(self, statements: StatementsLike, *, dry_run: bool = False) -> ImportPlan:
+        """Add statements, as a batch that `undo` takes back. The first import or sync creates the archive.
+
+        Payments are identified by id. The service's row of a payment stays, with what the statement knows more; a
+        statement without a status that is newer changes nothing. The statements must be of the archive's account: its
+        username, or the account that the first import named. An archive that only statements have filled becomes that
+        of the user with this username with its first sync.
+
+        Parameters
+        ----------
+        statements : Statements
+            As `read_statements` returns them, of one account.
+        dry_run : bool
+            True only returns the plan.
+
+        Raises
+        ------
+        ConfigurationError
+            The argument is not Statements.
+        ArchiveError
+            The statements are another account's, name none or are in privacy mode; a file of the archive is broken; or
+            another process is writing.
+        """
+        if not all(hasattr(statements, name) for name in ("payments", "files", "problems", "history")):
+            raise ConfigurationError(
+                f"import_ needs statements, as read_statements(paths) returns them, not {describe_type(statements)}."
+            )
+        if dry_run:
+            return plan_import(self._folder, statements)
+        require_importable(self._folder, statements)  # before a folder is made
+        with self._folder.lock():
+            return write_import(self._folder, statements)
+
+    def undo(self) -> pd.DataFrame:
+        """Take the last import back, so that every file is as before, and return its row of `imports`.
+
+        Raises
+        ------
+        ArchiveError
+            There is no import, or a sync or merge came after it.
+        """
+        require_import(self._folder)  # before a folder is made
+        with self._folder.lock():
+            return frame_batches([undo_import(self._folder)], undoable=False)
+
+    @property
+    def imports(self) -> pd.DataFrame:
+        """The imports, the first one first.
+
+        One row per import: ``number``, ``imported_at``, ``files`` (separated by "; "), the counts ``new``, ``known``,
+        ``changed`` and ``refused`` of its `ImportPlan`, and ``undoable``, True for the one that `undo` would take back.
+        """
+        batches, undoable = list_imports(self._folder)
+        return frame_batches(batches, undoable=undoable)
+
+    @property
+    def people(self) -> pd.DataFrame:
+        """The names in statements, and the people that they are.
+
+        One row per name, or per suggestion of one: ``alias``, the name; ``person``, a user id, or a name where no id is
+        known; ``matched``, "payments" if service and statements show payments of the name with one person, "people.csv"
+        if the user's file says so, else null: the person is a suggestion, or unknown; ``evidence``; and ``payments``,
+        the number of payments that only statements know.
+        """
+        united = self._unite_people()
+        suggestions = suggest_people(united.counts, united.known, united.matches) if united else []
+        return list_people(united.counts if united else {}, united.matches if united else {}, suggestions)
+
+    def write_people(self) -> Path:
+        """Write the suggestions into people.csv in the archive's folder, and return its path; the user's lines stay.
+
+        In each line of a suggestion, the person begins with "?": remove it to accept the suggestion. A line with an
+        empty person keeps the name apart from all people.
+        """
+        united = self._unite_people()
+        with self._folder.lock():
+            decided = united.aliases if united else []
+            suggestions = suggest_people(united.counts, united.known, united.matches) if united else []
+            self._folder.replace_file(PEOPLE_FILE, write_aliases(add_suggestions(decided, suggestions)))
+        return self.path / PEOPLE_FILE
+
+    def _add_statements(
+        self, manifest: Manifest, listed: pd.DataFrame, problems: pd.DataFrame, people: pd.DataFrame
+    ) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return payments and problems of the service with those of statements, if there are any."""
+        if not has_statements(manifest):
+            return listed, problems
+        payments = unite_payments(self._folder, manifest, listed, people).payments
+        return payments, read_problems(self._folder, manifest, problems)
+
+    def _unite(self, manifest: Manifest) -> UnitedPayments:
+        """Return the payments of an archive with statements."""
+        listed = self._folder.read_payments(manifest)
+        return unite_payments(self._folder, manifest, listed, self._folder.read_people(manifest))
+
+    def _unite_people(self) -> UnitedPayments | None:
+        """Return the payments with the names in statements; None without statements."""
+        if settings.privacy():
+            raise ConfigurationError("The names in statements are real: in privacy mode, use history() instead.")
+        manifest = self._require_manifest()
+        return self._unite(manifest) if has_statements(manifest) else None
+
+    def _require_manifest(self) -> Manifest:
+        manifest = self._folder.read_manifest()
+        if manifest is None:
+            raise ArchiveError(f"There is no archive in {self.path} yet: sync it, or merge a history into it.")
+        return manifest

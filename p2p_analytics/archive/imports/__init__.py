@@ -1,0 +1,1 @@
+"""What imports of statements keep in an archive: rows, the people behind names, and the journal."""

@@ -1,0 +1,260 @@
+"""People behind the names in statements: names seen with a user id, suggestions, and the file in which users decide."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import unicodedata
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from p2p_analytics.display import format_count
+from p2p_analytics.errors import ArchiveError
+from p2p_analytics.formulas import defuse_text, restore_text
+from p2p_analytics.frames import schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pandas as pd
+
+BY_PAYMENTS: Final = "payments"
+BY_FILE: Final = "people.csv"
+COLUMNS: Final = ("alias", "person", "evidence")
+_OPEN: Final = "?"  # before a person who is only suggested
+_ROUNDED: Final = re.compile(r"\d[.,]\d+[eE]\+?\d+")
+_PEOPLE: Final = {"alias": schema.TEXT, "person": schema.TEXT, "matched": schema.TEXT, "evidence": schema.TEXT}
+
+
+class Alias(NamedTuple):
+    """A line of people.csv: a name of statements, the person that it is, and why."""
+
+    alias: str
+    person: str
+    evidence: str
+    line: int = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the user has not decided yet."""
+        return self.person.startswith(_OPEN)
+
+
+class Match(NamedTuple):
+    """The person of a name: an id, or else another name; how it was matched, and why."""
+
+    user_id: str | None
+    name: str
+    matched: str
+    evidence: str
+
+
+class NamesOfPeople:
+    """What an archive knows of the names of people.
+
+    Parameters
+    ----------
+    people : DataFrame
+        PEOPLE.
+    seen : iterable of (str, str)
+        A name in a statement and the id of the person, for each payment that is known from both sides.
+    """
+
+    def __init__(self, people: pd.DataFrame, seen: Iterable[tuple[str, str]]) -> None:
+        self.usernames: dict[str, str] = {}
+        self.names: dict[str, str] = {}
+        self.ids: defaultdict[str, set[str]] = defaultdict(set)
+        self.seen: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
+        shown = people[["user_id", "username", "display_name", "also_named"]].astype(object)
+        for user_id, username, name, others in shown.where(shown.notna(), None).itertuples(index=False, name=None):
+            if username:
+                self.usernames[user_id] = username
+            self.names[user_id] = name or username or user_id
+            for each in filter(None, [name, *(others or "").split("; ")]):
+                self.ids[each].add(user_id)
+        for name, user_id in seen:
+            self.seen[name][user_id] += 1
+            self.ids[name].add(user_id)
+
+    def match(self, name: str) -> Match | None:
+        """Return the person of a name that payments show to be one person, and that no other person has."""
+        if len(self.seen.get(name, ())) != 1 or len(self.ids[name]) != 1:
+            return None
+        ((user_id, count),) = self.seen[name].items()
+        known = "payment is" if count == 1 else "payments are"
+        return Match(user_id, name, BY_PAYMENTS, f"{count:,} {known} known from both sides")
+
+    def find(self, person: str) -> str | None:
+        """Return the id of a person who is named by the id or by the username with "@"; None for a name."""
+        if person in self.names:
+            return person
+        if person.startswith("@"):
+            wanted = person[1:].casefold()
+            return next((key for key, username in self.usernames.items() if username.casefold() == wanted), None)
+        return None
+
+    def spell(self, user_id: str) -> str:
+        """Return a person as `find` understands it."""
+        username = self.usernames.get(user_id)
+        return f"@{username}" if username and self.find(f"@{username}") == user_id else user_id
+
+
+def match_names(names: Iterable[str], known: NamesOfPeople, aliases: Sequence[Alias], file: str) -> dict[str, Match]:
+    """Return the match of each name that has one: those of payments, unless the user decided otherwise in the file.
+
+    Raises
+    ------
+    ArchiveError
+        A line names an unknown person, or two lines name different people for one alias.
+    """
+    wanted = dict.fromkeys(names)
+    found = {name: match for name in wanted if (match := known.match(name)) is not None}
+    decided = _read_decisions(aliases, known, file)
+    for name, person in decided.items():
+        if not person:
+            found.pop(name, None)  # the user keeps the name apart
+    for name, person in decided.items():
+        if not person or name not in wanted:
+            continue
+        target = person
+        for _ in decided:  # a name may lead to a name; a ring of names ends too
+            target = decided.get(target) or target
+        user_id = known.find(target)
+        by_payments = found.get(target) or known.match(target)
+        if user_id is None and by_payments is not None and decided.get(target) != "":
+            user_id = by_payments.user_id
+        found[name] = Match(user_id, name if user_id else target, BY_FILE, f"{file} says so")
+    return found
+
+
+def suggest_people(names: Iterable[str], known: NamesOfPeople, settled: Mapping[str, Match]) -> list[Alias]:
+    """Return suggestions for names without a match; nothing is united until the user accepts one."""
+    unsettled = sorted(name for name in set(names) if name not in settled)
+    others = {*known.ids, *names}
+    spellings = defaultdict(set)
+    for name in others:
+        spellings[_fold(name)].add(name)
+    found = []
+    for name in unsettled:
+        ids = sorted(known.ids.get(name, ()), key=lambda each: (len(each), each))
+        why = "is the only person of this name" if len(ids) == 1 else f"is one of {len(ids)} people of this name"
+        found += [Alias(name, _OPEN + known.spell(each), f"{known.names.get(each, each)} {why}") for each in ids]
+        if ids:
+            continue
+        # Of two spellings that only statements know, the first in alphabetical order stays.
+        alike = {other for other in spellings[_fold(name)] if other != name and (other in known.ids or other < name)}
+        if len(alike) == 1:
+            found.append(Alias(name, _OPEN + min(alike), f"{min(alike)} differs in case, accents or blanks alone"))
+        elif len(full := {other for other in others if _is_short_for(name, other)}) == 1:
+            found.append(Alias(name, _OPEN + min(full), f"{min(full)} may be the name in full"))
+    return found
+
+
+def list_people(counts: Mapping[str, int], matches: Mapping[str, Match], open_rows: Iterable[Alias]) -> pd.DataFrame:
+    """Return the names of statements: matched ones first, then suggestions, then the others, each by name."""
+    import pandas as pd
+
+    rows: list[tuple[str | int | None, ...]] = [
+        (name, match.user_id or match.name, match.matched, match.evidence, counts[name])
+        for name, match in sorted(matches.items())
+        if name in counts
+    ]
+    suggested = [row for row in open_rows if row.alias in counts and row.alias not in matches]
+    rows += [(row.alias, row.person.removeprefix(_OPEN), None, row.evidence, counts[row.alias]) for row in suggested]
+    named = {row[0] for row in rows}
+    rows += [(name, None, None, None, counts[name]) for name in sorted(counts) if name not in named]
+    return pd.DataFrame(rows, columns=[*_PEOPLE, "payments"]).astype({**_PEOPLE, "payments": "int64"})
+
+
+def read_aliases(body: bytes, file: str) -> list[Alias]:
+    """Return the lines of people.csv, also as a spreadsheet saved it.
+
+    Raises
+    ------
+    ArchiveError
+        The file is no UTF-8 text, or has other columns; the error names the line.
+    """
+    try:
+        text = body.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ArchiveError(f"{file} is not in UTF-8: save it as CSV in UTF-8.") from None
+    first = text.partition("\n")[0]
+    delimiter = max(",;\t", key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        if set(COLUMNS) - set(header):
+            raise ArchiveError(f"{file} needs the columns {', '.join(COLUMNS)} in its first line: restore them.")
+        places = [header.index(name) for name in COLUMNS]
+        rows = []
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                padded = [*cells, *[""] * len(header)]
+                alias, person, evidence = (restore_text(padded[place]) for place in places)
+                rows.append(Alias(alias, person.strip(), evidence, reader.line_num))
+    except csv.Error as error:
+        raise ArchiveError(f"{file}, line {reader.line_num}: {error}; correct the line.") from None
+    return rows
+
+
+def write_aliases(rows: Iterable[Alias]) -> bytes:
+    """Return lines of people.csv, with formulas defused; `read_aliases` returns them again."""
+    sink = io.StringIO(newline="")
+    writer = csv.writer(sink, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    writer.writerow(COLUMNS)
+    for row in rows:
+        writer.writerow([defuse_text(cell) for cell in (row.alias, row.person, row.evidence)])
+    return sink.getvalue().encode("utf-8-sig")
+
+
+def add_suggestions(rows: Sequence[Alias], suggestions: Iterable[Alias]) -> list[Alias]:
+    """Return the user's lines unchanged, then suggestions for names that have none; open lines are replaced."""
+    kept = [row for row in rows if not row.is_open]
+    decided = {row.alias for row in kept}
+    return [*kept, *(row for row in suggestions if row.alias not in decided)]
+
+
+def describe_people(people: pd.DataFrame) -> str:
+    """Return the numbers of matched, suggested and other names in one line."""
+    matched = people["matched"].notna()
+    suggested = ~matched & people["person"].notna()
+    counts = [people.loc[rows, "alias"].nunique() for rows in (matched, suggested, ~matched & ~suggested)]
+    names = format_count(sum(counts), "name", "names")
+    return (
+        f"{names} in statements: {counts[0]:,} matched to people, {counts[1]:,} with suggestions, {counts[2]:,} others"
+    )
+
+
+def _read_decisions(aliases: Sequence[Alias], known: NamesOfPeople, file: str) -> dict[str, str]:
+    """Return the person of each alias that the user decided on: an id, a name, or empty to keep the name apart."""
+    decided: dict[str, str] = {}
+    for row in aliases:
+        if row.is_open:
+            continue
+        place = f"{file}, line {row.line}"
+        if _ROUNDED.fullmatch(row.person):
+            raise ArchiveError(f"{place}: a spreadsheet rounded the id {row.person}: write the username, as in @ada.")
+        person = known.find(row.person) or row.person
+        if person == row.person and (person.isdecimal() or person.startswith("@")) and known.find(person) is None:
+            raise ArchiveError(f"{place}: the archive knows no person {person}: write a name, an id or an @username.")
+        if decided.setdefault(row.alias, person) != person:
+            raise ArchiveError(
+                f"{place}: {row.alias!r} is {decided[row.alias]} in another line: keep one of the lines."
+            )
+    return decided
+
+
+def _fold(name: str) -> str:
+    """Return a name without case, accents and repeated blanks."""
+    plain = "".join(each for each in unicodedata.normalize("NFKD", name) if not unicodedata.combining(each))
+    return " ".join(plain.casefold().split())
+
+
+def _is_short_for(name: str, other: str) -> bool:
+    """Return whether a name is another one with its last word cut, as in "Ada L." for "Ada Lovelace"."""
+    short, full = _fold(name).split(), _fold(other).split()
+    if len(short) < 2 or len(short) != len(full) or short[:-1] != full[:-1]:  # noqa: PLR2004 - first and last name
+        return False
+    cut = short[-1].removesuffix(".")
+    return cut != full[-1] and bool(cut) and full[-1].startswith(cut)

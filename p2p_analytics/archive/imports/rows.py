@@ -1,0 +1,204 @@
+"""Rows of statements in an archive: what an import adds to them. Works on frames only, without files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from p2p_analytics.archive.tables import BATCH, MATCHED, SCHEMAS
+from p2p_analytics.errors import ArchiveError
+from p2p_analytics.frames.schema import PAYMENTS, PROBLEMS, SOURCE_STATEMENT, STATEMENT, TEXT
+from p2p_analytics.frames.unite import is_pending, sort_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Of a payment that the service lists, a statement cannot say something else.
+LISTED: Final = ("payment_id", "status", "amount_cents", "direction", "currency")
+_OWN_SIDE: Final = ("account_id", "actor_id", "actor_username", "target_user_id", "target_user_username")
+_NOT_COMPARED: Final = ("file", "line", *_OWN_SIDE)  # the same payment in another file is not another payment
+_KEY: Final = "payment_id"
+_PEOPLE: Final = (
+    ("actor_id", "actor_username"),
+    ("target_user_id", "target_user_username"),
+    ("counterparty_id", "counterparty_username"),
+)
+_REFUSED: Final = "contradicts what the service says of this payment, so the row of the statement is refused"
+_DETAILS: Final = {"file": TEXT, "line": "Int64", _KEY: TEXT, "outcome": TEXT, "fields": TEXT}
+
+
+class ImportPlan(NamedTuple):
+    """Result of an import, or of its dry run. Each row of the statements is in exactly one count.
+
+    Attributes
+    ----------
+    new : int
+        Number of payments that the archive did not hold.
+    known : int
+        Number of payments that it held already; what the statement knows more, such as a fee, is added.
+    changed : int
+        Number of payments that it held otherwise, such as pending ones that are settled now.
+    refused : int
+        Number of rows that contradict the service's amount, currency or direction of the payment.
+    details : DataFrame
+        One row per changed or refused payment, by file and line: ``file``, ``line``, ``payment_id``, ``outcome``
+        ("changed" or "refused") and ``fields``, the columns that differ, such as "status, fee_cents".
+    """
+
+    new: int
+    known: int
+    changed: int
+    refused: int
+    details: pd.DataFrame
+
+
+class MergedRows(NamedTuple):
+    """The rows to store, the counts, and a problem for each refused row."""
+
+    rows: pd.DataFrame
+    plan: ImportPlan
+    problems: pd.DataFrame
+
+
+def check_rows(payments: pd.DataFrame, account: str) -> pd.DataFrame:
+    """Return PAYMENTS and STATEMENT of a frame in their dtypes, with a name of the account.
+
+    Raises
+    ------
+    ArchiveError
+        A payment has no id, or an id is repeated.
+    """
+    rows = payments.reindex(columns=[*PAYMENTS, *STATEMENT]).astype({**PAYMENTS, **STATEMENT})
+    rows = rename_account(rows, account, account)
+    if rows[_KEY].isna().any():
+        raise ArchiveError("A payment without an id cannot be identified: leave it out of the statements.")
+    if not rows[_KEY].is_unique:
+        repeated = rows.loc[rows[_KEY].duplicated(), _KEY].iloc[0]
+        raise ArchiveError(f"The payment_id {repeated} is repeated: leave all of its rows out but one.")
+    return rows.reset_index(drop=True)
+
+
+def merge_rows(known: pd.DataFrame, listed: pd.DataFrame, given: pd.DataFrame, batch: int) -> MergedRows:
+    """Merge rows of statements into those that the archive holds.
+
+    Parameters
+    ----------
+    known : DataFrame
+        The rows of statements that the archive holds, with their batch.
+    listed : DataFrame
+        The columns `LISTED` of the payments that the service has listed.
+    given : DataFrame
+        The rows to add, as `check_rows` returns them.
+    batch : int
+        The number of the import.
+    """
+    import numpy as np
+    import pandas as pd
+
+    ids = pd.Index(given[_KEY])
+    service = _align(listed, ids)
+    contradictions = _find_contradictions(given, service)
+    is_refused = contradictions.any(axis="columns")
+    before = _align(known, ids)
+    is_held = pd.Series(ids.isin(known[_KEY]))
+    after = given.where(given.notna(), before[given.columns]).astype(given.dtypes.to_dict())
+    differ = _find_changes(before, after)
+    # A statement of an earlier day does not make a payment pending again.
+    is_older = is_held & ~is_pending(before) & is_pending(given)
+    is_changed = is_held & differ.any(axis="columns") & ~is_older
+    is_listed = pd.Series(ids.isin(listed[_KEY]))
+    has_ended = ~is_held & is_listed & is_pending(service) & ~is_pending(given)
+    differ = differ.where(is_held, other=False).assign(status=differ["status"].where(is_held, has_ended))
+    outcome = pd.Series(
+        np.select(
+            [is_refused, is_changed | has_ended, is_held | is_listed], ["refused", "changed", "known"], default="new"
+        ),
+        dtype=TEXT,
+    )
+    stored = after[~is_refused & (is_changed | ~is_held)].assign(**{BATCH: batch})
+    kept = known[~known[_KEY].isin(stored[_KEY])]
+    rows = pd.concat([kept, stored], ignore_index=True).astype(dict(SCHEMAS["statements"]))
+    details = _describe(given, outcome, differ.where(~is_refused, contradictions.reindex(columns=differ.columns)))
+    counts = {name: int((outcome == name).sum()) for name in ("new", "known", "changed", "refused")}
+    problems = _list_refused(given[is_refused], contradictions[is_refused], batch)
+    return MergedRows(sort_frame(rows), ImportPlan(details=details, **counts), problems)
+
+
+def split_rows(payments: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Split the payments of a history into those that the service listed and those of statements.
+
+    A payment that both know is in both parts. The second part is as statements know it: without ids of other people.
+    """
+    import pandas as pd
+
+    is_own = payments["source"] == SOURCE_STATEMENT
+    if not set(STATEMENT) <= set(payments):
+        return payments[~is_own], payments[is_own]
+    is_shared = ~is_own & payments["file"].notna()
+    names_other = is_shared | payments.get(MATCHED, pd.Series(index=payments.index, dtype=TEXT)).notna()
+    held = payments.assign(source=SOURCE_STATEMENT)
+    for number, username in _PEOPLE:
+        is_other = names_other & (held[number] != held["account_id"])
+        held = held.assign(**{number: held[number].mask(is_other), username: held[username].mask(is_other)})
+    return payments[~is_own], held[is_own | is_shared]
+
+
+def rename_account(rows: pd.DataFrame, account: str, username: str | None) -> pd.DataFrame:
+    """Return rows of statements with another id and username of the account holder."""
+    own = rows["account_id"]
+    sides: dict[str, pd.Series[Any]] = {}
+    for number, name in _PEOPLE[:2]:
+        is_holder = own.notna() & ((rows[number] == own) | (rows[name] == own))
+        sides |= {number: rows[number].mask(is_holder, account), name: rows[name].mask(is_holder, username)}
+    return rows.assign(account_id=account, **sides).astype(dict.fromkeys(("account_id", *sides), TEXT))
+
+
+def _align(frame: pd.DataFrame, ids: pd.Index[Any]) -> pd.DataFrame:
+    """Return the row of each id, null where there is none, in the order of the ids."""
+    return frame.set_index(_KEY, drop=False).reindex(ids).reset_index(drop=True).astype(frame.dtypes.to_dict())
+
+
+def _find_contradictions(given: pd.DataFrame, service: pd.DataFrame) -> pd.DataFrame:
+    """Return, for each row and column of `LISTED`, whether both sides are known and differ; amounts without sign."""
+    import pandas as pd
+
+    found = {}
+    for name in LISTED[2:]:
+        one, other = (given[name], service[name])
+        if name == "amount_cents":
+            one, other = one.abs(), other.abs()
+        found[name] = (one != other).fillna(value=False).astype(bool) & one.notna() & other.notna()
+    return pd.DataFrame(found)
+
+
+def _find_changes(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
+    """Return, for each row and column, whether the row differs from the one before."""
+    import pandas as pd
+
+    found = {}
+    for name in after:
+        if name not in _NOT_COMPARED:
+            is_same = (before[name] == after[name]).fillna(value=False).astype(bool)
+            found[name] = ~is_same & ~(before[name].isna() & after[name].isna())
+    return pd.DataFrame(found)
+
+
+def _describe(given: pd.DataFrame, outcome: pd.Series[str], differ: pd.DataFrame) -> pd.DataFrame:
+    """Return the details of an `ImportPlan`."""
+    is_shown = outcome.isin(["changed", "refused"])
+    flags = differ[is_shown].fillna(value=False).astype(bool).to_numpy()
+    fields = [", ".join(differ.columns[row]) for row in flags]
+    shown = given.loc[is_shown, ["file", "line", _KEY]].assign(outcome=outcome[is_shown], fields=fields)
+    return shown.sort_values(["file", "line", _KEY], ignore_index=True).astype(_DETAILS)
+
+
+def _list_refused(refused: pd.DataFrame, contradictions: pd.DataFrame, batch: int) -> pd.DataFrame:
+    """Return a problem for each field of a refused row that contradicts the service."""
+    import pandas as pd
+
+    found = [
+        (row[_KEY], name, str(row[name]), _REFUSED, row["file"], row["line"], batch)
+        for row, flags in zip(refused.to_dict("records"), contradictions.to_dict("records"), strict=True)
+        for name, is_wrong in flags.items()
+        if is_wrong
+    ]
+    return pd.DataFrame(found, columns=[*PROBLEMS, "file", "line", BATCH]).astype(dict(SCHEMAS["statement_problems"]))

@@ -1,0 +1,77 @@
+"""Payments that the service lists and payments that statements hold, as one frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from p2p_analytics.frames.arrow import table_of
+from p2p_analytics.frames.merge import sort_newest_first
+from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
+from p2p_analytics.vocabulary import Status
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Of a payment that both know, these are the service's alone: a statement knows names, not people.
+_SIDES: Final = ("actor_", "target_", "counterparty_")
+_OUTCOME: Final = ("status", "date_completed")
+
+
+def unite_statement_rows(listed: pd.DataFrame, statements: pd.DataFrame) -> pd.DataFrame:
+    """Return the payments of the service and of statements, each once.
+
+    Of a payment that both know, the service's row stays, with the statement's values where it is null, except for the
+    people. If it is pending and the statement's row is not, status and ``date_completed`` are those of the statement.
+
+    Parameters
+    ----------
+    listed : DataFrame
+        PAYMENTS, as the service lists them; further columns stay.
+    statements : DataFrame
+        PAYMENTS and STATEMENT, and further columns, one row per ``payment_id``.
+
+    Returns
+    -------
+    DataFrame
+        PAYMENTS, STATEMENT (null for payments that no statement holds) and further columns, newest payment first.
+    """
+    import pandas as pd
+
+    columns = list(dict.fromkeys([*PAYMENTS, *STATEMENT, *statements.columns, *listed.columns]))
+    places = pd.Index(statements["payment_id"]).get_indexer(pd.Index(listed["payment_id"]))
+    is_shared = places >= 0
+    shared, known = listed[is_shared], statements.take(places[is_shared])
+    shared = _complete(shared, known.set_axis(shared.index))
+    only = statements[~statements["payment_id"].isin(listed["payment_id"])]
+    parts = [part.reindex(columns=columns) for part in (listed[~is_shared], shared, only)]
+    dtypes: dict[Any, Any] = {**listed.dtypes.to_dict(), **statements.dtypes.to_dict(), **STATEMENT, **PAYMENTS}
+    united = pd.concat([part.astype(dtypes) for part in parts], ignore_index=True)
+    return sort_frame(united)
+
+
+def sort_frame(payments: pd.DataFrame) -> pd.DataFrame:
+    """Return PAYMENTS newest first, in the order of `sort_newest_first`."""
+    import numpy as np
+    import pyarrow as pa
+
+    keys = table_of(payments[["date_created", "payment_id"]].reset_index(drop=True))
+    rows = sort_newest_first(keys.append_column("row", pa.array(np.arange(len(payments)))))
+    return payments.take(rows["row"].to_numpy()).reset_index(drop=True)
+
+
+def is_pending(payments: pd.DataFrame) -> pd.Series[bool]:
+    """Return which payments can still change; one without a status can."""
+    return payments["status"].fillna(Status.PENDING.value) == Status.PENDING.value
+
+
+def _complete(listed: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
+    """Return rows of the service with what the statements' rows of the same payments know more."""
+    completed: dict[str, pd.Series[Any]] = {}
+    for name in known.columns:
+        if name not in listed:
+            completed[name] = known[name]
+        elif not name.startswith(_SIDES):
+            completed[name] = listed[name].where(listed[name].notna(), known[name])
+    has_ended = is_pending(listed) & ~is_pending(known)
+    completed |= {name: listed[name].where(~has_ended, known[name]) for name in _OUTCOME}
+    return listed.assign(**completed)

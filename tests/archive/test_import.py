@@ -1,0 +1,231 @@
+"""Importing statements into an archive: the plan, the rows that stay, the account, and problems."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pandas as pd
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.errors import ArchiveError, ConfigurationError
+from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
+from p2p_analytics.records import Me, User
+from support.archives.statements import PROBLEM_COLUMNS, row, statements_of
+from support.frames import frame_from_rows, list_values
+
+HEADER = [*PAYMENTS, *STATEMENT, "counterparty_matched"]
+
+
+@pytest.fixture
+def archive(tmp_path, history_of, payment) -> p2p.Archive:
+    """Return an archive of the user ada with two payments of the service: 1 is settled, 2 is pending."""
+    made = p2p.open_archive(tmp_path / "archive")
+    history = history_of(payment(1), payment(2, status="pending", date_created="2024-05-02T12:00:00"))
+    object.__setattr__(history, "me", Me(user=User(id="7", username="Ada", display_name="Ada"), balance_cents=990))
+    made.merge(history)
+    return made
+
+
+def counts(plan: p2p.archive.ImportPlan) -> tuple[int, int, int, int]:
+    """Return the counts of a plan: new, known, changed, refused."""
+    return plan.new, plan.known, plan.changed, plan.refused
+
+
+def column(history: p2p.History, name: str) -> dict[str, object]:
+    """Return a column of the payments by payment id."""
+    return dict(zip(history.payments["payment_id"], list_values(history.payments[name]), strict=True))
+
+
+def test_each_row_is_new_known_changed_or_refused(archive) -> None:
+    """1 is known, 2 settles, 3 is new, and 4 contradicts nothing although its fee is new; the plan changes nothing."""
+    statements = statements_of(
+        row(1, fee_cents=25, tip_cents=100, line=5),
+        row(2, date="2024-05-02T12:00:00", line=6),
+        row(3, "Cy", direction="in", line=7),
+        row(4, status="pending", line=8),
+    )
+    before = archive.history().payments
+    plan = archive.import_(statements, dry_run=True)
+    assert counts(plan) == (2, 1, 1, 0)
+    assert plan.details.to_dict("records") == [
+        {"file": "may.csv", "line": 6, "payment_id": "2", "outcome": "changed", "fields": "status"}
+    ]
+    pd.testing.assert_frame_equal(archive.history().payments, before)
+    assert counts(archive.import_(statements)) == (2, 1, 1, 0)
+    history = archive.history()
+    assert list(history.payments) == HEADER
+    assert history.payments.dtypes.astype(str).to_dict() == {**PAYMENTS, **STATEMENT, "counterparty_matched": "str"}
+    assert column(history, "status") == {"1": "settled", "2": "settled", "3": "settled", "4": "pending"}
+    assert column(history, "source") == {"1": "api", "2": "api", "3": "statement", "4": "statement"}
+    assert column(history, "fee_cents") == {"1": 25, "2": None, "3": None, "4": None}
+    assert column(history, "tip_cents") == {"1": 100, "2": 0, "3": 0, "4": 0}
+    assert column(history, "line") == {"1": 5, "2": 6, "3": 7, "4": 8}
+    assert column(history, "account_id") == dict.fromkeys("1234", "7")
+    assert column(history, "actor_id")["4"] == "7"
+    assert column(history, "audience")["1"] == "private"
+    assert column(history, "flow_cents") == {"1": -500, "2": -500, "3": 500, "4": -500}
+
+
+def test_importing_again_adds_nothing(archive) -> None:
+    """The second time everything is known, whatever the file is called, and the data stays byte for byte."""
+    archive.import_(statements_of(row(1), row(3), row(4, status="pending")))
+    before = {path.name: path.read_bytes() for path in archive.path.iterdir() if path.name != "batches.json"}
+    again = statements_of(*(row(number, file="copy.csv", line=number) for number in (1, 3)))
+    assert counts(archive.import_(again)) == (0, 2, 0, 0)
+    after = {path.name: path.read_bytes() for path in archive.path.iterdir() if path.name != "batches.json"}
+    assert after == before
+    assert list(archive.imports["number"]) == [1, 2]
+    assert list(archive.imports["undoable"]) == [False, True]
+
+
+def test_of_two_statements_the_later_state_stays(archive) -> None:
+    """A pending row does not replace a settled one; a null does not replace a value; other values do, and are named."""
+    archive.import_(statements_of(row(3, status="pending"), row(5, tax_cents=9, note="rent")))
+    plan = archive.import_(statements_of(row(3), row(5, note="food", file="june.csv", line=2)))
+    assert counts(plan) == (0, 0, 2, 0)
+    assert plan.details["fields"].tolist() == ["note", "status, date_completed"]
+    plan = archive.import_(statements_of(row(3, status="pending"), row(5, note="food")))
+    assert counts(plan) == (0, 2, 0, 0)
+    history = archive.history()
+    assert column(history, "status")["3"] == "settled"
+    assert column(history, "tax_cents")["5"] == 9
+    assert column(history, "note")["5"] == "food"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "fields"),
+    [
+        ("amount_cents", 501, "amount_cents"),
+        ("currency", "EUR", "currency"),
+        ("direction", "in", "direction"),
+    ],
+)
+def test_a_row_that_contradicts_the_service_is_refused(archive, field, value, fields) -> None:
+    """The service's row stays as it was, and the row of the statement is in the problems with its value."""
+    before = archive.history()
+    plan = archive.import_(statements_of(row(1, **{field: value}, line=12), row(3)))
+    assert counts(plan) == (1, 0, 0, 1)
+    assert plan.details.to_dict("records") == [
+        {"file": "may.csv", "line": 12, "payment_id": "1", "outcome": "refused", "fields": fields}
+    ]
+    history = archive.history()
+    first = history.payments[history.payments["payment_id"] == "1"].reset_index(drop=True)
+    expected = before.payments[before.payments["payment_id"] == "1"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(first[[*PAYMENTS]], expected)
+    assert first[[*STATEMENT]].isna().all(axis=None)
+    (problem,) = history.problems.to_dict("records")
+    assert (problem["payment_id"], problem["field"], problem["value"]) == ("1", field, str(value))
+    assert "refused" in problem["problem"]
+    assert counts(archive.import_(statements_of(row(1, **{field: value}, line=12)))) == (0, 0, 0, 1)
+    assert len(archive.history().problems) == 1, "the same problem is listed once"
+
+
+def test_a_charge_has_the_sign_of_either_side(archive, history_of, payment) -> None:
+    """The amount of a charge is negative in both, and its size is compared."""
+    charge = payment(9, action="charge", amount=-5)
+    object.__setattr__(history := history_of(charge), "me", archive.history().me)
+    archive.merge(history)
+    plan = archive.import_(statements_of(row(9, action="charge", direction="in", amount_cents=-500)))
+    assert counts(plan) == (0, 1, 0, 0)
+
+
+def test_problems_of_the_statements_are_kept(archive) -> None:
+    """They are in the history's problems, after those of the service, once."""
+    problems = frame_from_rows(
+        [{"file": "may.csv", "line": 3, "payment_id": "3", "field": "date", "value": "x", "problem": "is no date"}],
+        PROBLEM_COLUMNS,
+    )
+    for _ in range(2):
+        archive.import_(statements_of(row(3), problems=problems))
+    (problem,) = archive.history().problems.to_dict("records")
+    assert problem == {"payment_id": "3", "field": "date", "value": "x", "problem": "is no date"}
+
+
+@pytest.mark.parametrize("account", ["ada", "Ada", "@ada", "7"])
+def test_statements_of_the_accounts_username_or_id(archive, account) -> None:
+    """A handle is compared without "@" and case; rows show the account's user id."""
+    archive.import_(statements_of(row(3, account_id=account), account=account))
+    history = archive.history()
+    assert column(history, "account_id")["3"] == column(history, "actor_id")["3"] == "7"
+    assert column(history, "actor_username")["3"] == "Ada"
+
+
+@pytest.mark.parametrize(
+    ("statements", "message"),
+    [
+        (statements_of(row(3, account_id="bob"), account="bob"), "of the account bob, and .*archive of Ada: name"),
+        (statements_of(row(3), row(4, account_id="bob")), r"2 accounts \(ada, bob\), and an archive holds one"),
+        (statements_of(row(3, account_id="own"), account="own"), r"name no account: .*account=\"ada\""),
+        (statements_of(row(3), private=True), "privacy mode hold invented names"),
+        (statements_of({**row(3), "payment_id": None}), "without an id"),
+        (statements_of(row(3), row(3)), "payment_id 3 is repeated"),
+    ],
+    ids=["another account", "two accounts", "no account", "private", "no id", "an id twice"],
+)
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_statements_that_the_archive_cannot_take(archive, statements, message, dry_run) -> None:
+    """The error says whose they are; the archive stays as it was."""
+    before = {path.name: path.read_bytes() for path in archive.path.iterdir()}
+    with pytest.raises(ArchiveError, match=message):
+        archive.import_(statements, dry_run=dry_run)
+    assert {path.name: path.read_bytes() for path in archive.path.iterdir()} == before
+
+
+def test_a_first_import_creates_the_archive(tmp_path) -> None:
+    """It belongs to the handle, has the statement's names and date, and no friends; an import of nothing may be it."""
+    archive = p2p.open_archive(tmp_path / "new")
+    archive.import_(statements_of(row(1, account_id="@Ada"), account="@Ada"))
+    history = archive.history()
+    assert (history.me.user.id, history.me.user.username) == ("ada", "Ada")
+    assert history.fetched_at == datetime(2024, 5, 1, 12, tzinfo=UTC)
+    assert column(history, "actor_id") == column(history, "account_id") == {"1": "ada"}
+    assert history.friends.empty
+    assert list(history.payments) == HEADER
+    archive.import_(statements_of(row(2, date="2024-06-01T12:00:00"), row(1)))
+    assert archive.history().fetched_at == datetime(2024, 6, 1, 12, tzinfo=UTC)
+    nothing = p2p.open_archive(tmp_path / "nothing")
+    assert counts(nothing.import_(statements_of())) == (0, 0, 0, 0)
+    assert nothing.history().payments.empty
+
+
+def test_a_refused_first_import_makes_no_folder(tmp_path) -> None:
+    """Neither does a dry run, nor undo."""
+    archive = p2p.open_archive(tmp_path / "new")
+    archive.import_(statements_of(row(1)), dry_run=True)
+    with pytest.raises(ArchiveError, match="name no account"):
+        archive.import_(statements_of(row(1, account_id="own"), account="own"))
+    with pytest.raises(ArchiveError, match="no import to undo"):
+        archive.undo()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_statements_is_refused(archive) -> None:
+    """The error names the function to call."""
+    with pytest.raises(ConfigurationError, match=r"needs statements, as read_statements\(paths\).*not a History"):
+        archive.import_(archive.history())
+    with pytest.raises(ConfigurationError, match="not a str"):
+        archive.import_("may.csv")
+
+
+def test_an_api_archive_keeps_its_form(tmp_path, history_of, payment) -> None:
+    """Without statements the manifest has no field and no version of its own for them."""
+    p2p.open_archive(tmp_path).merge(history_of(payment(1)))
+    manifest = (tmp_path / "manifest.json").read_text()
+    assert '"format":3' in manifest
+    assert "statements" not in manifest
+    assert "account_name" not in manifest
+    assert list(p2p.open_archive(tmp_path).history().payments) == list(PAYMENTS)
+
+
+def test_scans_show_statements_too(archive) -> None:
+    """Polars and DuckDB return the rows and columns of the history."""
+    archive.import_(statements_of(row(1, tip_cents=3), row(3)))
+    expected = archive.history().payments
+    found = archive.scan("polars").collect().to_pandas()
+    assert list(found) == [*HEADER, "created_us", "completed_us", "settle_us"]
+    assert found["payment_id"].tolist() == expected["payment_id"].tolist()
+    assert list_values(found["tip_cents"]) == list_values(expected["tip_cents"])
+    duckdb = pytest.importorskip("duckdb")
+    assert isinstance(found_by := archive.scan("duckdb"), duckdb.DuckDBPyRelation)
+    assert found_by.aggregate("sum(flow_cents)").fetchall() == [(expected["flow_cents"].sum(),)]

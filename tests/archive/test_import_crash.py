@@ -1,0 +1,120 @@
+"""After an import or an undo is killed, an archive holds the old state or the new one, and the next one continues."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+import p2p_analytics as p2p
+from support.archives.statements import row, statements_of
+from test_crash import DONE, KILLED
+from test_undo import digests
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAY = [{"payment_id": 1, "tip_cents": 5}, {"payment_id": 3, "name": "Cy"}]
+JUNE = [{"payment_id": 3, "name": "Cy"}, {"payment_id": 4, "file": "june.csv"}]
+
+
+def read(archive: p2p.Archive) -> list[str] | None:
+    """Return the ids of the payments; None without an archive."""
+    if not (archive.path / "manifest.json").exists():
+        return None
+    return archive.history().payments["payment_id"].tolist()
+
+
+def listed(folder: Path) -> dict[str, str]:
+    """Return the digest of the manifest and of each file that it names."""
+    manifest = p2p.open_archive(folder)._folder.read_manifest()
+    names = {"manifest.json", *(entry.name for entry in manifest.entries)} if manifest else set()
+    return {name: digest for name, digest in digests(folder).items() if name in names}
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["first import", "into an archive"])
+def test_an_import_that_is_killed_at_any_step(tmp_path, history_of, payment, change_archive, first) -> None:
+    """Before each call that changes the folder: the old or the new, both can be imported into and undone."""
+    before = p2p.open_archive(tmp_path / "before")
+    before.path.mkdir()
+    if not first:
+        before.merge(history_of(payment(1), account="ada"))
+        before.import_(statements_of(*(row(**fields) for fields in MAY)))
+    old, old_files = read(before), listed(before.path)
+    new = ["4", "3"] if first else ["4", "3", "1"]
+    step, ended = 0, KILLED
+    while ended == KILLED:
+        archive = p2p.open_archive(shutil.copytree(before.path, tmp_path / f"{step}"))
+        ended = change_archive(archive=str(archive.path), statements=JUNE, step=step)
+        found = read(archive)
+        assert found in (old, new)
+        if found == old:
+            assert listed(archive.path) == old_files
+            archive.import_(statements_of(*(row(**fields) for fields in JUNE)))
+        assert read(archive) == new
+        archive.undo()
+        assert (read(archive), listed(archive.path)) == (old, old_files)
+        step += 1
+    assert ended == DONE
+    assert step > (20 if first else 10)
+
+
+def test_an_undo_that_is_killed_at_any_step(tmp_path, change_archive) -> None:
+    """The import is there, or it is gone; either way the rest can be undone."""
+    before = p2p.open_archive(tmp_path / "before")
+    before.import_(statements_of(*(row(**fields) for fields in MAY)))
+    old = listed(before.path)
+    before.import_(statements_of(*(row(**fields) for fields in JUNE)))
+    new = listed(before.path)
+    step, ended = 0, KILLED
+    while ended == KILLED:
+        archive = p2p.open_archive(shutil.copytree(before.path, tmp_path / f"{step}"))
+        ended = change_archive(archive=str(archive.path), undo=True, step=step)
+        found = listed(archive.path)
+        assert found in (old, new)
+        if found == new:
+            archive.undo()
+            assert listed(archive.path) == old
+        archive.import_(statements_of(*(row(**fields) for fields in JUNE)))
+        assert listed(archive.path) == new
+        archive.undo()
+        archive.undo()
+        assert read(archive) is None
+        step += 1
+    assert ended == DONE
+    assert step > 5
+
+
+@pytest.mark.soak
+def test_fifty_kills_at_any_moment(tmp_path, change_archive) -> None:
+    """Imports and undos by turns, killed at random: nothing is half there, and nothing is lost."""
+    chance = random.Random(7)  # noqa: S311 - no secret
+    archive = p2p.open_archive(tmp_path / "archive")
+    states = [read(archive)]
+    kills = 0
+    for number in range(1_000):
+        order = {"archive": str(archive.path), "seconds": chance.uniform(0, 0.3)}
+        if number % 5 == 4 and len(states) > 1:
+            kills += change_archive(**order, undo=True) == KILLED
+            assert read(archive) in states[-2:]
+            if read(archive) == states[-1]:
+                archive.undo()
+            states.pop()
+        else:
+            fields = [{"payment_id": number, "file": f"{number}.csv"}]
+            new = sorted([str(number), *(states[-1] or [])], key=int, reverse=True)
+            kills += change_archive(**order, statements=fields) == KILLED
+            assert read(archive) in (states[-1], new)
+            if read(archive) == states[-1]:
+                archive.import_(statements_of(*(row(**each) for each in fields)))
+            states.append(new)
+        assert read(archive) == states[-1]
+        if kills == 50:
+            break
+    assert kills == 50
+    while len(states) > 1:
+        archive.undo()
+        states.pop()
+        assert read(archive) == states[-1]

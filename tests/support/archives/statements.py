@@ -1,0 +1,68 @@
+"""Statements as `read_statements` returns them, from rows in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import pandas as pd
+
+from p2p_analytics.frames.build import friends_frame, problems_frame
+from p2p_analytics.frames.schema import PAYMENTS, PROBLEMS, STATEMENT
+from p2p_analytics.frames.unite import sort_frame
+from p2p_analytics.history import History
+from p2p_analytics.records import Me, User
+from support.frames import frame_from_rows
+
+PROBLEM_COLUMNS = {"file": "str", "line": "Int64", **PROBLEMS}
+
+
+@dataclass(frozen=True)
+class Statements:
+    """The parts of statements that an archive reads."""
+
+    payments: pd.DataFrame
+    files: pd.DataFrame
+    problems: pd.DataFrame = field(default_factory=lambda: frame_from_rows([], PROBLEM_COLUMNS))
+    private: bool = False
+
+    def history(self) -> History:
+        """Return the payments as a history, as of the newest row."""
+        handle = self.files["account"].iloc[0]
+        newest = self.payments["date_created"].max()
+        return History(
+            me=Me(user=User(id=handle, username=handle, display_name="Ada")),
+            payments=self.payments,
+            friends=friends_frame([]),
+            fetched_at=datetime(2024, 1, 1, tzinfo=UTC) if pd.isna(newest) else newest.to_pydatetime(),
+            problems=problems_frame([]),
+            private=self.private,
+        )
+
+
+def row(payment_id: int | str, name: str = "Bo", **fields: Any) -> dict[str, Any]:
+    """Return a row of a statement: 5.00 from the account holder to a person, settled."""
+    fields = {"amount_cents": 500, "direction": "out", "action": "pay", "status": "settled", **fields}
+    is_actor = (fields["direction"] == "out") == (fields["action"] == "pay")
+    sign = 1 if fields["direction"] == "in" else -1
+    date = datetime.fromisoformat(fields.pop("date", "2024-05-01T12:00:00")).replace(tzinfo=UTC)
+    sides = ("actor", "target_user") if is_actor else ("target_user", "actor")
+    account = fields.get("account_id", "ada")
+    return {
+        "payment_id": str(payment_id), "note": f"note {payment_id}", "date_created": date,
+        "date_completed": date if fields["status"] == "settled" else None,
+        f"{sides[0]}_id": account, f"{sides[0]}_username": account, f"{sides[0]}_display_name": "Ada",
+        f"{sides[1]}_display_name": name, "target_type": "user", "counterparty_name": name,
+        "source": "statement", "account_id": account, "kind": "payment", "currency": "USD",
+        "flow_cents": sign * abs(fields["amount_cents"]), "type": "Payment", "funding_source": "balance",
+        "tip_cents": 0, "file": "may.csv", "line": 4, **fields,
+    }  # fmt: skip
+
+
+def statements_of(*rows: dict[str, Any], account: str = "ada", **fields: Any) -> Statements:
+    """Return the statements of an account with these rows."""
+    payments = sort_frame(frame_from_rows(rows, {**PAYMENTS, **STATEMENT}))
+    names = list(dict.fromkeys([each["file"] for each in rows])) or ["empty.csv"]
+    files = pd.DataFrame({"file": names, "format": "own", "account": account}).astype("str")
+    return Statements(payments, files, **fields)
