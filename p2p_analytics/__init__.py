@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from p2p_analytics.errors import P2PAnalyticsError
     from p2p_analytics.export import read_csv, read_parquet, to_csv, to_parquet
     from p2p_analytics.frames.currency import units
-    from p2p_analytics.history import History, combine, load_history
+    from p2p_analytics.history import History, combine, household, load_history
     from p2p_analytics.report import render_report
     from p2p_analytics.statements import Statements, read_statements, register_format
     from p2p_analytics.widgets import Explorer, TokenForm
@@ -50,6 +50,7 @@ __all__ = [
     "authorize_url",
     "combine",
     "errors",
+    "household",
     "load_history",
     "monthly_flow",
     "open_archive",
@@ -81,6 +82,7 @@ _HOMES = {
     "TokenForm": "widgets",
     "authorize_url": "auth",
     "combine": "history",
+    "household": "history",
     "load_history": "history",
     "monthly_flow": "analyses",
     "open_archive": "archive",

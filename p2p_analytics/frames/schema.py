@@ -95,8 +95,9 @@ PROBLEMS: Final[Mapping[str, str]] = {
 SOURCE_API: Final = "api"
 SOURCE_STATEMENT: Final = "statement"
 KIND_PAYMENT: Final = "payment"
+KIND_TRANSFER: Final = "transfer"
 KINDS: Final = (
-    KIND_PAYMENT, "transfer", "merchant", "card", "reward", "deposit", "fee", "asset", "hold", "notice", "unknown",
+    KIND_PAYMENT, KIND_TRANSFER, "merchant", "card", "reward", "deposit", "fee", "asset", "hold", "notice", "unknown",
 )  # fmt: skip
 CURRENCY_API: Final = "USD"
 

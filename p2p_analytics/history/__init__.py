@@ -2,6 +2,7 @@
 
 from p2p_analytics.history._combine import combine, merge_problems
 from p2p_analytics.history._history import History, require_history
+from p2p_analytics.history._household import household
 from p2p_analytics.history._incremental import Baseline, MissingPeriod, load_changes
 from p2p_analytics.history._load import load_history, show_progress
 
@@ -10,6 +11,7 @@ __all__ = [
     "History",
     "MissingPeriod",
     "combine",
+    "household",
     "load_changes",
     "load_history",
     "merge_problems",

@@ -26,6 +26,7 @@ class Service:
     def __init__(self, start_service: Callable[..., Any], payment: Callable[..., dict[str, Any]]) -> None:
         self.payments = {key: payment(key, date_created=date) for key, date in DATES.items()}
         self.account = "7"
+        self.username: str | None = None
         self.fails_after: int | None = None
         self.lists = 0
         self.running = start_service(self._answer)
@@ -38,7 +39,8 @@ class Service:
 
     def _answer(self, path: str, sent: dict[str, str]) -> Any:
         if path == "/v1/me":
-            return {"data": {"balance": None, "user": {"id": self.account, "friends_count": 0}}}
+            user = {"id": self.account, "username": self.username, "friends_count": 0}
+            return {"data": {"balance": None, "user": user}}
         if path.startswith("/v1/users"):
             return {"data": [], "pagination": None}
         if path.startswith("/v1/payments/"):

@@ -1,0 +1,158 @@
+"""Undoing imports: every file except the lock and the journal is as before, byte for byte."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.errors import ArchiveError
+from support.archives.statements import row, statements_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BOOKKEEPING = {"lock", "batches.json"}
+MAY = statements_of(row(1), row(3, tip_cents=5))
+JUNE = statements_of(row(3, tip_cents=5), row(4, file="june.csv", status="pending"))
+JULY = statements_of(row(4, file="july.csv"))
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Return the digest of each file of an archive, except the lock and the journal."""
+    files = [path for path in folder.iterdir() if path.name not in BOOKKEEPING]
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+@pytest.fixture
+def archive(service, tmp_path) -> p2p.Archive:
+    """Return an archive with the files of two syncs, the former of which are kept for readers."""
+    service.username = "ada"
+    archive = p2p.open_archive(tmp_path / "archive")
+    with service.client() as client:
+        archive.sync(client)
+        archive.sync(client)
+    return archive
+
+
+def test_an_import_into_an_archive_of_the_service(archive) -> None:
+    """The manifest, the files that it names, and those of the state before it are back."""
+    before = digests(archive.path)
+    history = archive.history()
+    archive.import_(MAY)
+    assert digests(archive.path) != before
+    undone = archive.undo()
+    assert undone[["number", "files", "new", "known"]].to_dict("records") == [
+        {"number": 1, "files": "may.csv", "new": 0, "known": 2}
+    ]
+    assert digests(archive.path) == before
+    assert not (archive.path / "batches.json").exists()
+    assert archive.history().payments.equals(history.payments)
+
+
+def test_a_first_import(tmp_path) -> None:
+    """Nothing but the lock is left, and the folder can be used again."""
+    archive = p2p.open_archive(tmp_path / "new")
+    archive.import_(MAY)
+    archive.undo()
+    assert [path.name for path in archive.path.iterdir()] == ["lock"]
+    with pytest.raises(ArchiveError, match="no archive in"):
+        archive.history()
+    p2p.open_archive(archive.path).import_(JUNE)
+    assert len(archive.history().payments) == 2
+
+
+def test_imports_one_after_the_other(tmp_path) -> None:
+    """Three imports, one of which adds nothing, are undone in turn; a fourth takes the place of the third."""
+    archive = p2p.open_archive(tmp_path / "new")
+    states = [{}]
+    for statements in (MAY, MAY, JUNE, JULY):
+        archive.import_(statements)
+        states.append(digests(archive.path))
+    assert states[1] == states[2]
+    archive.undo()
+    assert digests(archive.path) == states[3]
+    archive.import_(JULY)
+    assert digests(archive.path) == states[4]
+    assert archive.imports["number"].tolist() == [1, 2, 3, 4]
+    for expected in reversed(states[:4]):
+        archive.undo()
+        assert digests(archive.path) == expected
+    with pytest.raises(ArchiveError, match="no import to undo"):
+        archive.undo()
+
+
+def test_the_users_file_of_people_stays(tmp_path) -> None:
+    """Neither an import nor its undo touches it, also where the archive is gone."""
+    archive = p2p.open_archive(tmp_path / "new")
+    archive.import_(MAY)
+    path = archive.write_people()
+    written = path.read_bytes()
+    archive.import_(JUNE)
+    archive.undo()
+    archive.undo()
+    assert path.read_bytes() == written
+
+
+@pytest.mark.parametrize("change", ["sync", "merge", "refresh"])
+def test_a_sync_or_merge_ends_the_undo(archive, service, history_of, payment, change) -> None:
+    """It keeps the statements; a later import can be undone, but not the one before."""
+    archive.import_(MAY)
+    with service.client() as client:
+        if change == "merge":
+            archive.merge(history_of(payment(70)))
+        else:
+            archive.sync(client, refresh=change == "refresh")
+    before = digests(archive.path)
+    with pytest.raises(ArchiveError, match=r"because a sync or merge came after it: import .* new archive"):
+        archive.undo()
+    assert digests(archive.path) == before
+    payments = archive.history().payments.set_index("payment_id")
+    assert payments["tip_cents"].get("3") == 5
+    archive.import_(JUNE)
+    assert archive.imports["undoable"].tolist() == [False, True]
+    archive.undo()
+    assert digests(archive.path) == before
+    with pytest.raises(ArchiveError, match="sync or merge came after"):
+        archive.undo()
+
+
+def test_a_file_that_undo_needs_is_broken(archive) -> None:
+    """The error names it, and the archive stays as it is."""
+    file = next(archive.path.glob("friends-*"))
+    archive.import_(MAY)
+    file.write_bytes(b"broken")
+    before = digests(archive.path)
+    with pytest.raises(ArchiveError, match=f"{file.name} is broken"):
+        archive.undo()
+    assert digests(archive.path) == before
+
+
+def test_a_broken_journal(archive) -> None:
+    """The error says what removing it costs; then imports go on."""
+    archive.import_(MAY)
+    (archive.path / "batches.json").write_bytes(b"[{}]")
+    for call in (archive.undo, lambda: archive.import_(JUNE)):
+        with pytest.raises(ArchiveError, match="remove it; the imports before can then not be undone"):
+            call()
+    (archive.path / "batches.json").unlink()
+    archive.import_(JUNE)
+    archive.undo()
+    assert archive.history().payments["tip_cents"].notna().sum() == 2
+
+
+@pytest.mark.parametrize("kind", ["statements", "statement_problems"])
+def test_a_broken_file_of_statements(archive, service, kind) -> None:
+    """A sync leaves it and works; the error of readers says that an import replaces it."""
+    archive.import_(MAY)
+    file = next(archive.path.glob(f"{kind}-*"))
+    file.write_bytes(b"broken")
+    with service.client() as client:
+        assert archive.sync(client).set_aside == ()
+    with pytest.raises(ArchiveError, match=f"{file.name} is broken .*: import all your statement files again"):
+        archive.history()
+    archive.import_(MAY)
+    assert archive.history().payments["tip_cents"].notna().sum() == 2
+    assert len(list(archive.path.glob(f"{file.name}.corrupt-*"))) == 1

@@ -1,0 +1,158 @@
+"""Households: several accounts as one viewer, with payments between members counted once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from itertools import combinations
+
+import pandas as pd
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.frames.schema import PAYMENTS
+from p2p_analytics.records import Me, User
+from support.archives.statements import row, statements_of
+from support.frames import list_values
+
+
+def person(user_id: str, name: str) -> dict[str, str]:
+    """Return a user in the wire form."""
+    return {"id": user_id, "display_name": name, "username": name.lower()}
+
+
+ADA, BO, CY = person("7", "Ada"), person("8", "Bo"), person("9", "Cy")
+
+
+def target(user: dict[str, str]) -> dict[str, object]:
+    """Return a user as the target of a payment."""
+    return {"type": "user", "user": user}
+
+
+@pytest.fixture
+def of(history_of, payment):
+    """Return a function that builds the history of a user from payments."""
+
+    def build(user: dict[str, str], *items: dict[str, object], balance: int | None = 100, **fields) -> p2p.History:
+        me = Me(user=User(id=user["id"], display_name=user["display_name"]), balance_cents=balance)
+        return replace(history_of(*items, account=user["id"], **fields), me=me)
+
+    return build
+
+
+@pytest.fixture
+def town_histories():
+    """Return the histories of all people of a closed town, by user id."""
+    with p2p.sandbox.SandboxServer(seed=11, people=4, years=1) as server:
+        histories = {}
+        for one in server.people:
+            with p2p.Client(server.token(one.user_id), base_url=server.base_url, cache_dir=False) as client:
+                histories[one.user_id] = p2p.load_history(client)
+        yield histories
+
+
+def test_a_payment_between_members_is_internal(of, payment) -> None:
+    """Each once: without direction, flow 0, kind transfer; payments with others stay as their member sees them."""
+    rent = payment(1, actor=ADA, target=target(BO), amount=400)
+    request = payment(2, actor=BO, target=target(ADA), action="charge", status="pending")
+    lunch = payment(3, actor=ADA, target=target(CY), amount=9)
+    gift = payment(4, actor=CY, target=target(BO), amount=20)
+    united = p2p.household([of(ADA, rent, request, lunch), of(BO, rent, request, gift)])
+    rows = united.payments.set_index("payment_id")
+    assert sorted(rows.index) == ["1", "2", "3", "4"]
+    inside, outside = rows.loc[["1", "2"]], rows.loc[["3", "4"]]
+    assert list_values(inside["kind"]) == ["transfer"] * 2
+    assert list_values(inside["flow_cents"]) == [0, 0]
+    assert inside["direction"].isna().all()
+    assert list_values(outside["flow_cents"]) == [-900, 2000]
+    assert list_values(outside["account_id"]) == ["7", "8"]
+    assert united.payments.dtypes.astype(str).to_dict() == dict(PAYMENTS)
+    spend = p2p.spend_by_friend(united.payments)
+    assert spend[["counterparty_name", "sent", "received"]].to_numpy().tolist() == [["Cy", 9.0, 20.0]]
+    assert p2p.pending_requests(united.payments, as_of="2024-06-01").empty
+
+
+def test_the_household_as_a_user(of, payment) -> None:
+    """All names and ids, the sum of the balances if all are known, the oldest date, and the friends outside."""
+    lunch = payment(3, actor=ADA, target=target(CY))
+    ada, bo = of(ADA, lunch, friends=2), of(BO, payment(4, actor=CY, target=target(BO)))  # friends: 8 and 9; 8
+    later = replace(ada, fetched_at=ada.fetched_at + timedelta(days=1))
+    united = p2p.household([later, bo])
+    assert (united.me.user.id, united.me.user.display_name) == ("7+8", "Ada and Bo")
+    assert united.me.balance_cents == 200
+    assert united.fetched_at == bo.fetched_at
+    assert united.friends["user_id"].tolist() == ["9"]
+    assert united.people["user_id"].tolist() == ["7", "8", "9"]
+    assert p2p.household([ada, of(BO, balance=None)]).me.balance_cents is None
+    three = p2p.household([ada, bo, of(CY)])
+    assert three.me.user.display_name == "Ada, Bo and Cy"
+    assert "Ada and Bo" in united._repr_html_()
+
+
+def test_one_account_in_several_histories(of, payment) -> None:
+    """They are united first, so a household of one is that account."""
+    first, second = of(ADA, payment(1)), of(ADA, payment(1), payment(2))
+    united = p2p.household([first, second])
+    assert united.me.user.id == "7"
+    assert sorted(united.payments["payment_id"]) == ["1", "2"]
+
+
+def test_statements_of_two_members() -> None:
+    """One id with opposite directions is internal, whatever the names; one name alone is not."""
+    ada = statements_of(row("x", "Bob"), row("y", "Bo")).history()
+    bo = statements_of(row("x", "Ada L", direction="in", account_id="bo"), account="bo").history()
+    united = p2p.household([ada, bo]).payments.set_index("payment_id")
+    assert list_values(united.loc[["x", "y"], "flow_cents"]) == [0, -500]
+    assert list_values(united.loc[["x", "y"], "direction"]) == [None, "out"]
+
+
+@pytest.mark.parametrize(
+    "other", [{"amount_cents": 501}, {"direction": "out"}, {"currency": "EUR"}], ids=["amount", "direction", "currency"]
+)
+def test_different_payments_with_one_id(other) -> None:
+    """Both stay, with the account in the id, because services with short ids use them again."""
+    ada = statements_of(row(1)).history()
+    bo = statements_of(row(1, **{"direction": "in", "account_id": "bo", **other}), account="bo").history()
+    united = p2p.household([ada, bo]).payments
+    assert sorted(united["payment_id"]) == ["ada:1", "bo:1"]
+    assert (united["kind"] == "payment").all()
+
+
+def test_flows_of_a_closed_town(town_histories) -> None:
+    """For each group of people, flows are those of the members' payments with people outside, from an independent sum.
+
+    For all people together every payment is internal.
+    """
+    everybody = pd.concat([history.payments for history in town_histories.values()])
+    once = everybody.drop_duplicates("payment_id").set_index("payment_id")
+    settled = once[once["status"] == "settled"]
+    payer = settled["actor_id"].where(settled["action"] == "pay", settled["target_user_id"])
+    payee = settled["target_user_id"].where(settled["action"] == "pay", settled["actor_id"])
+    for size in (1, 2, 3, 4):
+        for members in combinations(town_histories, size):
+            united = p2p.household([town_histories[each] for each in members]).payments
+            found = united[(united["status"] == "settled") & (united["kind"] == "payment")]
+            leaves, comes = payer.isin(members) & ~payee.isin(members), payee.isin(members) & ~payer.isin(members)
+            size_of = settled["amount_cents"].abs()
+            assert found["flow_cents"].sum() == size_of[comes].sum() - size_of[leaves].sum()
+            assert found["flow_cents"].abs().sum() == size_of[comes | leaves].sum()
+            involved = once["actor_id"].isin(members) | once["target_user_id"].isin(members)
+            assert sorted(united["payment_id"]) == sorted(once.index[involved])
+    is_person = united["target_type"] == "user"
+    assert (united.loc[is_person, "kind"] == "transfer").all()
+    assert (united.loc[is_person, "flow_cents"] == 0).all()
+
+
+def test_wrong_input(of, payment) -> None:
+    """The error says what to pass."""
+    history = of(ADA, payment(1))
+    with pytest.raises(ConfigurationError, match="needs a list"):
+        p2p.household(history)
+    with pytest.raises(ConfigurationError, match="not an empty list"):
+        p2p.household([])
+    with pytest.raises(ConfigurationError, match=r"not pandas\.DataFrame"):
+        p2p.household([history.payments])
+    with pytest.raises(ConfigurationError, match="privacy mode with one that is not"):
+        p2p.household([history, of(BO).masked()])
+    assert "Ada" not in p2p.household([history.masked(), of(BO).masked()]).me.user.display_name
