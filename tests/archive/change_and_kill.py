@@ -21,7 +21,7 @@ import pyarrow.parquet  # noqa: F401 - likewise
 import p2p_analytics as p2p
 
 sys.path.append(str(Path(__file__).parents[1]))
-from support.archives.statements import row, statements_of  # noqa: E402 - as pytest finds it
+from support.archives.statements import row, statements_of
 
 STEPS = ((os, "fsync"), (os, "replace"), (os, "rename"), (os, "unlink"), (os, "mkdir"), (tempfile, "mkstemp"))
 

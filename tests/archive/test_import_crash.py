@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import random
 import shutil
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
 
 import p2p_analytics as p2p
-from support.archives.statements import row, statements_of
-from test_crash import DONE, KILLED
-from test_undo import digests
+from support.archives.statements import digests, row, statements_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+DONE, KILLED = 0, -signal.SIGKILL
 MAY = [{"payment_id": 1, "tip_cents": 5}, {"payment_id": 3, "name": "Cy"}]
 JUNE = [{"payment_id": 3, "name": "Cy"}, {"payment_id": 4, "file": "june.csv"}]
 

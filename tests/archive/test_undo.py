@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-from typing import TYPE_CHECKING
-
 import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ArchiveError
-from support.archives.statements import row, statements_of
+from support.archives.statements import digests, row, statements_of
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-BOOKKEEPING = {"lock", "batches.json"}
 MAY = statements_of(row(1), row(3, tip_cents=5))
 JUNE = statements_of(row(3, tip_cents=5), row(4, file="june.csv", status="pending"))
 JULY = statements_of(row(4, file="july.csv"))
-
-
-def digests(folder: Path) -> dict[str, str]:
-    """Return the digest of each file of an archive, except the lock and the journal."""
-    files = [path for path in folder.iterdir() if path.name not in BOOKKEEPING]
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 @pytest.fixture

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -15,6 +16,10 @@ from p2p_analytics.history import History
 from p2p_analytics.records import Me, User
 from support.frames import frame_from_rows
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BOOKKEEPING = {"lock", "batches.json"}  # which an import and its undo may leave different
 PROBLEM_COLUMNS = {"file": "str", "line": "Int64", **PROBLEMS}
 
 
@@ -66,3 +71,9 @@ def statements_of(*rows: dict[str, Any], account: str = "ada", **fields: Any) ->
     names = list(dict.fromkeys([each["file"] for each in rows])) or ["empty.csv"]
     files = pd.DataFrame({"file": names, "format": "own", "account": account}).astype("str")
     return Statements(payments, files, **fields)
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Return the digest of each file of an archive, except the lock and the journal."""
+    files = [path for path in folder.iterdir() if path.name not in BOOKKEEPING]
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
