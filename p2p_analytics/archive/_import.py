@@ -207,7 +207,7 @@ def _find_owner(folder: ArchiveFolder, statements: StatementsLike, previous: Man
         )
     if not accounts or accounts[0] in set(statements.files["format"]):
         raise ArchiveError(
-            "The statements name no account: say whose they are with account=, as in "
+            "The statements name no account: name it with account=, as in "
             'read_statements(paths, account="ada") (--account ada).'
         )
     name = str(accounts[0])

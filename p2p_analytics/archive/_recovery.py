@@ -1,4 +1,4 @@
-"""Recovery of the tables of an archive whose manifest is lost."""
+"""Recovery of the tables of an archive without its manifest."""
 
 from __future__ import annotations
 

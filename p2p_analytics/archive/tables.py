@@ -1,4 +1,4 @@
-"""The tables of an archive: the columns of each kind of file, and what is known of their values."""
+"""The tables of an archive: the columns of each kind of file and their types."""
 
 from __future__ import annotations
 

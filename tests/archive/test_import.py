@@ -165,7 +165,7 @@ def test_statements_of_the_accounts_username_or_id(archive, account) -> None:
 )
 @pytest.mark.parametrize("dry_run", [True, False])
 def test_statements_that_the_archive_cannot_take(archive, statements, message, dry_run) -> None:
-    """The error says whose they are; the archive stays as it was."""
+    """The error names the account; the archive stays as it was."""
     before = {path.name: path.read_bytes() for path in archive.path.iterdir()}
     with pytest.raises(ArchiveError, match=message):
         archive.import_(statements, dry_run=dry_run)

@@ -27,7 +27,7 @@ def read(archive: p2p.Archive) -> list[str] | None:
     return archive.history().payments["payment_id"].tolist()
 
 
-def listed(folder: Path) -> dict[str, str]:
+def digest_listed(folder: Path) -> dict[str, str]:
     """Return the digest of the manifest and of each file that it names."""
     manifest = p2p.open_archive(folder)._folder.read_manifest()
     names = {"manifest.json", *(entry.name for entry in manifest.entries)} if manifest else set()
@@ -42,7 +42,7 @@ def test_an_import_that_is_killed_at_any_step(tmp_path, history_of, payment, cha
     if not first:
         before.merge(history_of(payment(1), account="ada"))
         before.import_(statements_of(*(row(**fields) for fields in MAY)))
-    old, old_files = read(before), listed(before.path)
+    old, old_files = read(before), digest_listed(before.path)
     new = ["4", "3"] if first else ["4", "3", "1"]
     step, ended = 0, KILLED
     while ended == KILLED:
@@ -51,11 +51,11 @@ def test_an_import_that_is_killed_at_any_step(tmp_path, history_of, payment, cha
         found = read(archive)
         assert found in (old, new)
         if found == old:
-            assert listed(archive.path) == old_files
+            assert digest_listed(archive.path) == old_files
             archive.import_(statements_of(*(row(**fields) for fields in JUNE)))
         assert read(archive) == new
         archive.undo()
-        assert (read(archive), listed(archive.path)) == (old, old_files)
+        assert (read(archive), digest_listed(archive.path)) == (old, old_files)
         step += 1
     assert ended == DONE
     assert step > (20 if first else 10)
@@ -65,20 +65,20 @@ def test_an_undo_that_is_killed_at_any_step(tmp_path, change_archive) -> None:
     """The import is there, or it is gone; either way the rest can be undone."""
     before = p2p.open_archive(tmp_path / "before")
     before.import_(statements_of(*(row(**fields) for fields in MAY)))
-    old = listed(before.path)
+    old = digest_listed(before.path)
     before.import_(statements_of(*(row(**fields) for fields in JUNE)))
-    new = listed(before.path)
+    new = digest_listed(before.path)
     step, ended = 0, KILLED
     while ended == KILLED:
         archive = p2p.open_archive(shutil.copytree(before.path, tmp_path / f"{step}"))
         ended = change_archive(archive=str(archive.path), undo=True, step=step)
-        found = listed(archive.path)
+        found = digest_listed(archive.path)
         assert found in (old, new)
         if found == new:
             archive.undo()
-            assert listed(archive.path) == old
+            assert digest_listed(archive.path) == old
         archive.import_(statements_of(*(row(**fields) for fields in JUNE)))
-        assert listed(archive.path) == new
+        assert digest_listed(archive.path) == new
         archive.undo()
         archive.undo()
         assert read(archive) is None
