@@ -50,7 +50,7 @@ class StatementsLike(Protocol):
 
     @property
     def problems(self) -> pd.DataFrame:
-        """What is strange in the files."""
+        """Strange values in the files, by file and line."""
 
     @property
     def private(self) -> bool:

@@ -78,7 +78,7 @@ def check_rows(payments: pd.DataFrame, account: str) -> pd.DataFrame:
 
 
 def merge_rows(known: pd.DataFrame, listed: pd.DataFrame, given: pd.DataFrame, batch: int) -> MergedRows:
-    """Merge rows of statements into those that the archive holds.
+    """Merge rows of statements into the rows that the archive holds.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def merge_rows(known: pd.DataFrame, listed: pd.DataFrame, given: pd.DataFrame, b
 
 
 def split_rows(payments: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Split the payments of a history into those that the service listed and those of statements.
+    """Split the payments of a history into the rows that the service listed and the rows of statements.
 
     A payment that both know is in both parts. The second part is as statements know it: without ids of other people.
     """
