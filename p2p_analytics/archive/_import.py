@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -27,37 +27,14 @@ if TYPE_CHECKING:
 
     from p2p_analytics.archive._folder import ArchiveFolder
     from p2p_analytics.archive._manifest import Entry
-    from p2p_analytics.history import History
     from p2p_analytics.records import Me
+    from p2p_analytics.statements import Statements
 
 
 _COUNTS: Final = ("new", "known", "changed", "refused")
 _IMPORTS: Final = {
     "number": "int64", "imported_at": INSTANT, "files": TEXT, **dict.fromkeys(_COUNTS, "int64"), "undoable": "bool",
 }  # fmt: skip
-
-
-class StatementsLike(Protocol):
-    """The parts of `Statements` that an import needs."""
-
-    @property
-    def payments(self) -> pd.DataFrame:
-        """PAYMENTS and STATEMENT."""
-
-    @property
-    def files(self) -> pd.DataFrame:
-        """One row per file, with its format and account."""
-
-    @property
-    def problems(self) -> pd.DataFrame:
-        """Strange values in the files, by file and line."""
-
-    @property
-    def private(self) -> bool:
-        """Whether names and amounts are invented."""
-
-    def history(self) -> History:
-        """Return the payments as a history."""
 
 
 class _Known(NamedTuple):
@@ -71,19 +48,19 @@ class _Known(NamedTuple):
 log = logging.getLogger(__name__)
 
 
-def plan_import(folder: ArchiveFolder, statements: StatementsLike) -> ImportPlan:
+def plan_import(folder: ArchiveFolder, statements: Statements) -> ImportPlan:
     """Return what an import would do, and change nothing."""
     previous = folder.read_manifest()
     me = _find_owner(folder, statements, previous)
     return _merge(folder, statements, me, _read_known(folder, previous, repair=False), number=1).plan
 
 
-def require_importable(folder: ArchiveFolder, statements: StatementsLike) -> None:
+def require_importable(folder: ArchiveFolder, statements: Statements) -> None:
     """Raise the error of statements that the archive cannot take."""
     _find_owner(folder, statements, folder.read_manifest())
 
 
-def write_import(folder: ArchiveFolder, statements: StatementsLike) -> ImportPlan:
+def write_import(folder: ArchiveFolder, statements: Statements) -> ImportPlan:
     """Add statements to an archive as a batch that can be undone; call it within the lock.
 
     New files are written first, then the journal, then the manifest: a crash leaves the old state or the new one.
@@ -195,25 +172,14 @@ def _read_current(folder: ArchiveFolder, body: bytes | None) -> tuple[Batch, ...
     return current
 
 
-def _find_owner(folder: ArchiveFolder, statements: StatementsLike, previous: Manifest | None) -> Me:
+def _find_owner(folder: ArchiveFolder, statements: Statements, previous: Manifest | None) -> Me:
     """Return the account holder of the archive; raise an ArchiveError if the statements are of another account."""
     if statements.private:
         raise ArchiveError("Statements in privacy mode hold invented names and amounts: import the original ones.")
-    accounts = sorted({*statements.payments["account_id"].dropna(), *statements.files["account"].dropna()})
-    if len(accounts) > 1:
-        raise ArchiveError(
-            f"The statements are of {len(accounts)} accounts ({', '.join(map(str, accounts))}), and an archive holds "
-            "one account: import the files of each account into an archive of its own."
-        )
-    if not accounts or accounts[0] in set(statements.files["format"]):
-        raise ArchiveError(
-            "The statements name no account: name it with account=, as in "
-            'read_statements(paths, account="ada") (--account ada).'
-        )
-    name = str(accounts[0])
+    name = _find_account(statements)
     if previous is None:
-        holder, handle = statements.history().me, name.strip().removeprefix("@")
-        user = msgspec.structs.replace(holder.user, id=normalize_account(handle), username=handle)
+        holder = statements.history().me
+        user = msgspec.structs.replace(holder.user, id=name.strip().removeprefix("@"))
         return msgspec.structs.replace(holder, user=user)
     if previous.people is None:
         raise ArchiveError(f"{folder.path} was written by an earlier p2p_analytics: sync it, or merge a history, once.")
@@ -228,7 +194,25 @@ def _find_owner(folder: ArchiveFolder, statements: StatementsLike, previous: Man
     return owner
 
 
-def _merge(folder: ArchiveFolder, statements: StatementsLike, me: Me, known: _Known, number: int) -> MergedRows:
+def _find_account(statements: Statements) -> str:
+    """Return the one account of statements; raise an ArchiveError if they are of several, or name none."""
+    from p2p_analytics.statements import list_formats
+
+    if len(statements.accounts) > 1:
+        raise ArchiveError(
+            f"The statements are of {len(statements.accounts)} accounts ({', '.join(statements.accounts)}), and an "
+            "archive holds one account: import the files of each account into an archive of its own."
+        )
+    services = {each.service or each.name for each in list_formats()}
+    if not statements.accounts or statements.accounts[0] in services:  # the reader's last resort is the service
+        raise ArchiveError(
+            "The statements name no account: name it with account=, as in "
+            'read_statements(paths, account="ada") (--account ada).'
+        )
+    return statements.accounts[0]
+
+
+def _merge(folder: ArchiveFolder, statements: Statements, me: Me, known: _Known, number: int) -> MergedRows:
     """Return the rows and problems of statements in the archive after an import, and the counts."""
     import pandas as pd
 
@@ -244,7 +228,7 @@ def _merge(folder: ArchiveFolder, statements: StatementsLike, me: Me, known: _Kn
 
 
 def _build_manifest(
-    folder: ArchiveFolder, statements: StatementsLike, me: Me, known: _Known, merged: MergedRows
+    folder: ArchiveFolder, statements: Statements, me: Me, known: _Known, merged: MergedRows
 ) -> Manifest:
     """Write the files of an import, and return the manifest that lists them."""
     account, previous = str(me.user.id), known.manifest
@@ -266,7 +250,7 @@ def _build_manifest(
         friends_at=fetched_at,
         payments=(folder.write("payments", arrow_schema("payments").empty_table(), account),),
         people_at=fetched_at,
-        account_name=str(me.user.username),
+        account_name=account,
         **fields,
     )
 

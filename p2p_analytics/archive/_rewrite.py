@@ -180,8 +180,9 @@ def _merge_statements(
         tables = {"statements": merged.rows, "statement_problems": tables["statement_problems"]}
         changes = changes._replace(added=changes.added + merged.plan.new, changed=changes.changed + merged.plan.changed)
     fields |= {kind: write_table(folder, kind, frame, fields.get(kind), account) for kind, frame in tables.items()}
-    if previous is None and fields and name_account(history.me) == account and not any(e.rows for e in payments):
-        fields["account_name"] = str(history.me.user.username)
+    is_unnamed = name_account(history.me) == normalize_account(account)
+    if previous is None and fields and is_unnamed and not any(entry.rows for entry in payments):
+        fields["account_name"] = account
     return fields, changes
 
 

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from p2p_analytics.archive._import import StatementsLike
     from p2p_analytics.archive._manifest import Manifest
     from p2p_analytics.archive._unite import UnitedPayments
     from p2p_analytics.archive.imports.rows import ImportPlan
+    from p2p_analytics.statements import Statements
 
 
 class StatementArchive:
@@ -39,7 +39,7 @@ class StatementArchive:
         self.path: Path = to_path(path).expanduser().absolute()
         self._folder = ArchiveFolder(self.path)
 
-    def import_(self, statements: StatementsLike, *, dry_run: bool = False) -> ImportPlan:
+    def import_(self, statements: Statements, *, dry_run: bool = False) -> ImportPlan:
         """Add statements, as a batch that `undo` takes back. The first import or sync creates the archive.
 
         Payments are identified by id. The service's row of a payment stays, with what the statement knows more; a
@@ -62,7 +62,9 @@ class StatementArchive:
             The statements are another account's, name none or are in privacy mode; a file of the archive is broken; or
             another process is writing.
         """
-        if not all(hasattr(statements, name) for name in ("payments", "files", "problems", "history")):
+        from p2p_analytics.statements import Statements
+
+        if not isinstance(statements, Statements):
             raise ConfigurationError(
                 f"import_ needs statements, as read_statements(paths) returns them, not {describe_type(statements)}."
             )

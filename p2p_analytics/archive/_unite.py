@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from p2p_analytics.archive._folder import PEOPLE_FILE
 from p2p_analytics.archive._rewrite import read_statements
-from p2p_analytics.archive.imports.people import NamesOfPeople, match_names, read_aliases
+from p2p_analytics.archive.imports.people import BY_USERNAME, NamesOfPeople, match_names, read_aliases
 from p2p_analytics.archive.imports.rows import rename_account
 from p2p_analytics.archive.tables import BATCH, MATCHED
 from p2p_analytics.frames import schema
@@ -86,12 +86,16 @@ def _apply(
     payments: pd.DataFrame, is_named: pd.Series[bool], matches: Mapping[str, Match], known: NamesOfPeople, owner: str
 ) -> pd.DataFrame:
     """Return payments with the people of the names that have a match."""
-    names = payments["counterparty_name"].where(is_named)
+    by_username = payments["counterparty_username"].str.casefold().where(is_named).map(known.ids_by_username())
+    names = payments["counterparty_name"].where(is_named & by_username.isna())
     ids = names.map({name: match.user_id for name, match in matches.items()}).astype(schema.TEXT)
+    ids = ids.where(by_username.isna(), by_username.astype(schema.TEXT))
     usernames = ids.map(known.usernames).astype(schema.TEXT)
     called = names.map({name: match.name for name, match in matches.items()}).astype(schema.TEXT)
     columns = {
-        MATCHED: names.map({name: match.matched for name, match in matches.items()}).astype(schema.TEXT),
+        MATCHED: names.map({name: match.matched for name, match in matches.items()})
+        .astype(schema.TEXT)
+        .mask(by_username.notna(), BY_USERNAME),
         "counterparty_id": payments["counterparty_id"].where(ids.isna(), ids),
         "counterparty_username": payments["counterparty_username"].where(usernames.isna(), usernames),
         "counterparty_name": payments["counterparty_name"].where(called.isna(), called),

@@ -35,10 +35,10 @@ def household(histories: Iterable[History]) -> History:
     Returns
     -------
     History
-        Newest payment first. ``account_id`` is the member that the row is of. Where two accounts have different payments
-        with one id, as services with short ids do, the ids become ``account_id:payment_id``. The user is the household:
-        all names and ids, and the sum of the balances if all are known. Friends are those of all members, without the
-        members. "Data as of" is the oldest.
+        Newest payment first. ``account_id`` is the member who sees the row. Where two accounts have different payments
+        with one id, as services with short ids do, the ids become ``account_id:payment_id``. The user is the
+        household: all names and ids, and the sum of the balances if all are known. Friends are those of all members,
+        without the members. "Data as of" is the oldest.
 
     Raises
     ------

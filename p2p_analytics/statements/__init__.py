@@ -2,7 +2,7 @@
 
 from p2p_analytics.statements._format import Problem, Reading, StatementFormat, Table
 from p2p_analytics.statements._read import read_statements
-from p2p_analytics.statements._registry import register_format
+from p2p_analytics.statements._registry import list_formats, register_format
 from p2p_analytics.statements._rows import ROWS, complete_rows
 from p2p_analytics.statements._statements import Statements
 
@@ -14,6 +14,7 @@ __all__ = [
     "Statements",
     "Table",
     "complete_rows",
+    "list_formats",
     "read_statements",
     "register_format",
 ]

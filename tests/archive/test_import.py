@@ -156,7 +156,7 @@ def test_statements_of_the_accounts_username_or_id(archive, account) -> None:
     [
         (statements_of(row(3, account_id="bob"), account="bob"), "of the account bob, and .*archive of Ada: name"),
         (statements_of(row(3), row(4, account_id="bob")), r"2 accounts \(ada, bob\), and an archive holds one"),
-        (statements_of(row(3, account_id="own"), account="own"), r"name no account: .*account=\"ada\""),
+        (statements_of(row(3, account_id="paypal"), account="paypal"), r"name no account: .*account=\"ada\""),
         (statements_of(row(3), private=True), "privacy mode hold invented names"),
         (statements_of({**row(3), "payment_id": None}), "without an id"),
         (statements_of(row(3), row(3)), "payment_id 3 is repeated"),
@@ -177,9 +177,9 @@ def test_a_first_import_creates_the_archive(tmp_path) -> None:
     archive = p2p.open_archive(tmp_path / "new")
     archive.import_(statements_of(row(1, account_id="@Ada"), account="@Ada"))
     history = archive.history()
-    assert (history.me.user.id, history.me.user.username) == ("ada", "Ada")
+    assert (history.me.user.id, history.me.user.username) == ("Ada", "Ada")
     assert history.fetched_at == datetime(2024, 5, 1, 12, tzinfo=UTC)
-    assert column(history, "actor_id") == column(history, "account_id") == {"1": "ada"}
+    assert column(history, "actor_id") == column(history, "account_id") == {"1": "Ada"}
     assert history.friends.empty
     assert list(history.payments) == HEADER
     archive.import_(statements_of(row(2, date="2024-06-01T12:00:00"), row(1)))
@@ -194,7 +194,7 @@ def test_a_refused_first_import_makes_no_folder(tmp_path) -> None:
     archive = p2p.open_archive(tmp_path / "new")
     archive.import_(statements_of(row(1)), dry_run=True)
     with pytest.raises(ArchiveError, match="name no account"):
-        archive.import_(statements_of(row(1, account_id="own"), account="own"))
+        archive.import_(statements_of(row(1, account_id="paypal"), account="paypal"))
     with pytest.raises(ArchiveError, match="no import to undo"):
         archive.undo()
     assert list(tmp_path.iterdir()) == []

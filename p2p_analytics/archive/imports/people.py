@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 BY_PAYMENTS: Final = "payments"
 BY_FILE: Final = "people.csv"
+BY_USERNAME: Final = "username"
 COLUMNS: Final = ("alias", "person", "evidence")
 _OPEN: Final = "?"  # before a person who is only suggested
 _ROUNDED: Final = re.compile(r"\d[.,]\d+[eE]\+?\d+")
@@ -90,9 +91,12 @@ class NamesOfPeople:
         if person in self.names:
             return person
         if person.startswith("@"):
-            wanted = person[1:].casefold()
-            return next((key for key, username in self.usernames.items() if username.casefold() == wanted), None)
+            return self.ids_by_username().get(person[1:].casefold())
         return None
+
+    def ids_by_username(self) -> dict[str, str]:
+        """Return the id of each username, in the form in which usernames are compared."""
+        return {username.casefold(): user_id for user_id, username in self.usernames.items()}
 
     def spell(self, user_id: str) -> str:
         """Return a person as `find` understands it."""

@@ -1,19 +1,17 @@
-"""Statements as `read_statements` returns them, from rows in words."""
+"""Statements as `read_statements` returns them, from literal rows."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from p2p_analytics.frames.build import friends_frame, problems_frame
 from p2p_analytics.frames.schema import PAYMENTS, PROBLEMS, STATEMENT
 from p2p_analytics.frames.unite import sort_frame
-from p2p_analytics.history import History
 from p2p_analytics.records import Me, User
+from p2p_analytics.statements import Statements
 from support.frames import frame_from_rows
 
 if TYPE_CHECKING:
@@ -21,29 +19,6 @@ if TYPE_CHECKING:
 
 BOOKKEEPING = {"lock", "batches.json"}  # which an import and its undo may leave different
 PROBLEM_COLUMNS = {"file": "str", "line": "Int64", **PROBLEMS}
-
-
-@dataclass(frozen=True)
-class Statements:
-    """The parts of statements that an archive reads."""
-
-    payments: pd.DataFrame
-    files: pd.DataFrame
-    problems: pd.DataFrame = field(default_factory=lambda: frame_from_rows([], PROBLEM_COLUMNS))
-    private: bool = False
-
-    def history(self) -> History:
-        """Return the payments as a history, as of the newest row."""
-        handle = self.files["account"].iloc[0]
-        newest = self.payments["date_created"].max()
-        return History(
-            me=Me(user=User(id=handle, username=handle, display_name="Ada")),
-            payments=self.payments,
-            friends=friends_frame([]),
-            fetched_at=datetime(2024, 1, 1, tzinfo=UTC) if pd.isna(newest) else newest.to_pydatetime(),
-            problems=problems_frame([]),
-            private=self.private,
-        )
 
 
 def row(payment_id: int | str, name: str = "Bo", **fields: Any) -> dict[str, Any]:
@@ -69,8 +44,21 @@ def statements_of(*rows: dict[str, Any], account: str = "ada", **fields: Any) ->
     """Return the statements of an account with these rows."""
     payments = sort_frame(frame_from_rows(rows, {**PAYMENTS, **STATEMENT}))
     names = list(dict.fromkeys([each["file"] for each in rows])) or ["empty.csv"]
+    newest = payments["date_created"].max()
     files = pd.DataFrame({"file": names, "format": "own", "account": account}).astype("str")
-    return Statements(payments, files, **fields)
+    holders = {
+        each: Me(user=User(id=each, username=each.removeprefix("@"), display_name="Ada"))
+        for each in {account, *payments["account_id"]}
+    }
+    problems = fields.pop("problems", frame_from_rows([], PROBLEM_COLUMNS))
+    return Statements(
+        payments=payments,
+        reconciliation=frame_from_rows([], {"reconciled": "boolean"}),
+        problems=problems,
+        files=files.assign(period_end=newest),
+        _holders=holders,
+        **fields,
+    )
 
 
 def digests(folder: Path) -> dict[str, str]:
