@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from p2p_analytics.history import History, combine, household, load_history
     from p2p_analytics.report import render_report
     from p2p_analytics.statements import Statements, read_statements, register_format
+    from p2p_analytics.statements.bank import match_bank
     from p2p_analytics.widgets import Explorer, TokenForm
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "errors",
     "household",
     "load_history",
+    "match_bank",
     "monthly_flow",
     "open_archive",
     "pending_ageing",
@@ -84,6 +86,7 @@ _HOMES = {
     "combine": "history",
     "household": "history",
     "load_history": "history",
+    "match_bank": "statements.bank",
     "monthly_flow": "analyses",
     "open_archive": "archive",
     "pending_ageing": "analyses",

@@ -12,6 +12,7 @@ from p2p_analytics.statements.balances import (
     MOST_STEPS,
     Balance,
     Explanations,
+    OrderedRows,
     Period,
     find_explanations,
     join_files,
@@ -44,7 +45,7 @@ RECONCILIATION: Final[Mapping[str, str]] = {
     "gap_cents": WHOLE,
     "note": TEXT,
 }
-_ALL_STEPS: Final = 2 * MOST_STEPS  # of all files in one call
+_ALL_STEPS: Final = 4 * MOST_STEPS  # of all files in one call
 _HALF: Final = 1 << 32
 _ID_LENGTH: Final = 80
 
@@ -123,14 +124,14 @@ def _check_groups(
     import polars as pl
 
     ordered = order_rows(rows)
+    transactions_of = ordered.rows.filter(~pl.col("is_notice"))
     steps = _ALL_STEPS
     at = 0
     for group in _sum_groups(ordered).iter_rows(named=True):
-        part = ordered.slice(at, group["lines"])
-        at += group["lines"]
+        transactions = transactions_of.slice(at, group["transactions"])
+        at += group["transactions"]
         if group["is_blank"]:
             continue
-        transactions = part.filter(~pl.col("is_notice"))
         opening, moved, closing = _add_up(group)
         balance = Balance(
             group["file"],
@@ -160,15 +161,15 @@ def _check_groups(
         yield balance, check
 
 
-def _sum_groups(ordered: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per file, account and currency, in the order of the rows."""
+def _sum_groups(ordered: OrderedRows) -> pl.DataFrame:
+    """Return one row per file, account and currency, in the order of their groups."""
     import polars as pl
 
     known, offsets = pl.col("known_cents"), pl.col("offset_cents").drop_nulls()
     date = pl.col("date").filter(~pl.col("is_notice"))
     has_balance = pl.any_horizontal(pl.col("opening_cents", "closing_cents", "balance_cents").is_not_null())
-    sums = ordered.group_by(GROUP, maintain_order=True).agg(
-        pl.len().alias("lines"),
+    sums = ordered.rows.group_by(GROUP, maintain_order=True).agg(
+        (~pl.col("is_notice")).sum().alias("transactions"),
         pl.col("opening_cents").drop_nulls().first().alias("opening"),
         pl.col("closing_cents").drop_nulls().last().alias("closing"),
         offsets.first().alias("first_offset"),
@@ -184,7 +185,8 @@ def _sum_groups(ordered: pl.DataFrame) -> pl.DataFrame:
         date.max().alias("end"),
         (pl.col("is_notice") & ~has_balance).all().alias("is_blank"),
     )
-    return sums.with_columns(pl.col("is_blank") & ~pl.col("is_blank").all().over("file"))
+    named = pl.concat([ordered.names, sums], how="horizontal")
+    return named.with_columns(pl.col("is_blank") & ~pl.col("is_blank").all().over("file"))
 
 
 def _add_up(group: Mapping[str, Any]) -> tuple[Any, Any, Any]:

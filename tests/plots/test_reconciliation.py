@@ -154,6 +154,17 @@ def test_names_of_files_keep_their_end() -> None:
     assert _names(plots.reconciliation(_make(2, file=names))) == ["account…ora_2024-01.csv", "account…ora_2024-02.csv"]
 
 
+def test_folders_are_left_out() -> None:
+    """Unless two files of different folders have the same name."""
+    names = ["/home/nora/a.csv", "downloads/b.csv", "c:\\d.csv"]
+    assert _names(plots.reconciliation(_make(3, file=names))) == ["a.csv", "b.csv", "d.csv"]
+    assert _names(plots.reconciliation(_make(2, file=["x/a.csv", "y/a.csv"]))) == ["x/a.csv", "y/a.csv"]
+    assert _names(plots.reconciliation(_make(2, file="x/a.csv", currency=["EUR", "USD"]))) == [
+        "a.csv\nEUR",
+        "a.csv\nUSD",
+    ]
+
+
 def test_several_accounts_and_currencies_are_named() -> None:
     """Amounts have the currency of their row; a file can have several."""
     differences = pd.array([-400, 250], dtype="Int64")

@@ -76,6 +76,8 @@ assert_type(statements, p2p.Statements)
 assert_type(statements.payments, pd.DataFrame)
 assert_type(statements.history(), p2p.History)
 assert_type(statements.masked(strict=True), p2p.Statements)
+assert_type(p2p.match_bank(statements, "bank.csv", columns={"date": "Day"}, days=3, day_first=True), pd.DataFrame)
+assert_type(p2p.plots.reconciliation(statements.reconciliation), Axes)
 assert_type(p2p.register_format(statement_format), StatementFormat)
 
 form = p2p.TokenForm("https://pay.example", "1", ["access_profile"], how="prompt")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from p2p_analytics.statements.balances._continuity import Balance, Period, Seam, join_files
 from p2p_analytics.statements.balances._explanations import MOST_STEPS, Change, Explanations, find_explanations
-from p2p_analytics.statements.balances._order import GROUP, order_rows
+from p2p_analytics.statements.balances._order import GROUP, OrderedRows, order_rows
 from p2p_analytics.statements.balances._running import running_balance
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Balance",
     "Change",
     "Explanations",
+    "OrderedRows",
     "Period",
     "Seam",
     "find_explanations",

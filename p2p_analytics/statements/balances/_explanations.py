@@ -7,7 +7,7 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
 WITHOUT: Final = "without"
 COUNTING: Final = "counting"
@@ -17,6 +17,7 @@ MOST_SETS: Final = 5
 MOST_STEPS: Final = 60_000_000  # all sets of three of about 5,000 rows with distinct amounts
 _LESS_LIKELY: Final = {REVERSING: 1}
 _ROWS_PER_AMOUNT: Final = 3  # as many as one set can need
+_STEPS_PER_SEARCH: Final = 1000  # the time of a search for no sums
 _ENOUGH: Final = 500  # sets of three, of which the likeliest are chosen
 _TABLE: Final = 1 << 20
 _LARGEST: Final = 1 << 58  # cents; sums of three changes fit 64 bits
@@ -39,7 +40,7 @@ class Explanations(NamedTuple):
     has_more : bool
         Whether there are other sets of this size.
     steps : int
-        Sums that were looked up.
+        Sums that were looked up, and 1,000 for each amount that they began with.
     is_complete : bool
         Whether all sets up to three rows were searched.
     """
@@ -66,43 +67,60 @@ def find_explanations(
     most_steps : int
         Maximum number of sums to look up for sets of three rows.
     """
-    options = _list_options(moved, flow)
+    options = _Options(moved, flow)
     unread = [(Change(row, READING),) for row, cents in enumerate(moved) if cents is None]
-    singles = [(change,) for change in options.get(difference, ())]
+    singles = [(change,) for change in options.changes.get(difference, ())]
     if unread or singles:
-        return _choose([*(unread if len(unread) == 1 else ()), *sorted(singles, key=_rank)], len(options))
-    kept = {cents: sorted(changes, key=_rank_one)[:_ROWS_PER_AMOUNT] for cents, changes in options.items()}
-    crowded = {change for cents, changes in kept.items() if len(options[cents]) > len(changes) for change in changes}
-    pairs = [(cents, difference - cents) for cents in kept if cents <= difference - cents]
-    sets = [changes for pair in pairs if pair[1] in kept for changes in _list_sets(kept, pair)]
-    if sets:
-        return _choose(sorted(sets, key=_rank), len(pairs), crowded)
-    return _find_triples(kept, difference, most_steps, crowded)
+        sets = [*(unread if len(unread) == 1 else ()), *sorted(singles, key=_rank)]
+        return Explanations(tuple(sets[:MOST_SETS]), len(sets) > MOST_SETS, len(options.changes), is_complete=True)
+    pairs = [(cents, difference - cents) for cents in options.changes if cents <= difference - cents]
+    found = [changes for pair in pairs if pair[1] in options.changes for changes in options.combine(pair)]
+    if found:
+        return options.choose(found, len(pairs))
+    return _find_triples(options, difference, most_steps)
 
 
-def _list_options(moved: Sequence[int | None], flow: Sequence[int | None]) -> dict[int, list[Change]]:
-    """Return the possible changes by the cents that they add to the rows."""
-    options: dict[int, list[Change]] = {}
-    for row, (cents, amount) in enumerate(zip(moved, flow, strict=True)):
-        if max(abs(cents or 0), abs(amount or 0)) > _LARGEST:
-            continue
-        if cents:
-            options.setdefault(-cents, []).append(Change(row, WITHOUT))
-            options.setdefault(-2 * cents, []).append(Change(row, REVERSING))
-        elif cents == 0 and amount:
-            options.setdefault(amount, []).append(Change(row, COUNTING))
-    return options
+class _Options:
+    """The possible changes by the cents that they add to the rows."""
+
+    def __init__(self, moved: Sequence[int | None], flow: Sequence[int | None]) -> None:
+        self.changes: dict[int, list[Change]] = {}
+        self._kept: dict[int, list[Change]] = {}
+        add = self.changes.setdefault
+        for row, (cents, amount) in enumerate(zip(moved, flow, strict=True)):
+            if max(abs(cents or 0), abs(amount or 0)) > _LARGEST:
+                continue
+            if cents:
+                add(-cents, []).append(Change(row, WITHOUT))
+                add(-2 * cents, []).append(Change(row, REVERSING))
+            elif cents == 0 and amount:
+                add(amount, []).append(Change(row, COUNTING))
+
+    def combine(self, amounts: Collection[int]) -> list[tuple[Change, ...]]:
+        """Return the sets of changes of distinct rows that add these amounts; of equal ones the likeliest."""
+        choices = [list(combinations(self._keep(cents), times)) for cents, times in Counter(amounts).items()]
+        sets = (tuple(sorted(change for part in parts for change in part)) for parts in product(*choices))
+        return [changes for changes in sets if len({change.row for change in changes}) == len(amounts)]
+
+    def choose(self, sets: list[tuple[Change, ...]], steps: int) -> Explanations:
+        """Return the likeliest of all sets that were combined."""
+        left_out = any(len(self.changes[cents]) > len(kept) for cents, kept in self._kept.items())
+        has_more = len(sets) > MOST_SETS or (bool(sets) and left_out)
+        return Explanations(tuple(sorted(sets, key=_rank)[:MOST_SETS]), has_more, steps, is_complete=True)
+
+    def _keep(self, cents: int) -> list[Change]:
+        if cents not in self._kept:
+            self._kept[cents] = sorted(self.changes[cents], key=_rank_one)[:_ROWS_PER_AMOUNT]
+        return self._kept[cents]
 
 
-def _find_triples(
-    options: Mapping[int, list[Change]], difference: int, most_steps: int, crowded: Collection[Change]
-) -> Explanations:
+def _find_triples(options: _Options, difference: int, most_steps: int) -> Explanations:
     """Search sets of three: for each amount, look up what all amounts from it on leave of the difference."""
     import numpy as np
 
     if abs(difference) > 6 * _LARGEST:
-        return _choose((), 0)
-    values = np.array(sorted(options), np.int64)
+        return options.choose([], 0)
+    values = np.array(sorted(options.changes), np.int64)
     table = np.zeros(_TABLE, np.bool_)
     table[values & (_TABLE - 1)] = True
     sets: list[tuple[Change, ...]] = []
@@ -111,24 +129,17 @@ def _find_triples(
     while at < len(values) and steps < most_steps and len(sets) < _ENOUGH:
         first = int(values[at])
         rest = (difference - first) - values[at:]
-        steps += len(rest)
+        steps += len(rest) + _STEPS_PER_SEARCH
         for hit in np.flatnonzero(table[rest & (_TABLE - 1)]).tolist():
             second = int(values[at + hit])
             third = difference - first - second
-            if third >= second and third in options and len(sets) < _ENOUGH:
-                sets += _list_sets(options, (first, second, third))
+            if third >= second and third in options.changes and len(sets) < _ENOUGH:
+                sets += options.combine((first, second, third))
         at += 1
-    explanations = _choose(sorted(sets, key=_rank), steps, crowded)
+    explanations = options.choose(sets, steps)
     if at == len(values):
         return explanations
     return explanations._replace(has_more=bool(sets), is_complete=bool(sets))
-
-
-def _list_sets(options: Mapping[int, list[Change]], amounts: Collection[int]) -> list[tuple[Change, ...]]:
-    """Return the sets of changes of distinct rows that add these amounts."""
-    choices = [list(combinations(options[cents], times)) for cents, times in Counter(amounts).items()]
-    sets = (tuple(sorted(change for part in parts for change in part)) for parts in product(*choices))
-    return [changes for changes in sets if len({change.row for change in changes}) == len(amounts)]
 
 
 def _rank(changes: tuple[Change, ...]) -> tuple[int, tuple[Change, ...]]:
@@ -137,9 +148,3 @@ def _rank(changes: tuple[Change, ...]) -> tuple[int, tuple[Change, ...]]:
 
 def _rank_one(change: Change) -> tuple[int, tuple[Change, ...]]:
     return _rank((change,))
-
-
-def _choose(sets: Sequence[tuple[Change, ...]], steps: int, crowded: Collection[Change] = ()) -> Explanations:
-    """Return the first sets; there are others if a change is of an amount with more rows than were kept."""
-    has_more = len(sets) > MOST_SETS or any(change in crowded for changes in sets for change in changes)
-    return Explanations(tuple(sets[:MOST_SETS]), has_more, steps, is_complete=True)

@@ -2,55 +2,85 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     import polars as pl
 
-GROUP: Final = ("file", "account", "currency")
-"""The columns of which each combination has a balance of its own."""
+GROUP: Final = "group"
+"""Number of the balance that a row belongs to: each file, account and currency has one of its own."""
 
+_NAMES: Final = ("file", "account", "currency")
 _NEEDED: Final = (
-    *GROUP, "line", "date", "kind", "payment_id", "moved_cents", "flow_cents", "opening_cents", "closing_cents",
+    *_NAMES, "line", "date", "kind", "payment_id", "moved_cents", "flow_cents", "opening_cents", "closing_cents",
     "balance_cents",
 )  # fmt: skip
 _NOTICE: Final = "notice"
 _BREAK: Final = 1 << 32  # a balance that does not follow counts for more than any number of dates
 
 
-def order_rows(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the columns of ROWS that balances need, by file, account and currency, in the order of the balance.
+class OrderedRows(NamedTuple):
+    """Rows by balance, each in the order in which they moved it.
+
+    Attributes
+    ----------
+    rows : polars.DataFrame
+        The columns of ROWS that balances need, and five more: ``group``; ``position`` in the frame given;
+        ``is_notice``; ``known_cents``, which is ``moved_cents`` with 0 for notices and for amounts that could not be
+        read; and ``offset_cents``, the balance before the first row as each stated balance implies it.
+    names : polars.DataFrame
+        ``file``, ``account`` and ``currency`` of each group, in the order of their numbers.
+    """
+
+    rows: pl.DataFrame
+    names: pl.DataFrame
+
+
+def order_rows(rows: pl.DataFrame) -> OrderedRows:
+    """Return the rows of each balance in the order in which they moved it.
 
     That is the order of the lines, its reverse, or the order of the dates: the one with the fewest stated balances that
     do not follow from the one before, then with the fewest rows that are older than the one before. A row without
-    account or currency has those of its file, if the file has only one. Four columns are added: ``position`` in the
-    frame given; ``is_notice``; ``known_cents``, which is ``moved_cents`` with 0 for notices and for amounts that could
-    not be read; and ``offset_cents``, the balance before the first row as each stated balance implies it.
+    account or currency has those of its file, if the file has only one.
     """
     import polars as pl
 
-    known = pl.when("is_notice").then(0).otherwise(pl.col("moved_cents").fill_null(0)).alias("known_cents")
+    groups, names = _number_groups(rows.select(_NAMES))
+    is_notice = (pl.col("kind") == _NOTICE).fill_null(value=False)
+    known = pl.when(is_notice).then(0).otherwise(pl.col("moved_cents").fill_null(0))
     by_line = (
-        rows.select(_NEEDED)
+        rows.select(name for name in _NEEDED if name not in _NAMES)
+        .with_columns(groups, is_notice.alias("is_notice"), known.alias("known_cents"))
         .with_row_index("position")
-        .with_columns(
-            (pl.col("kind") == _NOTICE).fill_null(value=False).alias("is_notice"),
-            *(_fill_only(name) for name in GROUP[1:]),
-        )
-        .with_columns(known)
-        .sort(*GROUP, "line", "position", nulls_last=True)
     )
-    chosen = _choose_orders(by_line)
-    return (
-        by_line.join(chosen, on=GROUP, nulls_equal=True, how="left", maintain_order="left")
-        .with_columns(
-            pl.when("is_dated").then("date").alias("by_date"),
-            pl.when("is_reversed").then(-pl.col("line")).otherwise("line").alias("by_line"),
+    if not by_line.select(_is_in_order()).item():
+        by_line = by_line.sort(GROUP, "line", "position")
+    orders = _choose_orders(by_line)
+    ordered = by_line
+    if not orders.is_empty():
+        by_date = pl.when("is_dated").then("date")
+        by_number = pl.when("is_reversed").then(-pl.col("line")).otherwise("line")
+        ordered = (
+            by_line.join(orders, on=GROUP, how="left")
+            .sort(GROUP, by_date, by_number, "position", nulls_last=True)
+            .drop("is_dated", "is_reversed")
         )
-        .sort(*GROUP, "by_date", "by_line", "position", nulls_last=True)
-        .with_columns((pl.col("balance_cents") - pl.col("known_cents").cum_sum().over(GROUP)).alias("offset_cents"))
-        .drop("by_date", "by_line", "is_dated", "is_reversed")
-    )
+    offset = pl.col("balance_cents") - pl.col("known_cents").cum_sum().over(GROUP)
+    return OrderedRows(ordered.with_columns(offset.alias("offset_cents")), names)
+
+
+def _number_groups(keys: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
+    """Return the number of each row's group, and the names of the groups in the order of their numbers.
+
+    Rows of one file mostly follow each other, so this is worked out once for each run of rows with the same names.
+    """
+    import polars as pl
+
+    runs = keys.select(pl.struct(_NAMES).rle_id().alias("run")).to_series()
+    firsts = keys.filter(runs.diff().fill_null(1) != 0).with_columns(*(_fill_only(name) for name in _NAMES[1:]))
+    names = firsts.unique().sort(_NAMES, nulls_last=True)
+    numbers = firsts.join(names.with_row_index(GROUP), on=_NAMES, nulls_equal=True, how="left", maintain_order="left")
+    return numbers[GROUP].gather(runs), names
 
 
 def _fill_only(name: str) -> pl.Expr:
@@ -61,25 +91,42 @@ def _fill_only(name: str) -> pl.Expr:
     return pl.coalesce(name, only)
 
 
+def _is_in_order() -> pl.Expr:
+    """Return whether the rows are by group and line."""
+    import polars as pl
+
+    group, line = (pl.col(name).cast(pl.Int64).diff() for name in (GROUP, "line"))
+    return ((group > 0) | ((group == 0) & (line > 0))).fill_null(value=True).all() & (group >= 0).fill_null(
+        value=True
+    ).all()
+
+
 def _choose_orders(by_line: pl.DataFrame) -> pl.DataFrame:
-    """Return for each group whether its lines are reversed, and whether the dates are its order."""
+    """Return whether the lines are reversed, and whether the dates are the order, of groups not ordered by line."""
     import polars as pl
 
     transactions = by_line.filter(~pl.col("is_notice"))
-    orders = transactions.group_by(GROUP).agg(
-        _count_contradictions().alias("forward"), _count_contradictions(is_reversed=True).alias("backward")
+    forward = transactions.group_by(GROUP).agg(_count_contradictions().alias("forward"))
+    mixed = transactions.join(forward.filter(pl.col("forward") > 0), on=GROUP)
+    if mixed.is_empty():
+        return mixed.select(GROUP)
+    backward = mixed.group_by(GROUP).agg(
+        pl.col("forward").first(), _count_contradictions(is_reversed=True).alias("backward")
     )
-    chosen = orders.with_columns(
-        (pl.col("backward") < pl.col("forward")).alias("is_reversed"), pl.min_horizontal("forward", "backward")
+    chosen = backward.select(
+        GROUP,
+        (pl.col("backward") < pl.col("forward")).alias("is_reversed"),
+        pl.min_horizontal("forward", "backward").alias("fewest"),
     )
-    mixed = transactions.join(chosen.filter(pl.col("forward") > 0), on=GROUP, nulls_equal=True)
     dated = (
-        mixed.sort("date", pl.when("is_reversed").then(-pl.col("line")).otherwise("line"), nulls_last=True)
+        mixed.join(chosen, on=GROUP)
+        .sort("date", pl.when("is_reversed").then(-pl.col("line")).otherwise("line"), nulls_last=True)
         .group_by(GROUP)
         .agg(_count_contradictions().alias("dated"))
     )
-    is_dated = (pl.col("dated") < pl.col("forward")).fill_null(value=False).alias("is_dated")
-    return chosen.join(dated, on=GROUP, nulls_equal=True, how="left").select(*GROUP, "is_reversed", is_dated)
+    is_dated = (pl.col("dated") < pl.col("fewest")).alias("is_dated")
+    orders = chosen.join(dated, on=GROUP).select(GROUP, "is_reversed", is_dated)
+    return orders.filter(pl.col("is_reversed") | pl.col("is_dated"))
 
 
 def _count_contradictions(*, is_reversed: bool = False) -> pl.Expr:

@@ -9,7 +9,7 @@ from p2p_analytics.statements.balances._order import GROUP, order_rows
 if TYPE_CHECKING:
     import polars as pl
 
-_SEGMENT = (*GROUP, "segment")
+_SEGMENT = (GROUP, "segment")
 
 
 def running_balance(rows: pl.DataFrame) -> pl.DataFrame:
@@ -35,7 +35,7 @@ def running_balance(rows: pl.DataFrame) -> pl.DataFrame:
     )
     balances = (
         order_rows(rows)
-        .with_columns(
+        .rows.with_columns(
             # The rows from one unreadable amount to the next are a segment: no balance is known across it.
             (~pl.col("is_notice") & pl.col("moved_cents").is_null()).cum_sum().over(GROUP).alias("segment"),
             pl.col("known_cents").cum_sum().over(GROUP).alias("total"),

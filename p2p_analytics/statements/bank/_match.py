@@ -58,7 +58,7 @@ class _Movement(NamedTuple):
     date: datetime
     day: int
     flow: int
-    fee: int
+    fee: int | None
     currency: str | None
 
 
@@ -124,10 +124,15 @@ def match_bank(  # noqa: PLR0913 - each is an independent option of a public fun
     rows = _sort_rows(read_bank(bank, columns, day_first=day_first))
     is_named = _compile_names(names)
     matcher = _Matcher(rows, [is_named(row.description) for row in rows], days)
-    matcher.match(movements, lambda transfer: -transfer.flow - (transfer.fee if transfer.flow < 0 else 0))
+    matcher.match(movements, _expect_net)
     matcher.match([transfer for transfer in movements if transfer.fee], lambda transfer: -transfer.flow)
     matcher.match(funded, lambda payment: payment.flow, named_only=True)
     return _build_frame(movements, matcher)
+
+
+def _expect_net(transfer: _Movement) -> int:
+    """Return the amount at the bank: a fee is inside the amount that left the service."""
+    return -transfer.flow - (transfer.fee or 0 if transfer.flow < 0 else 0)
 
 
 class _Matcher:
@@ -192,7 +197,7 @@ def _read_movements(payments: object, zone: ZoneInfo) -> tuple[list[_Movement], 
             date=instant,
             day=(instant.astimezone(zone).date() - _EPOCH.date()).days,
             flow=int(row["flow_cents"]),
-            fee=int(row["fee_cents"] or 0),
+            fee=None if row["fee_cents"] is None else int(row["fee_cents"]),
             currency=row["currency"],
         )
         if movement.kind == _TRANSFER:
@@ -214,7 +219,7 @@ def _compile_names(names: Iterable[str]) -> Callable[[str | None], bool]:
     """Return a function that finds out whether a text has one of the names as whole words."""
     words = [names] if isinstance(names, str) else list(names)
     if not all(isinstance(word, str) and word.strip() for word in words):
-        raise ConfigurationError("names are words such as 'venmo': leave out what is no text.")
+        raise ConfigurationError("names are words such as 'venmo': leave out empty ones.")
     pattern = re.compile(
         "|".join(rf"(?<!\w){re.escape(word.strip())}(?!\w)" for word in words) or r"(?!)", re.IGNORECASE
     )
