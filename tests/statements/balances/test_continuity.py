@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 import polars as pl
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from p2p_analytics.statements._reconcile import reconcile
@@ -114,6 +114,7 @@ def test_files_without_dates_come_last() -> None:
     ]  # fmt: skip
 
 
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.data())
 def test_any_split_connects(data: st.DataObject) -> None:
     """One history, cut into files at any rows and in any order, with or without overlaps, connects without a gap."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from p2p_analytics.statements.balances import Change, find_explanations
@@ -68,6 +68,7 @@ def test_at_most_five_sets() -> None:
     assert triples.has_more
 
 
+@settings(deadline=None, derandomize=True)
 @given(
     st.lists(st.sampled_from(["without", "reversing", "counting", "right"]), min_size=1, max_size=12),
     st.lists(st.sampled_from([-1, 1]), min_size=12, max_size=12),
@@ -115,6 +116,7 @@ def test_the_work_has_a_limit() -> None:
     assert find_explanations([3, 50, 700], [3, 50, 700], -53, most_steps=0).sets[0][0] == Change(0, "without")
 
 
+@settings(deadline=None, derandomize=True)
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=6), st.integers(-(2**70), 2**70))
 def test_any_amount(moved: list[int], difference: int) -> None:
     """Amounts near the limit of 64 bits give no error, and every explanation is exact."""
