@@ -1,5 +1,6 @@
 """Statement files: what everybody can download becomes PAYMENTS, reconciled to the cent."""
 
+from p2p_analytics.statements._cells import list_unreadable, parse_instants, parse_money
 from p2p_analytics.statements._format import Problem, Reading, StatementFormat, Table
 from p2p_analytics.statements._read import read_statements
 from p2p_analytics.statements._registry import list_formats, register_format
@@ -15,6 +16,9 @@ __all__ = [
     "Table",
     "complete_rows",
     "list_formats",
+    "list_unreadable",
+    "parse_instants",
+    "parse_money",
     "read_statements",
     "register_format",
 ]

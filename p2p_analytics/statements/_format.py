@@ -7,6 +7,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.frames.schema import KINDS
+from p2p_analytics.statements._rows import complete_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -86,7 +88,7 @@ class StatementFormat:
         For each field, the header names that mean it, in any language; they are compared trimmed and case-folded.
     required : collection of str
         Fields that the header of this format always has. A header with all of these belongs to it; of several
-        such formats, to the one with most of the header's columns.
+        such formats, to the one with most of the header's columns, and rather to one that was registered.
     read : callable
         Turns a `Table` with the cells by field into a `Reading`.
     service : str or None
@@ -102,7 +104,19 @@ class StatementFormat:
     _names: Mapping[str, str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Index the header names."""
+        """Check the names of fields and columns, and index the header names."""
+        if not self.required:
+            raise ConfigurationError(f"The format {self.name!r} requires no field: any file would be one.")
+        if reserved := sorted({"file", "line"} & set(self.columns)):
+            raise ConfigurationError(
+                f"The format {self.name!r} has a field {reserved[0]!r}, which every table has: give it another name."
+            )
+        given: Mapping[str, object] = self.columns
+        for key, spellings in given.items():
+            if isinstance(spellings, str):
+                raise ConfigurationError(
+                    f"The format {self.name!r} names the column of {key!r} as text: write ({spellings!r},)."
+                )
         unknown = set(self.required) - set(self.columns)
         if unknown:
             raise ConfigurationError(
@@ -110,6 +124,36 @@ class StatementFormat:
             )
         names = {normalize_name(name): key for key, spellings in self.columns.items() for name in spellings}
         object.__setattr__(self, "_names", names)
+
+    def read_table(self, table: Table) -> Reading:
+        """Return what `read` makes of a table, with complete ROWS.
+
+        Raises
+        ------
+        ConfigurationError
+            It is no Reading, its rows are not those of the table, or a column of ROWS has other values.
+        """
+        import polars as pl
+
+        reading = self.read(table)
+        if not isinstance(reading, Reading) or not isinstance(reading.rows, pl.DataFrame):
+            raise ConfigurationError(f"The format {self.name!r} has to return a Reading with rows of Polars.")
+        if not {"file", "line"} <= set(reading.rows.columns) or not reading.rows["file", "line"].equals(
+            table.cells["file", "line"]
+        ):
+            raise ConfigurationError(
+                f"The format {self.name!r} has to return one row for each row of the table, in its order, with its "
+                "file and line: give a row that is no transaction the kind 'notice'."
+            )
+        try:
+            rows = complete_rows(reading.rows)
+        except pl.exceptions.PolarsError as error:
+            raise ConfigurationError(f"The format {self.name!r} returns other types than ROWS has: {error}") from None
+        if unknown := sorted(set(rows["kind"].drop_nulls()) - set(KINDS)):
+            raise ConfigurationError(
+                f"The format {self.name!r} returns the kind {unknown[0]!r}: use one of {', '.join(KINDS)}."
+            )
+        return reading._replace(rows=rows)
 
     def match(self, header: Sequence[str]) -> dict[str, int] | None:
         """Return the position of each field in a header, None if a required one is missing; the first of two wins."""

@@ -167,8 +167,8 @@ class _Reader:
     def _flush(self) -> None:
         """Let the formats read the pending files, those with one header together."""
         for parts in self._pending.values():
-            reading = parts[0].header.format.read(_join_parts(parts, self._tz, self._account))
-            self._rows.append(complete_rows(reading.rows))
+            reading = parts[0].header.format.read_table(_join_parts(parts, self._tz, self._account))
+            self._rows.append(reading.rows)
             self._problems += reading.problems
             self._periods |= reading.periods
         self._pending.clear()

@@ -24,11 +24,11 @@ def register_format(statement_format: StatementFormat) -> StatementFormat:
 
 def find_format(header: Sequence[str]) -> tuple[StatementFormat, dict[str, int]] | None:
     """Return the format of a header and the position of each of its fields; None if no format has such a header."""
-    matches: list[tuple[int, StatementFormat, dict[str, int]]] = []
+    matches: list[tuple[tuple[int, bool], StatementFormat, dict[str, int]]] = []
     for each in list_formats():
         positions = each.match(header)
         if positions is not None:
-            matches.append((len(positions), each, positions))
+            matches.append(((len(positions), each.name in _FORMATS), each, positions))
     if not matches:
         return None
     _, best, positions = max(matches, key=lambda match: match[0])
