@@ -40,6 +40,7 @@ def objects(server: p2p.sandbox.SandboxServer, tmp_path_factory: pytest.TempPath
             "form": p2p.TokenForm,
             "history": p2p.load_history(client),
             "server": server,
+            "statements": p2p.read_statements(ROOT / "tests" / "statements" / "samples"),
         }
 
 
@@ -61,6 +62,17 @@ def test_the_attributes_of_a_history_are_documented() -> None:
     text = (ROOT / "docs" / "loading-and-archive.md").read_text(encoding="utf-8")
     table = text.partition("| attribute of `History`")[2].partition("\n\n")[0]
     assert re.findall(r"^\| `(\w+)`", table, re.MULTILINE) == [field.name for field in dataclasses.fields(p2p.History)]
+
+
+def test_the_columns_of_the_reconciliation_are_documented() -> None:
+    """The table lists every column after file, account and currency, in their order."""
+    text = (ROOT / "docs" / "statements.md").read_text(encoding="utf-8")
+    table = text.partition("| column | meaning |")[2].partition("\n\n")[0]
+    rows = re.findall(r"^\| (`.*?`) \|", table, re.MULTILINE)
+    columns = list(p2p.read_statements(ROOT / "tests" / "statements" / "samples").reconciliation)
+    assert ["file", "account", "currency", *re.findall(r"`(\w+)`", " ".join(rows))] == [
+        *columns[:4], "closing_cents", "moved_cents", *columns[6:],
+    ]  # fmt: skip
 
 
 def test_the_columns_of_payments_and_people_are_documented() -> None:
