@@ -27,6 +27,7 @@ _UNKNOWN: Final = "balance not known"
 _COLOURS: Final = {_ADDS_UP: "#009E73", _UNKNOWN: "#999999", _DIFFERS: _style.OUT}
 _DOLLARS: Final = "USD"
 _ROOM: Final = 0.62  # for labels, in lengths of the time axis
+_MARGIN: Final = 0.03  # without labels
 _THINNEST: Final = 1 / 120
 _HEIGHT: Final = 0.5
 _TWO_LINES: Final = 1.35
@@ -84,7 +85,7 @@ def reconciliation(table: IntoFrame, *, ax: Axes | None = None, top: SupportsInd
     title = "Statement files, and whether they add up"
     if not files:
         return _style.draw_empty(ax, title, "No statement files")
-    start, end = _set_time_axis(ax, files)
+    start, end = _set_time_axis(ax, files, room=_ROOM if others or any(file.text for file in shown) else _MARGIN)
     rows_of = [*enumerate(shown), *((len(shown), file) for file in others)]
     thinnest = (end - start) * _THINNEST
     height = _HEIGHT * min(1, len(shown) / 3)  # a figure has room for three rows
@@ -186,7 +187,7 @@ def _describe_others(others: Sequence[_File]) -> str:
     )
 
 
-def _set_time_axis(ax: Axes, files: Sequence[_File]) -> tuple[float, float]:
+def _set_time_axis(ax: Axes, files: Sequence[_File], *, room: float) -> tuple[float, float]:
     """Set whole months as the limits of the axis, with room for labels, and return them in days since 1970."""
     days = [day for file in files for day in (file.start, file.end) if day is not None]
     if not days:
@@ -196,11 +197,11 @@ def _set_time_axis(ax: Axes, files: Sequence[_File]) -> tuple[float, float]:
         return 0.0, 1.0
     first, last = (_to_month(day) for day in (min(days), max(days)))
     width = ax.bbox.width / ax.figure.dpi / _AXES - _NAMES
-    most = max(int(width / (1 + _ROOM) / _TICK), 1)
+    most = max(int(width / (1 + room) / _TICK), 1)
     step = next((step for step in _STEPS if (last + 1 - first) / step <= most), _STEPS[-1])
     ticks = [month for month in range(first, last + 2) if month % step == 0] or [first]
     start, end = _to_day(first), _to_day(last + 1)
-    ax.set_xlim(start, end + (end - start) * _ROOM)
+    ax.set_xlim(start, end + (end - start) * room)
     labels = [_label_month(month, step, is_first=month == ticks[0]) for month in ticks]
     style: dict[str, Any] = {"fontsize": _style.AXIS_SIZE, "color": _style.QUIET}
     ax.set_xticks([_to_day(month) for month in ticks], labels, **style, **TEXT)

@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from p2p_analytics.statements._reconcile import RECONCILIATION, reconcile
+from p2p_analytics.statements._reconcile import RECONCILIATION, reconcile, running_balance
 from support.statements.rows import make_file
 
 JUNE = datetime(2021, 6, 12, tzinfo=UTC)
@@ -69,6 +69,18 @@ def test_a_broken_file_is_never_reconciled() -> None:
     (row,) = _reconcile(make_file("a", [100], opening=1000, closing=1100), broken_files={"a"})
     assert _pick(row, "difference_cents", "reconciled") == (0, False)
     assert row["note"] == "Rows have too many or too few cells."
+
+
+def test_the_order_of_the_rows_does_not_matter() -> None:
+    """Rows of several files, mixed and in any order, give the same balances as file by file."""
+    files = [make_file("a", SUMMER, opening=10000, closing=23300, start=JUNE), make_file("b", [5, -7], opening=23300)]
+    files.append(make_file("a2", SUMMER, opening=0, closing=1, start=JUNE, account="theo"))
+    rows = pl.concat(files)
+    for seed in range(5):
+        mixed = rows.sample(fraction=1.0, shuffle=True, seed=seed)
+        pd.testing.assert_frame_equal(reconcile(mixed), reconcile(rows))
+        again = running_balance(mixed).sort("file", "line")["balance_cents"]
+        assert again.to_list() == running_balance(rows).sort("file", "line")["balance_cents"].to_list()
 
 
 def test_no_rows() -> None:
