@@ -30,6 +30,7 @@ FILES: Final[Mapping[str, str]] = {
 PROBLEMS: Final[Mapping[str, str]] = {
     "file": TEXT, "line": WHOLE, "payment_id": TEXT, "field": TEXT, "value": TEXT, "problem": TEXT,
 }  # fmt: skip
+_GROUP: Final = ("file", "account", "currency")
 _MOST_PROBLEMS: Final = 100_000
 
 
@@ -51,18 +52,24 @@ def list_files(
     """
     import polars as pl
 
-    counts = (
-        rows.group_by("file", "account", "currency")
-        .agg(
-            pl.col("date").min().alias("period_start"),
-            pl.col("date").max().alias("period_end"),
-            pl.len().alias("rows"),
-            *((pl.col("kind") == kind).sum().alias(kind) for kind in KINDS),
-            pl.col("opening_cents").sort_by("line").drop_nulls().first(),
-            pl.col("closing_cents").sort_by("line").drop_nulls().last(),
-        )
-        .cast(dict.fromkeys(("rows", *KINDS), pl.Int64))
+    of_kind = rows.group_by(*_GROUP, "kind").agg(
+        pl.col("date").min().alias("period_start"),
+        pl.col("date").max().alias("period_end"),
+        pl.len().cast(pl.Int64).alias("rows"),
     )
+    counts = of_kind.group_by(_GROUP).agg(
+        pl.col("period_start").min(),
+        pl.col("period_end").max(),
+        pl.col("rows").sum(),
+        *(pl.col("rows").filter(pl.col("kind") == kind).sum().alias(kind) for kind in KINDS),
+    )
+    stated = rows.filter(pl.any_horizontal(pl.col("opening_cents", "closing_cents").is_not_null()))
+    balances = (
+        stated.sort("line")
+        .group_by(_GROUP, maintain_order=True)
+        .agg(pl.col("opening_cents").drop_nulls().first(), pl.col("closing_cents").drop_nulls().last())
+    )
+    counts = counts.join(balances, on=_GROUP, nulls_equal=True, how="left").cast(dict.fromkeys(_GROUP, pl.String))
     listed = pl.DataFrame(
         {
             "file": list(formats),

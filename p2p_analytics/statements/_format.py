@@ -149,7 +149,7 @@ class StatementFormat:
             rows = complete_rows(reading.rows)
         except pl.exceptions.PolarsError as error:
             raise ConfigurationError(f"The format {self.name!r} returns other types than ROWS has: {error}") from None
-        if unknown := sorted(set(rows["kind"].drop_nulls()) - set(KINDS)):
+        if unknown := sorted(set(rows["kind"].drop_nulls().unique()) - set(KINDS)):
             raise ConfigurationError(
                 f"The format {self.name!r} returns the kind {unknown[0]!r}: use one of {', '.join(KINDS)}."
             )

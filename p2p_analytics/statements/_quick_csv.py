@@ -6,6 +6,7 @@ None for all other text.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -14,17 +15,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _END: Final = b"\x01"  # the first cell of the last row, which an open quote would contain
+_LINE_BREAK: Final = re.compile(rb"\n")
 _LARGEST_BLOCK: Final = 2**23
 _BLANK_LINES: Final = (b"\n\n", b"\n\r", b"\r\r")
 
 
-def read_regular(text: str, line: int, width: int, delimiter: str) -> pa.Table | None:
+def read_regular(body: bytes, line: int, width: int, delimiter: str) -> pa.Table | None:
     """Return the rows of a text, None if they are irregular.
 
     Parameters
     ----------
-    text : str
-        Rows without a header.
+    body : bytes
+        Rows without a header, as UTF-8.
     line : int
         Number of the first line.
     width : int
@@ -38,10 +40,10 @@ def read_regular(text: str, line: int, width: int, delimiter: str) -> pa.Table |
         ``line``, and one text column for each position, named by its number; empty cells are null. None if a row has
         another number of cells, a line is blank, a quote is open, or a line ends in a carriage return alone.
     """
-    body = text.encode().rstrip(b"\r\n")
+    body = body.rstrip(b"\r\n")
     if not body:
         return to_table([], [], width)
-    if width < 2 or body.count(b"\r") != body.count(b"\r\n") or any(blank in body for blank in _BLANK_LINES):  # noqa: PLR2004 - a row with one cell and a blank line are alike
+    if width < 2 or _has_blank_lines(body) or (b"\r" in body and body.count(b"\r") != body.count(b"\r\n")):  # noqa: PLR2004 - a row with one cell and a blank line are alike
         return None
     body = b"".join((body, b"\n", _END, delimiter.encode() * (width - 1), b"\n"))
     cells = _parse(body, width, delimiter)
@@ -49,6 +51,10 @@ def read_regular(text: str, line: int, width: int, delimiter: str) -> pa.Table |
         return None
     cells = cells.slice(0, len(cells) - 1)
     return _number_lines(cells, line, body.count(b"\n") - 1)
+
+
+def _has_blank_lines(body: bytes) -> bool:
+    return any(blank in body for blank in (_BLANK_LINES if b"\r" in body else _BLANK_LINES[:1]))
 
 
 def to_table(lines: Sequence[int], rows: Sequence[Sequence[str]], width: int) -> pa.Table:
@@ -93,9 +99,14 @@ def _number_lines(cells: pa.Table, line: int, count: int) -> pa.Table | None:
     breaks = np.zeros(len(cells), np.int64)
     if len(cells) != count:
         for column in cells.columns:
-            found = pc.fill_null(pc.count_substring(column, "\n"), 0)
-            breaks += found.to_numpy()
+            if any(_has_line_break(chunk) for chunk in column.chunks):
+                breaks += pc.fill_null(pc.count_substring(column, "\n"), 0).to_numpy()
     if len(cells) + breaks.sum() != count:
         return None
     begins = line + np.arange(len(cells)) + np.concatenate([[0], np.cumsum(breaks)[:-1]])
     return cells.add_column(0, "line", pa.array(begins, pa.int64()))
+
+
+def _has_line_break(chunk: pa.Array) -> bool:
+    buffer = chunk.buffers()[2]
+    return buffer is not None and _LINE_BREAK.search(memoryview(buffer)) is not None

@@ -13,11 +13,11 @@ from p2p_analytics.statements._files import list_all_problems, list_files
 from p2p_analytics.statements._format import Problem, Table
 from p2p_analytics.statements._payments import build_payments
 from p2p_analytics.statements._reconcile import reconcile, running_balance
-from p2p_analytics.statements._rows import complete_rows, polars_schema
+from p2p_analytics.statements._rows import encode_rows, polars_schema
 from p2p_analytics.statements._sources import find_files, read_sources
 from p2p_analytics.statements._statements import Statements
 from p2p_analytics.statements._tables import LINE, HeaderFinder, NoHeaderError, Part, split_text
-from p2p_analytics.statements._text import decode
+from p2p_analytics.statements._text import to_utf8
 from p2p_analytics.statements._unite import NOTICE, fill_ids, name_accounts, sort_refunds, unite_payments
 from p2p_analytics.times import find_zone
 
@@ -114,8 +114,8 @@ class _Reader:
             self._skip(source, source.skipped)
             return
         try:
-            text = decode(source.content, source.name)
-            parts = split_text(text.text, source.name, self._finder, is_private=self._is_private)
+            text = to_utf8(source.content, source.name)
+            parts = split_text(text.utf8, source.name, self._finder, is_private=self._is_private)
         except NoHeaderError as error:
             if source.is_named:
                 raise
@@ -137,7 +137,7 @@ class _Reader:
         if not self._formats:
             reasons = next((problem.problem for problem in reversed(self._problems)), "there are no files")
             raise StatementError(f"No statement was found: {reasons}")
-        rows = pl.concat([complete_rows(pl.DataFrame(schema=polars_schema())), *self._rows], rechunk=False)
+        rows = pl.concat([encode_rows(pl.DataFrame(schema=polars_schema())), *self._rows])
         self._rows.clear()
         rows = name_accounts(rows, self._services, self._account)
         rows, refund_problems = sort_refunds(rows)
@@ -168,7 +168,7 @@ class _Reader:
         """Let the formats read the pending files, those with one header together."""
         for parts in self._pending.values():
             reading = parts[0].header.format.read_table(_join_parts(parts, self._tz, self._account))
-            self._rows.append(reading.rows)
+            self._rows.append(encode_rows(reading.rows))
             self._problems += reading.problems
             self._periods |= reading.periods
         self._pending.clear()
@@ -195,16 +195,16 @@ class _Reader:
 
 def _join_parts(parts: list[Part], tz: ZoneInfo, account: str | None) -> Table:
     import polars as pl
+    import pyarrow as pa
 
     header: Header = parts[0].header
-    frames = []
-    for part in parts:
-        cells: Any = pl.from_arrow(part.cells)
-        frames.append(cells.select(pl.lit(part.file).alias("file"), pl.all()))
-    joined = pl.concat(frames)
+    joined: Any = pl.from_arrow(pa.concat_tables([part.cells for part in parts]))
+    counts = pl.Series([part.cells.num_rows for part in parts], dtype=pl.Int64)
+    files = pl.Series("file", [part.file for part in parts], dtype=pl.String)
+    numbers = pl.int_range(len(parts), eager=True).repeat_by(counts).explode().drop_nulls()
     named = {name: pl.col(str(position)) for name, position in header.positions.items()}
     absent = {name: pl.lit(None, pl.String) for name in header.format.columns if name not in named}
-    cells = joined.select("file", LINE, **named, **absent)
+    cells = joined.select(files.gather(numbers), LINE, **named, **absent)
     used = set(header.positions.values())
     extras: dict[str, pl.Series] = {}
     for position, name in enumerate(header.names):

@@ -47,6 +47,11 @@ ROWS: Final[Mapping[str, str]] = {
     "closing_cents": WHOLE,  # of a notice: the balance after them
     "balance_cents": WHOLE,  # the balance after this row, where the file states it
 }
+# Text with few distinct values, which takes a quarter of the memory as categories.
+_REPEATED: Final = (
+    "file", "account", "owner", "type", "kind", "status", "action", "direction", "from_name", "to_name",
+    "counterparty_name", "counterparty_username", "currency", "funding_source", "destination",
+)  # fmt: skip
 
 
 def polars_schema() -> dict[str, pl.DataType]:
@@ -66,3 +71,10 @@ def complete_rows(frame: pl.DataFrame) -> pl.DataFrame:
         (pl.col(name) if name in frame.columns else pl.lit(None)).cast(dtype).alias(name)
         for name, dtype in schema.items()
     )
+
+
+def encode_rows(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return ROWS with categories in place of repeated text."""
+    import polars as pl
+
+    return rows.with_columns(pl.col(_REPEATED).cast(pl.Categorical))

@@ -41,6 +41,11 @@ class Header(NamedTuple):
     positions: dict[str, int]
     names: tuple[str, ...]
 
+    @property
+    def first_position(self) -> int:
+        """The position of the first field that every header of the format has."""
+        return self.positions[next(iter(self.format.required))]
+
 
 @dataclass
 class Part:
@@ -79,7 +84,7 @@ class _Body(NamedTuple):
     header: Header
     preamble: list[list[str]]
     delimiter: str
-    text: str
+    utf8: bytes
     line: int
 
 
@@ -88,6 +93,7 @@ class HeaderFinder:
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, ...], Header | None] = {}
+        self._names: pa.Array | None = None
 
     def find(self, row: Sequence[str]) -> Header | None:
         """Return the header that a row is, None if it is none."""
@@ -97,8 +103,18 @@ class HeaderFinder:
             self._known[key] = Header(found[0], found[1], tuple(name.strip() for name in row)) if found else None
         return self._known[key]
 
+    def has_names(self, column: pa.ChunkedArray) -> bool:
+        """Return whether a cell of a column is the name of a column, so that its row may be another header."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
 
-def split_text(text: str, name: str, finder: HeaderFinder, *, is_private: bool = False) -> list[Part]:
+        if self._names is None:
+            spellings = {name for each in list_formats() for names in each.columns.values() for name in names} - {""}
+            self._names = pa.array(sorted(spellings | {f" {name}" for name in spellings}))
+        return bool(pc.any(pc.is_in(column, value_set=self._names)).as_py())
+
+
+def split_text(utf8: bytes, name: str, finder: HeaderFinder, *, is_private: bool = False) -> list[Part]:
     """Return the parts of a CSV file, one for each header.
 
     Raises
@@ -108,17 +124,22 @@ def split_text(text: str, name: str, finder: HeaderFinder, *, is_private: bool =
     StatementError
         A row or cell is larger than a statement has.
     """
-    body = _find_header(text, name, finder, is_private=is_private)
-    regular = read_regular(body.text, body.line, len(body.header.names), body.delimiter)
-    if regular is not None and regular.num_rows <= _MOST_ROWS and not _repeats_header(regular, body.header):
+    body = _find_header(utf8, name, finder, is_private=is_private)
+    regular = read_regular(body.utf8, body.line, len(body.header.names), body.delimiter)
+    if (
+        regular is not None
+        and regular.num_rows <= _MOST_ROWS
+        and not finder.has_names(regular[str(body.header.first_position)])
+    ):
         return [Part(name, body.header, body.preamble, regular)]
     return list(_read_rows(body, name, finder))
 
 
-def _find_header(text: str, name: str, finder: HeaderFinder, *, is_private: bool) -> _Body:
+def _find_header(utf8: bytes, name: str, finder: HeaderFinder, *, is_private: bool) -> _Body:
+    head = _cut_head(utf8).decode()
     widest: list[str] = []
     for delimiter in _DELIMITERS:
-        lines = io.StringIO(text, newline="")
+        lines = io.StringIO(head, newline="")
         reader = csv.reader(lines, delimiter=delimiter)
         preamble: list[list[str]] = []
         try:
@@ -126,7 +147,8 @@ def _find_header(text: str, name: str, finder: HeaderFinder, *, is_private: bool
                 _require_width(row, name, reader.line_num)
                 header = finder.find(row)
                 if header is not None:
-                    return _Body(header, preamble, delimiter, text[lines.tell() :], reader.line_num + 1)
+                    start = len(head[: lines.tell()].encode())
+                    return _Body(header, preamble, delimiter, utf8[start:], reader.line_num + 1)
                 preamble.append(row)
                 widest = max(widest, row, key=len)
                 if reader.line_num >= _HEAD_LINES:
@@ -146,16 +168,14 @@ def _describe_missing_header(name: str, columns: Sequence[str], *, is_private: b
     )
 
 
-def _repeats_header(cells: pa.Table, header: Header) -> bool:
-    """Return whether a row below the header may be a header again."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    position = header.positions[next(iter(header.format.required))]
-    names = [name for each in list_formats() for spellings in each.columns.values() for name in spellings]
-    names = [name for name in (*names, header.names[position]) if name]
-    text = pc.utf8_trim_whitespace(cells[str(position)])
-    return bool(pc.any(pc.is_in(text, value_set=pa.array(names))).as_py())
+def _cut_head(utf8: bytes) -> bytes:
+    """Return the first lines of a text, or more."""
+    position = 0
+    for _ in range(_HEAD_LINES):
+        position = utf8.find(b"\n", position) + 1
+        if not position:
+            return utf8
+    return utf8[:position]
 
 
 def _require_width(row: Sequence[str], name: str, line: int) -> None:
@@ -165,7 +185,7 @@ def _require_width(row: Sequence[str], name: str, line: int) -> None:
 
 def _read_rows(body: _Body, name: str, finder: HeaderFinder) -> Iterator[Part]:
     """Yield the parts of a text below its first header, row by row, with rows of any number of cells."""
-    reader = csv.reader(io.StringIO(f"{body.text}\n{_END}\n", newline=""), delimiter=body.delimiter)
+    reader = csv.reader(io.StringIO(f"{body.utf8.decode()}\n{_END}\n", newline=""), delimiter=body.delimiter)
     names = list_names()
     builder = _PartBuilder(name, body.header, body.preamble)
     count, parts = 0, 1

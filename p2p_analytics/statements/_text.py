@@ -21,14 +21,14 @@ _MULTIBYTE: Final = re.compile(rb"[\xc3-\xf4][\x80-\xbf]")
 
 
 class Text(NamedTuple):
-    """The text of a file, and whether it had to be read as Windows-1252."""
+    """The text of a file as UTF-8, and whether it had to be read as Windows-1252."""
 
-    text: str
+    utf8: bytes
     is_windows: bool = False
 
 
-def decode(content: bytes, name: str) -> Text:
-    """Return the text of a file without its byte order mark.
+def to_utf8(content: bytes, name: str) -> Text:
+    """Return the text of a file as valid UTF-8 without its byte order mark.
 
     Without a mark it is UTF-8, or UTF-16 if every second byte is zero. Text that is not UTF-8 and has no character of
     several bytes in it was saved as Windows-1252 by a spreadsheet.
@@ -40,21 +40,23 @@ def decode(content: bytes, name: str) -> Text:
     """
     _require_short_lines(content, name)
     encoding, start = _find_encoding(content)
+    utf8, is_windows = content[start:], False
     try:
-        text, is_windows = content[start:].decode(encoding), False
+        text = utf8.decode(encoding)
+        utf8 = utf8 if encoding == "utf-8" else text.encode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, start + error.start) + 1
-        if encoding != "utf-8" or start or _MULTIBYTE.search(content[start : start + error.start]):
+        if encoding != "utf-8" or start or _MULTIBYTE.search(content[: error.start]):
             raise StatementError(f"{name}, line {line}: the text is damaged: download the file again.") from None
         try:
-            text, is_windows = content.decode("cp1252"), True
+            utf8, is_windows = content.decode("cp1252").encode(), True
         except UnicodeDecodeError:
             raise StatementError(f"{name} is no text, so no statement: choose the CSV or JSON file.") from None
-    position = text.find("\0")
+    position = utf8.find(b"\0")
     if position >= 0:
-        line = text.count("\n", 0, position) + 1
+        line = utf8.count(b"\n", 0, position) + 1
         raise StatementError(f"{name}, line {line}: there is a NUL character, so the file is damaged or no text.")
-    return Text(text, is_windows)
+    return Text(utf8, is_windows)
 
 
 def _find_encoding(content: bytes) -> tuple[str, int]:

@@ -16,7 +16,7 @@ from p2p_analytics.files import NotRegularFileError, open_regular, to_path
 from p2p_analytics.statements._cells import ORDERS, list_orders, parse_instants, parse_money
 from p2p_analytics.statements._format import normalize_name
 from p2p_analytics.statements._sources import read_bounded, show_name
-from p2p_analytics.statements._text import decode
+from p2p_analytics.statements._text import to_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -149,7 +149,7 @@ def _read_file(path: object, named: Mapping[str, str]) -> _Sheet:
     name = show_name(path)
     try:
         with open_regular(to_path(path).expanduser()) as file:
-            text = decode(read_bounded(file, name), name).text
+            text = to_utf8(read_bounded(file, name), name).utf8.decode()
     except OSError as error:
         reason = error.reason if isinstance(error, NotRegularFileError) else describe_os_error(error)
         raise StatementError(f"{name} cannot be read: {reason}.") from None

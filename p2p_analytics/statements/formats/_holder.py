@@ -23,17 +23,16 @@ _PERIOD: Final = re.compile(rf"{_DAY} (?:to|-) {_DAY}", re.ASCII)
 _USERNAME: Final = "username"
 
 
-def read_handles(preambles: Mapping[str, Sequence[Sequence[str]]], cells: pl.DataFrame) -> pl.DataFrame:
-    """Return ``file`` and ``account``: the handle before the header, else the first one in the column of usernames."""
+def read_handles(preambles: Mapping[str, Sequence[Sequence[str]]], cells: pl.DataFrame) -> dict[str, str | None]:
+    """Return the account of each file: the handle before the header, else the first one in the column of usernames."""
     import polars as pl
 
     handles = {file: _find_handle(lines) for file, lines in preambles.items()}
-    names = cells.filter(pl.col(_USERNAME).str.strip_chars().str.contains(r"^\S+$"))
+    named = cells.select("file", _USERNAME).filter(pl.col(_USERNAME).is_not_null())
+    names = named.filter(pl.col(_USERNAME).str.strip_chars().str.contains(r"^\S+$"))
     for file, name in names.group_by("file", maintain_order=True).agg(pl.col(_USERNAME).first()).iter_rows():
         handles[file] = handles.get(file) or name.strip().removeprefix("@")
-    return pl.DataFrame(
-        {"file": list(handles), "account": list(handles.values())}, schema={"file": pl.String, "account": pl.String}
-    )
+    return handles
 
 
 def read_periods(

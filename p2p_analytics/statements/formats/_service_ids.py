@@ -9,9 +9,7 @@ from p2p_analytics.errors import StatementError
 if TYPE_CHECKING:
     import polars as pl
 
-# A spreadsheet keeps 15 digits of a number, and a binary float is exact up to 2**53, which has 16.
-_SPREADSHEET_DIGITS: Final = 15
-_FLOAT_DIGITS: Final = 17
+# A spreadsheet keeps 15 digits of a number, and a binary float is exact up to 16.
 _FEW: Final = 3  # ids that are floats by chance: one of 256 or more
 _RARE: Final = 100  # long ids, of which one may end in zeros by chance
 
@@ -26,14 +24,15 @@ def require_whole_ids(rows: pl.DataFrame) -> None:
     """
     import polars as pl
 
+    rows = rows.filter(pl.col("id").is_not_null())
     text = pl.col("id")
-    is_scientific = text.str.contains(r"^[0-9]+(?:[.,][0-9]+)?[Ee][+]?[0-9]+$")
-    is_decimal = text.str.contains(r"^[0-9]{15,}[.,]0+$")
-    _refuse(rows.filter(is_scientific | is_decimal))
-    long = rows.filter(text.str.contains(r"^[1-9][0-9]{16,18}$")).with_columns(number=text.cast(pl.Int64))
+    is_long = text.str.contains(r"^[1-9][0-9]{16,18}$")
+    others = rows.filter(~is_long)
+    _refuse(others.filter(text.str.contains(r"^[0-9]+(?:[.,][0-9]+)?[Ee][+]?[0-9]+$|^[0-9]{15,}[.,]0+$")))
+    long = (rows if others.is_empty() else rows.filter(is_long)).with_columns(number=text.cast(pl.Int64, strict=False))
     if long.is_empty():
         return
-    has_zeros = text.str.slice(_SPREADSHEET_DIGITS).str.contains("^0+$")
+    has_zeros = text.str.contains("^[0-9]{15}0+$")
     is_float = pl.col("number") == pl.col("number").cast(pl.Float64).cast(pl.Int64, strict=False)
     counts = long.group_by("file", maintain_order=True).agg(
         line=pl.col("line").min(),

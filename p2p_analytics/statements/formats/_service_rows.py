@@ -13,6 +13,8 @@ from p2p_analytics.statements.formats._service_ids import require_whole_ids
 from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import polars as pl
 
     from p2p_analytics.statements._format import Problem, Table
@@ -47,13 +49,16 @@ _KINDS: Final = {
 _ASSET_WORD: Final = "crypto"
 _LAST_WORDS: Final = ("fee", "hold")  # of types with names such as "Payment Fee"; each is the bin too
 _SUMMARY: Final = "cryptocurrency summary"
-_AMOUNTS: Final = ("total", "tip", "tax", "fee", "net", "beginning", "ending")
-_TEXTS: Final = ("type", "status", "from", "to", "funding_source", "destination")
+_STATED: Final = ("beginning", "ending")
+_AMOUNTS: Final = ("total", "tip", "tax", "fee", "net", *_STATED)
 _ALL: Final = (
-    *_AMOUNTS, *_TEXTS, "id", "datetime", "date", "time", "note", "margin", "username",
+    *_AMOUNTS, "type", "status", "from", "to", "funding_source", "destination", "id", "datetime", "date", "time",
+    "note", "margin", "username",
 )  # fmt: skip
 _NONE: Final = "(None)"
 _BALANCE: Final = "balance"
+_ELSEWHERE: Final = "elsewhere"
+_ACTIONS: Final = {"payment": Action.PAY.value, "charge": Action.CHARGE.value}
 
 
 def read_personal(table: Table) -> Reading:
@@ -75,29 +80,38 @@ def read_business(table: Table) -> Reading:
 
 
 def _complete(cells: pl.DataFrame) -> pl.DataFrame:
-    """Return cells with every field, null where the header has no such column, and trimmed words."""
+    """Return cells with every field that is read, null where the header has no such column."""
     import polars as pl
 
-    missing = [pl.lit(None, pl.String).alias(name) for name in _ALL if name not in cells.columns]
-    trimmed = pl.col(*_TEXTS).str.strip_chars()
-    return cells.with_columns(missing).with_columns(
-        pl.when(trimmed != "").then(trimmed), pl.col("id").str.strip_chars("\"'=\t ").replace("", None)
-    )
+    fields = [pl.col(name) if name in cells.columns else pl.lit(None, pl.String).alias(name) for name in _ALL]
+    return cells.select("file", "line", *fields).with_columns(pl.col("id").str.strip_chars("\"'=\t ").replace("", None))
+
+
+def _map_words(cells: pl.Series, find: Callable[[str], str | None]) -> pl.Series:
+    """Return what a function finds for each distinct text, trimmed and in lower case."""
+    import polars as pl
+
+    words = cells.drop_nulls().unique()
+    found = pl.Series([find(word.strip().lower()) for word in words], dtype=pl.String)
+    return cells.replace_strict(words, found, default=None, return_dtype=pl.String)
 
 
 def _read(table: Table, cells: pl.DataFrame, tz: ZoneInfo) -> Reading:
     import polars as pl
 
+    require_whole_ids(cells.select("file", "line", "id"))
+    handles = read_handles(table.preambles, cells)
     cells = cells.with_columns(
         *(parse_money(cells[name], symbol="$").alias(f"{name}_cents") for name in _AMOUNTS),
         parse_instants(cells["datetime"], tz=tz).alias("instant"),
         _is_notice(cells),
+        _map_words(cells["type"], _find_kind).fill_null(_UNKNOWN).alias("kind"),
+        _map_words(cells["type"], _ACTIONS.get).alias("action"),
+        _map_words(cells["status"], STATUSES.get).alias("known_status"),
+        _map_words(cells["funding_source"], _find_funding).fill_null(_BALANCE).alias("funding"),
+        pl.col("file").replace_strict(handles, default=None, return_dtype=pl.String).alias("account"),
     )
-    transactions = cells.filter(~pl.col("is_notice"))
-    require_whole_ids(transactions.select("file", "line", "id"))
-    cells = cells.join(read_handles(table.preambles, cells), on="file", how="left", maintain_order="left")
-    rows = _describe(cells)
-    rows, contradictions = find_holders(rows)
+    rows, contradictions = find_holders(_describe(cells))
     problems = [*_list_unread_cells(cells), *_list_unknown_words(rows), *contradictions]
     return Reading(complete_rows(rows), problems, read_periods(table.preambles))
 
@@ -118,16 +132,13 @@ def _describe(cells: pl.DataFrame) -> pl.DataFrame:
     """Return the columns of ROWS that follow from a row alone."""
     import polars as pl
 
-    is_notice = pl.col("is_notice")
-    status = pl.col("status").str.to_lowercase().replace_strict(STATUSES, default=None, return_dtype=pl.String)
-    action = pl.when(pl.col("type").str.to_lowercase() == Action.CHARGE.value).then(pl.lit(Action.CHARGE.value))
-    kind = pl.when(is_notice).then(pl.lit(_NOTICE)).otherwise(_find_kind())
+    is_notice, kind = pl.col("is_notice"), pl.col("kind")
     transaction = {
         "payment_id": pl.col("id"),
         "date": pl.col("instant"),
         "type": pl.col("type"),
-        "status": pl.coalesce(status, "status"),
-        "action": pl.when(kind == _PAYMENT).then(pl.coalesce(action, pl.lit(Action.PAY.value))),
+        "status": pl.coalesce("known_status", "status"),
+        "action": pl.col("action"),
         "note": pl.col("note"),
         "from_name": pl.col("from"),
         "to_name": pl.col("to"),
@@ -137,43 +148,40 @@ def _describe(cells: pl.DataFrame) -> pl.DataFrame:
         "tax_cents": pl.col("tax_cents"),
         "funding_source": pl.col("funding_source"),
         "destination": pl.col("destination"),
-        "moved_cents": _find_moved(status),
+        "moved_cents": _find_moved(),
     }
     return cells.select(
         "file",
         "line",
         "account",
         pl.lit("USD").alias("currency"),
-        kind.alias("kind"),
+        pl.when(is_notice).then(pl.lit(_NOTICE)).when(kind != _REFUND).then(kind).alias("kind"),
         pl.when(is_notice).then("beginning_cents").alias("opening_cents"),
         pl.when(is_notice).then("ending_cents").alias("closing_cents"),
         *(pl.when(~is_notice).then(expression).alias(name) for name, expression in transaction.items()),
     )
 
 
-def _find_kind() -> pl.Expr:
-    """Return the bin of a type; null for refunds, which have one when the payments of all files are known."""
-    import polars as pl
-
-    word = pl.col("type").str.to_lowercase()
-    last_word = word.str.extract(r"(\w+)$")
-    return (
-        pl.when(word == _REFUND)
-        .then(None)
-        .when(word.str.contains(_ASSET_WORD, literal=True))
-        .then(pl.lit("asset"))
-        .when(last_word.is_in(_LAST_WORDS))
-        .then(last_word)
-        .otherwise(word.replace_strict(_KINDS, default=_UNKNOWN, return_dtype=pl.String).fill_null(_UNKNOWN))
-    )
+def _find_kind(word: str) -> str:
+    """Return the bin of a type; refunds get one when the payments of all files are known."""
+    if word == _REFUND:
+        return _REFUND
+    if _ASSET_WORD in word:
+        return "asset"
+    last_word = word.rpartition(" ")[2]
+    return last_word if last_word in _LAST_WORDS else _KINDS.get(word, _UNKNOWN)
 
 
-def _find_moved(status: pl.Expr) -> pl.Expr:
+def _find_funding(word: str) -> str:
+    return _BALANCE if not word or word.endswith(_BALANCE) else _ELSEWHERE
+
+
+def _find_moved() -> pl.Expr:
     """Return by how much rows changed the balance; null for an unknown status."""
     import polars as pl
 
-    funding = pl.col("funding_source").str.to_lowercase()
-    by_balance = funding.str.ends_with(_BALANCE).fill_null(value=True)
+    status = pl.col("known_status")
+    by_balance = pl.col("funding") != _ELSEWHERE
     settled = pl.when(by_balance).then(pl.coalesce("net_cents", "total_cents")).otherwise(0)
     return pl.when(status == Status.SETTLED.value).then(settled).when(status.is_not_null()).then(0)
 
@@ -183,37 +191,34 @@ def _list_unread_cells(cells: pl.DataFrame) -> list[Problem]:
     import polars as pl
 
     problems: list[Problem] = []
-    for is_notice, fields in ((False, _AMOUNTS[:5]), (True, _AMOUNTS[5:])):
-        part = cells.filter(pl.col("is_notice") == is_notice).rename({"id": "payment_id"})
-        for name in fields:
-            problems += list_unreadable(
-                part, part[name], part[f"{name}_cents"], field=name, problem="is not an amount of US dollars"
-            )
-        if is_notice:
+    values = {name: f"{name}_cents" for name in _AMOUNTS} | {"datetime": "instant"}
+    for name, value in values.items():
+        is_missing = pl.col(value).is_null() & (pl.col("is_notice") == (name in _STATED))
+        if name not in {"total", "datetime"}:
+            is_missing &= pl.col(name).is_not_null()
+        part = cells.filter(is_missing).select("file", "line", name, value, pl.col("id").alias("payment_id"))
+        if part.is_empty():
             continue
-        problems += list_unreadable(part, part["datetime"], part["instant"], field="datetime", problem="is no date")
-        for name, words in (("datetime", "there is no date"), ("total", "there is no amount")):
-            problems += list_problems(part, part[name].is_null(), part[name], field=name, problem=words)
-        problems += list_problems(
-            part, part["payment_id"].is_null(), part["payment_id"], field="id", problem="there is no id"
-        )
-    return problems
+        kind = "a date" if name == "datetime" else "an amount of US dollars"
+        problems += list_unreadable(part, part[name], part[value], field=name, problem=f"is not {kind}")
+        if name in {"total", "datetime"}:
+            problems += list_problems(
+                part, part[name].is_null(), part[name], field=name, problem=f"there is no {kind.split()[1]}"
+            )
+    missing = cells.filter(pl.col("id").is_null() & ~pl.col("is_notice"))
+    return problems + list_problems(
+        missing, missing["id"].is_null(), missing["id"], field="id", problem="there is no id"
+    )
 
 
 def _list_unknown_words(rows: pl.DataFrame) -> list[Problem]:
     import polars as pl
 
-    rows = rows.filter(pl.col("kind").is_null() | (pl.col("kind") != _NOTICE))
-    known = set(STATUSES.values())
-    return [
-        *list_problems(
-            rows, rows["kind"] == _UNKNOWN, rows["type"], field="type", problem="is not a type that this version knows"
-        ),
-        *list_problems(
-            rows,
-            ~rows["status"].is_in(known).fill_null(value=False),
-            rows["status"],
-            field="status",
-            problem="is not a status that this version knows",
-        ),
-    ]
+    is_transaction = pl.col("kind").fill_null(_UNKNOWN) != _NOTICE
+    is_known = pl.col("status").is_in(list(STATUSES.values())).fill_null(value=False)
+    problems: list[Problem] = []
+    for name, is_strange in (("type", pl.col("kind") == _UNKNOWN), ("status", ~is_known)):
+        part = rows.filter(is_transaction & is_strange)
+        words = f"is not a {name} that this version knows"
+        problems += list_problems(part, part["line"].is_not_null(), part[name], field=name, problem=words)
+    return problems
