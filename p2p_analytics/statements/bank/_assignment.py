@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from itertools import pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -57,25 +59,41 @@ def _split(transfers: Sequence[int], rows: Sequence[Row], most_days: int) -> lis
 
 
 def _assign_near(transfers: Sequence[int], rows: Sequence[Row], most_days: int) -> list[tuple[int, int]]:
-    """Return the best assignment, one in which no two pairs cross: to uncross two pairs never makes them longer."""
-    scores = [(0, 0, 0)] * (len(rows) + 1)
-    choices = []
+    """Return the best assignment, one in which no two pairs cross: to uncross two pairs never makes them longer.
+
+    For each transfer only the rows in its reach are compared: earlier rows are out of reach of all later transfers, and
+    later rows were out of reach of all transfers before.
+    """
+    scores: list[tuple[int, int, int]] = [(0, 0, 0)]  # of the transfers so far, with the rows up to each one in reach
+    begin = 0
+    steps = []
     for day in transfers:
-        above, scores = scores, [(0, 0, 0)]
-        choice = bytearray(len(rows) + 1)
-        for at, row in enumerate(rows, start=1):
-            best, choice[at] = max((above[at], _SKIP_TRANSFER), (scores[at - 1], _SKIP_ROW))
-            if (apart := abs(row.day - day)) <= most_days:
-                count, named, nearness = above[at - 1]
-                best, choice[at] = max((best, choice[at]), ((count + 1, named + row.is_named, nearness - apart), _PAIR))
+        first = bisect_left(rows, day - most_days, key=attrgetter("day"))
+        end = bisect_right(rows, day + most_days, key=attrgetter("day"))
+        above = scores[first - begin :] or scores[-1:]
+        above += above[-1:] * (end - first + 1 - len(above))
+        scores, begin = above[:1], first
+        choice = bytearray([_SKIP_TRANSFER])
+        for at, row in enumerate(rows[first:end], start=1):
+            count, named, nearness = above[at - 1]
+            pair = (count + 1, named + row.is_named, nearness - abs(row.day - day))
+            best, chosen = max((above[at], _SKIP_TRANSFER), (scores[-1], _SKIP_ROW), (pair, _PAIR))
             scores.append(best)
-        choices.append(choice)
+            choice.append(chosen)
+        steps.append((first, choice))
+    return _trace(steps, len(rows))
+
+
+def _trace(steps: list[tuple[int, bytearray]], rows: int) -> list[tuple[int, int]]:
+    """Return the pairs of the best assignment from the choices of each transfer, for its rows from the first one on."""
     pairs = []
-    one, other = len(transfers), len(rows)
-    while one and other:
-        choice = choices[one - 1]
-        if choice[other] == _PAIR:
-            pairs.append((one - 1, other - 1))
-        one -= choice[other] != _SKIP_ROW
-        other -= choice[other] != _SKIP_TRANSFER
+    other = rows
+    for one in range(len(steps) - 1, -1, -1):
+        first, choice = steps[one]
+        other = min(other, first + len(choice) - 1)
+        while other > first and choice[other - first] == _SKIP_ROW:
+            other -= 1
+        if other > first and choice[other - first] == _PAIR:
+            other -= 1
+            pairs.append((one, other))
     return pairs[::-1]

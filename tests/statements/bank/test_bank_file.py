@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from p2p_analytics.errors import StatementError
 from p2p_analytics.statements.bank._bank_file import read_bank
@@ -156,3 +158,31 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     for path, message in ((tmp_path / "no.csv", "no such file"), (tmp_path, "folder"), (tmp_path / "pipe", "pipe")):
         with pytest.raises(StatementError, match=message):
             read_bank(path, None, day_first=None)
+
+
+_CELLS = st.sampled_from(
+    ["Date", "Amount", "Description", "Betrag", "Soll", "2024-01-30", "01/02/2024", "31.1.24", "1", "-1,5", "1.234,56",
+     "(2.00)", "3 DR", "", '"', "x\ny", "\u202e", "99999999999999999999", "=1+1", "NaN", "0x1", "٣", "1e3"],
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(
+    cells=st.lists(st.lists(_CELLS, max_size=5), max_size=6),
+    delimiter=st.sampled_from([",", ";", "\t"]),
+    header=st.sampled_from([[], ["Date", "Description", "Amount"]]),
+    rest=st.text(),
+)
+def test_any_text(
+    cells: list[list[str]], delimiter: str, header: list[str], rest: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Any text is a list of bookings or one sentence that names the file; never another error."""
+    text = "\n".join([*(delimiter.join(row) for row in [header, *cells]), rest])
+    error = ""
+    rows = []
+    try:
+        rows = _read(text.encode("utf-8", "replace"), tmp_path_factory.getbasetemp())
+    except StatementError as refused:
+        error = str(refused)
+    assert "\n" not in error
+    assert "bank.csv" in error or all(isinstance(cents, int) and len(day) == 10 for day, _, cents in rows)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.statements.bank import BANK_MATCHES, match_bank
+from p2p_analytics.statements.bank._assignment import Row, assign
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -256,3 +257,10 @@ def test_the_assignment_is_the_best(days: list[int], bank: list[tuple[int, bool]
     again = match_bank(make_payments(*transfers), make_bank(*rows), days=most)
     kept = ["payment_id", "bank_date", "bank_description", "state"]
     pd.testing.assert_frame_equal(again[kept], frame[kept])
+
+
+def test_a_long_chain_of_equal_transfers() -> None:
+    """One transfer a day for 54 years, each at the bank two days later: only rows within reach are compared."""
+    days = 20_000
+    pairs = assign(list(range(days)), [Row(day + 2, is_named=True) for day in range(days)], 5)
+    assert pairs == [(day, day) for day in range(days)]
