@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
     from zoneinfo import ZoneInfo
 
@@ -18,6 +18,17 @@ HIDDEN_NAME: Final = "(name hidden by privacy mode)"
 NO_NAME: Final = "(no name)"
 MONTH_NAMES: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 MOST_MONTHS: Final = 240  # a longer series of months is mostly empty: one wrong date extends it to that date
+_KIND_NAMES: Final = {
+    "transfer": ("transfer", "transfers"),
+    "merchant": ("merchant transaction", "merchant transactions"),
+    "card": ("card payment", "card payments"),
+    "reward": ("reward", "rewards"),
+    "deposit": ("deposit", "deposits"),
+    "fee": ("fee", "fees"),
+    "asset": ("exchange of assets", "exchanges of assets"),
+    "hold": ("hold", "holds"),
+    "unknown": ("of an unknown kind", "of an unknown kind"),
+}
 _SHORTEST_SUFFIX: Final = 4
 _US_PHONE: Final = re.compile(r"(\+?1)?([2-9]\d\d)(\d{3})(\d{4})", re.ASCII)
 _DIRECTION_CONTROLS: Final = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
@@ -62,6 +73,14 @@ def to_zone(instant: datetime, zone: ZoneInfo) -> datetime:
 def format_count(number: int, singular: str, plural: str) -> str:
     """Return a number with its noun."""
     return f"{number:,} {singular if number == 1 else plural}"
+
+
+def describe_kinds(counts: Mapping[str, int]) -> str:
+    """Return transactions by kind in words, such as "12 transfers, 1 deposit"; a kind without words is quoted."""
+    return ", ".join(
+        format_count(count, *_KIND_NAMES.get(kind, (f"of the kind {clean_line(kind)}",) * 2))
+        for kind, count in counts.items()
+    )
 
 
 def format_phone(text: str) -> str:

@@ -241,3 +241,11 @@ def test_people_with_keys_never_look_alike(people: list[tuple[str, str | None, s
         labels.setdefault(f"{name} {suffix}".strip(), set()).add((name, key))
     assert all(len(same) == 1 for same in labels.values())
     assert len(labels) == len({(name, key) for name, _, key in people})
+
+
+def test_other_kinds_have_words() -> None:
+    """Numbers of one and of many, in the order given; the word of an unknown kind is quoted on one line."""
+    counts = {"transfer": 1200, "merchant": 1, "unknown": 2, "club\n\u202efee": 3}
+    words = "1,200 transfers, 1 merchant transaction, 2 of an unknown kind, 3 of the kind club fee"
+    assert display.describe_kinds(counts) == words
+    assert display.describe_kinds({}) == ""

@@ -148,6 +148,19 @@ def select_payments(payments: pd.DataFrame) -> pd.DataFrame:
     return payments if is_payment.all() else payments[is_payment]
 
 
+def count_other_kinds(payments: pd.DataFrame) -> dict[str, int]:
+    """Return the number of rows of PAYMENTS of each kind other than payment, the most frequent first."""
+    if "kind" not in payments:
+        return {}
+    counts = payments.loc[payments["kind"] != KIND_PAYMENT, "kind"].value_counts()
+    return dict(sorted(((str(kind), int(count)) for kind, count in counts.items()), key=lambda item: (-item[1], item)))
+
+
+def is_from_statements(payments: pd.DataFrame) -> bool:
+    """Return whether there are rows of PAYMENTS, and all of them come from statement files only."""
+    return len(payments) > 0 and "source" in payments and bool((payments["source"] == SOURCE_STATEMENT).all())
+
+
 def list_other_currencies(payments: pd.DataFrame) -> list[str]:
     """Return the currencies of PAYMENTS other than US dollars, in alphabetical order; a null means US dollars."""
     if "currency" not in payments:

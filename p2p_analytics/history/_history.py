@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
 from p2p_analytics.frames.people import mark_friends, merge_people, people_frame, people_of_payments
-from p2p_analytics.frames.schema import PEOPLE, require, require_unique_ids
+from p2p_analytics.frames.schema import PEOPLE, require, require_unique_ids, select_payments
 from p2p_analytics.privacy import Mask
 
 if TYPE_CHECKING:
@@ -110,8 +110,11 @@ class History:
     def __repr__(self) -> str:
         """Show the size of the history, not its contents."""
         mode = ", strict privacy mode" if self.strict else ", privacy mode" if self.private else ""
+        payments = len(select_payments(self.payments))
+        others = len(self.payments) - payments
+        transactions = f"{payments} payments" + (f", {others} other transactions" if others else "")
         return (
-            f"<History of {self.me.user.display_name}: {len(self.payments)} payments, {len(self.friends)} friends, "
+            f"<History of {self.me.user.display_name}: {transactions}, {len(self.friends)} friends, "
             f"{len(self.problems)} problems, data as of {self.fetched_at:%Y-%m-%d %H:%M} UTC{mode}>"
         )
 

@@ -10,13 +10,19 @@ from p2p_analytics.display import (
     PRIVATE,
     STRICT,
     clean_text,
+    describe_kinds,
     describe_start,
     format_count,
     format_day,
     format_money,
     format_month,
 )
-from p2p_analytics.frames.schema import list_other_currencies, select_payments
+from p2p_analytics.frames.schema import (
+    count_other_kinds,
+    is_from_statements,
+    list_other_currencies,
+    select_payments,
+)
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -57,23 +63,27 @@ def render_card(  # noqa: PLR0913 - the parts of a History, which imports this m
 ) -> str:
     """Return the card as HTML: the user, counts, settled sums, open amounts, problems and "data as of".
 
-    Sent, received and net count settled payments; there are no sums if an amount is not in US dollars. All user text
-    is escaped; the card has no scripts and loads nothing from outside.
+    Sent, received and net count settled payments; there are no sums if an amount is not in US dollars. Transactions of
+    other kinds are counted below. Without friends if all is from statement files, which list none. All user text is
+    escaped; the card has no scripts and loads nothing from outside.
     """
     user = me.user
+    others, is_statement = describe_kinds(count_other_kinds(payments)), is_from_statements(payments)
     payments = select_payments(payments)
     currencies = list_other_currencies(payments)
     sums = "".join(_figures(payments)) if not currencies else _refuse_sums(currencies)
     handle = f' <span style="{_QUIET}">@<bdi>{_escape(user.username)}</bdi></span>' if user.username else ""
     about = [
         format_count(len(payments), "payment", "payments") + _period(payments, strict=strict),
-        format_count(friends, "friend", "friends"),
+        "from statement files" if is_statement and not friends else format_count(friends, "friend", "friends"),
     ]
     if me.balance_cents is not None:
         about.append(f"balance {format_money(me.balance_cents / 100)}")
-    notes = [f"data as of {fetched_at:%Y-%m-%d %H:%M} UTC"]
+    notes = [f"{'statements until' if is_statement else 'data as of'} {fetched_at:%Y-%m-%d %H:%M} UTC"]
     if problems:
-        notes.insert(0, f"{format_count(problems, 'problem', 'problems')} in records, listed in .problems")
+        place = "files" if is_statement else "records"
+        notes.insert(0, f"{format_count(problems, 'problem', 'problems')} in {place}, listed in .problems")
+    others_line = f'<div style="{_QUIET}">Not counted: {_escape(others)}</div>' if others else ""
     start_line = f'<div style="{_QUIET}">{describe_start(since)}</div>' if since else ""
     private_line = f'<div style="{_QUIET}">{STRICT if strict else PRIVATE}</div>' if private else ""
     name = _escape(user.display_name or user.username or user.id)
@@ -81,7 +91,7 @@ def render_card(  # noqa: PLR0913 - the parts of a History, which imports this m
         f'<div style="{_CARD}"><div><strong style="font-size:1.2em"><bdi>{name}</bdi></strong>{handle}</div>'
         f'<div style="{_QUIET}">{" · ".join(about)}</div>'
         f'<div style="{_FIGURES}">{sums}</div>'
-        f'<div style="{_QUIET}">{" · ".join(notes)}</div>{start_line}{private_line}</div>'
+        f'<div style="{_QUIET}">{" · ".join(notes)}</div>{others_line}{start_line}{private_line}</div>'
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from p2p_analytics import display, plots
 from p2p_analytics.analyses import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
 from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
-from p2p_analytics.frames.schema import require_us_dollars, select_payments
+from p2p_analytics.frames.schema import count_other_kinds, is_from_statements, require_us_dollars, select_payments
 from p2p_analytics.history import require_history
 from p2p_analytics.money import add_units
 from p2p_analytics.report._people import format_name, label_people
@@ -143,6 +143,8 @@ def _build_header(history: History, payments: pd.DataFrame) -> dict[str, Any]:
         "created": [created.min(), created.max()] if len(created) else [],
         "payment_count": len(payments),
         "friend_count": len(history.friends),
+        "from_statements": is_from_statements(history.payments),
+        "other_kinds": display.describe_kinds(count_other_kinds(history.payments)),
         "outside_count": int((payments["direction"].isna() & payments["status"].isin(["settled", "pending"])).sum()),
     }
 

@@ -18,14 +18,14 @@ from p2p_analytics.display import format_count
 from p2p_analytics.errors import P2PAnalyticsError
 from p2p_analytics.export import to_csv
 from p2p_analytics.files import atomic_file
-from p2p_analytics.frames.schema import require_us_dollars
+from p2p_analytics.frames.schema import require_us_dollars, select_payments
 from p2p_analytics.history import require_history
 from p2p_analytics.times import as_instant
 from p2p_analytics.widgets._inputs import build_button, build_button_row, build_dropdown, build_grid, set_visible
 from p2p_analytics.widgets._payments_view import PaymentsView
 from p2p_analytics.widgets._period import Period, read_instants
 from p2p_analytics.widgets._style import STYLE, NotebookDisplay, build_box, format_message
-from p2p_analytics.widgets._table import MOST_ROWS, analysis_to_html, format_names, to_list
+from p2p_analytics.widgets._table import MOST_ROWS, analysis_to_html, format_names, name_rows, to_list
 
 if TYPE_CHECKING:
     import os
@@ -137,7 +137,7 @@ class Explorer(NotebookDisplay):
     def __repr__(self) -> str:
         """Return the user's name, the view and the number of payments, not the payments."""
         who = self._history.me.user.display_name
-        payments = format_count(len(self.payments), "payment", "payments")
+        payments = format_count(len(self.payments), *name_rows(self.payments))
         return f"<Explorer of {who}: {_TITLES[self.analysis.value]}, {payments}>"
 
     def _arrange(self) -> Any:  # noqa: ANN401 - ipywidgets has no types
@@ -172,7 +172,7 @@ class Explorer(NotebookDisplay):
         try:
             candidates = self._select_person_and_status()
             self.payments = self._period.select(candidates)
-            scope = self._period.describe(self.payments, candidates, len(self._payments))
+            scope = self._period.describe(self.payments, candidates, self._payments)
             plot, table = self._show_payments() if name == _PAYMENTS else self._show_analysis(name)
         except P2PAnalyticsError as error:
             scope, plot, table = "", "", ""
@@ -186,6 +186,8 @@ class Explorer(NotebookDisplay):
                 )
             elif name in _AGEING:
                 scope += " Ages count from the date of creation."
+            if name != _PAYMENTS and (others := len(self.payments) - len(select_payments(self.payments))):
+                scope += f" {format_count(others, 'is', 'are')} no payment between people, and not counted below."
         for each in (self._single.previous, self._single.next):
             set_visible(each, name == _PAYMENTS and len(self.table) > MOST_ROWS)
         self._scope.value, self._plot.value, self._table.value = (

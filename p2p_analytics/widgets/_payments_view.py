@@ -13,10 +13,12 @@ from p2p_analytics.vocabulary import Status
 from p2p_analytics.widgets._inputs import build_button, build_dropdown, build_text_box
 from p2p_analytics.widgets._table import (
     MOST_ROWS,
+    PAYMENTS_NOUN,
     Column,
     format_moment,
     format_people,
     group_digits,
+    name_rows,
     render_table,
     to_list,
 )
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 _LONGEST_NOTE: Final = 500  # displayed characters
 _COLUMNS: Final = (
-    "counterparty_id", "counterparty_username", "counterparty_name", "direction", "amount", "status", "note",
+    "counterparty_id", "counterparty_username", "counterparty_name", "direction", "amount", "status", "note", "kind",
 )  # fmt: skip
 _SIGNS: Final = {"in": "+", "out": "−"}  # noqa: RUF001 - a minus sign, as wide as a plus
 
@@ -78,8 +80,8 @@ class PaymentsView:
 
         Sets ``payments``, the rows of PAYMENTS that the search found, and ``table``, these rows in the chosen order
         with the columns payment_id, the date, counterparty_id, counterparty_username, counterparty_name, direction,
-        amount (currency units, without sign), status and note. Rows without a value to sort by come last; rows with
-        equal values are newest first.
+        amount (currency units, without sign), status, note and kind. Rows without a value to sort by come last; rows
+        with equal values are newest first.
 
         Parameters
         ----------
@@ -91,6 +93,7 @@ class PaymentsView:
         self.payments = self._find(payments)
         self.table = self._sort(_build_table(self.payments, date), date)
         self._people = format_people(self.table)  # of all pages, so that each person has the same label on each
+        self._noun = name_rows(self.payments)
         self._totals = _describe_totals(self.payments)
         self._page = 0
 
@@ -123,6 +126,9 @@ class PaymentsView:
             ),
             Column("note", [_shorten(clean_line(note)) for note in to_list(rows["note"])], is_foreign=True),
         ]
+        if self._noun != PAYMENTS_NOUN:
+            kinds = [clean_line(kind) or KIND_PAYMENT for kind in to_list(rows["kind"])]
+            columns.append(Column("kind", kinds, is_foreign=True))
         caption = self._describe_page(start, len(rows), len(table))
         return f"<p>{escape(self._totals)}</p>{render_table(columns, 'Payments', caption, 'payments')}"
 
@@ -172,14 +178,14 @@ class PaymentsView:
         if not total:
             return "Payments: none for this selection"
         if total == shown:
-            return f"{format_count(total, 'payment', 'payments')}, {self.order.value}"
+            return f"{format_count(total, *self._noun)}, {self.order.value}"
         if start:
-            return f"Payments {start + 1:,} to {start + shown:,} of {total:,}, {self.order.value}."
+            return f"{self._noun[1].capitalize()} {start + 1:,} to {start + shown:,} of {total:,}, {self.order.value}."
         first = _ORDERS[self.order.value].first
         by = f", by {self.order.value}" if first == "first" else ""
         return (
-            f"The {first} {shown} of {total:,} payments{by}. Go to the next {MOST_ROWS}, or narrow the search or the "
-            "period."
+            f"The {first} {shown} of {format_count(total, *self._noun)}{by}. Go to the next {MOST_ROWS}, or narrow the "
+            "search or the period."
         )
 
 
@@ -231,7 +237,7 @@ def _shorten(note: str) -> str:
 
 def _describe_totals(payments: pd.DataFrame) -> str:
     """Return the number of payments and the sums of the settled ones, and which of these have no part in the sums."""
-    count = format_count(len(payments), "payment", "payments")
+    count = format_count(len(payments), *name_rows(payments))
     if not len(payments):
         return f"{count}."
     settled = payments[payments["status"] == Status.SETTLED]

@@ -13,6 +13,7 @@ from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import require
 from p2p_analytics.times import find_zone, to_microseconds
 from p2p_analytics.widgets._inputs import build_date_picker, build_dropdown
+from p2p_analytics.widgets._table import name_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -95,19 +96,18 @@ class Period:
         """Return the payments with the chosen date as both of their dates, so that an analysis can use no other."""
         return payments.assign(**dict.fromkeys(_DATES.values(), payments[self.date.value]))
 
-    def describe(self, chosen: pd.DataFrame, candidates: pd.DataFrame, total: int) -> str:
+    def describe(self, chosen: pd.DataFrame, candidates: pd.DataFrame, payments: pd.DataFrame) -> str:
         """Return a sentence about the period, and one about the payments that have no such date.
 
         Parameters
         ----------
         chosen, candidates : DataFrame
             The payments of the period, and the rows that it was selected from.
-        total : int
-            The number of payments of the history.
+        payments : DataFrame
+            All payments of the history.
         """
-        count = f"All {format_count(total, 'payment', 'payments')}"
-        if len(chosen) != total:
-            count = f"{len(chosen):,} of {format_count(total, 'payment', 'payments')}"
+        total = format_count(len(payments), *name_rows(payments))
+        count = f"All {total}" if len(chosen) == len(payments) else f"{len(chosen):,} of {total}"
         limits = self._describe_limits()
         dates = f", {self.date.label} {limits}" if limits else f", of any date. Dates are those {self._when()}"
         without = int(candidates[self.date.value].isna().sum())

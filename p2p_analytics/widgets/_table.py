@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.display import NO_NAME, clean_line, format_count, format_money, format_phone, name_suffixes, to_zone
+from p2p_analytics.frames.schema import select_payments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_ROWS: Final = 100
+PAYMENTS_NOUN: Final = ("payment", "payments")
+_TRANSACTIONS: Final = ("transaction", "transactions")
 _MOST_COLUMNS: Final = 7  # of a table that fits a page of 600 pixels
 _MONEY: Final = frozenset({"sent", "received", "net", "running_net", "amount"})
 _FOREIGN: Final = frozenset({"counterparty_name", "note", "status", "action"})
@@ -101,6 +104,11 @@ def format_moment(moment: pd.Timestamp, zone: ZoneInfo, dates: str) -> str:
     """Return an instant in a zone, in the format given."""
     # pandas also has years before 1 and after 9999, and cannot format them.
     return f"{to_zone(moment.to_pydatetime(), zone):{dates}}"
+
+
+def name_rows(payments: pd.DataFrame) -> tuple[str, str]:
+    """Return the noun for rows of PAYMENTS, and its plural: with rows of other kinds, they are transactions."""
+    return PAYMENTS_NOUN if len(select_payments(payments)) == len(payments) else _TRANSACTIONS
 
 
 def to_list(column: pd.Series[Any]) -> list[Any]:

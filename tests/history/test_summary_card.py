@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from datetime import UTC, datetime
 from html.parser import HTMLParser
@@ -68,14 +69,26 @@ class _Card(HTMLParser):
 
 
 def test_only_payments_in_dollars_are_added_up() -> None:
-    """A transfer is in no count and no sum; amounts in other currencies are named, and nothing is added up."""
+    """A transfer is counted apart and in no sum; amounts in other currencies are named, and nothing is added up."""
     rows = [{**row, "payment_id": f"{at}", "kind": "payment", "currency": "USD"} for at, row in enumerate(ROWS)]
     transfer = {**rows[0], "payment_id": "t", "kind": "transfer"}
-    assert _Card(history([*rows, transfer])).text == _Card(history(ROWS)).text
+    told = history([*rows, transfer])
+    assert _Card(told).text == f"{_Card(history(ROWS)).text} Not counted: 1 transfer"
+    assert repr(told).startswith("<History of Rosa Vale: 8 payments, 1 other transactions, 1 friends,")
     text = _Card(history([*rows, {**rows[0], "payment_id": "e", "currency": "EUR"}])).text
     assert "9 payments from" in text
     assert "No sums: some amounts are not in US dollars, but in EUR." in text
     assert "$" not in text
+
+
+def test_the_words_fit_statement_files() -> None:
+    """Statements list no friends, and nothing was loaded; with payments of the service too, the words are as ever."""
+    rows = [{**row, "payment_id": f"{at}", "source": "statement"} for at, row in enumerate(ROWS)]
+    found = history(rows, problems=1)
+    text = _Card(dataclasses.replace(found, friends=found.friends.head(0))).text
+    assert "20 Jun 2024 · from statement files Sent" in text
+    assert text.endswith("1 problem in files, listed in .problems · statements until 2024-06-30 12:05 UTC")
+    assert "data as of" in _Card(history([*rows, {**rows[0], "payment_id": "a", "source": "api"}])).text
 
 
 def test_the_card_says_who_how_much_and_since_when() -> None:

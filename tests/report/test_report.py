@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import re
 from zoneinfo import ZoneInfo
 
@@ -269,10 +270,28 @@ def test_other_currencies_are_refused() -> None:
 
 
 def test_only_payments_are_counted(html: str) -> None:
-    """Rows of another kind, such as a transfer to a bank, are in no count and no sum."""
+    """Rows of another kind, such as a transfer to a bank, are in no count and no sum; a sentence says how many."""
     transfer = {**PAYMENT_ROWS[1], "payment_id": "9", "kind": "transfer"}
     rows = [{**row, "kind": "payment", "currency": "USD"} for row in PAYMENT_ROWS]
-    assert render_report(report_history([*rows, transfer]), as_of=AS_OF, tz="America/New_York") == html
+    told = render_report(report_history([*rows, transfer]), as_of=AS_OF, tz="America/New_York")
+    sentence = "<p>Not counted here, because they are not payments between people: 1 transfer.</p>\n"
+    assert sentence in told
+    assert told.replace(sentence, "") == html
+
+
+def test_the_words_fit_statement_files() -> None:
+    """Statements are not loaded, list no friends, and may be older than the last state of a request."""
+    rows = [{**row, "source": "statement"} for row in PAYMENT_ROWS]
+    history = report_history(rows)
+    page = ParsedPage(render_report(dataclasses.replace(history, friends=history.friends.head(0)), as_of=AS_OF))
+    assert "from statement files." in page.text
+    assert "Statements until" in page.text
+    assert "as its statement file shows it" in page.text
+    assert "friend" not in page.text
+    assert "Loaded" not in page.text
+    mixed = ParsedPage(render_report(report_history([*rows[1:], PAYMENT_ROWS[0]]), as_of=AS_OF))
+    assert "Loaded" in mixed.text
+    assert "statement" not in mixed.text
 
 
 def test_repeated_payments_are_refused() -> None:

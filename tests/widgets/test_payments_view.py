@@ -85,20 +85,20 @@ UNDIRECTED = {"direction": None}
         (
             [MERCHANT, MERCHANT],
             (
-                "3 payments: sent $1.00, received $0.00, net −$1.00. "  # noqa: RUF001
+                "3 transactions: sent $1.00, received $0.00, net −$1.00. "  # noqa: RUF001
                 "Only 1 of the 3 settled ones counts: 2 are of the kind merchant."
             ),
         ),
         (
             [MERCHANT, FEE, UNDIRECTED, {"kind": None}],
             (
-                "5 payments: sent $2.00, received $0.00, net −$2.00. "  # noqa: RUF001
+                "5 transactions: sent $2.00, received $0.00, net −$2.00. "  # noqa: RUF001
                 "Only 2 of the 5 settled ones count: 2 are of 2 other kinds and 1 has no direction."
             ),
         ),
         (
             [{**MERCHANT, "status": "pending"}, {**UNDIRECTED, "status": "failed"}],
-            "3 payments: sent $1.00, received $0.00, net −$1.00. Only the settled one counts.",  # noqa: RUF001
+            "3 transactions: sent $1.00, received $0.00, net −$1.00. Only the settled one counts.",  # noqa: RUF001
         ),
     ],
 )
@@ -108,6 +108,21 @@ def test_the_totals_name_the_settled_payments_that_do_not_count(
     """Rows of $1.00 each after a payment of $1.00: those of other kinds, and those without a direction."""
     rows = [build_payment(at, None, "2", "Ben", -100, **more) for at, more in enumerate([{}, *excluded])]
     assert f"<p>{sentence}</p>" in open_payments(rows, tmp_path)._table.value
+
+
+def test_rows_of_other_kinds_are_told_apart(tmp_path: Path) -> None:
+    """Their kind is displayed in a last column, which is absent if all rows are payments between people."""
+    rows = [build_payment(at, None, "2", "Ben", -100, **more) for at, more in enumerate([{}, MERCHANT, {"kind": None}])]
+    explorer = open_payments(rows, tmp_path)
+    assert [cells[-1] for cells in displayed_cells(explorer)] == ["payment", "merchant", "payment"]
+    assert repr(explorer) == "<Explorer of Rosa: Payments, 3 transactions>"
+    assert "All 3 transactions, of any date." in explorer._scope.value
+    choose(explorer, "analysis", "Where it went")
+    assert "1 is no payment between people, and not counted below." in explorer._scope.value
+    only = open_payments(rows[:1], tmp_path)
+    assert [len(cells) for cells in displayed_cells(only)] == [5]
+    choose(only, "analysis", "Where it went")
+    assert "not counted" not in only._scope.value
 
 
 def test_settled_payments_of_which_none_counts_have_no_sums(tmp_path: Path) -> None:
@@ -243,7 +258,7 @@ def test_the_file_has_all_rows_of_the_selection_in_the_displayed_order(tmp_path:
     table = p2p.read_csv(written)
     assert list(table.columns) == [
         "payment_id", "date_created", "counterparty_id", "counterparty_username", "counterparty_name", "direction",
-        "amount", "status", "note",
+        "amount", "status", "note", "kind",
     ]  # fmt: skip
     assert list(table["payment_id"]) == [str(number) for number in range(249, 0, -1)]
     pd.testing.assert_frame_equal(table, explorer.table)
