@@ -100,11 +100,17 @@ def _find_seam(before: Balance, balance: Balance) -> Seam:
 
 
 def _find_overlap(before: Balance, balance: Balance) -> tuple[int, int]:
-    """Return how many rows both files have, and the cents that the file before moved from the first of them on."""
+    """Return how many rows both files have, and the cents that the file before moved in the overlap.
+
+    The overlap begins with the first row that moved the balance in both: a payment that was pending in the file before
+    can be a row of this one without being in the overlap.
+    """
     if not before.dates.end or not balance.dates.start or balance.dates.start > before.dates.end:
         return 0, 0
-    common = before.rows.with_row_index("at").join(balance.rows, on="payment_id", how="semi")["at"].to_list()
-    return len(common), sum(before.rows["known_cents"][min(common) :]) if common else 0
+    common = before.rows.join(balance.rows, on="payment_id", how="semi")
+    numbered = before.rows.with_row_index("at").filter(before.rows["known_cents"] != 0)
+    moved = numbered.join(balance.rows, on=["payment_id", "known_cents"], how="semi")["at"].to_list()
+    return len(common), sum(before.rows["known_cents"][min(moved) :]) if moved else 0
 
 
 def _is_before(one: datetime | None, other: datetime | None) -> bool:

@@ -75,6 +75,21 @@ def test_an_overlap() -> None:
     )
 
 
+def test_a_payment_that_was_pending_in_the_file_before() -> None:
+    """It settles after the overlap, so the overlap begins with the second row of both files, 10.00 + 5.00."""
+    first = [{"payment_id": "late", "moved_cents": 0, "flow_cents": -40}, 500, {"payment_id": "b", "moved_cents": 20}]
+    last = [{"payment_id": "b", "moved_cents": 20}, {"payment_id": "late", "moved_cents": -40}, 7]
+    one = make_file("one", first, opening=1000, closing=1520, start=_day(1, 1))
+    other = make_file("other", last, opening=1500, closing=1487, start=_day(1, 3))
+    assert _find_seams(one, other)[1] == ("other", "one", 0, "2 rows are in the file before too.")
+
+
+def test_a_copy_of_a_file() -> None:
+    """The same file under another name begins where it begins."""
+    copy = JANUARY.with_columns(file=pl.lit("january (1)"))
+    assert _find_seams(JANUARY, copy)[1] == ("january (1)", "january", 0, "The file before has all of these rows.")
+
+
 def test_a_file_inside_another() -> None:
     """A month inside a quarter has no row of its own, and the next month follows the quarter, which ends later."""
     ids = [{"payment_id": str(number), "moved_cents": number} for number in range(1, 5)]
