@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Final
 
 _FOLDERS: Final = {"ARCHIVE", "DIR"}  # metavars of arguments that are paths
-_FILES: Final = {"FILE", "OUT"}
+_FILES: Final = {"FILE", "FILES", "OUT"}
 
 
 def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:

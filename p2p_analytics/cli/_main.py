@@ -15,7 +15,17 @@ import signal
 import sys
 import threading
 
-from p2p_analytics.cli import _arguments, _completion, _demo, _export, _report, _sandbox, _sign_in_options, _sync
+from p2p_analytics.cli import (
+    _arguments,
+    _completion,
+    _demo,
+    _export,
+    _import,
+    _report,
+    _sandbox,
+    _sign_in_options,
+    _sync,
+)
 from p2p_analytics.cli._parser import Parser
 from p2p_analytics.errors import P2PAnalyticsError, describe_os_error
 
@@ -108,7 +118,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (_demo, _sandbox, _sign_in_options, _sync, _export, _report, _completion):
+    for module in (_demo, _sandbox, _sign_in_options, _sync, _import, _export, _report, _completion):
         module.add_commands(commands.add_parser)
     return parser
 

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.auth import hide_frames
-from p2p_analytics.cli._browser import in_browser
+from p2p_analytics.auth.browser import in_browser
 from p2p_analytics.errors import ConfigurationError, NotSignedIn, TokenError
 
 if TYPE_CHECKING:

@@ -43,6 +43,7 @@ def graph() -> grimp.ImportGraph:
         ("-m", "p2p_analytics", "sandbox", "--help"),
         ("-m", "p2p_analytics", "login", "--help"),
         ("-m", "p2p_analytics", "sync", "--help"),
+        ("-m", "p2p_analytics", "import", "--help"),
         ("-m", "p2p_analytics", "export", "--help"),
         ("-m", "p2p_analytics", "report", "--help"),
         ("-m", "p2p_analytics", "completion", "--help"),

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from p2p_analytics.auth import AccessToken, Listener
-from p2p_analytics.cli._browser import in_browser
+from p2p_analytics.auth.browser import in_browser
 from p2p_analytics.errors import TokenError
 from support.browser_tabs import DESK, PHONE, check_page, fill_sign_in, open_tab
 from support.servers import sandbox_fixture

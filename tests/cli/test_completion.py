@@ -52,6 +52,8 @@ def complete(script: Path, *words: str) -> list[str]:
     ("words", "expected"),
     [
         (["s"], ["sandbox", "sync"]),
+        (["import", "a", "--d"], ["--dry-run"]),
+        (["import", "a", "rep"], ["report.html"]),
         (["sync", "--ref"], ["--refresh"]),
         (["sync", "--progress", ""], ["bar", "log", "none"]),
         (["export", "a", "-", "--table", "pending"], ["pending_ageing", "pending_requests"]),

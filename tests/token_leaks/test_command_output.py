@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics import cli
 from support.canary import CANARY, find_canary_files, issue_canary_tokens
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -28,6 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def test_no_command_prints_the_token(folder: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Summaries as text and JSON, logged progress, tables on standard output, completion scripts and wrong use."""
     out = str(tmp_path / "out")
+    statement = str(Path(__file__).parents[1] / "statements" / "samples" / "gen_d_2024.csv")
     lines = [
         ["whoami"], ["whoami", "--json"],
         ["sync", folder, "--json", "--progress", "log"], ["sync", folder, "--refresh", "--json"],
@@ -35,6 +33,8 @@ def test_no_command_prints_the_token(folder: str, tmp_path: Path, capfd: pytest.
         ["export", folder, "-"], ["export", folder, "-", "--table", "problems"],
         ["export", folder, f"{out}.csv", "--json"],
         ["report", folder, "--out", f"{out}.html", "--json", "--progress", "log"],
+        ["import", f"{out}-own", statement, "--dry-run"], ["import", f"{out}-own", statement, "--json"],
+        ["people", f"{out}-own"], ["people", f"{out}-own", "--json"], ["undo", f"{out}-own", "--json"],
         *(["completion", shell] for shell in ("bash", "zsh", "fish")),
     ]  # fmt: skip
     for line in lines:

@@ -117,6 +117,9 @@ ELSEWHERE: Final = {
     "summaries as JSON, logged progress, tables on standard output and completion scripts": (
         "token_leaks/test_command_output.py", "test_no_command_prints_the_token",
     ),
+    "the statements, journal and people.csv of an archive": (
+        "token_leaks/test_command_output.py", "test_no_command_prints_the_token",
+    ),
     "the sign-in without a connection": ("cli/sign_in/test_whoami.py", "test_offline"),
     "logs of a sandbox in this process, down to level 1": ("sandbox/test_logging.py", "test_no_record_holds_a_token"),
     "debuglevel of http.client, in the sandbox's scripted browser": (

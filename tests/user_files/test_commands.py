@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # Names similar to those of this package's files, and such names on files of other kinds.
+STATEMENT = Path(__file__).parents[1] / "statements" / "samples" / "gen_d_2024.csv"
 NEARLY = (
     "taxes.sqlite", f"{HEX}.sqlite", f"{HEX[1:]}.sqlite", f"{HEX.upper()}.sqlite", f"{HEX}.sqlite-journal",
     f"x{HEX}.sqlite", "holiday.parquet", "payments.parquet", "payments-2024.parquet", "payments-first.parquet",
@@ -138,6 +139,9 @@ def test_the_user_s_own_files_stay_as_they_are(home, town, monkeypatch, capsys) 
         ["verify", str(archive)],
         ["sync", "--refresh", str(archive)],
         ["sync", str(archive)],
+        ["import", f"{out}/own", str(STATEMENT)],
+        ["people", f"{out}/own"],
+        ["undo", f"{out}/own"],
         ["export", str(archive), f"{out}/months.csv", "--table", "monthly_flow"],
         ["export", str(archive), f"{out}/payments.parquet.new.parquet"],
         ["report", str(archive), "--out", f"{out}/mine.html", "--privacy"],
@@ -157,6 +161,11 @@ def test_the_user_s_own_files_stay_as_they_are(home, town, monkeypatch, capsys) 
         ["sync", str(home / "data.csv")],
         ["sync", str(home / "pipe.sqlite")],
         ["verify", str(home / "none")],
+        ["import", str(home / "website"), str(STATEMENT)],
+        ["import", str(home / "data.csv"), str(STATEMENT)],
+        ["import", str(archive), str(home / "pipe.sqlite")],
+        ["undo", str(home / "website")],
+        ["people", str(home / "website")],
         ["export", str(archive), str(home / "link to nothing.parquet")],
         ["export", str(archive), str(home / "socket.parquet")],
         ["export", str(archive), str(home / OURS[1])],

@@ -9,7 +9,6 @@ import unicodedata
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.formulas import defuse_text, restore_text
 from p2p_analytics.frames import schema
@@ -217,17 +216,6 @@ def add_suggestions(rows: Sequence[Alias], suggestions: Iterable[Alias]) -> list
     kept = [row for row in rows if not row.is_open]
     decided = {row.alias for row in kept}
     return [*kept, *(row for row in suggestions if row.alias not in decided)]
-
-
-def describe_people(people: pd.DataFrame) -> str:
-    """Return the numbers of matched, suggested and other names in one line."""
-    matched = people["matched"].notna()
-    suggested = ~matched & people["person"].notna()
-    counts = [people.loc[rows, "alias"].nunique() for rows in (matched, suggested, ~matched & ~suggested)]
-    names = format_count(sum(counts), "name", "names")
-    return (
-        f"{names} in statements: {counts[0]:,} matched to people, {counts[1]:,} with suggestions, {counts[2]:,} others"
-    )
 
 
 def _read_decisions(aliases: Sequence[Alias], known: NamesOfPeople, file: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from p2p_analytics.cli import _browser
+from p2p_analytics.auth import browser as _browser
 from support.waiting import wait_until
 
 BROWSER = """

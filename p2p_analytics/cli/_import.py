@@ -1,0 +1,159 @@
+"""The commands ``import``, ``undo`` and ``people``: statement files in an archive, and the people behind names."""
+
+from __future__ import annotations
+
+from p2p_analytics.cli import _arguments, _output
+
+TYPE_CHECKING = False  # importing typing would slow --help down
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+    from typing import Final
+
+    import pandas as pd
+
+    from p2p_analytics.archive import ImportPlan
+
+_MOST_LINES: Final = 20
+
+
+def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add ``import``, ``undo`` and ``people`` to a command line."""
+    command = _arguments.add_archive_command(
+        add_parser,
+        "import",
+        "add statement files to an archive",
+        "Read statement files, as services let you download them, and add their payments to an archive, a folder that "
+        "is made where there is none. Files may overlap and may be imported again. Needs no token.",
+    )
+    command.add_argument(
+        "files", metavar="FILES", nargs="+", help="statement files, folders, zip archives, or patterns in quotes"
+    )
+    command.add_argument("--dry-run", action="store_true", help="print what would be new, known, changed and refused")
+    command.add_argument(
+        "--tz", metavar="ZONE", type=_arguments.parse_zone, default="UTC", help="the zone of dates that name none (UTC)"
+    )
+    command.add_argument("--account", metavar="NAME", help="your username, for files that name no account")
+    _arguments.add_progress(command)
+    _arguments.add_json(command)
+    command.set_defaults(command=_import)
+
+    undo = _arguments.add_archive_command(
+        add_parser,
+        "undo",
+        "take the last import back",
+        "Take the last import of statement files back: every file of the archive is as before. Not after a sync.",
+    )
+    _arguments.add_json(undo)
+    undo.set_defaults(command=_undo)
+
+    people = _arguments.add_archive_command(
+        add_parser,
+        "people",
+        "list the people behind the names in statements",
+        "Print which names in statements are which people, and write suggestions for the others into people.csv in the "
+        "archive's folder. Nothing is united without you: remove the ? before a person to accept a suggestion.",
+    )
+    _arguments.add_json(people)
+    people.set_defaults(command=_people)
+
+
+def _import(options: argparse.Namespace) -> None:
+    """Add statement files to an archive, or only say what that would do, and print the counts."""
+    from p2p_analytics.archive import open_archive
+    from p2p_analytics.display import format_count
+    from p2p_analytics.statements import read_statements
+
+    archive = open_archive(options.archive)
+    progress = _output.Progress(options.progress)
+    progress.log(f"Reading {format_count(len(options.files), 'path', 'paths')} ...")
+    statements = read_statements(options.files, tz=options.tz, account=options.account)
+    plan = archive.import_(statements, dry_run=options.dry_run)
+    checked = statements.reconciliation["reconciled"].dropna()
+    files = int(statements.files["file"].nunique())
+    counts = f"{format_count(plan.new, 'new payment', 'new payments')}, {plan.known:,} known, {plan.changed:,} changed"
+    balances = format_count(len(statements.reconciliation), "balance", "balances")
+    problems = format_count(len(statements.problems), "problem", "problems")
+    lines = [
+        f"{'Dry run: ' if options.dry_run else ''}{counts}, {plan.refused:,} refused, in {archive.path}",
+        f"{format_count(files, 'file', 'files')}, {int(checked.sum()):,} of {balances} reconciled, {problems}",
+    ]
+    _output.print_summary(
+        options,
+        "\n".join([*lines, *_describe_details(plan, dry_run=options.dry_run)]),
+        archive=str(archive.path),
+        dry_run=options.dry_run,
+        files=files,
+        new=plan.new,
+        known=plan.known,
+        changed=plan.changed,
+        refused=plan.refused,
+        reconciled=int(checked.sum()),
+        balances=len(statements.reconciliation),
+        problems=len(statements.problems),
+    )
+
+
+def _undo(options: argparse.Namespace) -> None:
+    """Take the last import of an archive back, and print which one it was."""
+    from p2p_analytics.archive import open_archive
+    from p2p_analytics.display import clean_line, format_count
+
+    archive = open_archive(options.archive)
+    (undone,) = archive.undo().to_dict("records")
+    left = len(archive.imports)
+    remaining = format_count(left, "import is", "imports are")
+    counts = f"{format_count(undone['new'], 'new payment', 'new payments')}, {undone['changed']:,} changed"
+    _output.print_summary(
+        options,
+        f"Import {undone['number']} of {clean_line(undone['files'])} ({counts}) is undone, in {archive.path}: "
+        f"{remaining} left",
+        archive=str(archive.path),
+        number=undone["number"],
+        files=undone["files"].split("; "),
+        new=undone["new"],
+        changed=undone["changed"],
+        left=left,
+    )
+
+
+def _people(options: argparse.Namespace) -> None:
+    """Print the people behind the names in statements, and write the suggestions."""
+    from p2p_analytics.archive import open_archive
+    from p2p_analytics.display import format_count
+
+    archive = open_archive(options.archive)
+    path = archive.write_people()
+    people = archive.people
+    is_matched = people["matched"].notna()
+    is_suggested = ~is_matched & people["person"].notna()
+    groups = {"matched": is_matched, "suggested": is_suggested, "others": ~is_matched & ~is_suggested}
+    counts = {name: int(people.loc[rows, "alias"].nunique()) for name, rows in groups.items()}
+    summary = (
+        f"{format_count(counts['matched'], 'name', 'names')} matched to people, {counts['suggested']:,} with suggestions, "
+        f"{counts['others']:,} others"
+    )
+    advice = f"Suggestions are in {path}: remove the ? before a person to accept one."
+    lines = [*_describe_people(people[is_matched], "is"), *_describe_people(people[is_suggested], "may be"), summary]
+    text = "\n".join([*lines, advice] if counts["suggested"] else lines)
+    _output.print_summary(options, text, archive=str(archive.path), file=str(path), **counts)
+
+
+def _describe_people(people: pd.DataFrame, verb: str) -> list[str]:
+    """Return a line for each name and person."""
+    from p2p_analytics.display import clean_line
+
+    rows = people[["alias", "person", "evidence"]].itertuples(index=False, name=None)
+    return [f"{clean_line(name)} {verb} {clean_line(who)}: {clean_line(why)}" for name, who, why in rows]
+
+
+def _describe_details(plan: ImportPlan, *, dry_run: bool) -> list[str]:
+    """Return a line for each refused payment and, for a dry run, for each changed one; the first of many."""
+    from p2p_analytics.display import clean_line
+
+    shown = plan.details if dry_run else plan.details[plan.details["outcome"] == "refused"]
+    lines = [
+        f"{clean_line(row['file'])}, line {row['line']}: {row['payment_id']} is {row['outcome']} ({row['fields']})"
+        for row in shown.head(_MOST_LINES).to_dict("records")
+    ]
+    return [*lines, f"... and {len(shown) - _MOST_LINES:,} more"] if len(shown) > _MOST_LINES else lines

@@ -1,0 +1,127 @@
+"""The commands import, undo and people: statement files in an archive."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics import cli
+
+HEADER = "Transaction ID,Date,Transaction Type,Currency,Amount,Fee,Net Amount,Asset Type,Asset Price,Asset Amount,Status,Notes,Name of sender/receiver,Account\n"  # noqa: E501 - as the service writes it
+SAMPLES = Path(__file__).parents[1] / "statements" / "samples"
+STATEMENT = SAMPLES / "gen_d_2024.csv"
+
+
+@pytest.fixture
+def folder(tmp_path) -> str:
+    """Return the path of an archive that is not there yet."""
+    return str(tmp_path / "a")
+
+
+def test_from_files_to_a_report(folder, tmp_path, capsys) -> None:
+    """The first line of the summary has the counts, the second the files; then every command reads the archive."""
+    assert cli.main(["import", folder, str(STATEMENT)]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.splitlines() == [
+        f"6 new payments, 0 known, 0 changed, 0 refused, in {folder}",
+        "1 file, 1 of 1 balance reconciled, 1 problem",
+    ]
+    assert printed.err == ""
+    assert cli.main(["report", folder, "--out", str(tmp_path / "r.html"), "--as-of", "2024-02-01"]) == 0
+    assert cli.main(["export", folder, str(tmp_path / "p.csv")]) == 0
+    frame = p2p.read_csv(tmp_path / "p.csv")
+    expected = p2p.open_archive(folder).history().payments
+    assert frame.dtypes.astype(str).to_dict() == expected.dtypes.astype(str).to_dict()
+    assert frame["payment_id"].tolist() == expected["payment_id"].tolist()
+
+
+def test_a_dry_run_changes_nothing(folder, tmp_path, capsys) -> None:
+    """It prints the plan, also as JSON, and makes no folder."""
+    assert cli.main(["import", folder, str(STATEMENT), "--dry-run"]) == 0
+    assert capsys.readouterr().out.startswith(f"Dry run: 6 new payments, 0 known, 0 changed, 0 refused, in {folder}\n")
+    assert cli.main(["import", folder, str(STATEMENT), "--dry-run", "--json", "--progress", "log"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == {
+        "archive": folder, "dry_run": True, "files": 1, "new": 6, "known": 0, "changed": 0, "refused": 0,
+        "reconciled": 1, "balances": 1, "problems": 1,
+    }  # fmt: skip
+    assert printed.err == "Reading 1 path ...\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_undo(folder, capsys) -> None:
+    """It says which import is undone and how many are left; without one it fails with one line."""
+    for file in ("gen_d_2024.csv", "gen_c_2021.csv"):
+        assert cli.main(["import", folder, str(SAMPLES / file), "--json"]) == 0
+    account = p2p.open_archive(folder).history().me.user.username
+    capsys.readouterr()
+    assert cli.main(["undo", folder]) == 0
+    assert capsys.readouterr().out == (
+        f"Import 2 of {SAMPLES / 'gen_c_2021.csv'} (6 new payments, 0 changed) is undone, in {folder}: 1 import is left\n"
+    )
+    assert cli.main(["undo", folder, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "archive": folder, "number": 1, "files": [str(STATEMENT)], "new": 6, "changed": 0, "left": 0,
+    }  # fmt: skip
+    assert account == "nora-quill"
+    assert cli.main(["undo", folder]) == 1
+    assert capsys.readouterr().err == f"p2p-analytics: {folder} holds no import to undo.\n"
+
+
+def test_a_file_that_names_no_account(folder, tmp_path, capsys) -> None:
+    """The error says which option names it; --tz is the zone of its dates."""
+    file = tmp_path / "cash.csv"
+    file.write_text(HEADER + "c1,2023-01-15 20:00:00 PST,P2P,USD,-$10,$0,-$10,,,,PAYMENT SENT,lunch,Bo,Your Cash\n")
+    assert cli.main(["import", folder, str(file)]) == 1
+    assert "name no account" in (said := capsys.readouterr().err)
+    assert "--account ada" in said
+    assert said.count("\n") == 1
+    assert cli.main(["import", folder, str(file), "--account", "ada"]) == 0
+    (row,) = p2p.open_archive(folder).history().payments.to_dict("records")
+    assert (row["account_id"], row["flow_cents"], row["counterparty_name"]) == ("ada", -1000, "Bo")
+
+
+def test_files_that_are_no_statements(folder, tmp_path, capsys) -> None:
+    """The sentence of the reader and exit code 1; nothing is made."""
+    (tmp_path / "list.csv").write_text("name,age\nBo,4\n")
+    assert cli.main(["import", folder, str(tmp_path / "list.csv")]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+    assert cli.main(["import", folder, str(tmp_path / "none.csv")]) == 1
+    assert not Path(folder).exists()
+
+
+def test_people(folder, tmp_path, capsys, history_of, payment) -> None:
+    """Matched names, suggestions and the file that takes them are printed; the counts are also there as JSON."""
+    names = {"c1": "Bo", "c2": "BO", "c3": "Nobody"}
+    rows = [f"{key},2023-01-1{at} 20:00:00 PST,P2P,USD,-$5,$0,-$5,,,,PAYMENT SENT,x,{name},Your Cash\n"
+            for at, (key, name) in enumerate({**names, "c4": "Bo"}.items())]  # fmt: skip
+    (tmp_path / "cash.csv").write_text(HEADER + "".join(rows))
+    p2p.open_archive(folder).merge(history_of(payment("c4"), account="7"))
+    assert cli.main(["import", folder, str(tmp_path / "cash.csv"), "--account", "7"]) == 0
+    capsys.readouterr()
+    assert cli.main(["people", folder]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "Bo is 8: 1 payment is known from both sides",
+        "BO may be Bo: Bo differs in case, accents or blanks alone",
+        "1 name matched to people, 1 with suggestions, 1 others",
+        f"Suggestions are in {folder}/people.csv: remove the ? before a person to accept one.",
+    ]
+    file = Path(folder) / "people.csv"
+    file.write_text(file.read_text().replace("?", ""))
+    assert cli.main(["people", folder, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "archive": folder, "file": str(file), "matched": 2, "suggested": 0, "others": 1,
+    }  # fmt: skip
+
+
+def test_privacy_mode(folder, capsys, monkeypatch) -> None:
+    """Masked statements are not imported, and names are not printed."""
+    assert cli.main(["import", folder, str(STATEMENT)]) == 0
+    capsys.readouterr()
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    for words in (["import", folder, str(STATEMENT)], ["people", folder]):
+        assert cli.main(words) == 1
+        assert "privacy mode" in capsys.readouterr().err
