@@ -129,10 +129,8 @@ def _people(options: argparse.Namespace) -> None:
     is_suggested = ~is_matched & people["person"].notna()
     groups = {"matched": is_matched, "suggested": is_suggested, "others": ~is_matched & ~is_suggested}
     counts = {name: int(people.loc[rows, "alias"].nunique()) for name, rows in groups.items()}
-    summary = (
-        f"{format_count(counts['matched'], 'name', 'names')} matched to people, {counts['suggested']:,} with suggestions, "
-        f"{counts['others']:,} others"
-    )
+    matched = format_count(counts["matched"], "name", "names")
+    summary = f"{matched} matched to people, {counts['suggested']:,} with suggestions, {counts['others']:,} others"
     advice = f"Suggestions are in {path}: remove the ? before a person to accept one."
     lines = [*_describe_people(people[is_matched], "is"), *_describe_people(people[is_suggested], "may be"), summary]
     text = "\n".join([*lines, advice] if counts["suggested"] else lines)
