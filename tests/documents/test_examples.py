@@ -27,12 +27,19 @@ def examples(page: Path) -> list[str]:
 def test_examples_run(
     example_page: Path, server: p2p.sandbox.SandboxServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The blocks of a page run from top to bottom for a signed-in user, and test functions in them pass."""
+    """The blocks of a page run from top to bottom for a signed-in user, and test functions in them pass.
+
+    The user's statement files are in the folder "downloads".
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.setenv("P2P_BASE_URL", server.base_url)
     monkeypatch.setenv("P2P_CLIENT_ID", server.client_id)
     monkeypatch.setenv("P2P_ACCESS_TOKEN", server.token(server.viewer))
+    (tmp_path / "downloads").mkdir()
+    for number, (start, end) in enumerate(server.statement_periods()):
+        file = tmp_path / "downloads" / f"statement_{number}.csv"
+        file.write_text(server.statement(server.viewer, start, end), "utf-8", newline="")
     names: dict[str, object] = {}
     try:
         for code in examples(example_page):

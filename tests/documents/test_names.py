@@ -32,9 +32,11 @@ MODULES = {module.name for module in pkgutil.iter_modules(p2p.__path__)}
 def objects(server: p2p.sandbox.SandboxServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, object]]:
     """Return the objects that the documentation calls by these names."""
     token = server.token(server.viewer, "make_payments", "access_profile", "access_friends")
+    archive = p2p.open_archive(tmp_path_factory.mktemp("archive") / "payments")
     with p2p.Client(token, base_url=server.base_url, cache_dir=False) as client:
+        archive.merge(p2p.load_history(client))
         yield {
-            "archive": p2p.open_archive(tmp_path_factory.mktemp("archive") / "payments"),
+            "archive": archive,
             "client": client,
             "desk": PaymentDesk(client),
             "form": p2p.TokenForm,
