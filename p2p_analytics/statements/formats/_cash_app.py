@@ -9,6 +9,7 @@ from p2p_analytics.statements._format import Reading, StatementFormat
 from p2p_analytics.statements.formats._other_services import (
     STATUSES,
     UNKNOWN,
+    blank_cells,
     build_rows,
     find_currencies,
     has_column,
@@ -79,6 +80,7 @@ def read(table: Table) -> Reading:
     """Return the rows of Cash App; the net amount is what a row moved, and interest on savings moves nothing."""
     import polars as pl
 
+    table = blank_cells(table)
     cells = table.cells
     currency, problems = _read_currencies(table)
     is_bitcoin = (currency == "BTC").fill_null(value=False)

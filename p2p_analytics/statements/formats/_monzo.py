@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from p2p_analytics.statements._cells import list_problems
 from p2p_analytics.statements._format import Reading, StatementFormat
 from p2p_analytics.statements.formats._other_services import (
+    blank_cells,
     build_rows,
     find_currencies,
     join_texts,
@@ -56,6 +57,7 @@ def read(table: Table) -> Reading:
     """Return the rows of Monzo; dates are day/month/year, and every row is settled."""
     import polars as pl
 
+    table = blank_cells(table)
     cells = table.cells
     money, problems = read_money(table, ("amount", "money_out", "money_in", "balance"))
     dates, faults = read_dates(table, join_texts(cells["date"], cells["time"]), order="dmy")

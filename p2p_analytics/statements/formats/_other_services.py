@@ -7,6 +7,7 @@ All amounts are whole hundredths of the unit of their currency, also where the c
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from p2p_analytics.statements._cells import (
@@ -105,6 +106,16 @@ def has_column(table: Table, *names: str) -> bool:
     """Return whether the header has one of these names."""
     present = {normalize_name(name) for name in table.header}
     return any(normalize_name(name) in present for name in names)
+
+
+def blank_cells(table: Table) -> Table:
+    """Return a table in which cells of spaces alone are null, and ids have no spaces around them."""
+    import polars as pl
+
+    fields = [name for name in table.cells.columns if name not in {"file", "line"}]
+    has_text = [pl.when(pl.col(name).str.strip_chars() != "").then(name).alias(name) for name in fields]
+    ids = [pl.col(name).str.strip_chars() for name in ("id", "reference") if name in fields]
+    return replace(table, cells=table.cells.with_columns(has_text).with_columns(ids))
 
 
 def read_money(
@@ -274,11 +285,31 @@ def make_ids(table: Table, service: str, contents: pl.Series) -> pl.Series:
     return frame.select(pl.concat_str(pl.lit(service), "hash", number, separator="-").alias("payment_id")).to_series()
 
 
+def _number_ids(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return rows in which an id that a file gives to several amounts is numbered, from the second amount on.
+
+    The largest amount is the first. Equal rows keep one id: they are one payment.
+    """
+    import polars as pl
+
+    key = ("file", "payment_id")
+    if not frame.select((pl.struct(key).is_duplicated() & pl.col("payment_id").is_not_null()).any()).item():
+        return frame
+    amount = pl.struct(-pl.col("flow_cents").abs().alias("size"), "flow_cents", "currency")
+    number = amount.rank("dense").over(key)
+    is_later = number > 1
+    own, reference = pl.col("payment_id"), pl.col("reference_id")
+    return frame.with_columns(
+        pl.when(is_later).then(pl.concat_str(own, number, separator="-")).otherwise(own).alias("payment_id"),
+        pl.when(is_later).then(pl.coalesce(reference, own)).otherwise(reference).alias("reference_id"),
+    )
+
+
 def build_rows(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
     """Return ROWS of a table.
 
     Direction and sides follow from the sign of ``flow_cents`` and from ``counterparty_name``; a notice has none.
-    Payments have the action "pay".
+    Payments have the action "pay". An id that occurs with several amounts in a file is made unique.
     """
     import polars as pl
 
@@ -297,12 +328,13 @@ def build_rows(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
     )
     is_out = pl.col("direction") == "out"
     is_in = pl.col("direction") == "in"
-    return complete_rows(
+    rows = complete_rows(
         frame.with_columns(
             pl.when(is_in).then("counterparty_name").when(is_out).then(owner).alias("from_name"),
             pl.when(is_out).then("counterparty_name").when(is_in).then(owner).alias("to_name"),
         )
     )
+    return _number_ids(rows)
 
 
 def list_places(table: Table) -> pl.DataFrame:

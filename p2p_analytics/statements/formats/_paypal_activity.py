@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from p2p_analytics.statements._cells import list_problems
 from p2p_analytics.statements._format import Reading, StatementFormat
 from p2p_analytics.statements.formats._other_services import (
+    blank_cells,
     build_rows,
     find_currencies,
     find_language,
@@ -86,6 +87,7 @@ def read(table: Table) -> Reading:
     """
     import polars as pl
 
+    table = blank_cells(table)
     cells = table.cells
     language = find_language(table.header, _LANGUAGES)
     money, problems = read_money(table, ("gross", "fee", "net", "balance", "tax"), language=language)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.statements._format import Reading, StatementFormat
 from p2p_analytics.statements.formats._other_services import (
+    blank_cells,
     build_rows,
     find_currencies,
     find_language,
@@ -62,6 +63,7 @@ def read(table: Table) -> Reading:
     """Return the rows of a PayPal statement; each moved its net amount."""
     import polars as pl
 
+    table = blank_cells(table)
     cells = table.cells
     language = find_language(table.header, _LANGUAGES)
     money, problems = read_money(table, ("gross", "fee", "net", "balance", "tax"), language=language)

@@ -16,6 +16,7 @@ from p2p_analytics.statements._cells import list_problems
 from p2p_analytics.statements._format import Reading, StatementFormat
 from p2p_analytics.statements.formats._other_services import (
     SEPARATOR,
+    blank_cells,
     build_rows,
     find_currencies,
     find_language,
@@ -80,6 +81,7 @@ def read(table: Table) -> Reading:
     """
     import polars as pl
 
+    table = blank_cells(table)
     member, columns = _find_member(table)
     wide, problems = _read_cells(table, columns)
     dates, faults = read_dates(

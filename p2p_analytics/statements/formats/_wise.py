@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.statements._format import Reading, StatementFormat
 from p2p_analytics.statements.formats._other_services import (
+    blank_cells,
     build_rows,
     find_currencies,
     match_kinds,
@@ -63,6 +64,7 @@ def read(table: Table) -> Reading:
     """
     import polars as pl
 
+    table = blank_cells(table)
     cells = table.cells
     money, problems = read_money(table, ("amount", "balance", "fee"))
     moments = cells["date_time"].zip_with(cells["date_time"].is_not_null(), cells["date"])

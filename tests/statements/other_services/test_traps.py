@@ -219,6 +219,28 @@ def test_dutch_activity():
     assert reading.rows["date"][0] == datetime(2017, 12, 6, 16, 47, tzinfo=UTC)
 
 
+def test_cells_of_spaces_are_empty():
+    """Rows with a blank id have none, so that they are not one payment."""
+    rows = " ,2024-03-01 10:00:00 CST,P2P,USD,$5,$0,$5,,,,COMPLETE, ,Theo Marsh,\n"
+    reading = read_text(_CASH_APP + rows + rows.replace("$5", "$6"))
+    assert reading.rows.select("payment_id", "note", "flow_cents").rows() == [(None, None, 500), (None, None, 600)]
+    assert reading.problems == []
+
+
+def test_an_id_with_several_amounts_is_made_unique():
+    """A fee with the id of its transfer is a row of its own; a row that is twice in the file is one payment."""
+    header = "TransferWise ID,Date,Amount,Currency,Description,Running Balance\n"
+    rows = "TRANSFER-1,13-03-2024,-2.10,EUR,Wise fee,0\nTRANSFER-1,13-03-2024,-350.00,EUR,Sent,2.10\n"
+    rows += "TRANSFER-2,14-03-2024,5.00,EUR,Received,5.00\nTRANSFER-2,14-03-2024,5.00,EUR,Received,5.00\n"
+    reading = read_text(header + rows)
+    assert reading.rows.select("payment_id", "reference_id", "flow_cents").rows() == [
+        ("TRANSFER-1-2", "TRANSFER-1", -210),
+        ("TRANSFER-1", None, -35000),
+        ("TRANSFER-2", None, 500),
+        ("TRANSFER-2", None, 500),
+    ]
+
+
 @pytest.mark.parametrize("product", ["Savings", "Pocket"])
 def test_a_file_of_one_other_product_has_its_own_balance(product):
     """Where a file has no current account, its product is the account."""
