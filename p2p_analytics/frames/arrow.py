@@ -16,6 +16,7 @@ MICROSECONDS: Final = {"created_us": schema.WHOLE, "completed_us": schema.WHOLE,
 _KNOWN: Final = {**schema.PROBLEMS, **schema.FRIENDS, **schema.PEOPLE, **schema.PAYMENTS, **MICROSECONDS}
 _ENDINGS: Final = {"_id": schema.TEXT, "_phone": schema.TEXT, "_cents": schema.WHOLE}
 _FLOAT: Final = "float64"
+_CHUNK_ROWS: Final = 16_384  # of constant columns
 # Columns of `units` and of the analyses. Only without values is the type known by the name alone: another table may
 # hold something else under it.
 _WITHOUT_VALUES: Final = {
@@ -118,6 +119,15 @@ def pandas_array(column: pa.ChunkedArray, dtype: str) -> Any:  # noqa: ANN401 - 
 
     array = pd.Series(dtype=dtype).array.dtype.__from_arrow__(column)
     return array.copy() if dtype == schema.INSTANT else array  # instants may share Arrow's read-only memory
+
+
+def repeat_text(text: str | None, length: int) -> pa.ChunkedArray:
+    """Return a text, repeated; the chunks share their memory."""
+    import pyarrow as pa
+
+    chunk = pa.repeat(pa.scalar(text, pa.large_string()), min(length, _CHUNK_ROWS))
+    chunks = [chunk] * (length // _CHUNK_ROWS) + [chunk[: length % _CHUNK_ROWS]]
+    return pa.chunked_array(chunks if length else [], pa.large_string())
 
 
 def with_microseconds(table: pa.Table) -> pa.Table:

@@ -6,7 +6,7 @@ import operator
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from p2p_analytics.frames._columns import frame_of_columns
-from p2p_analytics.frames.arrow import pandas_array
+from p2p_analytics.frames.arrow import pandas_array, repeat_text
 from p2p_analytics.frames.merge import sort_newest_first
 from p2p_analytics.frames.perspective import Perspective, perspective
 from p2p_analytics.frames.schema import CURRENCY_API, FRIENDS, KIND_PAYMENT, PAYMENTS, PROBLEMS, SOURCE_API
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_CHUNK_ROWS: Final = 16_384  # of constant columns
 _PERSON: Final = ("id", "username", "display_name")
 
 
@@ -130,7 +129,7 @@ def _build_frame(
         # The document shows the amount of a charge as negative, real answers as positive. The column is negative.
         "amount_cents": pc.if_else(is_charge, pc.negate(size), own["amount_cents"]),
         "flow_cents": pc.multiply(size, sign),
-        **{name: _repeat(value, len(own)) for name, value in constant.items()},
+        **{name: repeat_text(value, len(own)) for name, value in constant.items()},
     }
     return pd.DataFrame(
         {
@@ -186,19 +185,10 @@ def _field_values(prefix: str, records: Sequence[Any], names: Iterable[str]) -> 
     return {f"{prefix}{name}": [record and getattr(record, name) for record in records] for name in names}
 
 
-def _repeat(text: str | None, length: int) -> pa.ChunkedArray:
-    """Return a text, repeated; the chunks share their memory."""
-    import pyarrow as pa
-
-    chunk = pa.repeat(pa.scalar(text, pa.large_string()), min(length, _CHUNK_ROWS))
-    chunks = [chunk] * (length // _CHUNK_ROWS) + [chunk[: length % _CHUNK_ROWS]]
-    return pa.chunked_array(chunks if length else [], pa.large_string())
-
-
 def _decode_texts(values: Sequence[str | None], codes: pa.Array) -> pa.Array | pa.ChunkedArray:
     """Return the text of each payment from dictionary-encoded texts."""
     import pyarrow as pa
 
     if len(set(values)) == 1:
-        return _repeat(values[0], len(codes))
+        return repeat_text(values[0], len(codes))
     return pa.array(values, pa.large_string()).take(codes)

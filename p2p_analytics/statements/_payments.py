@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.frames.arrow import pandas_array
+from p2p_analytics.frames.arrow import pandas_array, repeat_text
 from p2p_analytics.frames.schema import KIND_PAYMENT, PAYMENTS, SOURCE_STATEMENT, STATEMENT, TEXT
 from p2p_analytics.vocabulary import Action, Status, TargetType
 
@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
 _COLUMNS: Final = {**PAYMENTS, **STATEMENT}
 _UNCHANGED: Final = (
-    "payment_id", "status", "action", "note", "fee_cents", "kind", "currency", "direction", "counterparty_name",
-    "counterparty_username", "flow_cents", *STATEMENT,
+    "payment_id", "note", "fee_cents", "tip_cents", "tax_cents", "balance_cents", "line", "status", "action", "kind",
+    "currency", "direction", "counterparty_name", "counterparty_username", "flow_cents", "type", "funding_source",
+    "destination", "file",
 )  # fmt: skip
 
 
-def build_payments(rows: pl.DataFrame) -> pd.DataFrame:
-    """Return the PAYMENTS frame with the STATEMENT columns, in the order of the rows.
+def build_payments(rows: pl.DataFrame, order: pl.Series) -> pd.DataFrame:
+    """Return the PAYMENTS frame with the STATEMENT columns.
 
     The holder's side of a payment between people has the account as id and username if that is a handle. Nothing else
     in a statement is an id of a person.
@@ -29,20 +30,35 @@ def build_payments(rows: pl.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     rows : polars.DataFrame
-        ROWS with ``is_handle``; one row for each id of an account.
+        ROWS with ``is_handle``. Its columns are removed as they are read, so that none is in memory twice for long.
+    order : polars.Series
+        The positions of the rows of the result.
     """
     import pandas as pd
 
-    columns = _describe(rows)
-    del rows
+    expressions = _describe()
+    last_uses: dict[str, str] = {
+        source: name for name, each in expressions.items() for source in each.meta.root_names()
+    }
     built = {}
-    for name, dtype in _COLUMNS.items():
-        # Popped, so that no column is in memory twice for long.
-        built[name] = pandas_array(_to_arrow(columns.drop_in_place(name), dtype), dtype)
-    return pd.DataFrame(built, copy=False)
+    for name, expression in expressions.items():
+        column = rows.select(expression.alias(name)).to_series().gather(order)
+        built[name] = pandas_array(_to_arrow(column, _COLUMNS[name]), _COLUMNS[name])
+        for source in [source for source, last in last_uses.items() if last == name]:
+            rows.drop_in_place(source)
+    for name in _COLUMNS.keys() - built.keys():
+        built[name] = _repeat(SOURCE_STATEMENT if name == "source" else None, len(order), _COLUMNS[name])
+    return pd.DataFrame({name: built[name] for name in _COLUMNS}, copy=False)
 
 
-def _describe(rows: pl.DataFrame) -> pl.DataFrame:
+def _repeat(text: str | None, length: int, dtype: str) -> Any:  # noqa: ANN401 - an array of pandas
+    import pandas as pd
+
+    return pandas_array(repeat_text(text, length), TEXT) if dtype == TEXT else pd.array([None] * length, dtype=dtype)  # type: ignore[call-overload]
+
+
+def _describe() -> dict[str, pl.Expr]:
+    """Return the expression of each column."""
     import polars as pl
 
     is_payment = pl.col("kind") == KIND_PAYMENT
@@ -54,7 +70,7 @@ def _describe(rows: pl.DataFrame) -> pl.DataFrame:
     own = pl.when(is_payment & pl.col("is_handle")).then("account")
     own_actor, own_target = pl.when(is_actor).then(own), pl.when(~is_actor).then(own)
     other = pl.when(is_payment).then("counterparty_username")
-    named = {
+    return {name: pl.col(name) for name in _UNCHANGED} | {
         "amount_cents": pl.when(is_payment & is_charge).then(-size).otherwise(size),
         "date_created": pl.col("date"),
         "date_completed": pl.when(is_settled).then("date"),
@@ -65,18 +81,16 @@ def _describe(rows: pl.DataFrame) -> pl.DataFrame:
         "target_user_id": own_target,
         "target_user_username": pl.when(~is_actor).then(own).when(is_actor).then(other),
         "target_user_display_name": pl.col("to_name"),
-        "source": pl.lit(SOURCE_STATEMENT),
         "account_id": pl.col("account"),
     }
-    wanted = {name: pl.col(name) for name in _UNCHANGED} | named
-    return rows.select(wanted.get(name, pl.lit(None)).alias(name) for name in _COLUMNS)
 
 
 def _to_arrow(column: pl.Series, dtype: str) -> pa.ChunkedArray:
+    import polars as pl
     import pyarrow as pa
 
-    if dtype == TEXT:
-        import polars as pl
-
-        return pa.chunked_array([column.cast(pl.String).to_arrow(compat_level=pl.CompatLevel.oldest())])
-    return pa.chunked_array([column.to_arrow()])
+    if dtype != TEXT:
+        return pa.chunked_array([column.to_arrow()])
+    if len(column) and column.n_unique() == 1:
+        return repeat_text(column.cast(pl.String)[0], len(column))
+    return pa.chunked_array([column.cast(pl.String).to_arrow(compat_level=pl.CompatLevel.oldest())])

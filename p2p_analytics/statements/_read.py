@@ -146,8 +146,8 @@ class _Reader:
         files = list_files(rows, self._formats, self._periods)
         rows = running_balance(rows)
         holders = _list_holders(rows, files)
-        rows, differences = unite_payments(rows)
-        payments = build_payments(rows)
+        rows, order, differences = unite_payments(rows)
+        payments = build_payments(rows, order)
         problems = list_all_problems([*self._problems, *refund_problems, *differences])
         return Statements(payments, reconciliation, problems, files, _holders=holders)
 

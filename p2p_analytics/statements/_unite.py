@@ -138,23 +138,39 @@ def fill_ids(rows: pl.DataFrame, services: Mapping[str, str]) -> pl.DataFrame:
     )
 
 
-def unite_payments(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
-    """Return one row for each id of an account, newest first, and problems where rows of one id differ.
+def unite_payments(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series, list[Problem]]:
+    """Return ROWS, the positions of one row for each id of an account, and problems where rows of one id differ.
 
     Of several rows, a final state wins over a pending one, then the row of the later file: the one with the later last
-    date, then the later name. Notices are left out.
+    date, then the later name. The positions are those of transactions, newest first; notices are left out.
     """
     import polars as pl
 
-    transactions = rows.filter(pl.col("kind") != NOTICE)
     problems: list[Problem] = []
-    if transactions["payment_id"].n_unique() < len(transactions):  # takes a fraction of the time of comparing both
-        is_repeated = transactions.select(pl.struct(_KEY).is_duplicated()).to_series()
-        kept, problems = _choose(transactions.filter(is_repeated), _rank_files(rows))
-        transactions = pl.concat([transactions.filter(~is_repeated), kept])
-    length = pl.col("payment_id").str.len_bytes()
-    order = ["date", length, "payment_id", "account"]
-    return transactions.sort(order, descending=[True, True, True, False], nulls_last=True), problems
+    ids = rows["payment_id"]
+    if ids.drop_nulls().n_unique() < len(ids) - ids.null_count():  # a fraction of the time of comparing both columns
+        is_repeated = rows.select(pl.struct(_KEY).is_duplicated() & (pl.col("kind") != NOTICE)).to_series()
+        kept, problems = _choose(rows.filter(is_repeated), _rank_files(rows))
+        rows = pl.concat([rows.filter(~is_repeated), kept])
+    keys = rows.select(
+        "date",
+        "payment_id",
+        "account",
+        pl.col("payment_id").str.len_bytes().alias("length"),
+        (pl.col("kind") == NOTICE).alias("is_notice"),
+    )
+    order = keys.select(
+        pl.arg_sort_by(
+            "is_notice",
+            "date",
+            "length",
+            "payment_id",
+            "account",
+            descending=[False, True, True, True, False],
+            nulls_last=True,
+        )
+    ).to_series()
+    return rows, order.head(int((~keys["is_notice"]).sum())), problems
 
 
 def _rank_files(rows: pl.DataFrame) -> dict[str, int]:
