@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.errors import ConfigurationError, StatementError
 from p2p_analytics.frames.schema import KINDS
 from p2p_analytics.statements._rows import complete_rows
 
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
     import polars as pl
+
+
+class NoHeaderError(StatementError):
+    """The file has no header of a known format."""
 
 
 class Problem(NamedTuple):

@@ -10,14 +10,14 @@ from p2p_analytics.forks import is_marked
 from p2p_analytics.records import Me, User
 from p2p_analytics.statements._cells import has_zone
 from p2p_analytics.statements._files import list_all_problems, list_files
-from p2p_analytics.statements._format import Problem, Table
+from p2p_analytics.statements._format import NoHeaderError, Problem, Table
 from p2p_analytics.statements._payments import build_payments
 from p2p_analytics.statements._reconcile import reconcile, running_balance
 from p2p_analytics.statements._rows import encode_rows, polars_schema
 from p2p_analytics.statements._sources import find_files, read_sources
 from p2p_analytics.statements._statements import Statements
-from p2p_analytics.statements._tables import LINE, HeaderFinder, NoHeaderError, Part, split_text
-from p2p_analytics.statements._text import to_utf8
+from p2p_analytics.statements._tables import LINE, HeaderFinder, Part, split_json, split_text
+from p2p_analytics.statements._text import begins_as_json, to_utf8
 from p2p_analytics.statements._unite import NOTICE, fill_ids, name_accounts, sort_refunds, unite_payments
 from p2p_analytics.times import find_zone
 
@@ -115,7 +115,10 @@ class _Reader:
             return
         try:
             text = to_utf8(source.content, source.name)
-            parts = split_text(text.utf8, source.name, self._finder, is_private=self._is_private)
+            if begins_as_json(source.content):
+                parts = split_json(text.utf8, source.name, self._finder)
+            else:
+                parts = split_text(text.utf8, source.name, self._finder, is_private=self._is_private)
         except NoHeaderError as error:
             if source.is_named:
                 raise

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.display import clean_line
 from p2p_analytics.errors import StatementError
-from p2p_analytics.statements._format import Problem, normalize_name
+from p2p_analytics.statements._format import NoHeaderError, Problem, normalize_name
+from p2p_analytics.statements._json_rows import FIELDS, PREFIX, build_cells
 from p2p_analytics.statements._quick_csv import read_regular, to_table
 from p2p_analytics.statements._registry import find_format, list_formats, list_names
 
@@ -28,10 +29,6 @@ _MOST_ROWS: Final = 2_000_000  # of a file
 _CHUNK: Final = 20_000  # rows that are Python objects at a time
 _LONGEST_NAMES: Final = 300  # characters of column names in a message
 _END: Final = "\x01"  # the last line, which an open quote would contain
-
-
-class NoHeaderError(StatementError):
-    """The file has no header of a known format."""
 
 
 class Header(NamedTuple):
@@ -133,6 +130,26 @@ def split_text(utf8: bytes, name: str, finder: HeaderFinder, *, is_private: bool
     ):
         return [Part(name, body.header, body.preamble, regular)]
     return list(_read_rows(body, name, finder))
+
+
+def split_json(utf8: bytes, name: str, finder: HeaderFinder) -> list[Part]:
+    """Return the transactions of a JSON history as one part; ``line`` is the number of the transaction, from 1.
+
+    Raises
+    ------
+    NoHeaderError
+        The text is no JSON, or has no list of transactions.
+    StatementError
+        The text is longer than a history is.
+    """
+    import pyarrow as pa
+
+    header = finder.find([f"{PREFIX}{field}" for field in FIELDS])
+    if header is None:
+        raise NoHeaderError(f"{name} is a JSON history, which a registered format of that name replaced.")
+    columns = {str(header.positions[field]): cells for field, cells in build_cells(utf8, name).items()}
+    count = len(columns["0"])
+    return [Part(name, header, [], pa.table({LINE: pa.array(range(1, count + 1), pa.int64()), **columns}))]
 
 
 def _find_header(utf8: bytes, name: str, finder: HeaderFinder, *, is_private: bool) -> _Body:

@@ -16,6 +16,7 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_BEFORE_JSON: Final = b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n"
 _SAMPLE: Final = 512  # bytes that decide whether a file without a mark is UTF-16
 _MULTIBYTE: Final = re.compile(rb"[\xc3-\xf4][\x80-\xbf]")
 
@@ -38,7 +39,8 @@ def to_utf8(content: bytes, name: str) -> Text:
     StatementError
         The bytes are no text, a line is longer than a statement has, or there is a NUL character.
     """
-    _require_short_lines(content, name)
+    if not begins_as_json(content):  # all of which may be one line
+        _require_short_lines(content, name)
     encoding, start = _find_encoding(content)
     utf8, is_windows = content[start:], False
     try:
@@ -57,6 +59,11 @@ def to_utf8(content: bytes, name: str) -> Text:
         line = utf8.count(b"\n", 0, position) + 1
         raise StatementError(f"{name}, line {line}: there is a NUL character, so the file is damaged or no text.")
     return Text(utf8, is_windows)
+
+
+def begins_as_json(content: bytes) -> bool:
+    """Return whether a file begins as JSON, in any encoding of a statement."""
+    return content[:64].lstrip(_BEFORE_JSON)[:1] in {b"{", b"["}
 
 
 def _find_encoding(content: bytes) -> tuple[str, int]:

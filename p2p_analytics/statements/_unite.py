@@ -38,7 +38,8 @@ def name_accounts(rows: pl.DataFrame, services: Mapping[str, str], account: str 
     """Return ROWS with ``account`` in every row, and ``is_handle``: whether the file itself names the account.
 
     A file without a handle belongs to the caller's account; else to the one handle of a holder with the name that the
-    file shows, else to that name, else to its service.
+    file shows, else to that name; a file that shows no holder belongs to the account of all other files of its service
+    if they have one, else to its service.
 
     Parameters
     ----------
@@ -66,10 +67,17 @@ def name_accounts(rows: pl.DataFrame, services: Mapping[str, str], account: str 
         .iter_rows()
     )
     named = {}
-    for file, service in services.items():
+    for file in services:
         owner = owners.get(file)
         of_owner = handles.get(owner or "", set())
-        named[file] = next(iter(of_owner)) if len(of_owner) == 1 else owner or service
+        if owner is not None:
+            named[file] = next(iter(of_owner)) if len(of_owner) == 1 else owner
+    accounts: dict[str, set[str]] = {}
+    for file, handle in [*rows.filter("is_handle").select("file", "account").unique().iter_rows(), *named.items()]:
+        accounts.setdefault(services[file], set()).add(handle)
+    for file, service in services.items():
+        of_service = accounts.get(service, set())
+        named.setdefault(file, next(iter(of_service)) if len(of_service) == 1 else service)
     of_file = pl.col("file").replace_strict(named, default=None, return_dtype=pl.String)
     is_known = of_file.is_in([handle for of_owner in handles.values() for handle in of_owner])
     return rows.with_columns(

