@@ -95,6 +95,13 @@ def list_files(
     return to_frame({name: filled[name].to_list() for name in FILES}, FILES)
 
 
+def fill_balances(files: pd.DataFrame, reconciliation: pd.DataFrame) -> pd.DataFrame:
+    """Return the list of files with the balances that follow from those after each row, where a file states these."""
+    names = ["opening_cents", "closing_cents"]
+    known = files[list(_GROUP)].merge(reconciliation[[*_GROUP, *names]], on=list(_GROUP), how="left")
+    return files.assign(**{name: files[name].fillna(known[name]) for name in names})
+
+
 def list_all_problems(problems: Sequence[Problem]) -> pd.DataFrame:
     """Return problems as a frame, in their order; of very many the first, and how many more there are."""
     shown = list(problems[:_MOST_PROBLEMS])

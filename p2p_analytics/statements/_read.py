@@ -9,7 +9,7 @@ from p2p_analytics.errors import ConfigurationError, StatementError, describe_ty
 from p2p_analytics.forks import is_marked
 from p2p_analytics.records import Me, User
 from p2p_analytics.statements._cells import has_zone
-from p2p_analytics.statements._files import list_all_problems, list_files
+from p2p_analytics.statements._files import fill_balances, list_all_problems, list_files
 from p2p_analytics.statements._format import NoHeaderError, Problem, Table
 from p2p_analytics.statements._payments import build_payments
 from p2p_analytics.statements._reconcile import reconcile, running_balance
@@ -146,7 +146,7 @@ class _Reader:
         rows, refund_problems = sort_refunds(rows)
         rows = fill_ids(rows, self._services)
         reconciliation = reconcile(rows, self._find_broken(rows), self._periods)
-        files = list_files(rows, self._formats, self._periods)
+        files = fill_balances(list_files(rows, self._formats, self._periods), reconciliation)
         rows = running_balance(rows)
         holders = _list_holders(rows, files)
         rows, order, differences = unite_payments(rows)

@@ -42,6 +42,10 @@ def test_each_currency_reconciles(name, account, balances):
     checked = statements.reconciliation[statements.reconciliation["reconciled"].fillna(value=False)]
     found = checked[["currency", "opening_cents", "moved_cents", "closing_cents"]].itertuples(index=False)
     assert {currency: tuple(cents) for currency, *cents in found} == balances
+    listed = statements.files.set_index("currency")[["opening_cents", "closing_cents"]]
+    assert {currency: (listed.loc[currency].tolist()) for currency in balances} == {
+        currency: [opening, closing] for currency, (opening, _, closing) in balances.items()
+    }
     assert (statements.files["rows"] == statements.files.loc[:, "payment":"unknown"].sum(axis=1)).all()
 
 
