@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics import settings
-from p2p_analytics.errors import ConfigurationError, StatementError, describe_type
+from p2p_analytics.errors import ConfigurationError, StatementError
 from p2p_analytics.forks import is_marked
 from p2p_analytics.records import Me, User
 from p2p_analytics.statements._cells import has_zone
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from p2p_analytics.statements._sources import Source
     from p2p_analytics.statements._tables import Header
 
+_SKIPPED: Final = "skipped: "
 _BATCH_ROWS: Final = 100_000  # that become ROWS together
 
 
@@ -73,7 +74,7 @@ def read_statements(
     if zone.key is None or not has_zone(zone.key):
         raise ConfigurationError(f"tz must be a zone name like 'America/New_York' or 'UTC', not {tz!r}.")
     if account is not None and not (isinstance(account, str) and account.strip()):
-        raise ConfigurationError(f"account is the name of an account, not {account!r}: {describe_type(account)}.")
+        raise ConfigurationError(f"account is the name of an account, not {account!r}.")
     if is_marked():
         raise ConfigurationError(
             "This process was forked after its parent loaded Polars, which would hang in it: start it with the "
@@ -138,8 +139,9 @@ class _Reader:
 
         self._flush()
         if not self._formats:
-            reasons = next((problem.problem for problem in reversed(self._problems)), "there are no files")
-            raise StatementError(f"No statement was found: {reasons}")
+            reason = next((problem.problem for problem in reversed(self._problems)), "")
+            reason = reason.removeprefix(_SKIPPED).removesuffix(".") or "there are no files"
+            raise StatementError(f"No statement was found: {reason}; name the CSV files, or the folder they are in.")
         rows = pl.concat([encode_rows(pl.DataFrame(schema=polars_schema())), *self._rows])
         self._rows.clear()
         rows = name_accounts(rows, self._services, self._account)
@@ -155,7 +157,7 @@ class _Reader:
         return Statements(payments, reconciliation, problems, files, _holders=holders)
 
     def _skip(self, source: Source, reason: str) -> None:
-        self._problems.append(Problem(source.name, 0, None, "file", None, f"skipped: {reason}"))
+        self._problems.append(Problem(source.name, 0, None, "file", None, f"{_SKIPPED}{reason}"))
 
     def _add_part(self, part: Part) -> None:
         statement_format = part.header.format

@@ -35,6 +35,20 @@ def find_format(header: Sequence[str]) -> tuple[StatementFormat, dict[str, int]]
     return best, positions
 
 
+def describe_nearest(header: Sequence[str]) -> str:
+    """Return a sentence about the format that shares most columns with a header, or about all formats."""
+    known = {normalize_name(name) for name in header}
+    nearest: tuple[int, str] = (1, "")
+    for each in list_formats():
+        spellings = {field: each.columns[field] for field in each.required}
+        missing = [names[0] for names in spellings.values() if known.isdisjoint(map(normalize_name, names))]
+        shared = len(spellings) - len(missing)
+        if shared > nearest[0]:
+            lacks = ", ".join(map(repr, missing))
+            nearest = shared, f"The nearest format is {each.name}, which also has the columns {lacks}."
+    return nearest[1] or f"The known formats are {', '.join(each.name for each in list_formats())}."
+
+
 def list_formats() -> list[StatementFormat]:
     """Return all formats: those of this package, then the caller's own."""
     return [*({each.name: each for each in formats.BUILT_IN} | _FORMATS).values()]

@@ -27,6 +27,7 @@ _MOST_FILES: Final = 100_000
 _SUFFIXES: Final = frozenset({".csv", ".tsv", ".txt", ".json"})
 _ZIP: Final = ".zip"
 _ZIP_MAGIC: Final = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
+_WORKBOOK: Final = "[Content_Types].xml"  # a member of every file of an office program
 _END_OF_DIRECTORY: Final = b"PK\x05\x06"
 _END_BYTES: Final = 22
 _LONGEST_COMMENT: Final = 2**16
@@ -94,7 +95,7 @@ def read_sources(entry: _Entry) -> Iterator[Source]:
     name = show_name(entry.path)
     suffix = entry.path.suffix.lower()
     if not entry.is_named and suffix not in _SUFFIXES | {_ZIP}:
-        yield Source(name, b"", is_named=False, skipped="is no statement by the ending of its name")
+        yield Source(name, b"", is_named=False, skipped=f"{name} is no statement by the ending of its name")
         return
     try:
         with _open(entry) as file:
@@ -112,7 +113,7 @@ def read_sources(entry: _Entry) -> Iterator[Source]:
         reason = error.reason if isinstance(error, NotRegularFileError) else describe_os_error(error)
         if entry.is_named:
             raise StatementError(f"{name} cannot be read: {reason}.") from None
-        yield Source(name, b"", is_named=False, skipped=f"cannot be read: {reason}")
+        yield Source(name, b"", is_named=False, skipped=f"{name} cannot be read: {reason}")
 
 
 def read_bounded(file: IO[bytes], name: str) -> bytes:
@@ -181,11 +182,13 @@ def _read_archive(file: IO[bytes], name: str, *, is_named: bool) -> Iterator[Sou
     except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, ValueError, EOFError, OverflowError):
         raise StatementError(f"{name} is a damaged zip archive: download it again.") from None
     with archive:
+        if any(member.filename == _WORKBOOK for member in members):
+            raise StatementError(f"{name} is a workbook of a spreadsheet, which rounds ids: download the CSV file.")
         _require_safe(members, name)
         for member in sorted(members, key=lambda member: member.filename):
             inner = f"{name}/{show_name(member.filename)}"
             if Path(member.filename).suffix.lower() not in _SUFFIXES:
-                yield Source(inner, b"", is_named=False, skipped="is no statement by the ending of its name")
+                yield Source(inner, b"", is_named=False, skipped=f"{inner} is no statement by the ending of its name")
                 continue
             yield Source(inner, _read_member(archive, member, inner), is_named=is_named and len(members) == 1)
 

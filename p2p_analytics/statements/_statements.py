@@ -170,6 +170,11 @@ class Statements:
                 "The statements name no account: read_statements(paths, account=...) gives them one."
             )
         names = ", ".join(map(repr, self.accounts))
+        if account is None:
+            raise ConfigurationError(
+                f"The statements are of {len(self._holders)} accounts ({names}): name one, with "
+                f"history(account={self.accounts[0]!r})."
+            )
         raise ConfigurationError(f"account is one of {names}, not {account!r}.")
 
     def _find_end(self, account: str) -> datetime:

@@ -12,7 +12,7 @@ from p2p_analytics.errors import StatementError
 from p2p_analytics.statements._format import NoHeaderError, Problem, normalize_name
 from p2p_analytics.statements._json_rows import FIELDS, PREFIX, build_cells
 from p2p_analytics.statements._quick_csv import read_regular, to_table
-from p2p_analytics.statements._registry import find_format, list_formats, list_names
+from p2p_analytics.statements._registry import describe_nearest, find_format, list_formats, list_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,6 +28,7 @@ _MOST_CELLS: Final = 1_000  # of a row
 _MOST_ROWS: Final = 2_000_000  # of a file
 _CHUNK: Final = 20_000  # rows that are Python objects at a time
 _LONGEST_NAMES: Final = 300  # characters of column names in a message
+_WEB_PAGE: Final = ("<!doctype", "<html")
 _END: Final = "\x01"  # the last line, which an open quote would contain
 
 
@@ -176,12 +177,15 @@ def _find_header(utf8: bytes, name: str, finder: HeaderFinder, *, is_private: bo
 
 
 def _describe_missing_header(name: str, columns: Sequence[str], *, is_private: bool) -> str:
-    known = ", ".join(each.name for each in list_formats())
     found = clean_line(", ".join(cell for cell in columns if cell.strip()))[:_LONGEST_NAMES]
-    shown = f"; its columns are: {found}" if found and not is_private else ""
+    if not found:
+        return f"{name} is no statement: it is empty. Download the CSV file again."
+    if found.casefold().startswith(_WEB_PAGE):
+        return f"{name} is no statement but a web page: sign in to the service, and download the CSV file."
+    shown = "" if is_private else f"; its columns are: {found}"
     return (
-        f"{name} is no statement: none of its first {_HEAD_LINES} lines is the header of a known format ({known})"
-        f"{shown}."
+        f"{name} is no statement: none of its first {_HEAD_LINES} lines is the header of a known format{shown}. "
+        f"{describe_nearest(columns)}"
     )
 
 

@@ -1,0 +1,96 @@
+"""Messages for files and calls that a newcomer gets wrong: the file, what was looked for, and the next step."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.errors import ConfigurationError, StatementError
+
+SAMPLES = Path(__file__).parent / "samples"
+LOOKED_FOR = "none of its first 50 lines is the header of a known format"
+
+
+def _refuse(path: Path) -> str:
+    with pytest.raises(StatementError) as error:
+        p2p.read_statements(path)
+    return str(error.value).replace(str(path.parent), "")
+
+
+def test_the_columns_of_another_table_are_listed(tmp_path: Path) -> None:
+    """With the formats that are known, or the columns that the nearest of them has in addition."""
+    path = tmp_path / "list.csv"
+    path.write_text("Shop,Total\nMill,3\n", "utf-8")
+    message = _refuse(path)
+    assert message.startswith(f"/list.csv is no statement: {LOOKED_FOR}; its columns are: Shop, Total. The known")
+    assert message.endswith("splitwise, wise.")
+    path.write_text("Date,Category,Cost,Ada,Ben\n2024-01-01,Food,3,3,0\n", "utf-8")
+    assert _refuse(path) == (
+        f"/list.csv is no statement: {LOOKED_FOR}; its columns are: Date, Category, Cost, Ada, Ben. "
+        "The nearest format is splitwise, which also has the columns 'Description', 'Currency'."
+    )
+
+
+def test_privacy_mode_quotes_no_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first lines of a file may be names, so they are in no message."""
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path / "state"))
+    path = tmp_path / "list.csv"
+    path.write_text("Ada Quill,Total\nMill,3\n", "utf-8")
+    assert "Ada" not in _refuse(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "/file.csv is no statement: it is empty. Download the CSV file again."),
+        ("\n \n", "/file.csv is no statement: it is empty. Download the CSV file again."),
+        (
+            "<!DOCTYPE html>\n<html><body>Sign in</body></html>",
+            "/file.csv is no statement but a web page: sign in to the service, and download the CSV file.",
+        ),
+    ],
+    ids=["empty", "blank", "web page"],
+)
+def test_files_without_a_table(tmp_path: Path, content: str, message: str) -> None:
+    """A download that failed, or the page of a session that ended."""
+    path = tmp_path / "file.csv"
+    path.write_text(content, "utf-8")
+    assert _refuse(path) == message
+
+
+def test_a_workbook_is_refused_with_the_reason(tmp_path: Path) -> None:
+    """It is a zip archive by its bytes, but none of statements."""
+    path = tmp_path / "book.xlsx"
+    with zipfile.ZipFile(path, "w") as book:
+        book.writestr("[Content_Types].xml", "<x/>")
+        book.writestr("xl/workbook.xml", "<x/>")
+    assert _refuse(path) == "/book.xlsx is a workbook of a spreadsheet, which rounds ids: download the CSV file."
+
+
+def test_a_folder_without_statements(tmp_path: Path) -> None:
+    """The message says what became of the last file."""
+    end = "; name the CSV files, or the folder they are in."
+    assert _refuse(tmp_path) == f"No statement was found: there are no files{end}"
+    (tmp_path / "photo.png").write_bytes(b"")
+    assert _refuse(tmp_path) == (
+        f"No statement was found: /{tmp_path.name}/photo.png is no statement by the ending of its name{end}"
+    )
+
+
+def test_several_accounts_are_named() -> None:
+    """A history is of one account: the message lists them, and shows the call."""
+    statements = p2p.read_statements([SAMPLES / "gen_d_2024.csv", SAMPLES / "gen_e_business_2025.csv"])
+    with pytest.raises(ConfigurationError) as error:
+        statements.history()
+    assert str(error.value) == (
+        "The statements are of 2 accounts ('Sandhill Choir', 'nora-quill'): name one, with "
+        "history(account='Sandhill Choir')."
+    )
+    with pytest.raises(ConfigurationError, match=r"^account is one of 'Sandhill Choir', 'nora-quill', not 'ada'\.$"):
+        statements.history("ada")
+    with pytest.raises(ConfigurationError, match=r"^account is the name of an account, not '  '\.$"):
+        p2p.read_statements(SAMPLES / "gen_d_2024.csv", account="  ")
