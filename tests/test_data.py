@@ -13,7 +13,9 @@ DATA = Path(__file__).parents[1] / "data"
 def test_the_command_makes_the_same_bytes_again(tmp_path: Path) -> None:
     """The town is deterministic, so make_town.py writes exactly the committed files."""
     runpy.run_path(str(DATA / "make_town.py"))["make"](tmp_path)
-    for name in ("payments.csv", "people.csv", "friends.csv"):
+    names = {path.relative_to(DATA) for path in DATA.rglob("*.csv")}
+    assert names == {path.relative_to(tmp_path) for path in tmp_path.rglob("*.csv")}
+    for name in names:
         assert (tmp_path / name).read_bytes() == (DATA / name).read_bytes()
 
 
@@ -33,3 +35,17 @@ def test_the_sample_has_a_profile_of_each_person() -> None:
     assert sorted(people["user_id"]) == sorted(seen)
     assert sorted(people.loc[people["display_name"] == "Sam Rivera", "username"]) == ["sam-rivera", "sam-rivera-2"]
     assert {"Bean & Leaf Café", "ليلى منصور", "王芳", "김민지"} <= set(people["display_name"])
+
+
+def test_the_statement_files_hold_the_same_year() -> None:
+    """They overlap, add up to the cent, and have the flows of the payments that settled."""
+    statements, payments = p2p.read_statements(DATA / "statements"), p2p.read_csv(DATA / "payments.csv")
+    assert len(statements.files) >= 4
+    assert statements.files["rows"].sum() > len(statements.payments) + 2 * len(statements.files)
+    assert statements.reconciliation["reconciled"].all()
+    assert {"payment", "transfer", "merchant", "deposit"} <= set(statements.payments["kind"])
+    tables = [rows[rows["status"] == "settled"] for rows in (statements.payments, payments)]
+    of_people = tables[0][tables[0]["kind"] == "payment"]
+    assert len(of_people) > 50
+    flows = [dict(zip(rows["payment_id"], rows["flow_cents"], strict=True)) for rows in (of_people, tables[1])]
+    assert flows[0] == flows[1]
