@@ -22,9 +22,9 @@ def make(folder: Path) -> None:
         token = server.token(server.viewer)
         with p2p.Client(token, base_url=server.base_url, cache_dir=False) as client:
             history = p2p.load_history(client)
-        for start, end in server.statement_periods():
+        for number, (start, end) in enumerate(server.statement_periods(), 1):
             text = server.statement(server.viewer, start, end)
-            (statements / f"statement_{start}_{end}.csv").write_text(text, "utf-8", newline="")
+            (statements / f"statement_{number}.csv").write_text(text, "utf-8", newline="")
     p2p.to_csv(history.payments, folder / "payments.csv")
     p2p.to_csv(history.people, folder / "people.csv")
     p2p.to_csv(history.friends, folder / "friends.csv")
