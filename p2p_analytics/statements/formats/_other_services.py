@@ -109,11 +109,12 @@ def has_column(table: Table, *names: str) -> bool:
 
 
 def blank_cells(table: Table) -> Table:
-    """Return a table in which cells of spaces alone are null, and ids have no spaces around them."""
+    """Return a table in which cells of spaces alone are null, ids have no spaces around them, and lines end alike."""
     import polars as pl
 
     fields = [name for name in table.cells.columns if name not in {"file", "line"}]
-    has_text = [pl.when(pl.col(name).str.strip_chars() != "").then(name).alias(name) for name in fields]
+    text = [pl.col(name).str.replace_all("\r\n", "\n", literal=True) for name in fields]
+    has_text = [pl.when(cell.str.strip_chars() != "").then(cell) for cell in text]
     ids = [pl.col(name).str.strip_chars() for name in ("id", "reference") if name in fields]
     return replace(table, cells=table.cells.with_columns(has_text).with_columns(ids))
 

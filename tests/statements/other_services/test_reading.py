@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path
 
 import pandas as pd
@@ -10,6 +12,10 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics.errors import SchemaError
 
+_WHOLE = (
+    "cash_app_2023", "cash_app_2026", "monzo", "paypal_activity_de", "paypal_statement_en", "revolut_en",
+    "splitwise_en", "wise",
+)  # fmt: skip
 _SAMPLES = Path(__file__).parent / "samples"
 _REVOLUT = "Type,Product,Started Date,Completed Date,Description,Amount,Fee,Currency,State,Balance\n"
 _SPLITWISE = "Date,Description,Category,Cost,Currency,Nora Quill,Theo Marsh"
@@ -142,3 +148,42 @@ def test_a_refund_from_another_file_follows_its_counterparty(tmp_path):
         + "03/16/2024,10:00:00,UTC,Payment Refund,USD,4.00,0,4.00,5.00,P2,Corner Store,P0\n",
     )
     assert p2p.read_statements(path).payments["kind"].tolist() == ["merchant", "merchant"]
+
+
+def _save_as(path: Path, text: str, form: str) -> None:
+    if form == "tabs":
+        rows = list(csv.reader(io.StringIO(text, newline="")))
+        out = io.StringIO(newline="")
+        csv.writer(out, delimiter="\t").writerows(rows)
+        text = out.getvalue()
+    if form == "crlf":
+        text = text.replace("\n", "\r\n")
+    path.write_bytes(text.encode("utf-16" if form == "utf-16" else "utf-8-sig" if form == "crlf" else "utf-8"))
+
+
+def _read_payments(paths: list[Path]) -> pd.DataFrame:
+    payments = p2p.read_statements(paths, account="Nora Quill").payments
+    return payments.drop(columns=["file", "line"]).sort_values("payment_id", ignore_index=True)
+
+
+@pytest.mark.parametrize("form", ["crlf", "utf-16", "tabs", "halves"])
+@pytest.mark.parametrize("name", _WHOLE)
+def test_saved_in_another_form(tmp_path, name, form):
+    """Line ends, encoding, delimiter and the cut into overlapping files change no payment."""
+    sample = _SAMPLES / f"{name}.csv"
+    text = sample.read_text(encoding="utf-8")
+    paths = [tmp_path / "first.csv", tmp_path / "second.csv"]
+    if form == "halves":
+        header, *rows = csv.reader(io.StringIO(text, newline=""))
+        rows = [row for row in rows if row]
+        middle = len(rows) // 2
+        for path, part in zip(paths, (rows[: middle + 2], rows[middle - 1 :]), strict=True):
+            with path.open("w", encoding="utf-8", newline="") as lines:
+                csv.writer(lines).writerows([header, *part])
+    else:
+        _save_as(paths.pop(), text, form)
+        paths = [tmp_path / "second.csv"]
+    found, expected = _read_payments(paths), _read_payments([sample])
+    if name == "splitwise_en" and form == "halves":  # only the second half has the total
+        expected, found = (frame.drop(columns="balance_cents") for frame in (expected, found))
+    pd.testing.assert_frame_equal(found, expected)
