@@ -107,7 +107,7 @@ _PAYMENT: Final = (
 )
 # The first pattern that occurs decides. A refund has the kind of the row that it refers to.
 KINDS: Final = (
-    ("hold", _HOLD), ("asset", _ASSET), (REFUND, _REFUND), ("reward", _REWARD), ("fee", _FEE), ("deposit", _DEPOSIT),
+    ("hold", _HOLD), ("asset", _ASSET), ("fee", _FEE), (REFUND, _REFUND), ("reward", _REWARD), ("deposit", _DEPOSIT),
     ("transfer", _TRANSFER), ("merchant", _MERCHANT), ("payment", _PAYMENT),
 )  # fmt: skip
 _REFUNDED: Final = ("payment", "merchant", "transfer", "hold")
