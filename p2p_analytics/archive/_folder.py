@@ -297,7 +297,7 @@ class ArchiveFolder:
         names = {path.name for path in self.path.iterdir()}
         lock = self.path / _LOCK
         if is_regular(lock) and not lock.stat().st_size:
-            names.discard(_LOCK)
+            names -= {_LOCK, PEOPLE_FILE}  # an undone first import leaves both
         if is_regular(self.path / journal.NAME):
             names -= {journal.NAME, PEOPLE_FILE}
         own = {path.name for path in self.list_own_files()}

@@ -146,5 +146,5 @@ class StatementArchive:
     def _require_manifest(self) -> Manifest:
         manifest = self._folder.read_manifest()
         if manifest is None:
-            raise ArchiveError(f"There is no archive in {self.path} yet: sync it, or merge a history into it.")
+            raise ArchiveError(f"There is no archive in {self.path} yet: sync it, or import statement files into it.")
         return manifest

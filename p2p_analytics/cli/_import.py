@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from p2p_analytics.archive import ImportPlan
+    from p2p_analytics.statements import Statements
 
 _MOST_LINES: Final = 20
+_MOST_NAMES: Final = 3
 
 
 def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
@@ -67,7 +69,9 @@ def _import(options: argparse.Namespace) -> None:
     archive = open_archive(options.archive)
     progress = _output.Progress(options.progress)
     progress.log(f"Reading {format_count(len(options.files), 'path', 'paths')} ...")
-    statements = read_statements(options.files, tz=options.tz, account=options.account)
+    # A shell expands a pattern to all files with such a name.
+    several = len(options.files) > 1
+    statements = read_statements(options.files, tz=options.tz, account=options.account, skip_others=several)
     plan = archive.import_(statements, dry_run=options.dry_run)
     checked = statements.reconciliation["reconciled"].dropna()
     files = int(statements.files["file"].nunique())
@@ -80,7 +84,7 @@ def _import(options: argparse.Namespace) -> None:
     ]
     _output.print_summary(
         options,
-        "\n".join([*lines, *_describe_details(plan, dry_run=options.dry_run)]),
+        "\n".join([*lines, *_list_skipped(statements), *_describe_details(plan, dry_run=options.dry_run)]),
         archive=str(archive.path),
         dry_run=options.dry_run,
         files=files,
@@ -143,6 +147,19 @@ def _describe_people(people: pd.DataFrame, verb: str) -> list[str]:
 
     rows = people[["alias", "person", "evidence"]].itertuples(index=False, name=None)
     return [f"{clean_line(name)} {verb} {clean_line(who)}: {clean_line(why)}" for name, who, why in rows]
+
+
+def _list_skipped(statements: Statements) -> list[str]:
+    """Return a line about the files that are no statements, if there are any."""
+    from p2p_analytics.display import clean_line, format_count
+
+    problems = statements.problems
+    skipped = problems.loc[problems["problem"].str.startswith("skipped: "), "file"]
+    if skipped.empty:
+        return []
+    count = format_count(len(skipped), "file is no statement and is", "files are no statements and are")
+    names = [*map(clean_line, skipped.head(_MOST_NAMES)), *(["..."] if len(skipped) > _MOST_NAMES else [])]
+    return [f"{count} skipped: {', '.join(names)}"]
 
 
 def _describe_details(plan: ImportPlan, *, dry_run: bool) -> list[str]:

@@ -41,6 +41,7 @@ def read_statements(
     *,
     tz: str | ZoneInfo = "UTC",
     account: str | None = None,
+    skip_others: bool = False,
     on_progress: Callable[[int, int], object] | None = None,
 ) -> Statements:
     """Return the payments of statement files, reconciled to the cent.
@@ -59,6 +60,9 @@ def read_statements(
         Zone of datetimes in files that name none. A local time that the clock shows twice is the first one.
     account : str, optional
         Name of the account of files that name none.
+    skip_others : bool
+        Whether a named file without the header of a statement is skipped, too, as for a list of files of which some may
+        be others.
     on_progress : callable, optional
         Called with the number of files that are read, and of all files.
 
@@ -81,7 +85,7 @@ def read_statements(
             "method 'spawn' or 'forkserver'."
         )
     mode = settings.privacy()
-    reader = _Reader(zone, account, is_private=bool(mode))
+    reader = _Reader(zone, account, is_private=bool(mode), skip_others=skip_others)
     entries = find_files(paths)
     for number, entry in enumerate(entries, 1):
         for source in read_sources(entry):
@@ -95,10 +99,11 @@ def read_statements(
 class _Reader:
     """Collects the rows of files."""
 
-    def __init__(self, tz: ZoneInfo, account: str | None, *, is_private: bool) -> None:
+    def __init__(self, tz: ZoneInfo, account: str | None, *, is_private: bool, skip_others: bool) -> None:
         self._tz = tz
         self._account = account
         self._is_private = is_private
+        self._skip_others = skip_others
         self._finder = HeaderFinder()
         self._pending: dict[tuple[str, tuple[str, ...]], list[Part]] = {}
         self._pending_rows = 0
@@ -121,7 +126,7 @@ class _Reader:
             else:
                 parts = split_text(text.utf8, source.name, self._finder, is_private=self._is_private)
         except NoHeaderError as error:
-            if source.is_named:
+            if source.is_named and not self._skip_others:
                 raise
             self._skip(source, str(error))
             return

@@ -38,6 +38,28 @@ def test_from_files_to_a_report(folder, tmp_path, capsys) -> None:
     assert frame["payment_id"].tolist() == expected["payment_id"].tolist()
 
 
+def test_other_files_of_a_pattern_are_skipped(folder, tmp_path, capsys) -> None:
+    """A shell expands a pattern to all files of such a name; one file alone has to be a statement."""
+    other = tmp_path / "shop.csv"
+    other.write_text("Shop,Total\nMill,3\n", "utf-8")
+    assert cli.main(["import", folder, str(STATEMENT), str(other)]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].startswith("6 new payments")
+    assert printed[2:] == [f"1 file is no statement and is skipped: {other}"]
+    assert cli.main(["import", folder, str(other)]) == 1
+    assert f"{other} is no statement: " in capsys.readouterr().err
+
+
+def test_an_undone_first_import_can_be_repeated(folder, capsys) -> None:
+    """The list of people, which the user may have edited, stays and does not hinder it."""
+    for command in (["import", folder, str(STATEMENT)], ["people", folder], ["undo", folder]):
+        assert cli.main(command) == 0
+    assert (Path(folder) / "people.csv").exists()
+    capsys.readouterr()
+    assert cli.main(["import", folder, str(STATEMENT)]) == 0
+    assert capsys.readouterr().out.startswith("6 new payments, 0 known")
+
+
 def test_a_dry_run_changes_nothing(folder, tmp_path, capsys) -> None:
     """It prints the plan, also as JSON, and makes no folder."""
     assert cli.main(["import", folder, str(STATEMENT), "--dry-run"]) == 0
