@@ -20,33 +20,30 @@ if TYPE_CHECKING:
     from p2p_analytics.records import Me
 
 
-def recover_payments(folder: ArchiveFolder, account: str) -> Iterator[pa.Table]:
+def recover_payments(folder: ArchiveFolder, me: Me) -> Iterator[pa.Table]:
     """Yield the payments of all readable files, with the profiles of the earlier form."""
     columns = arrow_schema("payments")
-    for rows in _recover(folder, "payments", {account}, earlier_schema(columns)):
+    for rows in _recover(folder, "payments", me, earlier_schema(columns)):
         names = [*columns.names, *(name for name in PROFILES if name in rows.column_names)]
         yield rows.select(names)
 
 
-def recover_people(folder: ArchiveFolder, account: str) -> Iterator[pd.DataFrame]:
+def recover_people(folder: ArchiveFolder, me: Me) -> Iterator[pd.DataFrame]:
     """Yield the people of all readable files, the newest file first."""
-    for rows in _recover(folder, "people", {account}):
+    for rows in _recover(folder, "people", me):
         yield frame_of(rows)
 
 
 def recover_statements(folder: ArchiveFolder, me: Me) -> dict[str, pd.DataFrame]:
     """Return the rows of statements and their problems, by kind, from the newest files; nothing without statements."""
-    names = {str(me.user.id), normalize_account(me.user.username or "")}
-    found = {kind: next(_recover(folder, kind, names), None) for kind in STATEMENT_KINDS}
+    found = {kind: next(_recover(folder, kind, me), None) for kind in STATEMENT_KINDS}
     tables = {
         kind: frame_of(arrow_schema(kind).empty_table() if rows is None else rows) for kind, rows in found.items()
     }
     return tables if found["statements"] is not None else {}
 
 
-def _recover(
-    folder: ArchiveFolder, kind: str, accounts: set[str], earlier: pa.Schema | None = None
-) -> Iterator[pa.Table]:
+def _recover(folder: ArchiveFolder, kind: str, me: Me, earlier: pa.Schema | None = None) -> Iterator[pa.Table]:
     """Yield the rows of all files of a kind in the present form; unreadable files are set aside."""
     import pyarrow.parquet
 
@@ -67,6 +64,9 @@ def _recover(
         except (pyarrow.ArrowException, KeyError, ValueError, OSError):
             folder.set_aside(path.name)
             continue
-        if written_for not in accounts and normalize_account(written_for) not in accounts:
+        is_named = normalize_account(written_for) == normalize_account(me.user.username or "")
+        if written_for != me.user.id and not is_named:
             raise folder.account_error()
-        yield rows
+        # Before the first sync, statements named the account, and the other files held nothing that the service said.
+        if written_for == me.user.id or kind in STATEMENT_KINDS:
+            yield rows

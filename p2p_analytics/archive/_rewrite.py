@@ -109,9 +109,9 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
     old: dict[str, Entry] = {}
     found: list[pa.Table] = []
     if previous is None:
-        recovered = [*recover_payments(folder, account)]
+        recovered = [*recover_payments(folder, history.me)]
         profiles = [people_of_payments(frame_of(table)) for table in recovered]
-        people = merge_people([people, *recover_people(folder, account), *profiles])
+        people = merge_people([people, *recover_people(folder, history.me), *profiles])
         found = [table.select(arrow_schema("payments").names) for table in recovered]
     else:
         folder.require_account(previous, history.me)

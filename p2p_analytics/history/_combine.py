@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, overload
 from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
 from p2p_analytics.frames.merge import FETCHED_AT, NOT_LISTED, keep_newest, rank_states
 from p2p_analytics.frames.people import merge_people
-from p2p_analytics.frames.schema import INSTANT, PAYMENTS, TEXT, WHOLE, require
+from p2p_analytics.frames.schema import INSTANT, PAYMENTS, SOURCE_STATEMENT, TEXT, WHOLE, require
+from p2p_analytics.frames.unite import unite_statement_rows
 from p2p_analytics.history._history import History
 from p2p_analytics.times import in_utc
 
@@ -33,7 +34,8 @@ def combine(parts: Iterable[History] | Iterable[pd.DataFrame]) -> History | pd.D
     Of several states of a payment, the one in the history that was fetched last is kept; of frames, and of histories
     fetched at the same time, one that is not pending, else the later in the list. A null in ``medium``, ``fee_cents``
     or a refund, which lists of the service omit, does not replace a value (document: "Payment", "States and
-    transitions").
+    transitions"). A row of the service has precedence over a statement's row of the payment, whenever it was fetched,
+    and takes what only the statement knows.
 
     Parameters
     ----------
@@ -113,13 +115,24 @@ def _find_start(histories: Sequence[History]) -> datetime | None:
 
 
 def _combine_frames(frames: Sequence[pd.DataFrame], fetched_at: Sequence[Any]) -> pd.DataFrame:
-    """Unite frames, each fetched at a moment."""
+    """Unite frames, each fetched at a moment; rows of the service have precedence over rows of statements."""
+    typed = [_to_schema(frame) for frame in frames]
+    if not any((frame["source"] == SOURCE_STATEMENT).any() for frame in typed):
+        return _keep_newest_rows(typed, fetched_at)
+    listed = _keep_newest_rows([frame[frame["source"] != SOURCE_STATEMENT] for frame in typed], fetched_at)
+    stated = _keep_newest_rows([frame[frame["source"] == SOURCE_STATEMENT] for frame in typed], fetched_at)
+    united = unite_statement_rows(listed, stated)
+    _require_one_account(united["account_id"].dropna().unique(), what="payments")
+    return united[[*PAYMENTS, *dict.fromkeys(name for frame in typed for name in frame if name not in PAYMENTS)]]
+
+
+def _keep_newest_rows(typed: Sequence[pd.DataFrame], fetched_at: Sequence[Any]) -> pd.DataFrame:
+    """Unite frames in the dtypes of the schema, each fetched at a moment."""
     import numpy as np
     import pandas as pd
     import pyarrow as pa
     from pandas.api.types import pandas_dtype
 
-    typed = [_to_schema(frame) for frame in frames]
     united = pd.concat(typed, ignore_index=True)
     _require_one_account(united["account_id"].dropna().unique(), what="payments")
     if united["payment_id"].isna().any():

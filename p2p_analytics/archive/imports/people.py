@@ -23,6 +23,7 @@ BY_FILE: Final = "people.csv"
 BY_USERNAME: Final = "username"
 COLUMNS: Final = ("alias", "person", "evidence")
 _OPEN: Final = "?"  # before a person who is only suggested
+_BY_USERNAME: Final = "user:"  # not "@", with which a spreadsheet begins a formula
 _ROUNDED: Final = re.compile(r"\d[.,]\d+[eE]\+?\d+")
 _PEOPLE: Final = {"alias": schema.TEXT, "person": schema.TEXT, "matched": schema.TEXT, "evidence": schema.TEXT}
 
@@ -86,11 +87,11 @@ class NamesOfPeople:
         return Match(user_id, name, BY_PAYMENTS, f"{count:,} {known} known from both sides")
 
     def find(self, person: str) -> str | None:
-        """Return the id of a person who is named by the id or by the username with "@"; None for a name."""
+        """Return the id of a person who is named by the id or by "user:" and the username; None for a name."""
         if person in self.names:
             return person
-        if person.startswith("@"):
-            return self.ids_by_username().get(person[1:].casefold())
+        if person.startswith(_BY_USERNAME):
+            return self.ids_by_username().get(person.removeprefix(_BY_USERNAME).casefold())
         return None
 
     def ids_by_username(self) -> dict[str, str]:
@@ -100,7 +101,8 @@ class NamesOfPeople:
     def spell(self, user_id: str) -> str:
         """Return a person as `find` understands it."""
         username = self.usernames.get(user_id)
-        return f"@{username}" if username and self.find(f"@{username}") == user_id else user_id
+        spelled = f"{_BY_USERNAME}{username}"
+        return spelled if username and self.find(spelled) == user_id else user_id
 
 
 def match_names(names: Iterable[str], known: NamesOfPeople, aliases: Sequence[Alias], file: str) -> dict[str, Match]:
@@ -149,8 +151,11 @@ def suggest_people(names: Iterable[str], known: NamesOfPeople, settled: Mapping[
         alike = {other for other in spellings[_fold(name)] if other != name and (other in known.ids or other < name)}
         if len(alike) == 1:
             found.append(Alias(name, _OPEN + min(alike), f"{min(alike)} differs in case, accents or blanks alone"))
-        elif len(full := {other for other in others if _is_short_for(name, other)}) == 1:
-            found.append(Alias(name, _OPEN + min(full), f"{min(full)} may be the name in full"))
+            continue
+        full = [other for other in others if _is_short_for(name, other)]
+        if len({_fold(other) for other in full}) == 1:
+            other = min(full, key=lambda each: (each not in known.ids, each))
+            found.append(Alias(name, _OPEN + other, f"{other} may be the name in full"))
     return found
 
 
@@ -226,10 +231,18 @@ def _read_decisions(aliases: Sequence[Alias], known: NamesOfPeople, file: str) -
             continue
         place = f"{file}, line {row.line}"
         if _ROUNDED.fullmatch(row.person):
-            raise ArchiveError(f"{place}: a spreadsheet rounded the id {row.person}: write the username, as in @ada.")
+            raise ArchiveError(
+                f"{place}: a spreadsheet rounded the id {row.person}: write the username, as in user:ada."
+            )
         person = known.find(row.person) or row.person
-        if person == row.person and (person.isdecimal() or person.startswith("@")) and known.find(person) is None:
-            raise ArchiveError(f"{place}: the archive knows no person {person}: write a name, an id or an @username.")
+        if (
+            person == row.person
+            and (person.isdecimal() or person.startswith(_BY_USERNAME))
+            and known.find(person) is None
+        ):
+            raise ArchiveError(
+                f"{place}: the archive knows no person {person}: write a name, an id or user: and a username."
+            )
         if decided.setdefault(row.alias, person) != person:
             raise ArchiveError(
                 f"{place}: {row.alias!r} is {decided[row.alias]} in another line: keep one of the lines."
@@ -249,4 +262,5 @@ def _is_short_for(name: str, other: str) -> bool:
     if len(short) < 2 or len(short) != len(full) or short[:-1] != full[:-1]:  # noqa: PLR2004 - first and last name
         return False
     cut = short[-1].removesuffix(".")
-    return cut != full[-1] and bool(cut) and full[-1].startswith(cut)
+    last = full[-1].removesuffix(".")
+    return cut != last and bool(cut) and last.startswith(cut)

@@ -1,0 +1,181 @@
+"""People behind the names in statements: matches, suggestions, and the file in which the user decides."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import p2p_analytics as p2p
+from p2p_analytics.archive.imports.people import Alias, read_aliases, write_aliases
+from p2p_analytics.errors import ArchiveError, ConfigurationError
+from support.archives.statements import row, statements_of
+from support.formulas import TRIGGERS
+from support.frames import list_values
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(
+    [f"{each}1+1" for each in TRIGGERS]
+)
+seen = partial(row, account_id="7")
+BO = {"type": "user", "user": {"id": "8", "display_name": "Bo", "username": "bo"}}
+OTHER_BO = {"type": "user", "user": {"id": "9", "display_name": "Bo", "username": "bo2"}}
+
+
+@pytest.fixture
+def archive(tmp_path) -> p2p.Archive:
+    """Return an archive that is not there yet."""
+    return p2p.open_archive(tmp_path / "archive")
+
+
+def people(archive: p2p.Archive) -> list[tuple[str, str | None, str | None, int]]:
+    """Return alias, person, how it was matched, and the number of payments."""
+    shown = archive.people[["alias", "person", "matched", "payments"]].astype(object)
+    return list(shown.where(shown.notna(), None).itertuples(index=False, name=None))
+
+
+def ids(archive: p2p.Archive) -> dict[str, str | None]:
+    """Return the id of the counterparty of each payment."""
+    payments = archive.history().payments
+    return dict(zip(payments["payment_id"], list_values(payments["counterparty_id"]), strict=True))
+
+
+def test_a_name_that_both_sides_show_takes_the_id_everywhere(archive, history_of, payment) -> None:
+    """Payment 1 shows that Bo is 8; 2 and 3, which only statements know, take id and username on both columns."""
+    archive.merge(history_of(payment(1, target=BO), friends=0))
+    archive.import_(statements_of(seen(1), seen(2), seen(3, direction="in"), seen(4, "Cy"), account="7"))
+    assert ids(archive) == {"1": "8", "2": "8", "3": "8", "4": None}
+    payments = archive.history().payments.set_index("payment_id")
+    assert list_values(payments.loc[["1", "2", "3", "4"], "counterparty_matched"]) == [
+        None,
+        "payments",
+        "payments",
+        None,
+    ]
+    assert list_values(payments.loc[["2", "3"], "counterparty_username"]) == ["bo", "bo"]
+    assert (payments.loc["2", "target_user_id"], payments.loc["3", "actor_id"]) == ("8", "8")
+    assert (payments.loc["2", "actor_id"], payments.loc["3", "target_user_id"]) == ("7", "7")
+    assert people(archive) == [("Bo", "8", "payments", 2), ("Cy", None, None, 1)]
+    spend = p2p.spend_by_friend(archive.history().payments).set_index("counterparty_name")
+    assert spend.loc["Bo", ["sent", "received"]].tolist() == [10.0, 5.0]
+
+
+def test_two_friends_of_one_name_are_never_united(archive, history_of, payment) -> None:
+    """A second person with the name, who is seen anywhere and at any time, ends the match; both are suggested."""
+    archive.merge(history_of(payment(1, target=BO), friends=0))
+    archive.import_(statements_of(seen(1), seen(2), account="7"))
+    assert ids(archive)["2"] == "8"
+    archive.merge(history_of(payment(5, target=OTHER_BO), friends=0))
+    assert ids(archive)["2"] is None
+    assert people(archive) == [("Bo", "user:bo", None, 1), ("Bo", "user:bo2", None, 1)]
+
+
+def test_the_only_person_of_a_name_is_a_suggestion(archive, history_of, payment) -> None:
+    """Without a payment that both sides know, nothing is united until the user removes the question mark."""
+    archive.merge(history_of(payment(1, target=BO), friends=0))
+    archive.import_(statements_of(seen(2), account="7"))
+    assert ids(archive)["2"] is None
+    file = archive.write_people()
+    assert file == archive.path / "people.csv"
+    assert file.stat().st_mode & 0o777 == 0o600
+    text = file.read_text("utf-8-sig")
+    assert text == '"alias","person","evidence"\n"Bo","?user:bo","Bo is the only person of this name"\n'
+    assert ids(archive)["2"] is None
+    file.write_text(text.replace("?", ""))
+    assert ids(archive)["2"] == "8"
+    assert people(archive) == [("Bo", "8", "people.csv", 1)]
+    assert (
+        archive.write_people().read_text("utf-8-sig").endswith('"Bo","user:bo","Bo is the only person of this name"\n')
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [("Bo,8,", "8"), ("Bo,user:BO,", "8"), ("Bo,,", None), ("Bo,?8,", "8"), ("Bo;8;", "8"), ("Bo\t8\t", "8")],
+    ids=["an id", "a username", "kept apart", "open", "semicolons", "tabs"],
+)
+def test_what_the_user_writes(archive, history_of, payment, line, expected) -> None:
+    """An id or username; an empty person undoes the match by payments; delimiters are those of a spreadsheet."""
+    archive.merge(history_of(payment(1, target=BO), friends=0))
+    archive.import_(statements_of(seen(1), seen(2), account="7"))
+    delimiter = line[2]
+    header = delimiter.join(["alias", "person", "evidence"])
+    (archive.path / "people.csv").write_text(f"{header}\r\n{line}\r\n")
+    assert ids(archive)["2"] == expected
+
+
+def test_a_name_can_be_another_name(archive) -> None:
+    """Without ids, two spellings become one name; a chain and a ring of names end."""
+    archive.import_(statements_of(row(1, "Bo"), row(2, "BO"), row(3, "B. O."), row(4, "Cy"), row(5, "CY")))
+    lines = ["alias,person,evidence", "BO,Bo,", "B. O.,BO,", "Cy,CY,", "CY,Cy,"]
+    (archive.path / "people.csv").write_text("\n".join(lines))
+    payments = archive.history().payments.set_index("payment_id")["counterparty_name"]
+    assert payments[["1", "2", "3"]].tolist() == ["Bo"] * 3
+    assert set(payments[["4", "5"]]) <= {"Cy", "CY"}
+
+
+def test_suggestions_for_spellings_and_short_names(archive, history_of, payment) -> None:
+    """Case, accents, blanks and a cut last name; several possible names give no suggestion."""
+    zoe = {"type": "user", "user": {"id": "9", "display_name": "Zoë Núñez", "username": "zoe"}}
+    archive.merge(history_of(payment(1, target=zoe), friends=0))
+    names = ["ZOE  NUNEZ", "Zoë N.", "Ada L.", "Ada Lo", "Ada Lovelace", "Ada Long"]
+    archive.import_(statements_of(*(seen(10 + at, name) for at, name in enumerate(names)), account="7"))
+    found = {alias: person for alias, person, _, _ in people(archive)}
+    assert found == {
+        "ZOE  NUNEZ": "Zoë Núñez", "Zoë N.": "Zoë Núñez", "Ada L.": None, "Ada Lo": None, "Ada Lovelace": None,
+        "Ada Long": None,
+    }  # fmt: skip
+
+
+def test_a_username_in_a_statement(archive, history_of, payment) -> None:
+    """It names one person, whatever the name."""
+    archive.merge(history_of(payment(1, target=BO), friends=0))
+    archive.import_(statements_of(seen(2, "Robert", counterparty_username="Bo"), account="7"))
+    (payments,) = archive.history().payments.query("payment_id == '2'").to_dict("records")
+    assert (payments["counterparty_id"], payments["counterparty_matched"]) == ("8", "username")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name,who\nBo,8\n", "needs the columns alias, person, evidence"),
+        ("", "needs the columns"),
+        ("alias,person,evidence\nBo,88,\n", "line 2: the archive knows no person 88"),
+        ("alias,person,evidence\nBo,user:nobody,\n", "knows no person user:nobody"),
+        ("alias,person,evidence\nBo,3.18E+18,\n", r"spreadsheet rounded the id 3\.18E\+18: write the username"),
+        ("alias,person,evidence\nBo,8,\nBo,Cy,\n", "line 3: 'Bo' is 8 in another line: keep one"),
+        ("alias,person,evidence\nBo,\xe9,\n".encode("latin-1"), "is not in UTF-8"),
+    ],
+    ids=["other columns", "empty", "unknown id", "unknown username", "rounded", "two people", "encoding"],
+)
+def test_a_file_that_cannot_be_followed(archive, history_of, payment, text, message) -> None:
+    """The error names the file and the line, and nothing is guessed."""
+    archive.merge(history_of(payment(1, target=BO), friends=0))
+    archive.import_(statements_of(seen(2), account="7"))
+    (archive.path / "people.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
+    for call in (archive.history, lambda: archive.people, archive.write_people):
+        with pytest.raises(ArchiveError, match=message) as caught:
+            call()
+        assert "people.csv" in str(caught.value)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS)))
+def test_the_file_is_defused_and_read_back(rows) -> None:
+    """Any text comes back, except blanks around a person and rows without text; no cell is a formula."""
+    aliases = [Alias(alias, person.strip(), evidence) for alias, person, evidence in rows]
+    found = read_aliases(body := write_aliases(aliases), "people.csv")
+    expected = [each[:3] for each in aliases if any(cell.strip() for cell in each[:3])]
+    assert [each[:3] for each in found] == expected
+    for trigger in TRIGGERS:
+        assert f'"{trigger}1+1'.encode() not in body
+
+
+def test_an_archive_without_statements(archive, history_of, payment, monkeypatch) -> None:
+    """It has no names, and privacy mode shows none."""
+    archive.merge(history_of(payment(1)))
+    assert archive.people.empty
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    with pytest.raises(ConfigurationError, match="privacy mode"):
+        _ = archive.people

@@ -1,0 +1,176 @@
+"""Statements in archives that are synced, refreshed, verified and merged, and in histories that are combined."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.archive.imports import journal
+from p2p_analytics.errors import ArchiveError
+from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
+from p2p_analytics.records import Me, User
+from p2p_analytics.times import EPOCH
+from support.archives.statements import row, statements_of
+
+MINE = (row(1, tip_cents=5), row("t", "Bank", kind="transfer", action=None, date="2024-05-02T12:00:00"))
+
+
+@pytest.fixture
+def archive(tmp_path) -> p2p.Archive:
+    """Return an archive that the statements of ada have made."""
+    archive = p2p.open_archive(tmp_path / "archive")
+    archive.import_(statements_of(*MINE))
+    return archive
+
+
+@pytest.mark.parametrize("refresh", [False, True])
+def test_the_first_sync_adopts_the_user(archive, service, refresh) -> None:
+    """The user with the username of the statements: all rows take the id, and the statements' values stay."""
+    service.username = "Ada"
+    with service.client() as client:
+        assert archive.sync(client, refresh=refresh).added == 60
+        assert archive.verify(client).empty
+        assert archive.sync(client, refresh=True).added == 0
+        history = archive.history()
+        assert archive.verify(client).empty
+    assert history.me.user.id == "7"
+    payments = history.payments.set_index("payment_id")
+    assert len(payments) == 61
+    assert set(payments["account_id"]) == {"7"}
+    assert (payments.loc["1", "source"], payments.loc["1", "tip_cents"]) == ("api", 5)
+    assert (payments.loc["t", "source"], payments.loc["t", "kind"]) == ("statement", "transfer")
+    assert "ada" not in set(history.people["user_id"])
+    assert archive.import_(statements_of(*MINE)).known == 2
+    service.username = "someone-else"
+    with service.client() as client:
+        archive.sync(client)  # the id counts from now on
+    assert b"account_name" not in (archive.path / "manifest.json").read_bytes()
+
+
+@pytest.mark.parametrize("username", ["bob", None])
+def test_another_user_is_refused(archive, service, username) -> None:
+    """The error names the account of the statements, and nothing changes."""
+    service.username = username
+    before = (archive.path / "manifest.json").read_bytes()
+    with service.client() as client:
+        for call in (archive.sync, archive.verify):
+            with pytest.raises(ArchiveError, match=r"holds statements of ada, not of (bob|7): name another folder"):
+                call(client)
+    assert (archive.path / "manifest.json").read_bytes() == before
+
+
+def test_a_merge_adopts_the_user_too(archive, history_of, payment) -> None:
+    """ "Data as of" is then that of the history."""
+    history = history_of(payment(1), payment(2))
+    archive.merge(replace(history, me=Me(user=User(id="7", username="ada"))))
+    merged = archive.history()
+    assert (merged.me.user.id, merged.fetched_at) == ("7", history.fetched_at)
+    assert sorted(merged.payments["payment_id"]) == ["1", "2", "t"]
+
+
+def test_a_history_with_statements_is_merged_as_such(archive, tmp_path, history_of, payment) -> None:
+    """Both parts of each payment arrive, and people who were matched are not taken for what the file says."""
+    ada = Me(user=User(id="7", username="ada"))
+    archive.merge(replace(history_of(payment(1)), me=ada))
+    archive.import_(statements_of(row(3)))
+    source = archive.history()
+    assert source.payments.set_index("payment_id")["counterparty_matched"].get("3") == "payments"
+    other = p2p.open_archive(tmp_path / "other")
+    assert other.merge(source).added == 3
+    pd.testing.assert_frame_equal(other.history().payments, source.payments)
+    assert other.merge(source)[:2] == (0, 0)
+    other.merge(
+        replace(history_of(payment(9, target={"type": "user", "user": {"id": "9", "display_name": "Bo"}})), me=ada)
+    )
+    assert pd.isna(other.history().payments.set_index("payment_id")["counterparty_id"]["3"])
+
+
+def test_a_history_of_statements_alone_makes_the_same_archive(tmp_path, archive, service) -> None:
+    """A merge of it belongs to the account of the statements, and the first sync adopts the user."""
+    other = p2p.open_archive(tmp_path / "other")
+    other.merge(archive.history())
+    pd.testing.assert_frame_equal(other.history().payments, archive.history().payments)
+    service.username = "ada"
+    with service.client() as client:
+        other.sync(client)
+    assert len(other.history().payments) == 61
+
+
+def test_a_lost_manifest(archive, service) -> None:
+    """The next sync recovers the rows of statements with the payments."""
+    service.username = "ada"
+    with service.client() as client:
+        archive.sync(client)
+        expected = archive.history().payments
+        (archive.path / "manifest.json").write_bytes(b"broken")
+        archive.sync(client)
+    pd.testing.assert_frame_equal(archive.history().payments, expected)
+
+
+def test_combine_prefers_rows_of_the_service(archive, history_of, payment) -> None:
+    """Whenever they were fetched and in any order; what the statement knows more is there."""
+    ada = Me(user=User(id="7", username="ada"))
+    archive.merge(replace(history_of(payment(2)), me=ada))
+    stated, listed = archive.history(), replace(history_of(payment(1)), me=ada)
+    for histories in ([stated, listed], [listed, stated]):
+        united = p2p.combine(histories).payments.set_index("payment_id")
+        assert sorted(united.index) == ["1", "2", "t"]
+        assert (united.loc["1", "source"], united.loc["1", "tip_cents"], united.loc["1", "counterparty_id"]) == (
+            "api",
+            5,
+            "8",
+        )
+        assert {*PAYMENTS, *STATEMENT} <= {*united.columns, "payment_id"}
+
+
+def test_a_town(tmp_path) -> None:
+    """Statements and service of one person agree: imports before and after the sync give the same payments and months."""
+    with p2p.sandbox.SandboxServer(seed=3, people=5, years=1) as server:
+        periods = enumerate(server.statement_periods())
+        for number, (start, end) in periods:
+            text = server.statement(server.viewer, start, end)
+            (tmp_path / f"{number}.csv").write_text(text, "utf-8", newline="")
+        statements = p2p.read_statements(tmp_path / "*.csv")
+        one, other = (p2p.open_archive(tmp_path / name) for name in ("one", "other"))
+        one.import_(statements)
+        alone = one.history()
+        with p2p.Client(server.token(server.viewer), base_url=server.base_url, cache_dir=False) as client:
+            listed = p2p.load_history(client)
+            one.sync(client)
+            other.sync(client)
+            plan = other.import_(statements)
+            assert other.verify(client).empty
+    assert (plan.known, plan.changed, plan.refused) == (len(listed.payments), 0, 0)
+    assert plan.new == (statements.payments["kind"] != "payment").sum() > 0
+    pd.testing.assert_frame_equal(one.history().payments, other.history().payments)
+    expected = p2p.monthly_flow(listed.payments)
+    for history in (alone, one.history()):
+        pd.testing.assert_frame_equal(p2p.monthly_flow(history.payments), expected)
+    shared = one.history().payments.set_index("payment_id").loc[listed.payments["payment_id"], [*PAYMENTS][1:]]
+    pd.testing.assert_frame_equal(shared.drop(columns="fee_cents").reset_index(drop=True),
+                                  listed.payments[[*PAYMENTS][1:]].drop(columns="fee_cents"))  # fmt: skip
+
+
+def test_states_of_the_journal() -> None:
+    """Interrupted imports and undos are recognised by the digests of the manifests; a sync ends the chain."""
+
+    def batch(number: int, before: str | None, after: str) -> journal.Batch:
+        counts = dict.fromkeys(("new", "known", "changed", "refused"), 0)
+        return journal.Batch(
+            number=number, imported_at=EPOCH, files=(), before=before, written=(), **counts,
+            after_digest=journal.digest(after.encode()),
+        )  # fmt: skip
+
+    first, second, third = batch(1, None, "a"), batch(2, "a", "b"), batch(3, "b", "c")
+    chain = (first, second, third)
+    states = {None: (), "a": (first,), "b": (first, second), "c": chain, "synced": chain}
+    for text, expected in states.items():
+        state = None if text is None else journal.digest(text.encode())
+        assert journal.find_current(chain, state) == expected
+        assert journal.can_undo(expected, state) == (text in {"a", "b", "c"})
+    same = (first, batch(2, "a", "a"))
+    assert journal.find_current(same, journal.digest(b"a")) == same
+    assert journal.decode(journal.encode(chain)) == chain
