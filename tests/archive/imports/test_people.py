@@ -142,7 +142,7 @@ def test_a_username_in_a_statement(archive, history_of, payment) -> None:
         ("name,who\nBo,8\n", "needs the columns alias, person, evidence"),
         ("", "needs the columns"),
         ("alias,person,evidence\nBo,88,\n", "line 2: the archive knows no person 88"),
-        ("alias,person,evidence\nBo,user:nobody,\n", "knows no person user:nobody"),
+        ("alias,person,evidence\nBo,user:cy,\n", "knows no person user:cy"),
         ("alias,person,evidence\nBo,3.18E+18,\n", r"spreadsheet rounded the id 3\.18E\+18: write the username"),
         ("alias,person,evidence\nBo,8,\nBo,Cy,\n", "line 3: 'Bo' is 8 in another line: keep one"),
         ("alias,person,evidence\nBo,\xe9,\n".encode("latin-1"), "is not in UTF-8"),

@@ -63,7 +63,7 @@ def test_another_user_is_refused(archive, service, username) -> None:
 
 
 def test_a_merge_adopts_the_user_too(archive, history_of, payment) -> None:
-    """ "Data as of" is then that of the history."""
+    """The date of the data is then that of the history."""
     history = history_of(payment(1), payment(2))
     archive.merge(replace(history, me=Me(user=User(id="7", username="ada"))))
     merged = archive.history()
@@ -127,7 +127,7 @@ def test_combine_prefers_rows_of_the_service(archive, history_of, payment) -> No
 
 
 def test_a_town(tmp_path) -> None:
-    """Statements and service of one person agree: imports before and after the sync give the same payments and months."""
+    """Statements and service of one person agree, whether the import comes before or after the sync."""
     with p2p.sandbox.SandboxServer(seed=3, people=5, years=1) as server:
         periods = enumerate(server.statement_periods())
         for number, (start, end) in periods:
