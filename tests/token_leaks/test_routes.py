@@ -120,6 +120,7 @@ ELSEWHERE: Final = {
     "the statements, journal and people.csv of an archive": (
         "token_leaks/test_command_output.py", "test_no_command_prints_the_token",
     ),
+    "the statement files of a sandbox": ("sandbox/statements/test_arguments.py", "test_no_file_holds_a_token"),
     "the sign-in without a connection": ("cli/sign_in/test_whoami.py", "test_offline"),
     "logs of a sandbox in this process, down to level 1": ("sandbox/test_logging.py", "test_no_record_holds_a_token"),
     "debuglevel of http.client, in the sandbox's scripted browser": (
