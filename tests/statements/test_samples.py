@@ -126,7 +126,7 @@ def test_a_history_works_like_one_of_the_service():
 def test_the_account_must_be_known():
     """A call for one of several accounts says which there are."""
     statements = p2p.read_statements(_HERE / "samples")
-    with pytest.raises(p2p.errors.ConfigurationError, match=r"one of 'Sandhill Choir', 'nora-quill', not None"):
+    with pytest.raises(p2p.errors.ConfigurationError, match=r"2 accounts \('Sandhill Choir', 'nora-quill'\): name one"):
         statements.history()
     with pytest.raises(p2p.errors.ConfigurationError, match="not 'theo'"):
         statements.history("theo")
@@ -159,21 +159,9 @@ def test_privacy_mode_masks_everything(monkeypatch, tmp_path):
     assert history.private
     frames = [statements.payments, statements.files, statements.reconciliation, statements.problems, history.payments]
     text = "\n".join(frame.to_csv() for frame in frames) + repr(history) + history._repr_html_() + repr(statements)
-    for word in (
-        "Nora",
-        "nora",
-        "Theo",
-        "Lena",
-        "Imani",
-        "Sandhill",
-        "gen_",
-        "pizza",
-        "Rent",
-        "2410000",
-        "Visa",
-        "*1559",
-    ):
+    for word in ("Nora", "nora", "Theo", "Lena", "Imani", "Sandhill", "gen_", "pizza", "Rent", "Visa", "*1559"):
         assert word not in text
+    assert not set(open_statements.payments["payment_id"]) & set(statements.payments["payment_id"])
     assert statements.files["rows"].tolist() == open_statements.files["rows"].tolist()
     assert statements.payments["kind"].value_counts().equals(open_statements.payments["kind"].value_counts())
     assert statements.payments["line"].isna().all()

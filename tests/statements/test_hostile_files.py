@@ -1,0 +1,180 @@
+"""Files made to do harm are refused with one sentence, within bounded time and memory; nothing is half read."""
+
+from __future__ import annotations
+
+import os
+import socket
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.errors import ConfigurationError, StatementError
+from p2p_analytics.statements import _sources
+
+_SAMPLES = Path(__file__).parent / "samples"
+_A = (_SAMPLES / "gen_a_2018.csv").read_bytes()
+_D = (_SAMPLES / "gen_d_2024.csv").read_bytes().decode("utf-8-sig")
+
+
+def write(folder: Path, name: str, content: bytes | str) -> Path:
+    """Write a file and return its path."""
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def pack(folder: Path, members: dict[str, bytes], name: str = "s.zip") -> Path:
+    """Write a zip archive and return its path."""
+    path = folder / name
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for member, content in members.items():
+            archive.writestr(member, content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "it is empty"),
+        (b"a,b,c\n1,2,3\n", r"its columns are: a, b, c\."),
+        (_A.replace(b"Tutoring", b"Tut\0ring"), r"line 2: there is a NUL character"),
+        (_A + b'"' + b"x" * 300_000 + b'"\n', r"line 8: the line has more than 256 kB"),
+        (b"," * 1_000_000, "more than 256 kB"),
+        (b"," * 5_000, "line 1: the row has 5,001 cells"),
+        (_A + b"," * 5_000 + b"\n", "line 8: the row has 5,001 cells"),
+        (_A + b'"' + b"x\n" * 100_000, "a cell is larger than a statement has"),
+        (b"\x89PNG\r\n\x1a\n\x81\x8d" + bytes(range(128, 256)), "is no text"),
+        (b"\xff\xfe" + _A.decode().encode("utf-16-le")[:-1], "the text is damaged"),
+        ("Zoë".encode() + _A[:-20] + b"\xff\xfe", "the text is damaged"),
+        (_A.replace(b"2410000000000000117", b"2.41E+18"), r"line 2: the id 2\.41E\+18 was rounded"),
+        (_A.replace(b"0000000117", b"0000000000").replace(b"0000000225", b"0000000000"), "was rounded"),
+    ],
+)
+def test_a_named_file_that_is_no_statement_is_refused(content, message, tmp_path):
+    """The error names the file, the line where there is one, and the reason."""
+    path = write(tmp_path, "file.csv", content)
+    with pytest.raises(StatementError, match=message) as caught:
+        p2p.read_statements(path)
+    assert str(path) in str(caught.value)
+    assert len(str(caught.value)) < 900
+
+
+def test_paths_that_are_no_files_are_refused(tmp_path):
+    """Pipes, sockets, devices, loops of links, missing files and patterns without a match do not block."""
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket.csv"))
+        for name in ("pipe.csv", "loop.csv", "socket.csv", "missing.csv", "*.tsv", "/dev/null", "/dev/zero"):
+            with pytest.raises(StatementError, match=r"cannot be read|No file matches"):
+                p2p.read_statements(tmp_path / name)
+    for paths in ([], None, 7, [7], ["a\0b"]):
+        with pytest.raises(ConfigurationError):
+            p2p.read_statements(paths)
+
+
+def test_a_folder_skips_what_is_no_statement(tmp_path):
+    """Other files of a folder, links and folders in it are skipped and listed; the statements are read."""
+    write(tmp_path, "a.csv", _A)
+    write(tmp_path, "notes.csv", b"x;y\n")
+    write(tmp_path, "manual.pdf", b"%PDF")
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "link.csv").symlink_to("/etc/passwd")
+    (tmp_path / "inner.csv").mkdir()
+    statements = p2p.read_statements(tmp_path)
+    assert len(statements.payments) == 6
+    skipped = statements.problems.set_index(statements.problems["file"].map(lambda name: Path(name).name))["problem"]
+    assert sorted(skipped.index) == ["inner.csv", "link.csv", "manual.pdf", "notes.csv", "pipe.csv"]
+    assert skipped["link.csv"] == f"skipped: {tmp_path / 'link.csv'} cannot be read: it is a link, not a file"
+    assert skipped.str.startswith("skipped: ").all()
+    (tmp_path / "a.csv").unlink()
+    with pytest.raises(StatementError, match="No statement was found"):
+        p2p.read_statements(tmp_path)
+
+
+def test_a_damaged_statement_in_a_folder_is_an_error(tmp_path):
+    """A file of a folder that is a statement is never skipped, so that no payments are missing silently."""
+    write(tmp_path, "a.csv", _A.replace(b"2410000000000000117", b"2.41E+18"))
+    write(tmp_path, "d.csv", _D)
+    with pytest.raises(StatementError, match="was rounded by a spreadsheet"):
+        p2p.read_statements(tmp_path)
+
+
+def test_zip_archives(tmp_path):
+    """Statements in a zip archive are read like those of a folder."""
+    path = pack(tmp_path, {"year/a.csv": _A, "d.csv": _D.encode(), "readme.md": b"hello"})
+    statements = p2p.read_statements(path)
+    assert len(statements.payments) == 12
+    assert set(statements.payments["file"]) == {f"{path}/year/a.csv", f"{path}/d.csv"}
+    assert statements.problems["problem"].str.contains("skipped").sum() == 1
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"../a.csv": _A}, "leads out of its folder"),
+        ({"/etc/a.csv": _A}, "leads out of its folder"),
+        ({"C:\\a.csv": _A}, "leads out of its folder"),
+        ({"a\\..\\..\\b.csv": _A}, "leads out of its folder"),
+        ({"inner.zip": b"PK"}, "holds another zip archive"),
+        ({"readme.md": b"hello"}, "No statement was found"),
+    ],
+)
+def test_zip_archives_that_are_refused(members, message, tmp_path):
+    """Names that lead out of the folder, archives in archives and archives without statements are refused."""
+    with pytest.raises(StatementError, match=message):
+        p2p.read_statements(pack(tmp_path, members))
+
+
+def test_zip_bombs(tmp_path, monkeypatch):
+    """Archives that unpack to more than the limits, also where they lie about it, are refused without unpacking all."""
+    monkeypatch.setattr(_sources, "LARGEST_FILE", 100_000)
+    monkeypatch.setattr(_sources, "_LARGEST_ARCHIVE", 150_000)
+    with pytest.raises(StatementError, match="unpacks to more"):
+        p2p.read_statements(pack(tmp_path, {"a.csv": b"0" * 200_000}))
+    with pytest.raises(StatementError, match="unpacks to more"):
+        p2p.read_statements(pack(tmp_path, {f"{number}.csv": b"0" * 90_000 for number in range(2)}))
+    path = pack(tmp_path, {"a.csv": b"0" * 200_000})
+    content = path.read_bytes()
+    position = content.rindex(b"PK\x01\x02")
+    path.write_bytes(content[: position + 24] + (50_000).to_bytes(4, "little") + content[position + 28 :])
+    with pytest.raises(StatementError, match=r"damaged|more than"):
+        p2p.read_statements(path)
+    with pytest.raises(StatementError, match=r"more than 0 MB"):
+        p2p.read_statements(write(tmp_path, "big.csv", b"x" * 100_001))
+
+
+def test_a_large_list_of_members_is_not_loaded(tmp_path, monkeypatch):
+    """The list of a zip archive is measured before it is read."""
+    monkeypatch.setattr(_sources, "_LARGEST_DIRECTORY", 1_000)
+    path = pack(tmp_path, {f"{number}.csv": b"" for number in range(100)})
+    with pytest.raises(StatementError, match="lists more files than statements need"):
+        p2p.read_statements(path)
+
+
+@pytest.mark.parametrize("cut", [4, 30, 200, -1, -10, -30])
+def test_damaged_zip_archives(cut, tmp_path):
+    """A zip archive that is cut off is refused."""
+    path = pack(tmp_path, {"a.csv": _A})
+    path.write_bytes(path.read_bytes()[:cut])
+    with pytest.raises(StatementError):
+        p2p.read_statements(path)
+
+
+def test_the_same_file_is_read_once(tmp_path):
+    """A file that is named twice, or in a folder too, counts once."""
+    path = write(tmp_path, "a.csv", _A)
+    statements = p2p.read_statements([path, str(path), tmp_path, tmp_path / "*.csv"])
+    assert statements.files["rows"].tolist() == [6]
+    assert statements.problems.empty
+
+
+def test_privacy_mode_quotes_no_column(tmp_path, monkeypatch):
+    """In privacy mode the error for another file shows none of its cells."""
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    path = write(tmp_path, "file.csv", b"Nora Quill,secret\n")
+    with pytest.raises(StatementError) as caught:
+        p2p.read_statements(path)
+    assert "Nora" not in str(caught.value)
