@@ -74,6 +74,7 @@ _WORDS: Final = {
     "kind": "|".join(KINDS),
     "currency": "[A-Z]{3}",
     "direction": "in|out",
+    "counterparty_matched": r"payments|username|people\.csv",
     "field": rf"({_FIELDS})(\.({_FIELDS}))*",
     "band": r"under \d+ days?|\d+ to \d+ days|\d+ days? or more|no date",
     "month": r"\d{4}-\d\d",

@@ -15,7 +15,7 @@ import polars as pl
 from matplotlib.axes import Axes
 
 import p2p_analytics as p2p
-from p2p_analytics.archive import Changes
+from p2p_analytics.archive import Changes, ImportPlan
 from p2p_analytics.client.desk import PaymentDesk
 from p2p_analytics.errors import OutcomeUnknownError
 from p2p_analytics.records import Me, Payment, Receipt, User
@@ -48,6 +48,10 @@ archive = p2p.open_archive(Path("payments"))
 assert_type(archive, p2p.Archive)
 assert_type(archive.merge(history).added, int)
 assert_type(archive.history(privacy=False), p2p.History)
+assert_type(archive.import_(p2p.read_statements("a.csv"), dry_run=True), ImportPlan)
+assert_type(archive.undo(), pd.DataFrame)
+assert_type(archive.people, pd.DataFrame)
+assert_type(p2p.household([history]), p2p.History)
 assert_type(archive.scan("polars"), pl.LazyFrame)
 assert_type(archive.scan("duckdb"), duckdb.DuckDBPyRelation)
 assert_type(history.payments, pd.DataFrame)
