@@ -19,6 +19,7 @@ from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames.build import friends_frame, problems_frame
 from p2p_analytics.frames.people import people_frame
 from p2p_analytics.frames.schema import INSTANT, TEXT
+from p2p_analytics.records import Me, User
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from p2p_analytics.archive._folder import ArchiveFolder
     from p2p_analytics.archive._manifest import Entry
-    from p2p_analytics.records import Me
     from p2p_analytics.statements import Statements
 
 
@@ -51,13 +51,14 @@ log = logging.getLogger(__name__)
 def plan_import(folder: ArchiveFolder, statements: Statements) -> ImportPlan:
     """Return what an import would do, and change nothing."""
     previous = folder.read_manifest()
-    me = _find_owner(folder, statements, previous)
+    account = _require_account(folder, statements, previous)
+    me = previous.me if previous else _make_owner(account, Me(user=User()))
     return _merge(folder, statements, me, _read_known(folder, previous, repair=False), number=1).plan
 
 
 def require_importable(folder: ArchiveFolder, statements: Statements) -> None:
     """Raise the error of statements that the archive cannot take."""
-    _find_owner(folder, statements, folder.read_manifest())
+    _require_account(folder, statements, folder.read_manifest())
 
 
 def write_import(folder: ArchiveFolder, statements: Statements) -> ImportPlan:
@@ -67,13 +68,14 @@ def write_import(folder: ArchiveFolder, statements: Statements) -> ImportPlan:
     """
     body = folder.read_bytes(_manifest.NAME)
     previous = None if body is None else folder.decode_manifest(body)
-    me = _find_owner(folder, statements, previous)
+    account = _require_account(folder, statements, previous)
+    me, fetched_at = _describe_owner(statements, account, previous)
     batches = _read_current(folder, body)
     number = batches[-1].number + 1 if batches else 1
     known = _read_known(folder, previous, repair=True)
     merged = _merge(folder, statements, me, known, number)
     present = {path.name for path in folder.path.iterdir()}
-    manifest = _build_manifest(folder, statements, me, known, merged)
+    manifest = _build_manifest(folder, me, known, merged, fetched_at)
     after = folder.encode_manifest(manifest)
     batch = Batch(
         number=number,
@@ -172,15 +174,13 @@ def _read_current(folder: ArchiveFolder, body: bytes | None) -> tuple[Batch, ...
     return current
 
 
-def _find_owner(folder: ArchiveFolder, statements: Statements, previous: Manifest | None) -> Me:
-    """Return the account holder of the archive; raise an ArchiveError if the statements are of another account."""
+def _require_account(folder: ArchiveFolder, statements: Statements, previous: Manifest | None) -> str:
+    """Return the account of statements; raise an ArchiveError if it is not that of the archive."""
     if statements.private:
         raise ArchiveError("Statements in privacy mode hold invented names and amounts: import the original ones.")
     name = _find_account(statements)
     if previous is None:
-        holder = statements.history().me
-        user = msgspec.structs.replace(holder.user, id=name.strip().removeprefix("@"))
-        return msgspec.structs.replace(holder, user=user)
+        return name
     if previous.people is None:
         raise ArchiveError(f"{folder.path} was written by an earlier p2p_analytics: sync it, or merge a history, once.")
     user = previous.me.user
@@ -190,8 +190,23 @@ def _find_owner(folder: ArchiveFolder, statements: Statements, previous: Manifes
             f"The statements are of the account {name}, and {folder.path} is the archive of {holding}: name another "
             f'archive or, if the account is the same, read them with account="{holding}" (--account {holding}).'
         )
-    owner: Me = previous.me
-    return owner
+    return name
+
+
+def _describe_owner(statements: Statements, account: str, previous: Manifest | None) -> tuple[Me, datetime]:
+    """Return the owner of an archive and the date of its data after an import; those of a sync stay."""
+    if previous is not None and not isinstance(previous.account_name, str):
+        return previous.me, previous.fetched_at
+    history = statements.history()
+    if previous is None:
+        return _make_owner(account, history.me), history.fetched_at
+    return previous.me, max(history.fetched_at, previous.fetched_at)
+
+
+def _make_owner(account: str, holder: Me) -> Me:
+    """Return the owner of a new archive, as the statements show the holder."""
+    user = msgspec.structs.replace(holder.user, id=account.strip().removeprefix("@"))
+    return msgspec.structs.replace(holder, user=user)
 
 
 def _find_account(statements: Statements) -> str:
@@ -227,20 +242,15 @@ def _merge(folder: ArchiveFolder, statements: Statements, me: Me, known: _Known,
     return merged._replace(problems=problems.drop_duplicates(content, ignore_index=True))
 
 
-def _build_manifest(
-    folder: ArchiveFolder, statements: Statements, me: Me, known: _Known, merged: MergedRows
-) -> Manifest:
+def _build_manifest(folder: ArchiveFolder, me: Me, known: _Known, merged: MergedRows, fetched_at: datetime) -> Manifest:
     """Write the files of an import, and return the manifest that lists them."""
     account, previous = str(me.user.id), known.manifest
     tables = dict(zip(STATEMENT_KINDS, (merged.rows, merged.problems), strict=True))
     fields: dict[str, Any] = {
         kind: write_table(folder, kind, frame, known.files.get(kind), account) for kind, frame in tables.items()
     }
-    if previous is not None and not isinstance(previous.account_name, str):
-        return msgspec.structs.replace(previous, **fields)
-    fetched_at = statements.history().fetched_at
     if previous is not None:
-        return msgspec.structs.replace(previous, fetched_at=max(fetched_at, previous.fetched_at), **fields)
+        return msgspec.structs.replace(previous, fetched_at=fetched_at, **fields)
     empty = {"friends": friends_frame([]), "problems": problems_frame([]), "people": people_frame([me.user])}
     fields |= {kind: write_table(folder, kind, frame, None, account) for kind, frame in empty.items()}
     return Manifest(
