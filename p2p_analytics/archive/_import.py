@@ -231,11 +231,13 @@ def _merge(folder: ArchiveFolder, statements: Statements, me: Me, known: _Known,
     """Return the rows and problems of statements in the archive after an import, and the counts."""
     import pandas as pd
 
+    from p2p_analytics.statements import select_row_problems
+
     listed = read_listed(folder, known.manifest.payments if known.manifest else ())
     given = check_rows(statements.payments, name_account(me))
     merged = merge_rows(known.tables["statements"], listed, given, number)
     columns = dict(SCHEMAS["statement_problems"])
-    found = statements.problems.reindex(columns=list(columns)).assign(**{BATCH: number})
+    found = select_row_problems(statements.problems).reindex(columns=list(columns)).assign(**{BATCH: number})
     tables = [known.tables["statement_problems"], found, merged.problems]
     problems = pd.concat([table.astype(columns) for table in tables], ignore_index=True)
     content = [name for name in problems if name != BATCH]

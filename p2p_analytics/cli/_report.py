@@ -29,21 +29,23 @@ def _report(options: argparse.Namespace) -> None:
     """Write the report of an archive to an HTML file."""
     from p2p_analytics.archive import open_archive
     from p2p_analytics.files import atomic_file
+    from p2p_analytics.frames.schema import select_payments
     from p2p_analytics.report import render_report
 
     progress = _output.Progress(options.progress)
     progress.log(f"Reading {options.archive} ...")
     history = open_archive(options.archive).history(privacy=options.privacy)
-    progress.log(f"Drawing the report of {len(history.payments):,} payments ...")
+    count = len(select_payments(history.payments))
+    progress.log(f"Drawing the report of {count:,} payments ...")
     page = render_report(history, as_of=options.as_of or history.fetched_at, tz=options.tz).encode()
     with atomic_file(options.out) as file:
         file.write(page)
     _output.print_summary(
         options,
-        f"The report of {len(history.payments):,} payments, in {options.out}{_output.describe_privacy(history)}",
+        f"The report of {count:,} payments, in {options.out}{_output.describe_privacy(history)}",
         archive=options.archive,
         file=options.out,
-        payments=len(history.payments),
+        payments=count,
         friends=len(history.friends),
         problems=len(history.problems),
         privacy=_output.privacy_mode(history),

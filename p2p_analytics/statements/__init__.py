@@ -5,7 +5,7 @@ from p2p_analytics.statements._format import Problem, Reading, StatementFormat, 
 from p2p_analytics.statements._read import read_statements
 from p2p_analytics.statements._registry import list_formats, register_format
 from p2p_analytics.statements._rows import ROWS, complete_rows
-from p2p_analytics.statements._statements import Statements
+from p2p_analytics.statements._statements import Statements, select_row_problems
 
 __all__ = [
     "ROWS",
@@ -21,4 +21,5 @@ __all__ = [
     "parse_money",
     "read_statements",
     "register_format",
+    "select_row_problems",
 ]

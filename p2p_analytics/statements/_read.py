@@ -15,7 +15,7 @@ from p2p_analytics.statements._payments import build_payments
 from p2p_analytics.statements._reconcile import reconcile, running_balance
 from p2p_analytics.statements._rows import encode_rows, polars_schema
 from p2p_analytics.statements._sources import find_files, read_sources
-from p2p_analytics.statements._statements import Statements
+from p2p_analytics.statements._statements import SKIPPED, Statements
 from p2p_analytics.statements._tables import LINE, HeaderFinder, Part, split_json, split_text
 from p2p_analytics.statements._text import begins_as_json, to_utf8
 from p2p_analytics.statements._unite import NOTICE, fill_ids, name_accounts, sort_refunds, unite_payments
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from p2p_analytics.statements._sources import Source
     from p2p_analytics.statements._tables import Header
 
-_SKIPPED: Final = "skipped: "
 _BATCH_ROWS: Final = 100_000  # that become ROWS together
 
 
@@ -145,7 +144,7 @@ class _Reader:
         self._flush()
         if not self._formats:
             reason = next((problem.problem for problem in reversed(self._problems)), "")
-            reason = reason.removeprefix(_SKIPPED).removesuffix(".") or "there are no files"
+            reason = reason.removeprefix(SKIPPED).removesuffix(".") or "there are no files"
             raise StatementError(f"No statement was found: {reason}; name the CSV files, or the folder they are in.")
         rows = pl.concat([encode_rows(pl.DataFrame(schema=polars_schema())), *self._rows])
         self._rows.clear()
@@ -162,7 +161,7 @@ class _Reader:
         return Statements(payments, reconciliation, problems, files, _holders=holders)
 
     def _skip(self, source: Source, reason: str) -> None:
-        self._problems.append(Problem(source.name, 0, None, "file", None, f"{_SKIPPED}{reason}"))
+        self._problems.append(Problem(source.name, 0, None, "file", None, f"{SKIPPED}{reason}"))
 
     def _add_part(self, part: Part) -> None:
         statement_format = part.header.format

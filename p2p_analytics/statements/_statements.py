@@ -23,11 +23,17 @@ if TYPE_CHECKING:
 
     from p2p_analytics.records import Me
 
+SKIPPED: Final = "skipped: "  # begins the problem of a file that is no statement
 _QUIET: Final = "color:var(--jp-content-font-color2,inherit);font-size:.85em"
 _CARD: Final = (
     "box-sizing:border-box;max-width:46rem;padding:.8em 1em;border-radius:.4em;line-height:1.45;"
     "border:1px solid var(--jp-border-color1,rgba(128,128,128,.5));color:var(--jp-content-font-color1,inherit)"
 )
+
+
+def select_row_problems(problems: pd.DataFrame) -> pd.DataFrame:
+    """Return the problems of statements without those of skipped files, which are of no account."""
+    return problems[~problems["problem"].str.startswith(SKIPPED)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,13 +93,14 @@ class Statements:
         me = self._holders[chosen]
         rows = self.payments["account_id"] == chosen
         payments = self.payments.loc[rows, list(PAYMENTS)].reset_index(drop=True)
-        listed = self.problems["payment_id"].isin(payments["payment_id"]) | self.problems["payment_id"].isna()
+        problems = select_row_problems(self.problems)
+        listed = problems["payment_id"].isin(payments["payment_id"]) | problems["payment_id"].isna()
         return History(
             me=me,
             payments=payments,
             friends=to_frame({name: [] for name in FRIENDS}, FRIENDS),
             fetched_at=self._find_end(chosen),
-            problems=self.problems.loc[listed, list(RECORD_PROBLEMS)].reset_index(drop=True),
+            problems=problems.loc[listed, list(RECORD_PROBLEMS)].reset_index(drop=True),
             private=self.private,
             strict=self.strict,
         )

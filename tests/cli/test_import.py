@@ -46,6 +46,10 @@ def test_other_files_of_a_pattern_are_skipped(folder, tmp_path, capsys) -> None:
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].startswith("6 new payments")
     assert printed[2:] == [f"1 file is no statement and is skipped: {other}"]
+    assert len(p2p.open_archive(folder).history().problems) == 1
+    assert cli.main(["report", folder, "--out", str(tmp_path / "r.html")]) == 0
+    assert capsys.readouterr().out.startswith("The report of 3 payments, in ")
+    assert "shop.csv" not in (tmp_path / "r.html").read_text("utf-8")
     assert cli.main(["import", folder, str(other)]) == 1
     assert f"{other} is no statement: " in capsys.readouterr().err
 

@@ -94,3 +94,11 @@ def test_several_accounts_are_named() -> None:
         statements.history("ada")
     with pytest.raises(ConfigurationError, match=r"^account is the name of an account, not '  '\.$"):
         p2p.read_statements(SAMPLES / "gen_d_2024.csv", account="  ")
+
+
+def test_skipped_files_are_of_no_account(tmp_path: Path) -> None:
+    """They are problems of the statements, but not of the history of one account."""
+    (tmp_path / "list.csv").write_text("Shop,Total\nMill,3\n", "utf-8")
+    statements = p2p.read_statements([tmp_path / "list.csv", SAMPLES / "gen_d_2024.csv"], skip_others=True)
+    assert statements.problems["problem"].str.startswith("skipped: ").tolist() == [True, False]
+    assert statements.history().problems["value"].tolist() == ["Boost Cashback"]
