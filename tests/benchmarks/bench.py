@@ -9,12 +9,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import analyses  # beside this file, like the next five
+import analyses  # beside this file, like the next six
 import archive
 import frames
 import loading
 import paging
 import service
+import statements
 from table import Table
 
 import p2p_analytics as p2p
@@ -60,6 +61,7 @@ PARTS = {
     "frames": in_town(frames.measure),
     "analyses": analyses.measure,
     "archive": in_town(archive.measure),
+    "statements": statements.measure,
     "paging": paging.measure,
     "loading": loading.measure,
     "service": service.measure,

@@ -1,0 +1,105 @@
+"""Reading 1,000 statement files with a million rows, against pandas.read_csv on the same bytes.
+
+Each measurement is a process of its own, so that its peak memory is that of one reader. The peer gives the text of the
+cells only; `read_statements` gives cents, instants, directions, one row for each payment, and reconciled balances.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    AddRow = Callable[..., None]
+
+FILES = 1_000
+ROWS = 1_000  # of each file
+ROUNDS = 3
+PREAMBLE = 2  # lines before the header
+HEADER = (
+    ",ID,Datetime,Type,Status,Note,From,To,Amount (total),Amount (tip),Amount (tax),Amount (fee),Tax Rate,Tax Exempt,"
+    "Funding Source,Destination,Beginning Balance,Ending Balance,Statement Period Venmo Fees,Terminal Location,"
+    "Year to Date Venmo Fees,Disclaimer"
+)
+NOTES = ("rent", "Dinner \U0001f355", '"gas, water"', "NA", "two tickets for friday", '"first line\nsecond line"')
+STEP = timedelta(hours=1)
+FIRST_ID = 3_970_000_000_000_000_301
+
+
+def measure(add_row: AddRow) -> None:
+    """Add the rows of statement files to the table, each with its target."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_files(Path(folder))
+        rounds = [(_run("ours", folder), _run("peer", folder)) for _ in range(ROUNDS)]
+    name = f"{FILES:,} files with {FILES * ROWS:,} rows"
+    for number, (what, wanted) in enumerate(
+        ((f"time of {name}", "3x or less"), ("CPU time of that", "3x or less"), ("peak memory of that", "1.5x or less"))
+    ):
+        add_row(what, "pandas.read_csv", [ours[number] / peer[number] for ours, peer in rounds], wanted=wanted)
+
+
+def write_files(folder: Path) -> None:
+    """Write files of one account, each with the balance that the one before ends with."""
+    chance = random.Random(3)  # noqa: S311 - the same data each time
+    cents, moment, number = 125_000, datetime(2000, 1, 1, tzinfo=UTC), FIRST_ID
+    for file in range(FILES):
+        lines = ["Account Statement - (@nora-quill)" + "," * 21, "Account Activity" + "," * 21, HEADER]
+        lines.append(f',,,,,,,,,,,,,,,,"{_spell(cents)}",,,,,')
+        for _ in range(ROWS):
+            other, amount = f"Person {chance.randrange(400)}", chance.randrange(100, 500_000)
+            sign, sides = ("-", f"Nora Quill,{other}") if chance.random() < 0.5 else ("+", f"{other},Nora Quill")
+            cents += amount if sign == "+" else -amount
+            moment, number = moment + STEP, number + 7
+            funds = "Venmo balance," if sign == "-" else ",Venmo balance"
+            lines.append(
+                f",{number},{moment:%Y-%m-%dT%H:%M:%S},Payment,Complete,{chance.choice(NOTES)},{sides},"
+                f'"{sign} {_spell(amount)}",,0,,0,,{funds},,,,Venmo,,'
+            )
+        lines.append(f',,,,,,,,,,,,,,,,,"{_spell(cents)}",$0.00,,$0.00,"In case of errors\n        or questions"')
+        (folder / f"statement_{file:04}.csv").write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def _spell(cents: int) -> str:
+    return f"{'-' if cents < 0 else ''}${abs(cents) / 100:,.2f}"
+
+
+def _run(reader: str, folder: str) -> tuple[float, float, float]:
+    """Return wall time, CPU time and peak memory of one reader in a process of its own."""
+    command = [sys.executable, __file__, reader, folder]
+    found = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - this file
+    wall, cpu, peak = json.loads(found.stdout)
+    return wall, cpu, peak
+
+
+def _read(reader: str, folder: str) -> None:
+    import pandas as pd
+    import polars  # noqa: F401, ICN001 - imported before the clock starts, like pandas
+
+    import p2p_analytics as p2p
+
+    read_statements = p2p.read_statements
+    started = time.perf_counter(), time.process_time()
+    if reader == "ours":
+        statements = read_statements(folder)
+        rows = len(statements.payments)
+        assert statements.reconciliation["reconciled"].all()
+    else:
+        paths = sorted(Path(folder).iterdir())
+        rows = len(pd.concat([pd.read_csv(path, skiprows=PREAMBLE) for path in paths])) - 2 * FILES
+    times = time.perf_counter() - started[0], time.process_time() - started[1]
+    assert rows == FILES * ROWS
+    print(json.dumps([*times, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss]))  # noqa: T201 - its result
+
+
+if __name__ == "__main__":
+    _read(*sys.argv[1:])
