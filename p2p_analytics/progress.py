@@ -15,13 +15,15 @@ _DELAY_SECONDS: Final = 2.0  # a shorter load shows no bar, and leaves no output
 
 
 @contextlib.contextmanager
-def loading_bar(*, delay: float = _DELAY_SECONDS) -> Iterator[Callable[[int, int], object]]:
-    """Give a function that shows the number of loaded payments, and the expected total.
+def loading_bar(*, delay: float = _DELAY_SECONDS, unit: str = "payments") -> Iterator[Callable[[int, int], object]]:
+    """Give a function that shows the number of loaded payments, or of another unit, and the expected total.
 
     Parameters
     ----------
     delay : float
         Seconds before the bar shows.
+    unit : str
+        The noun of the number.
     """
     if not is_interactive():
         yield lambda _payments, _expected: None
@@ -30,7 +32,7 @@ def loading_bar(*, delay: float = _DELAY_SECONDS) -> Iterator[Callable[[int, int
         warnings.simplefilter("ignore")  # tqdm warns in notebooks without widgets, and falls back to text
         from tqdm.auto import tqdm  # type: ignore[import-untyped]
 
-        bar = tqdm(desc="Loading", unit=" payments", leave=False, delay=delay, mininterval=0, miniters=1)
+        bar = tqdm(desc="Loading", unit=f" {unit}", leave=False, delay=delay, mininterval=0, miniters=1)
 
     def show(payments: int, expected: int) -> None:
         bar.total = expected if 0 < expected <= _MOST_PLAUSIBLE else None

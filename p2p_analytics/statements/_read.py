@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics import settings
 from p2p_analytics.errors import ConfigurationError, StatementError
 from p2p_analytics.forks import is_marked
+from p2p_analytics.progress import loading_bar
 from p2p_analytics.records import Me, User
 from p2p_analytics.statements._cells import has_zone
 from p2p_analytics.statements._files import fill_balances, list_all_problems, list_files
@@ -63,7 +65,8 @@ def read_statements(
         Whether a named file without the header of a statement is skipped, too, as for a list of files of which some may
         be others.
     on_progress : callable, optional
-        Called with the number of files that are read, and of all files.
+        Called with the number of files that are read, and of all files. By default a terminal and a notebook show a
+        bar.
 
     Raises
     ------
@@ -86,11 +89,11 @@ def read_statements(
     mode = settings.privacy()
     reader = _Reader(zone, account, is_private=bool(mode), skip_others=skip_others)
     entries = find_files(paths)
-    for number, entry in enumerate(entries, 1):
-        for source in read_sources(entry):
-            reader.add(source)
-        if on_progress is not None:
-            on_progress(number, len(entries))
+    with contextlib.nullcontext(on_progress) if on_progress is not None else loading_bar(unit="files") as show:
+        for number, entry in enumerate(entries, 1):
+            for source in read_sources(entry):
+                reader.add(source)
+            show(number, len(entries))
     statements = reader.finish()
     return statements.masked(strict=mode == settings.STRICT) if mode else statements
 

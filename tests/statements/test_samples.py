@@ -179,3 +179,10 @@ def test_importing_the_name_loads_no_library():
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=dict(os.environ)
     )
     assert found.stdout == "[]\n"
+
+
+def test_progress_counts_files():
+    """The callback gets the number of files that are read, and of all files."""
+    calls = []
+    p2p.read_statements(_HERE / "samples", on_progress=lambda *numbers: calls.append(numbers))
+    assert calls == [(number, 6) for number in range(1, 7)]
