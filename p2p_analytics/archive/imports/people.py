@@ -197,9 +197,9 @@ def read_aliases(body: bytes, file: str) -> list[Alias]:
         places = [header.index(name) for name in COLUMNS]
         rows = []
         for cells in reader:
-            if any(cell.strip() for cell in cells):
-                padded = [*cells, *[""] * len(header)]
-                alias, person, evidence = (restore_text(padded[place]) for place in places)
+            padded = [*cells, *[""] * len(header)]
+            alias, person, evidence = (restore_text(padded[place]) for place in places)
+            if any(cell.strip() for cell in (alias, person, evidence)):
                 rows.append(Alias(alias, person.strip(), evidence, reader.line_num))
     except csv.Error as error:
         raise ArchiveError(f"{file}, line {reader.line_num}: {error}; correct the line.") from None

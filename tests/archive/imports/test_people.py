@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import p2p_analytics as p2p
@@ -162,6 +162,7 @@ def test_a_file_that_cannot_be_followed(archive, history_of, payment, text, mess
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS)))
+@example([("", "", "\n")])
 def test_the_file_is_defused_and_read_back(rows) -> None:
     """Any text comes back, except blanks around a person and rows without text; no cell is a formula."""
     aliases = [Alias(alias, person.strip(), evidence) for alias, person, evidence in rows]
