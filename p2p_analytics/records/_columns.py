@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from p2p_analytics.records._lazy_payments import PaymentRow, Payments
     from p2p_analytics.records._models import Payment, Problem
 
-BATCH_ROWS: Final = 8_192  # pages become columns and are released after about this number of rows
+BATCH_ROWS: Final = 2_048  # pages become columns and are released after about this number of rows
 _LONGEST_AMOUNT: Final = 30
 _REPLACEMENT: Final = "\ufffd".encode()
 _FIRST: Final = to_microseconds(datetime.min.replace(tzinfo=UTC))
