@@ -19,6 +19,7 @@ NO_NAME: Final = "(no name)"
 MONTH_NAMES: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 MOST_MONTHS: Final = 240  # a longer series of months is mostly empty: one wrong date extends it to that date
 _KIND_NAMES: Final = {
+    "payment": ("payment", "payments"),
     "transfer": ("transfer", "transfers"),
     "merchant": ("merchant transaction", "merchant transactions"),
     "card": ("card payment", "card payments"),

@@ -7,7 +7,7 @@ from p2p_analytics.cli import _arguments, _output
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Final
 
     import pandas as pd
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MOST_LINES: Final = 20
 _MOST_NAMES: Final = 3
+_NOUNS: Final = ("transaction", "transactions")
 
 
 def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
@@ -63,7 +64,7 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
 def _import(options: argparse.Namespace) -> None:
     """Add statement files to an archive, or only say what that would do, and print the counts."""
     from p2p_analytics.archive import open_archive
-    from p2p_analytics.display import format_count
+    from p2p_analytics.display import describe_kinds, format_count
     from p2p_analytics.statements import read_statements
 
     archive = open_archive(options.archive)
@@ -71,27 +72,44 @@ def _import(options: argparse.Namespace) -> None:
     progress.log(f"Reading {format_count(len(options.files), 'path', 'paths')} ...")
     # A shell expands a pattern to all files with such a name.
     several = len(options.files) > 1
-    statements = read_statements(options.files, tz=options.tz, account=options.account, skip_others=several)
+    statements = read_statements(
+        options.files,
+        tz=options.tz,
+        account=options.account,
+        skip_others=several,
+        on_progress=progress.on_files,
+    )
+    progress.log(f"Comparing {format_count(len(statements.payments), *_NOUNS)} with {options.archive} ...")
     plan = archive.import_(statements, dry_run=options.dry_run)
     checked = statements.reconciliation["reconciled"].dropna()
     files = int(statements.files["file"].nunique())
-    counts = f"{format_count(plan.new, 'new payment', 'new payments')}, {plan.known:,} known, {plan.changed:,} changed"
+    new = dict(zip(plan.kinds["kind"], plan.kinds["new"], strict=True))
+    kinds = describe_kinds({kind: count for kind, count in new.items() if count})
+    counts = ", ".join(
+        [
+            _count_new(plan.new) + (f" ({kinds})" if kinds else ""),
+            f"{plan.known:,} known",
+            f"{plan.changed:,} changed",
+            f"{plan.refused:,} refused",
+        ]
+    )
     balances = format_count(len(statements.reconciliation), "balance", "balances")
     problems = format_count(len(statements.problems), "problem", "problems")
     lines = [
-        f"{'Dry run: ' if options.dry_run else ''}{counts}, {plan.refused:,} refused, in {archive.path}",
+        f"{'Dry run: ' if options.dry_run else ''}{counts}, in {options.archive}",
         f"{format_count(files, 'file', 'files')}, {int(checked.sum()):,} of {balances} reconciled, {problems}",
     ]
     _output.print_summary(
         options,
         "\n".join([*lines, *_list_skipped(statements), *_describe_details(plan, dry_run=options.dry_run)]),
-        archive=str(archive.path),
+        archive=options.archive,
         dry_run=options.dry_run,
         files=files,
         new=plan.new,
         known=plan.known,
         changed=plan.changed,
         refused=plan.refused,
+        kinds=plan.kinds.set_index("kind").to_dict("index"),
         reconciled=int(checked.sum()),
         balances=len(statements.reconciliation),
         problems=len(statements.problems),
@@ -101,20 +119,20 @@ def _import(options: argparse.Namespace) -> None:
 def _undo(options: argparse.Namespace) -> None:
     """Take the last import of an archive back, and print which one it was."""
     from p2p_analytics.archive import open_archive
-    from p2p_analytics.display import clean_line, format_count
+    from p2p_analytics.display import format_count
 
     archive = open_archive(options.archive)
     (undone,) = archive.undo().to_dict("records")
     left = len(archive.imports)
     remaining = format_count(left, "import is", "imports are")
-    counts = f"{format_count(undone['new'], 'new payment', 'new payments')}, {undone['changed']:,} changed"
+    files = undone["files"].split("; ")
     _output.print_summary(
         options,
-        f"Import {undone['number']} of {clean_line(undone['files'])} ({counts}) is undone, in {archive.path}: "
-        f"{remaining} left",
-        archive=str(archive.path),
+        f"Import {undone['number']} of {_list_names(files)} ({_count_new(undone['new'])}, {undone['changed']:,} "
+        f"changed) is undone, in {options.archive}: {remaining} left",
+        archive=options.archive,
         number=undone["number"],
-        files=undone["files"].split("; "),
+        files=files,
         new=undone["new"],
         changed=undone["changed"],
         left=left,
@@ -123,11 +141,13 @@ def _undo(options: argparse.Namespace) -> None:
 
 def _people(options: argparse.Namespace) -> None:
     """Print the people behind the names in statements, and write the suggestions."""
+    from pathlib import Path
+
     from p2p_analytics.archive import open_archive
     from p2p_analytics.display import format_count
 
     archive = open_archive(options.archive)
-    path = archive.write_people()
+    path = Path(options.archive) / archive.write_people().name
     people = archive.people
     is_matched = people["matched"].notna()
     is_suggested = ~is_matched & people["person"].notna()
@@ -138,7 +158,7 @@ def _people(options: argparse.Namespace) -> None:
     advice = f"Suggestions are in {path}: remove the ? before a person to accept one."
     lines = [*_describe_people(people[is_matched], "is"), *_describe_people(people[is_suggested], "may be"), summary]
     text = "\n".join([*lines, advice] if counts["suggested"] else lines)
-    _output.print_summary(options, text, archive=str(archive.path), file=str(path), **counts)
+    _output.print_summary(options, text, archive=options.archive, file=str(path), **counts)
 
 
 def _describe_people(people: pd.DataFrame, verb: str) -> list[str]:
@@ -151,15 +171,28 @@ def _describe_people(people: pd.DataFrame, verb: str) -> list[str]:
 
 def _list_skipped(statements: Statements) -> list[str]:
     """Return a line about the files that are no statements, if there are any."""
-    from p2p_analytics.display import clean_line, format_count
+    from p2p_analytics.display import format_count
 
     problems = statements.problems
     skipped = problems.loc[problems["problem"].str.startswith("skipped: "), "file"]
     if skipped.empty:
         return []
     count = format_count(len(skipped), "file is no statement and is", "files are no statements and are")
-    names = [*map(clean_line, skipped.head(_MOST_NAMES)), *(["..."] if len(skipped) > _MOST_NAMES else [])]
-    return [f"{count} skipped: {', '.join(names)}"]
+    return [f"{count} skipped: {_list_names(skipped)}"]
+
+
+def _list_names(names: Sequence[str] | pd.Series[str]) -> str:
+    """Return names of files, the first of many."""
+    from p2p_analytics.display import clean_line
+
+    shown = ", ".join(map(clean_line, names[:_MOST_NAMES]))
+    return f"{shown} and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else shown
+
+
+def _count_new(new: int) -> str:
+    from p2p_analytics.display import format_count
+
+    return format_count(new, *(f"new {noun}" for noun in _NOUNS))
 
 
 def _describe_details(plan: ImportPlan, *, dry_run: bool) -> list[str]:

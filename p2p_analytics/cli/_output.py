@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from p2p_analytics.history import History
     from p2p_analytics.settings import Privacy
 
-_PAGES_PER_LINE: Final = 20
+_STEPS_PER_LINE: Final = 20
 
 
 def print_summary(options: argparse.Namespace, text: str, **values: object) -> None:
@@ -44,7 +44,7 @@ class Progress:
 
     def __init__(self, way: str) -> None:
         self._way = way
-        self._pages = 0
+        self._steps = 0
 
     def log(self, line: str) -> None:
         """Write a line about the next step of the command, if progress is logged."""
@@ -64,7 +64,17 @@ class Progress:
         ways: dict[str, Callable[[int], object] | Literal[False]] = {"log": self._count, "none": False}
         return ways.get(self._way)
 
+    @property
+    def on_files(self) -> Callable[[int, int], object] | None:
+        """The argument ``on_progress`` of a reading of files."""
+        ways: dict[str, Callable[[int, int], object]] = {"log": self._count_files, "none": lambda _files, _all: None}
+        return ways.get(self._way)
+
     def _count(self, payments: int) -> None:
-        self._pages += 1
-        if self._pages % _PAGES_PER_LINE == 0:
+        self._steps += 1
+        if self._steps % _STEPS_PER_LINE == 0:
             self.log(f"{payments:,} payments loaded")
+
+    def _count_files(self, files: int, of: int) -> None:
+        if files % _STEPS_PER_LINE == 0:
+            self.log(f"{files:,} of {of:,} files read")

@@ -10,7 +10,6 @@ TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
-    from pathlib import Path
     from typing import Final
 
     import pandas as pd
@@ -72,8 +71,8 @@ def _sync(options: argparse.Namespace) -> None:
     progress = _output.Progress(options.progress)
     with Client(base_url=find_base_url(options.base_url)) as client:
         if archive.is_new:  # a mistyped name looks like a first sync
-            progress.note(f"There is no archive in {archive.path} yet: this sync starts a new one there.")
-        progress.log(f"Loading payments into {archive.path} ...")
+            progress.note(f"There is no archive in {options.archive} yet: this sync starts a new one there.")
+        progress.log(f"Loading payments into {options.archive} ...")
         changes = archive.sync(client, refresh=options.refresh, since=options.since, progress=progress.callback)
     for name in changes.set_aside:
         loaded = (
@@ -85,9 +84,9 @@ def _sync(options: argparse.Namespace) -> None:
     reloaded = f"{changes.loaded:,} payments reloaded: " if options.refresh else ""
     _output.print_summary(
         options,
-        f"{reloaded}{changes.added:,} new payments, {changes.changed:,} with another status, in {archive.path}"
+        f"{reloaded}{changes.added:,} new payments, {changes.changed:,} with another status, in {options.archive}"
         f"{_describe_start(archive)}",
-        archive=str(archive.path),
+        archive=options.archive,
         refresh=options.refresh,
         since=_format_start(archive),
         loaded=changes.loaded,
@@ -108,15 +107,15 @@ def _verify(options: argparse.Namespace) -> int:
     archive = open_archive(options.archive)
     progress = _output.Progress(options.progress)
     with Client(base_url=find_base_url(options.base_url)) as client:
-        progress.log(f"Comparing {archive.path} with the service ...")
+        progress.log(f"Comparing {options.archive} with the service ...")
         found = archive.verify(client, progress=progress.callback)
     counts = pd.crosstab(found["month"].fillna(_NO_DATE), found["difference"]).reindex(
         columns=[*_DIFFERENCES], fill_value=0
     )
     _output.print_summary(
         options,
-        _describe_differences(counts, archive.path, options.archive) + _describe_start(archive),
-        archive=str(archive.path),
+        _describe_differences(counts, options.archive) + _describe_start(archive),
+        archive=options.archive,
         agrees=found.empty,
         since=_format_start(archive),
         **{kind: int(counts[kind].sum()) for kind in _DIFFERENCES},
@@ -140,12 +139,12 @@ def _describe_start(archive: Archive) -> str:
     return "" if archive.since is None else f"\n{describe_start(archive.since)}"
 
 
-def _describe_differences(counts: pd.DataFrame, path: Path, archive: str) -> str:
+def _describe_differences(counts: pd.DataFrame, archive: str) -> str:
     """Return a line for each month with its differences, and one with advice."""
     from p2p_analytics.display import format_count
 
     if counts.empty:
-        return f"{path} and the service agree."
+        return f"{archive} and the service agree."
     lines = []
     for month, row in counts.iterrows():
         parts = [f"{row[kind]:,} {words}" for kind, words in _DIFFERENCES.items() if row[kind]]

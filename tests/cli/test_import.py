@@ -13,6 +13,7 @@ from p2p_analytics import cli
 HEADER = "Transaction ID,Date,Transaction Type,Currency,Amount,Fee,Net Amount,Asset Type,Asset Price,Asset Amount,Status,Notes,Name of sender/receiver,Account\n"  # noqa: E501 - as the service writes it
 SAMPLES = Path(__file__).parents[1] / "statements" / "samples"
 STATEMENT = SAMPLES / "gen_d_2024.csv"
+KINDS = "3 payments, 1 merchant transaction, 1 transfer, 1 of an unknown kind"
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def test_from_files_to_a_report(folder, tmp_path, capsys) -> None:
     assert cli.main(["import", folder, str(STATEMENT)]) == 0
     printed = capsys.readouterr()
     assert printed.out.splitlines() == [
-        f"6 new payments, 0 known, 0 changed, 0 refused, in {folder}",
+        f"6 new transactions ({KINDS}), 0 known, 0 changed, 0 refused, in {folder}",
         "1 file, 1 of 1 balance reconciled, 1 problem",
     ]
     assert printed.err == ""
@@ -44,7 +45,7 @@ def test_other_files_of_a_pattern_are_skipped(folder, tmp_path, capsys) -> None:
     other.write_text("Shop,Total\nMill,3\n", "utf-8")
     assert cli.main(["import", folder, str(STATEMENT), str(other)]) == 0
     printed = capsys.readouterr().out.splitlines()
-    assert printed[0].startswith("6 new payments")
+    assert printed[0].startswith("6 new transactions (")
     assert printed[2:] == [f"1 file is no statement and is skipped: {other}"]
     assert len(p2p.open_archive(folder).history().problems) == 1
     assert cli.main(["report", folder, "--out", str(tmp_path / "r.html")]) == 0
@@ -61,20 +62,25 @@ def test_an_undone_first_import_can_be_repeated(folder, capsys) -> None:
     assert (Path(folder) / "people.csv").exists()
     capsys.readouterr()
     assert cli.main(["import", folder, str(STATEMENT)]) == 0
-    assert capsys.readouterr().out.startswith("6 new payments, 0 known")
+    assert capsys.readouterr().out.startswith("6 new transactions (3 ")
 
 
 def test_a_dry_run_changes_nothing(folder, tmp_path, capsys) -> None:
     """It prints the plan, also as JSON, and makes no folder."""
     assert cli.main(["import", folder, str(STATEMENT), "--dry-run"]) == 0
-    assert capsys.readouterr().out.startswith(f"Dry run: 6 new payments, 0 known, 0 changed, 0 refused, in {folder}\n")
+    plan = f"Dry run: 6 new transactions ({KINDS}), 0 known, 0 changed, 0 refused, in {folder}\n"
+    assert capsys.readouterr().out.startswith(plan)
     assert cli.main(["import", folder, str(STATEMENT), "--dry-run", "--json", "--progress", "log"]) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out) == {
         "archive": folder, "dry_run": True, "files": 1, "new": 6, "known": 0, "changed": 0, "refused": 0,
+        "kinds": {
+            kind: {"new": new, "known": 0, "changed": 0, "refused": 0}
+            for kind, new in {"payment": 3, "merchant": 1, "transfer": 1, "unknown": 1}.items()
+        },
         "reconciled": 1, "balances": 1, "problems": 1,
     }  # fmt: skip
-    assert printed.err == "Reading 1 path ...\n"
+    assert printed.err == f"Reading 1 path ...\nComparing 6 transactions with {folder} ...\n"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -85,7 +91,7 @@ def test_undo(folder, capsys) -> None:
     account = p2p.open_archive(folder).history().me.user.username
     capsys.readouterr()
     assert cli.main(["undo", folder]) == 0
-    undone = f"Import 2 of {SAMPLES / 'gen_c_2021.csv'} (6 new payments, 0 changed) is undone, in {folder}"
+    undone = f"Import 2 of {SAMPLES / 'gen_c_2021.csv'} (6 new transactions, 0 changed) is undone, in {folder}"
     assert capsys.readouterr().out == f"{undone}: 1 import is left\n"
     assert cli.main(["undo", folder, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
@@ -94,6 +100,34 @@ def test_undo(folder, capsys) -> None:
     assert account == "nora-quill"
     assert cli.main(["undo", folder]) == 1
     assert capsys.readouterr().err == f"p2p-analytics: {folder} holds no import to undo.\n"
+
+
+def test_progress_and_paths_as_given(tmp_path, capsys, monkeypatch) -> None:
+    """`--progress log` counts the files, `none` shows no bar in a terminal; of many files the first ones are named."""
+    monkeypatch.setattr("p2p_analytics.cli._output._STEPS_PER_LINE", 2)
+    monkeypatch.setattr("p2p_analytics.progress.is_interactive", lambda: pytest.fail("no bar was asked for"))
+    monkeypatch.chdir(tmp_path)
+    for number in range(5):
+        Path(f"{number}.csv").write_bytes(STATEMENT.read_bytes())
+    assert cli.main(["import", "a", "*.csv", "--progress", "log"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith(f"6 new transactions ({KINDS}), 0 known, 0 changed, 0 refused, in a\n5 files, ")
+    assert printed.err.splitlines() == [
+        "Reading 1 path ...", "2 of 5 files read", "4 of 5 files read", "Comparing 6 transactions with a ...",
+    ]  # fmt: skip
+    assert cli.main(["import", "a", "*.csv", "--progress", "none"]) == 0
+    printed = capsys.readouterr()
+    assert (printed.out.splitlines()[0], printed.err) == (
+        "0 new transactions, 6 known, 0 changed, 0 refused, in a", "",
+    )  # fmt: skip
+    assert cli.main(["people", "a"]) == 0
+    capsys.readouterr()
+    for left, new in (("1 import is left", 0), ("0 imports are left", 6)):
+        assert cli.main(["undo", "a"]) == 0
+        count = f"{new} new transactions, 0 changed"
+        number = 2 if new == 0 else 1
+        expected = f"Import {number} of 0.csv, 1.csv, 2.csv and 2 more ({count}) is undone, in a: {left}\n"
+        assert capsys.readouterr().out == expected
 
 
 def test_a_file_that_names_no_account(folder, tmp_path, capsys) -> None:

@@ -134,7 +134,7 @@ def test_summaries_as_json(town, tmp_path, capsys) -> None:
 
 def test_progress_in_a_log(town, tmp_path, capsys, monkeypatch) -> None:
     """`--progress log` writes lines without control characters to standard error, `none` nothing."""
-    monkeypatch.setattr("p2p_analytics.cli._output._PAGES_PER_LINE", 3)
+    monkeypatch.setattr("p2p_analytics.cli._output._STEPS_PER_LINE", 3)
     assert cli.main(["sync", str(tmp_path / "a"), "--progress", "log"]) == 0
     lines = capsys.readouterr().err
     lines = lines.removeprefix(start_note(tmp_path / "a"))

@@ -24,6 +24,7 @@ _PEOPLE: Final = (
     ("counterparty_id", "counterparty_username"),
 )
 _REFUSED: Final = "contradicts what the service says of this payment, so the row of the statement is refused"
+_OUTCOMES: Final = ("new", "known", "changed", "refused")
 _DETAILS: Final = {"file": TEXT, "line": "Int64", _KEY: TEXT, "outcome": TEXT, "fields": TEXT}
 
 
@@ -33,16 +34,19 @@ class ImportPlan(NamedTuple):
     Attributes
     ----------
     new : int
-        Number of payments that the archive did not hold.
+        Number of transactions that the archive did not hold.
     known : int
-        Number of payments that it held already; what the statement knows more, such as a fee, is added.
+        Number of transactions that it held already; what the statement knows more, such as a fee, is added.
     changed : int
-        Number of payments that it held otherwise, such as pending ones that are settled now.
+        Number of transactions that it held otherwise, such as pending payments that are settled now.
     refused : int
         Number of rows that contradict the service's amount, currency or direction of the payment.
     details : DataFrame
-        One row per changed or refused payment, by file and line: ``file``, ``line``, ``payment_id``, ``outcome``
+        One row per changed or refused transaction, by file and line: ``file``, ``line``, ``payment_id``, ``outcome``
         ("changed" or "refused") and ``fields``, the columns that differ, such as "status, fee_cents".
+    kinds : DataFrame
+        The counts by kind, the most frequent first, after "payment": ``kind``, ``new``, ``known``, ``changed`` and
+        ``refused``.
     """
 
     new: int
@@ -50,6 +54,7 @@ class ImportPlan(NamedTuple):
     changed: int
     refused: int
     details: pd.DataFrame
+    kinds: pd.DataFrame
 
 
 class MergedRows(NamedTuple):
@@ -119,9 +124,10 @@ def merge_rows(known: pd.DataFrame, listed: pd.DataFrame, given: pd.DataFrame, b
     kept = known[~known[_KEY].isin(stored[_KEY])]
     rows = pd.concat([kept, stored], ignore_index=True).astype(dict(SCHEMAS["statements"]))
     details = _describe(given, outcome, differ.where(~is_refused, contradictions.reindex(columns=differ.columns)))
-    counts = {name: int((outcome == name).sum()) for name in ("new", "known", "changed", "refused")}
+    counts = {name: int((outcome == name).sum()) for name in _OUTCOMES}
     problems = _list_refused(given[is_refused], contradictions[is_refused], batch)
-    return MergedRows(sort_frame(rows), ImportPlan(details=details, **counts), problems)
+    plan = ImportPlan(details=details, kinds=_count_kinds(given["kind"], outcome), **counts)
+    return MergedRows(sort_frame(rows), plan, problems)
 
 
 def split_rows(payments: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -191,6 +197,18 @@ def _describe(given: pd.DataFrame, outcome: pd.Series[str], differ: pd.DataFrame
     fields = [", ".join(differ.columns[row]) for row in flags]
     shown = given.loc[is_shown, ["file", "line", _KEY]].assign(outcome=outcome[is_shown], fields=fields)
     return shown.sort_values(["file", "line", _KEY], ignore_index=True).astype(_DETAILS)
+
+
+def _count_kinds(kinds: pd.Series[str], outcome: pd.Series[str]) -> pd.DataFrame:
+    """Return the ``kinds`` of an `ImportPlan`."""
+    import pandas as pd
+
+    kind = kinds.fillna(KIND_PAYMENT)
+    table = pd.DataFrame({name: (outcome == name).groupby(kind).sum() for name in _OUTCOMES}).reset_index(names="kind")
+    order = sorted(
+        table.index, key=lambda at: (table["kind"][at] != KIND_PAYMENT, -table.loc[at, [*_OUTCOMES]].sum(), at)
+    )
+    return table.loc[order].reset_index(drop=True).astype({"kind": TEXT, **dict.fromkeys(_OUTCOMES, "int64")})
 
 
 def _list_refused(refused: pd.DataFrame, contradictions: pd.DataFrame, batch: int) -> pd.DataFrame:

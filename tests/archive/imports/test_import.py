@@ -51,6 +51,7 @@ def test_each_row_is_new_known_changed_or_refused(archive) -> None:
     assert plan.details.to_dict("records") == [
         {"file": "may.csv", "line": 6, "payment_id": "2", "outcome": "changed", "fields": "status"}
     ]
+    assert plan.kinds.to_dict("records") == [{"kind": "payment", "new": 2, "known": 1, "changed": 1, "refused": 0}]
     pd.testing.assert_frame_equal(archive.history().payments, before)
     assert counts(archive.import_(statements)) == (2, 1, 1, 0)
     history = archive.history()
@@ -119,6 +120,18 @@ def test_a_row_that_contradicts_the_service_is_refused(archive, field, value, fi
     assert "refused" in problem["problem"]
     assert counts(archive.import_(statements_of(row(1, **{field: value}, line=12)))) == (0, 0, 0, 1)
     assert len(archive.history().problems) == 1, "the same problem is listed once"
+
+
+def test_the_plan_counts_by_kind(archive) -> None:
+    """Payments come first, then the most frequent kind; a row without a kind is a payment."""
+    kinds = {1: "payment", 3: "fee", 4: "transfer", 5: "transfer", 6: None}
+    plan = archive.import_(statements_of(*(row(number, kind=kind) for number, kind in kinds.items())), dry_run=True)
+    assert list(plan.kinds.itertuples(index=False, name=None)) == [
+        ("payment", 1, 1, 0, 0), ("transfer", 2, 0, 0, 0), ("fee", 1, 0, 0, 0),
+    ]  # fmt: skip
+    nothing = archive.import_(statements_of(), dry_run=True).kinds
+    assert list(nothing) == ["kind", "new", "known", "changed", "refused"]
+    assert nothing.empty
 
 
 def test_a_charge_has_the_sign_of_either_side(archive, history_of, payment) -> None:
