@@ -18,7 +18,7 @@ from p2p_analytics.statements._reconcile import reconcile, running_balance
 from p2p_analytics.statements._rows import encode_rows, polars_schema
 from p2p_analytics.statements._sources import find_files, read_sources
 from p2p_analytics.statements._statements import SKIPPED, Statements
-from p2p_analytics.statements._tables import LINE, HeaderFinder, Part, split_json, split_text
+from p2p_analytics.statements._tables import LINE, HeaderFinder, Part, has_header, split_json, split_text
 from p2p_analytics.statements._text import begins_as_json, to_utf8
 from p2p_analytics.statements._unite import NOTICE, fill_ids, name_accounts, sort_refunds, unite_payments
 from p2p_analytics.times import find_zone
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from p2p_analytics.statements._tables import Header
 
 _BATCH_ROWS: Final = 100_000  # that become ROWS together
+_BATCH_PARTS: Final = 500
 
 
 def read_statements(
@@ -108,8 +109,9 @@ class _Reader:
         self._skip_others = skip_others
         self._finder = HeaderFinder()
         self._pending: dict[tuple[str, tuple[str, ...]], list[Part]] = {}
-        self._pending_rows = 0
+        self._pending_rows = self._pending_parts = 0
         self._rows: list[pl.DataFrame] = []
+        self._names: set[str] = set()
         self._formats: dict[str, str] = {}
         self._services: dict[str, str] = {}
         self._periods: dict[str, tuple[datetime | None, datetime | None]] = {}
@@ -118,6 +120,7 @@ class _Reader:
 
     def add(self, source: Source) -> None:
         """Add a file; one that is not named and no statement is a problem."""
+        source = self._make_unique(source)
         if source.skipped is not None:
             self._skip(source, source.skipped)
             return
@@ -127,8 +130,9 @@ class _Reader:
                 parts = split_json(text.utf8, source.name, self._finder)
             else:
                 parts = split_text(text.utf8, source.name, self._finder, is_private=self._is_private)
-        except NoHeaderError as error:
-            if source.is_named and not self._skip_others:
+        except StatementError as error:
+            is_other = isinstance(error, NoHeaderError) or not has_header(source.content, self._finder)
+            if not is_other or (source.is_named and not self._skip_others):
                 raise
             self._skip(source, str(error))
             return
@@ -137,7 +141,7 @@ class _Reader:
             self._problems.append(Problem(source.name, 1, None, "file", None, problem))
         for part in parts:
             self._add_part(part)
-        if self._pending_rows > _BATCH_ROWS:
+        if self._pending_rows > _BATCH_ROWS or self._pending_parts > _BATCH_PARTS:
             self._flush()
 
     def finish(self) -> Statements:
@@ -163,6 +167,14 @@ class _Reader:
         problems = list_all_problems([*self._problems, *refund_problems, *differences])
         return Statements(payments, reconciliation, problems, files, _holders=holders)
 
+    def _make_unique(self, source: Source) -> Source:
+        """Return a source with a name that no other has: two members of an archive can have one name."""
+        name, number = source.name, 2
+        while name in self._names:
+            name, number = f"{source.name} ({number})", number + 1
+        self._names.add(name)
+        return source._replace(name=name)
+
     def _skip(self, source: Source, reason: str) -> None:
         self._problems.append(Problem(source.name, 0, None, "file", None, f"{SKIPPED}{reason}"))
 
@@ -175,6 +187,7 @@ class _Reader:
             self._irregular[part.file] = (part.ragged, part.overfull)
         self._pending.setdefault((statement_format.name, part.header.names), []).append(part)
         self._pending_rows += part.cells.num_rows
+        self._pending_parts += 1
 
     def _flush(self) -> None:
         """Let the formats read the pending files, those with one header together."""
@@ -184,7 +197,7 @@ class _Reader:
             self._problems += reading.problems
             self._periods |= reading.periods
         self._pending.clear()
-        self._pending_rows = 0
+        self._pending_rows = self._pending_parts = 0
 
     def _find_broken(self, rows: pl.DataFrame) -> set[str]:
         """Return the files with rows that have too many or too few cells.

@@ -231,7 +231,8 @@ def _describe(explanations: Explanations, transactions: pl.DataFrame) -> str | N
         return clean_line(ids[row])[:_ID_LENGTH] or f"line {lines[row]}"
 
     sets = [" and ".join(f"{change.action} {name(change.row)}" for change in changes) for changes in explanations.sets]
-    return "; ".join([*sets, "others"] if explanations.has_more else sets)
+    distinct = list(dict.fromkeys(sets))  # rows of one id are in several
+    return "; ".join([*distinct, "others"] if explanations.has_more else distinct)
 
 
 def _list_remarks(

@@ -94,19 +94,22 @@ def read_sources(entry: _Entry) -> Iterator[Source]:
     """
     name = show_name(entry.path)
     suffix = entry.path.suffix.lower()
-    if not entry.is_named and suffix not in _SUFFIXES | {_ZIP}:
+    if not entry.is_named and suffix not in _SUFFIXES | {_ZIP} and not entry.path.is_dir():
         yield Source(name, b"", is_named=False, skipped=f"{name} is no statement by the ending of its name")
         return
+    is_begun = False
     try:
         with _open(entry) as file:
             start = file.read(4)
             file.seek(0)
             if start in _ZIP_MAGIC:
-                yield from _read_archive(file, name, is_named=entry.is_named)
+                for source in _read_archive(file, name, is_named=entry.is_named):
+                    is_begun = True
+                    yield source
             else:
                 yield Source(name, read_bounded(file, name), is_named=entry.is_named)
     except StatementError as error:
-        if entry.is_named:
+        if entry.is_named or is_begun:  # an archive is not read in part
             raise
         yield Source(name, b"", is_named=False, skipped=str(error))
     except OSError as error:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.display import clean_line
@@ -13,6 +15,7 @@ from p2p_analytics.statements._format import NoHeaderError, Problem, normalize_n
 from p2p_analytics.statements._json_rows import FIELDS, PREFIX, build_cells
 from p2p_analytics.statements._quick_csv import read_regular, to_table
 from p2p_analytics.statements._registry import describe_nearest, find_format, list_formats, list_names
+from p2p_analytics.statements._text import begins_as_json, decode_start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -151,6 +154,19 @@ def split_json(utf8: bytes, name: str, finder: HeaderFinder) -> list[Part]:
     columns = {str(header.positions[field]): cells for field, cells in build_cells(utf8, name).items()}
     count = len(columns["0"])
     return [Part(name, header, [], pa.table({LINE: pa.array(range(1, count + 1), pa.int64()), **columns}))]
+
+
+def has_header(content: bytes, finder: HeaderFinder) -> bool:
+    """Return whether a file that cannot be read begins as a statement."""
+    start = decode_start(content)
+    if begins_as_json(content):
+        return '"transactions"' in start
+    for delimiter in _DELIMITERS:
+        rows = islice(csv.reader(io.StringIO(start, newline=""), delimiter=delimiter), _HEAD_LINES)
+        with contextlib.suppress(csv.Error):
+            if any(finder.find(row) for row in rows):
+                return True
+    return False
 
 
 def _find_header(utf8: bytes, name: str, finder: HeaderFinder, *, is_private: bool) -> _Body:

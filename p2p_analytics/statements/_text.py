@@ -17,6 +17,7 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _BEFORE_JSON: Final = b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n"
+_START: Final = 2**16  # bytes that show whether a damaged file is a statement
 _SAMPLE: Final = 512  # bytes that decide whether a file without a mark is UTF-16
 _MULTIBYTE: Final = re.compile(rb"[\xc3-\xf4][\x80-\xbf]")
 
@@ -64,6 +65,12 @@ def to_utf8(content: bytes, name: str) -> Text:
 def begins_as_json(content: bytes) -> bool:
     """Return whether a file begins as JSON, in any encoding of a statement."""
     return content[:64].lstrip(_BEFORE_JSON)[:1] in {b"{", b"["}
+
+
+def decode_start(content: bytes) -> str:
+    """Return the first characters of a file that may be damaged or no text."""
+    encoding, start = _find_encoding(content)
+    return content[start : start + _START].decode(encoding, "replace").replace("\0", "")
 
 
 def _find_encoding(content: bytes) -> tuple[str, int]:

@@ -50,6 +50,8 @@ def pack(folder: Path, members: dict[str, bytes], name: str = "s.zip") -> Path:
         ("Zoë".encode() + _A[:-20] + b"\xff\xfe", "the text is damaged"),
         (_A.replace(b"2410000000000000117", b"2.41E+18"), r"line 2: the id 2\.41E\+18 was rounded"),
         (_A.replace(b"0000000117", b"0000000000").replace(b"0000000225", b"0000000000"), "was rounded"),
+        (_A.replace(b"2410000000000000117", b"########"), "line 2: the id ######## was rounded"),
+        (_A.replace(b"2410000000000000117", b"2,410,000,000,000,000,117"), "was rounded"),
     ],
 )
 def test_a_named_file_that_is_no_statement_is_refused(content, message, tmp_path):
@@ -99,6 +101,55 @@ def test_a_damaged_statement_in_a_folder_is_an_error(tmp_path):
     write(tmp_path, "a.csv", _A.replace(b"2410000000000000117", b"2.41E+18"))
     write(tmp_path, "d.csv", _D)
     with pytest.raises(StatementError, match="was rounded by a spreadsheet"):
+        p2p.read_statements(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"\0\5\x16\7" + b"Mac OS X", bytes(range(256)), b"x" * 300_000, b"," * 5_000 + b"\n1\n", b'{"a": "\xff"}'],
+    ids=["resource fork", "no text", "long line", "many cells", "other JSON"],
+)
+def test_other_files_do_not_hinder_statements(content, tmp_path):
+    """A file that cannot be read and does not begin as a statement is skipped, in a folder, archive or list."""
+    write(tmp_path, "._a.csv", content)
+    write(tmp_path, "a.csv", _A)
+    paths = [
+        tmp_path,
+        pack(tmp_path, {"__MACOSX/._a.csv": content, "a.csv": _A}),
+        [tmp_path / "._a.csv", tmp_path / "a.csv"],
+    ]
+    for path in paths:
+        statements = p2p.read_statements(path, skip_others=isinstance(path, list))
+        assert len(statements.payments) == 6
+        skipped = statements.problems[statements.problems["problem"].str.startswith("skipped: ")]
+        assert skipped["file"].str.endswith("._a.csv").all()
+        assert len(skipped) >= 1
+    with pytest.raises(StatementError):
+        p2p.read_statements(tmp_path / "._a.csv")
+    write(tmp_path, "b.csv", _A + b"\0")
+    with pytest.raises(StatementError):
+        p2p.read_statements(tmp_path)
+
+
+def test_members_with_one_name_are_two_files(tmp_path):
+    """Neither file hides or mixes with the other."""
+    path = tmp_path / "s.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.csv", _A)
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("a.csv", _D)
+    statements = p2p.read_statements(path)
+    assert statements.files["file"].tolist() == [f"{path}/a.csv", f"{path}/a.csv (2)"]
+    assert statements.files["rows"].tolist() == [6, 8]
+
+
+def test_an_archive_is_never_read_in_part(tmp_path):
+    """A damaged member of an archive that is found in a folder is an error, if another one was read."""
+    path = pack(tmp_path, {"a.csv": _A, "b.csv": b"x" * 5_000})
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") - 4] ^= 0xFF
+    path.write_bytes(content)
+    with pytest.raises(StatementError, match=r"b\.csv is damaged inside its zip archive"):
         p2p.read_statements(tmp_path)
 
 

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 # A spreadsheet keeps 15 digits of a number, and a binary float is exact up to 16.
 _FEW: Final = 3  # ids that are floats by chance: one of 256 or more
+_REWRITTEN: Final = (  # 3.18E+18, 3180000000000000000.0, 3,180,000,000,000,000,000, and ##### of a narrow column
+    r"^[0-9]+(?:[.,][0-9]+)?[Ee][+]?[0-9]+$|^[0-9]{15,}[.,]0+$|^[0-9]{1,3}(?:[,. '\u00a0\u202f][0-9]{3}){5,}$|^##+$"
+)
 _RARE: Final = 100  # long ids, of which one may end in zeros by chance
 
 
@@ -28,7 +31,7 @@ def require_whole_ids(rows: pl.DataFrame) -> None:
     text = pl.col("id")
     is_long = text.str.contains(r"^[1-9][0-9]{16,18}$")
     others = rows.filter(~is_long)
-    _refuse(others.filter(text.str.contains(r"^[0-9]+(?:[.,][0-9]+)?[Ee][+]?[0-9]+$|^[0-9]{15,}[.,]0+$")))
+    _refuse(others.filter(text.str.contains(_REWRITTEN)))
     long = (rows if others.is_empty() else rows.filter(is_long)).with_columns(number=text.cast(pl.Int64, strict=False))
     if long.is_empty():
         return
