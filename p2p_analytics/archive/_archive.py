@@ -6,13 +6,13 @@ import logging
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from p2p_analytics import settings
+from p2p_analytics.archive._all_payments import has_statements
 from p2p_analytics.archive._baseline import build_baseline
 from p2p_analytics.archive._folder import BrokenFileError
 from p2p_analytics.archive._manifest import STATEMENT_KINDS, Entry, Manifest
 from p2p_analytics.archive._rewrite import Changes, build_rows, write_changes
 from p2p_analytics.archive._scan import scan, scan_table
 from p2p_analytics.archive._statement_archive import StatementArchive
-from p2p_analytics.archive._unite import has_statements
 from p2p_analytics.archive._verify import COMPARED, find_differences, limit_to, list_payments
 from p2p_analytics.errors import ArchiveError, ConfigurationError, PaginationError, describe_type
 from p2p_analytics.frames import schema
@@ -308,7 +308,7 @@ class Archive(StatementArchive):
             raise ConfigurationError("An archive's files hold real data: in privacy mode, use history() instead.")
         manifest = self._require_manifest()
         if has_statements(manifest):
-            return scan_table(with_microseconds(table_of(self._unite(manifest).payments)), engine)
+            return scan_table(with_microseconds(table_of(self._read_all(manifest).payments)), engine)
         return scan(self._folder.list_paths(manifest), [*schema.PAYMENTS, *MICROSECONDS], engine)
 
     def _find_broken(self) -> tuple[Manifest | None, list[Entry]]:

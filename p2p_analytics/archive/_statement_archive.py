@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from p2p_analytics import settings
+from p2p_analytics.archive._all_payments import has_statements, read_all_payments, read_problems
 from p2p_analytics.archive._folder import PEOPLE_FILE, ArchiveFolder
 from p2p_analytics.archive._import import (
     frame_batches,
@@ -15,7 +16,6 @@ from p2p_analytics.archive._import import (
     undo_import,
     write_import,
 )
-from p2p_analytics.archive._unite import has_statements, read_problems, unite_payments
 from p2p_analytics.archive.imports.people import add_suggestions, list_people, suggest_people, write_aliases
 from p2p_analytics.errors import ArchiveError, ConfigurationError, describe_type
 from p2p_analytics.files import to_path
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from p2p_analytics.archive._all_payments import AllPayments
     from p2p_analytics.archive._manifest import Manifest
-    from p2p_analytics.archive._unite import UnitedPayments
     from p2p_analytics.archive.imports.rows import ImportPlan
     from p2p_analytics.statements import Statements
 
@@ -105,7 +105,7 @@ class StatementArchive:
         if the user's file says so, else null: the person is a suggestion, or unknown; ``evidence``; and ``payments``,
         the number of payments that only statements know.
         """
-        united = self._unite_people()
+        united = self._read_people()
         suggestions = suggest_people(united.counts, united.known, united.matches) if united else []
         return list_people(united.counts if united else {}, united.matches if united else {}, suggestions)
 
@@ -115,7 +115,7 @@ class StatementArchive:
         In each line of a suggestion, the person begins with "?": remove it to accept the suggestion. A line with an
         empty person keeps the name apart from all people.
         """
-        united = self._unite_people()
+        united = self._read_people()
         with self._folder.lock():
             decided = united.aliases if united else []
             suggestions = suggest_people(united.counts, united.known, united.matches) if united else []
@@ -128,20 +128,20 @@ class StatementArchive:
         """Return payments and problems of the service with those of statements, if there are any."""
         if not has_statements(manifest):
             return listed, problems
-        payments = unite_payments(self._folder, manifest, listed, people).payments
+        payments = read_all_payments(self._folder, manifest, listed, people).payments
         return payments, read_problems(self._folder, manifest, problems)
 
-    def _unite(self, manifest: Manifest) -> UnitedPayments:
+    def _read_all(self, manifest: Manifest) -> AllPayments:
         """Return the payments of an archive with statements."""
         listed = self._folder.read_payments(manifest)
-        return unite_payments(self._folder, manifest, listed, self._folder.read_people(manifest))
+        return read_all_payments(self._folder, manifest, listed, self._folder.read_people(manifest))
 
-    def _unite_people(self) -> UnitedPayments | None:
+    def _read_people(self) -> AllPayments | None:
         """Return the payments with the names in statements; None without statements."""
         if settings.privacy():
             raise ConfigurationError("The names in statements are real: in privacy mode, use history() instead.")
         manifest = self._require_manifest()
-        return self._unite(manifest) if has_statements(manifest) else None
+        return self._read_all(manifest) if has_statements(manifest) else None
 
     def _require_manifest(self) -> Manifest:
         manifest = self._folder.read_manifest()

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
 from p2p_analytics.frames.merge import FETCHED_AT, NOT_LISTED, keep_newest, rank_states
+from p2p_analytics.frames.merge_sources import merge_sources
 from p2p_analytics.frames.people import merge_people
 from p2p_analytics.frames.schema import INSTANT, PAYMENTS, SOURCE_STATEMENT, TEXT, WHOLE, require
-from p2p_analytics.frames.unite import unite_statement_rows
 from p2p_analytics.history._history import History
 from p2p_analytics.times import in_utc
 
@@ -121,7 +121,7 @@ def _combine_frames(frames: Sequence[pd.DataFrame], fetched_at: Sequence[Any]) -
         return _keep_newest_rows(typed, fetched_at)
     listed = _keep_newest_rows([frame[frame["source"] != SOURCE_STATEMENT] for frame in typed], fetched_at)
     stated = _keep_newest_rows([frame[frame["source"] == SOURCE_STATEMENT] for frame in typed], fetched_at)
-    united = unite_statement_rows(listed, stated)
+    united = merge_sources(listed, stated)
     _require_one_account(united["account_id"].dropna().unique(), what="payments")
     return united[[*PAYMENTS, *dict.fromkeys(name for frame in typed for name in frame if name not in PAYMENTS)]]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
 from p2p_analytics.frames.people import mark_friends, merge_people, people_frame, people_of_payments
 from p2p_analytics.frames.schema import PEOPLE, require, require_unique_ids, select_payments
-from p2p_analytics.privacy import Mask
+from p2p_analytics.privacy import Mask, is_masked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,13 +99,9 @@ class History:
         ConfigurationError
             The key cannot be written or read, or ``strict`` is True for a history that is already private with days.
         """
-        if not self.private:
-            return mask_history(self, Mask(key, strict=strict), strict=strict)
-        if strict and not self.strict:
-            raise ConfigurationError(
-                "This history is in privacy mode already: mask the original history with strict=True."
-            )
-        return self
+        if is_masked(self, strict=strict):
+            return self
+        return mask_history(self, Mask(key, strict=strict), strict=strict)
 
     def __repr__(self) -> str:
         """Show the size of the history, not its contents."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.errors import ConfigurationError, name_type
 from p2p_analytics.frames.merge import NOT_LISTED
+from p2p_analytics.frames.merge_sources import is_pending, sort_frame
 from p2p_analytics.frames.people import merge_people
 from p2p_analytics.frames.schema import KIND_TRANSFER, PAYMENTS, SOURCE_API, STATEMENT, require
-from p2p_analytics.frames.unite import is_pending, sort_frame
 from p2p_analytics.history._combine import combine
 from p2p_analytics.history._history import History
 from p2p_analytics.records import Me, User

@@ -1,6 +1,6 @@
 """Privacy mode: pseudonyms for people, and a mask over names, notes, amounts and dates."""
 
-from p2p_analytics.privacy._mask import Mask
+from p2p_analytics.privacy._mask import Mask, is_masked
 from p2p_analytics.privacy._service_text import strip_service_text
 
-__all__ = ["Mask", "strip_service_text"]
+__all__ = ["Mask", "is_masked", "strip_service_text"]

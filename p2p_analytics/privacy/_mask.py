@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.perspective import UNREGISTERED
 from p2p_analytics.frames.schema import KINDS, PROBLEMS, SOURCE_API, SOURCE_STATEMENT
 from p2p_analytics.privacy._columns import (
@@ -83,6 +84,30 @@ _NUMBERS: Final = {"payments", "share"}
 _SHARES_OF_MONEY: Final = {"share_of_amount", "share_of_sent"}
 _AGES: Final = {"age_days", "oldest_days"}
 _MICROSECONDS: Final = {"created_us", "completed_us", "settle_us"}
+
+
+class _Maskable(Protocol):
+    @property
+    def private(self) -> bool: ...
+
+    @property
+    def strict(self) -> bool: ...
+
+
+def is_masked(data: _Maskable, *, strict: bool) -> bool:
+    """Return whether a history or statements are in privacy mode already.
+
+    Raises
+    ------
+    ConfigurationError
+        They are in privacy mode with days, and ``strict`` asks for months, which only the original has.
+    """
+    if data.private and strict and not data.strict:
+        raise ConfigurationError(
+            f"This {type(data).__name__} is in privacy mode with days, and cannot be reduced to months: call "
+            "masked(strict=True) of the original."
+        )
+    return data.private
 
 
 class Mask:

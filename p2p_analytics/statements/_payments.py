@@ -1,4 +1,4 @@
-"""United rows to the PAYMENTS frame, with the columns that only statements know."""
+"""Transactions to the PAYMENTS frame, with the columns that only statements know."""
 
 from __future__ import annotations
 

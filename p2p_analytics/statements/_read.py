@@ -1,4 +1,4 @@
-"""Statement files to Statements: every file is split into cells, cells become rows, rows are united and checked."""
+"""Statement files to Statements: files are split into cells, cells become rows, rows are de-duplicated and checked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from p2p_analytics.statements._sources import find_files, read_sources
 from p2p_analytics.statements._statements import SKIPPED, Statements
 from p2p_analytics.statements._tables import LINE, HeaderFinder, Part, has_header, split_json, split_text
 from p2p_analytics.statements._text import begins_as_json, to_utf8
-from p2p_analytics.statements._unite import NOTICE, fill_ids, name_accounts, sort_refunds, unite_payments
+from p2p_analytics.statements._transactions import NOTICE, deduplicate_rows, fill_ids, name_accounts, sort_refunds
 from p2p_analytics.times import find_zone
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class _Reader:
         files = fill_balances(list_files(rows, self._formats, self._periods), reconciliation)
         rows = running_balance(rows)
         holders = _list_holders(rows, files)
-        rows, order, differences = unite_payments(rows)
+        rows, order, differences = deduplicate_rows(rows)
         payments = build_payments(rows, order)
         problems = list_all_problems([*self._problems, *refund_problems, *differences])
         return Statements(payments, reconciliation, problems, files, _holders=holders)

@@ -11,7 +11,7 @@ from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.schema import FRIENDS, KIND_PAYMENT, PAYMENTS
 from p2p_analytics.frames.schema import PROBLEMS as RECORD_PROBLEMS
 from p2p_analytics.history import History
-from p2p_analytics.privacy import Mask
+from p2p_analytics.privacy import Mask, is_masked
 from p2p_analytics.statements._files import to_frame
 from p2p_analytics.times import EPOCH
 
@@ -120,11 +120,7 @@ class Statements:
         ConfigurationError
             The key cannot be written or read, or ``strict`` is True for statements that are private with days.
         """
-        if self.private:
-            if strict and not self.strict:
-                raise ConfigurationError(
-                    "These statements are in privacy mode already: mask the original ones with strict=True."
-                )
+        if is_masked(self, strict=strict):
             return self
         mask = Mask(key, strict=strict)
         holders = [mask.me(me) for me in self._holders.values()]

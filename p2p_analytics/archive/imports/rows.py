@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics.archive.tables import BATCH, MATCHED, SCHEMAS
 from p2p_analytics.errors import ArchiveError
+from p2p_analytics.frames.merge_sources import is_pending, sort_frame
 from p2p_analytics.frames.schema import KIND_PAYMENT, PAYMENTS, PROBLEMS, SOURCE_STATEMENT, STATEMENT, TEXT
-from p2p_analytics.frames.unite import is_pending, sort_frame
 from p2p_analytics.vocabulary import Action
 
 if TYPE_CHECKING:

@@ -1,11 +1,19 @@
-"""PayPal's words: header names and kinds of transactions, shared by the statement and the activity download."""
+"""PayPal: header names, kinds of transactions and columns that the statement and the activity download share."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.statements._cells import list_problems
-from p2p_analytics.statements.formats._other_services import join_texts, list_places, read_dates
+from p2p_analytics.statements.formats._other_services import (
+    find_currencies,
+    find_language,
+    join_texts,
+    list_places,
+    match_kinds,
+    read_dates,
+    read_money,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -14,9 +22,10 @@ if TYPE_CHECKING:
     from p2p_analytics.statements.formats._other_services import Languages
 
 SERVICE: Final = "paypal"
+_AMOUNTS: Final = ("gross", "fee", "net", "balance", "tax")
 
 # Fields that the statement and the activity download share.
-LANGUAGES: Final[Languages] = {
+_LANGUAGES: Final[Languages] = {
     "en": {
         "date": "Date", "time": "Time", "zone": ("Time Zone", "TimeZone"), "name": "Name", "currency": "Currency",
         "gross": "Gross", "fee": ("Fee", "Fees"), "net": "Net", "balance": "Balance", "id": "Transaction ID",
@@ -72,7 +81,7 @@ LANGUAGES: Final[Languages] = {
     },
 }  # fmt: skip
 
-REFUND: Final = "refund"
+_REFUND_KIND: Final = "refund"
 _HOLD: Final = (
     r"\bholds?\b|payment release|release of|\breserve\b|authori[sz]ation|einbehalt|autorisierung|blocco|autorizzazione"
     r"|retenci[oó]n|autorizaci[oó]n|suspension|bloca(?:ge|do)|bloqueio|autorisa(?:tion|tie)|autorização|reservering"
@@ -107,13 +116,50 @@ _PAYMENT: Final = (
 )
 # The first pattern that occurs decides. A refund has the kind of the row that it refers to.
 KINDS: Final = (
-    ("hold", _HOLD), ("asset", _ASSET), ("fee", _FEE), (REFUND, _REFUND), ("reward", _REWARD), ("deposit", _DEPOSIT),
+    ("hold", _HOLD), ("asset", _ASSET), ("fee", _FEE), (_REFUND_KIND, _REFUND), ("reward", _REWARD),
+    ("deposit", _DEPOSIT),
     ("transfer", _TRANSFER), ("merchant", _MERCHANT), ("payment", _PAYMENT),
 )  # fmt: skip
 _REFUNDED: Final = ("payment", "merchant", "transfer", "hold")
 
 
-def read_moments(table: Table, language: str) -> tuple[pl.Series, list[Problem]]:
+def add_languages(own: Languages) -> Languages:
+    """Return the header names of a download: the shared ones and its own, by language."""
+    return {language: {**names, **own[language]} for language, names in _LANGUAGES.items()}
+
+
+def read_shared(table: Table, languages: Languages, words: str) -> tuple[pl.DataFrame, list[Problem]]:
+    """Return the columns of ROWS that both downloads have, and their problems.
+
+    ``kind`` follows from the field ``words``, the kind of a refund from the row that it refers to; ``flow_cents`` is
+    the net amount.
+    """
+    import polars as pl
+
+    cells = table.cells
+    language = find_language(table.header, languages)
+    money, problems = read_money(table, _AMOUNTS, language=language)
+    dates, faults = _read_moments(table, language)
+    problems += faults
+    currency, faults = find_currencies(table, cells["currency"])
+    problems += faults + _list_wrong_nets(table, money)
+    kind = _resolve_refunds(match_kinds(cells[words], KINDS), cells["id"], cells["reference"])
+    amounts = money.select(
+        pl.coalesce("net", pl.col("gross") + pl.col("fee").fill_null(0)).alias("flow_cents"),
+        pl.col("fee").abs().alias("fee_cents"),
+        pl.col("tax").abs().alias("tax_cents"),
+        pl.col("balance").alias("balance_cents"),
+    )
+    texts = cells.select(
+        pl.col("id").alias("payment_id"),
+        pl.col("reference").alias("reference_id"),
+        pl.col(words).alias("type"),
+        pl.col("name").alias("counterparty_name"),
+    )
+    return texts.with_columns([*amounts.get_columns(), dates, currency, kind]), problems
+
+
+def _read_moments(table: Table, language: str) -> tuple[pl.Series, list[Problem]]:
     """Return the instant of each row, from the columns of date, time and zone.
 
     English headers occur with both orders of day and month: only a day above 12 shows which one a file has.
@@ -123,20 +169,20 @@ def read_moments(table: Table, language: str) -> tuple[pl.Series, list[Problem]]
     return read_dates(table, moments, order=None if language == "en" else "dmy", zones=cells["zone"])
 
 
-def resolve_refunds(kinds: pl.Series, ids: pl.Series, references: pl.Series) -> pl.Series:
+def _resolve_refunds(kinds: pl.Series, ids: pl.Series, references: pl.Series) -> pl.Series:
     """Return kinds in which a refund has the kind of the row that it refers to; null if that is in another file."""
     import polars as pl
 
     frame = pl.DataFrame([kinds.alias("kind"), ids.alias("id"), references.alias("reference")])
-    known = frame.filter(pl.col("id").is_not_null(), pl.col("kind") != REFUND)
+    known = frame.filter(pl.col("id").is_not_null(), pl.col("kind") != _REFUND_KIND)
     known = known.unique("id", keep="first", maintain_order=True).select(pl.col("id").alias("reference"), of="kind")
     joined = frame.join(known, on="reference", how="left", maintain_order="left")
     resolved = pl.when(pl.col("of").is_in(_REFUNDED)).then("of")
-    kind = pl.when(pl.col("kind") == REFUND).then(resolved).otherwise("kind")
+    kind = pl.when(pl.col("kind") == _REFUND_KIND).then(resolved).otherwise("kind")
     return joined.select(kind.alias("kind")).to_series()
 
 
-def list_wrong_nets(table: Table, money: pl.DataFrame) -> list[Problem]:
+def _list_wrong_nets(table: Table, money: pl.DataFrame) -> list[Problem]:
     """Return a problem for each row with a net amount that is not the gross amount and the fee together."""
     import polars as pl
 

@@ -9,22 +9,11 @@ from p2p_analytics.statements._format import Reading, StatementFormat
 from p2p_analytics.statements.formats._other_services import (
     blank_cells,
     build_rows,
-    find_currencies,
-    find_language,
     list_places,
-    match_kinds,
     merge_names,
-    read_money,
     read_statuses,
 )
-from p2p_analytics.statements.formats._paypal import (
-    KINDS,
-    LANGUAGES,
-    SERVICE,
-    list_wrong_nets,
-    read_moments,
-    resolve_refunds,
-)
+from p2p_analytics.statements.formats._paypal import SERVICE, add_languages, read_shared
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -33,7 +22,7 @@ if TYPE_CHECKING:
     from p2p_analytics.statements._format import Problem, Table
     from p2p_analytics.statements.formats._other_services import Languages
 
-_OWN: Final[Languages] = {
+_LANGUAGES: Final[Languages] = add_languages({
     "en": {
         "type": "Type", "status": "Status", "to_address": "To Email Address", "subject": "Subject", "note": "Note",
         "item": "Item Title", "impact": "Balance Impact", "source": ("Payment Source", "Funding Source"),
@@ -69,9 +58,9 @@ _OWN: Final[Languages] = {
         "note": ("Observação", "Nota"), "item": "Título do item",
         "impact": ("Impacto no saldo", "Impacto sobre o saldo"), "source": "Fonte de pagamento",
     },
-}  # fmt: skip
-_LANGUAGES: Final[Languages] = {language: {**names, **_OWN[language]} for language, names in LANGUAGES.items()}
+})  # fmt: skip
 
+_TEXTS: Final = ("file", "from_address", "to_address", "subject", "note", "item")
 _DEBIT: Final = ("debit", "soll", "débit", "addebito", "débito", "cargo", "adeudo", "af")
 _CREDIT: Final = ("credit", "haben", "crédit", "accredito", "crédito", "abono", "bij")
 _MEMO: Final = ("memo", "mémo", "memorando", "promemoria")
@@ -89,22 +78,14 @@ def read(table: Table) -> Reading:
 
     table = blank_cells(table)
     cells = table.cells
-    language = find_language(table.header, _LANGUAGES)
-    money, problems = read_money(table, ("gross", "fee", "net", "balance", "tax"), language=language)
-    dates, faults = read_moments(table, language)
-    problems += faults
-    currency, faults = find_currencies(table, cells["currency"])
-    problems += faults + list_wrong_nets(table, money)
+    frame, problems = read_shared(table, _LANGUAGES, words="type")
     status, faults = read_statuses(table, cells["status"])
-    problems += faults
-    kind = resolve_refunds(match_kinds(cells["type"], KINDS), cells["id"], cells["reference"])
-    impact = _read_impacts(cells["impact"])
-    frame = cells.select(
-        "file", "id", "reference", "type", "name", "from_address", "to_address", "subject", "note", "item", "source"
-    ).with_columns([*money.get_columns(), dates, currency, status, kind, impact])
-    problems += _list_contradictions(table, frame)
+    frame = frame.with_columns(
+        [status, _read_impacts(cells["impact"]), *cells.select(*_TEXTS, funding_source="source").get_columns()]
+    )
+    problems += faults + _list_contradictions(table, frame)
 
-    net = pl.coalesce("net", pl.col("gross") + pl.col("fee").fill_null(0))
+    net = pl.col("flow_cents")
     is_memo = (pl.col("impact") == "memo").fill_null(value=False)
     is_pending_transfer = (pl.col("status") == Status.PENDING) & (pl.col("kind") == "transfer")
     moves = (
@@ -112,27 +93,19 @@ def read(table: Table) -> Reading:
         .then(~is_memo)
         .otherwise((pl.col("status") == Status.SETTLED) | is_pending_transfer)
     )
+    is_notice = is_memo & (pl.col("kind").fill_null("") != "hold")
     frame = frame.with_columns(
-        net.alias("flow_cents"),
         pl.when(moves.fill_null(value=False)).then(net).otherwise(0).alias("moved_cents"),
-        pl.when(is_memo & (pl.col("kind").fill_null("") != "hold"))
-        .then(pl.lit("notice"))
-        .otherwise("kind")
-        .alias("kind"),
+        pl.when(is_notice).then(pl.lit("notice")).otherwise("kind").alias("kind"),
     )
     other_address = pl.when(net < 0).then("to_address").otherwise("from_address")
+    has_address = pl.col("kind").is_in(["payment", "merchant"])
     frame = frame.with_columns(
         _find_accounts(frame),
-        pl.col("id").alias("payment_id"),
-        pl.col("reference").alias("reference_id"),
         pl.coalesce("note", "subject", "item").alias("note"),
-        pl.when(pl.col("kind").is_in(["payment", "merchant"])).then(pl.coalesce("name", other_address))
-        .otherwise("name").alias("counterparty_name"),
-        pl.col("fee").abs().alias("fee_cents"),
-        pl.col("tax").abs().alias("tax_cents"),
-        pl.col("source").alias("funding_source"),
-        pl.when(pl.col("kind") != "notice").then("balance").alias("balance_cents"),
-    )  # fmt: skip
+        pl.coalesce("counterparty_name", pl.when(has_address).then(other_address)).alias("counterparty_name"),
+        pl.when(pl.col("kind").ne_missing("notice")).then("balance_cents").alias("balance_cents"),
+    )
     return Reading(build_rows(table, frame.drop("file")), problems)
 
 
@@ -153,7 +126,7 @@ def _list_contradictions(table: Table, frame: pl.DataFrame) -> list[Problem]:
     places, cells = list_places(table), table.cells["impact"]
     is_unknown = frame["impact"].is_null() & cells.is_not_null()
     problems = list_problems(places, is_unknown, cells, field="impact", problem="is an unknown balance impact")
-    impact, net = pl.col("impact"), pl.col("net")
+    impact, net = pl.col("impact"), pl.col("flow_cents")
     is_wrong = frame.select((impact == "debit") & (net > 0) | (impact == "credit") & (net < 0)).to_series()
     problem = "contradicts the sign of the net amount, which is used"
     return problems + list_problems(places, is_wrong.fill_null(value=False), cells, field="impact", problem=problem)

@@ -249,3 +249,12 @@ def test_a_file_of_one_other_product_has_its_own_balance(product):
         f"{header}INTEREST,{product},2024-01-01,2024-01-01,Interest earned,0.05,0.00,EUR,COMPLETED,9.05\n"
     )
     assert reading.rows.select("kind", "moved_cents", "balance_cents").rows() == [("reward", 5, 905)]
+
+
+def test_a_refund_of_another_file_keeps_the_stated_balance():
+    """Its kind is not known before all files are, and the balance beside it is."""
+    row = "13/01/2024,10:00:00,UTC,Lena Ortiz,Payment Refund,Completed,USD,5.00,0.00,5.00,R1,Credit,105.00,P9\n"
+    reading = read_text(_ACTIVITY.strip() + ",Balance,Reference Txn ID\n" + row)
+    assert reading.problems == []
+    (found,) = reading.rows.iter_rows(named=True)
+    assert (found["kind"], found["reference_id"], found["balance_cents"]) == (None, "P9", 10500)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from p2p_analytics.frames.merge_sources import sort_frame
 from p2p_analytics.frames.schema import PAYMENTS, PROBLEMS, STATEMENT
-from p2p_analytics.frames.unite import sort_frame
 from p2p_analytics.records import Me, User
 from p2p_analytics.statements import Statements
 from support.frames import frame_from_rows

@@ -1,4 +1,4 @@
-"""Rows of several files to one list of transactions: accounts, kinds of refunds, ids, and one row for each id."""
+"""Rows of several files to transactions: accounts, kinds of refunds, ids, and de-duplication by id."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def fill_ids(rows: pl.DataFrame, services: Mapping[str, str]) -> pl.DataFrame:
     )
 
 
-def unite_payments(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series, list[Problem]]:
+def deduplicate_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series, list[Problem]]:
     """Return ROWS, the positions of one row for each id of an account, and problems where rows of one id differ.
 
     Of several rows, a final state wins over a pending one, then the row of the later file: the one with the later last

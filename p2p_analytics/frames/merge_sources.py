@@ -1,4 +1,4 @@
-"""Payments that the service lists and payments that statements hold, as one frame."""
+"""Merge of payments that the service listed with those in statements: each once, with the values of both."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SIDES: Final = ("actor_", "target_", "counterparty_")
 _OUTCOME: Final = ("status", "date_completed")
 
 
-def unite_statement_rows(listed: pd.DataFrame, statements: pd.DataFrame) -> pd.DataFrame:
+def merge_sources(listed: pd.DataFrame, statements: pd.DataFrame) -> pd.DataFrame:
     """Return the payments of the service and of statements, each once.
 
     Of a payment that both know, the service's row stays, with the statement's values where it is null, except for the

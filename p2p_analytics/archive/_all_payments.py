@@ -1,4 +1,4 @@
-"""What an archive shows of payments that the service listed and of payments in statements, with their people."""
+"""All payments of an archive, of the service and of statements, with the people of names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from p2p_analytics.archive.imports.people import BY_USERNAME, NamesOfPeople, mat
 from p2p_analytics.archive.imports.rows import rename_account
 from p2p_analytics.archive.tables import BATCH, MATCHED
 from p2p_analytics.frames import schema
-from p2p_analytics.frames.unite import unite_statement_rows
+from p2p_analytics.frames.merge_sources import merge_sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from p2p_analytics.archive.imports.people import Alias, Match
 
 
-class UnitedPayments(NamedTuple):
+class AllPayments(NamedTuple):
     """PAYMENTS, STATEMENT and `MATCHED`; and the names in statements: payments by name, matches, people, the file."""
 
     payments: pd.DataFrame
@@ -45,9 +45,9 @@ def read_problems(folder: ArchiveFolder, manifest: Manifest, problems: pd.DataFr
     return pd.concat([problems, found[list(schema.PROBLEMS)]], ignore_index=True)
 
 
-def unite_payments(
+def read_all_payments(
     folder: ArchiveFolder, manifest: Manifest, listed: pd.DataFrame, people: pd.DataFrame
-) -> UnitedPayments:
+) -> AllPayments:
     """Return the payments of the service and of statements, with the people of names where they are known.
 
     Parameters
@@ -62,7 +62,7 @@ def unite_payments(
     owner = manifest.me.user
     stored = read_statements(folder, manifest.small)["statements"].drop(columns=BATCH)
     rows = rename_account(stored, str(owner.id), owner.username)
-    payments = unite_statement_rows(listed, rows)
+    payments = merge_sources(listed, rows)
     is_nameless = payments["counterparty_id"].isna() & payments["counterparty_name"].notna()
     is_named = (payments["source"] == schema.SOURCE_STATEMENT) & is_nameless
     is_named &= payments["kind"].fillna(schema.KIND_PAYMENT) == schema.KIND_PAYMENT
@@ -73,7 +73,7 @@ def unite_payments(
     known = NamesOfPeople(people, seen)
     aliases = read_file(folder)
     matches = match_names(counts, known, aliases, str(folder.path / PEOPLE_FILE))
-    return UnitedPayments(_apply(payments, is_named, matches, known, str(owner.id)), counts, matches, known, aliases)
+    return AllPayments(_apply(payments, is_named, matches, known, str(owner.id)), counts, matches, known, aliases)
 
 
 def read_file(folder: ArchiveFolder) -> list[Alias]:
