@@ -7,9 +7,12 @@ import unicodedata
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from p2p_analytics.currencies import US_DOLLARS, count_decimals, find_prefix
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
+    from decimal import Decimal
     from zoneinfo import ZoneInfo
 
 PRIVATE: Final = "Privacy mode: names and amounts are invented"
@@ -35,11 +38,20 @@ _US_PHONE: Final = re.compile(r"(\+?1)?([2-9]\d\d)(\d{3})(\d{4})", re.ASCII)
 _DIRECTION_CONTROLS: Final = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
 
 
-def format_money(units: float | None, *, decimals: int = 2) -> str:
-    """Return an amount in US dollars, by default with cents."""
+def format_money(
+    units: float | Decimal | None, *, currency: str | None = US_DOLLARS, decimals: int | None = None
+) -> str:
+    """Return an amount in units of a currency, such as "$1,234.50", "£12.00", "¥1,200" or "CHF 12.00".
+
+    By default with the decimals of the currency. An amount that is not whole, in a currency without decimals, has two,
+    so that nothing is rounded. A currency of None is US dollars.
+    """
     if units is None:
         return "not known"
-    return f"{'−' if units < 0 else ''}${abs(units):,.{decimals}f}"  # noqa: RUF001 - a minus sign, as wide as a plus
+    if decimals is None:
+        decimals = count_decimals(currency) or (0 if f"{units:.2f}".endswith(".00") else 2)
+    sign = "−" if units < 0 else ""  # noqa: RUF001 - a minus sign, as wide as a plus
+    return f"{sign}{find_prefix(currency)}{abs(units):,.{decimals}f}"
 
 
 def format_day(instant: datetime | None, zone: ZoneInfo) -> str:

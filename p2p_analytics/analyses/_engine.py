@@ -17,6 +17,7 @@ from narwhals.stable.v2.dependencies import is_pandas_dataframe, is_polars_dataf
 
 from p2p_analytics import forks
 from p2p_analytics.analyses import _arrow
+from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.frames import schema as frames
 
@@ -56,26 +57,35 @@ _FARTHEST: Final = {"us": 2**62, "ms": 2**62 // 1000}  # from 1970; the differen
 _FEW: Final = 4  # rows are few up to one in this number: from there on, Arrow would take longer to copy their text
 
 
-def open_frame(
+class Payments(NamedTuple):
+    """The payments that an analysis counts, and the one currency that they are in."""
+
+    frame: nw.LazyFrame[Any]
+    currency: str
+
+
+def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
     native: IntoFrame,
     needed: Sequence[str],
     *,
     what: str,
     status: Status | None = None,
     optional: Sequence[str] = (),
-) -> nw.LazyFrame[Any]:
+    by_currency: bool = False,
+) -> Payments:
     """Return the needed and optional columns of the payments that count, with the schema's dtypes.
 
     Payments count if they are of the kind "payment", which a frame without ``kind``, or a row without a value in it,
     is; and with ``status``, if they have it and a direction. A missing optional column is null, and a column that the
-    schema does not have is text. A lazy frame is queried for the checks.
+    schema does not have is text. A lazy frame is queried for the checks. With ``by_currency``, the payments may be in
+    several currencies, and the currency that is returned has no meaning.
 
     Raises
     ------
     SchemaError
         The input is not a pandas or Polars frame; it lacks a column or has it twice; a column is of another type; the
-        rows, counted or not, are in several currencies, or have amounts that add up to 2**53 cents or more; or the
-        query of a lazy frame fails.
+        payments that count are in several currencies; the rows, counted or not, have amounts that add up to 2**53 cents
+        or more; or the query of a lazy frame fails.
     """
     _refuse_forked_process()
     names = read_names(native, what=what)
@@ -87,21 +97,31 @@ def open_frame(
         raise SchemaError(
             f"{what} needs a frame with distinct column names, not two columns {duplicates[0]}; rename or drop one."
         )
+    currency: str | None = None
     if is_pandas_dataframe(native):
-        table = _read_table(native, given, wanted, what)
-        checked = _hand_over(table.select([name for name in table.column_names if _is_checked(name)]))
+        table, currency = _read_table(native, given, wanted, what)
+        checked = _hand_over(table.select(_list_checked(table.column_names)))
         frame = _hand_over(_drop_other_statuses(table, status))
     else:
         checked = frame = nw.from_native(native).lazy().select(*given)
     casts = _plan_casts(frame, what)
-    _check(checked, native, what)
+    found = _check(checked, native, what, status, by_currency=by_currency)
     missing = {name: nw.lit(None, dtype=_find_dtype(name)) for name in optional if name not in given}
     changes = {**casts, **missing}
-    return _filter(frame.with_columns(**changes) if changes else frame, status).select(*wanted)
+    changed = frame.with_columns(**changes) if changes else frame
+    counted = _list_conditions(changed.collect_schema(), status)
+    return Payments((changed.filter(*counted) if counted else changed).select(*wanted), currency or found)
 
 
-def to_result(frame: nw.LazyFrame[Any], like: IntoFrameT, schema: Mapping[str, Kind]) -> IntoFrameT:
-    """Return a result as the caller's kind of frame, with exactly the schema's columns and dtypes."""
+def to_result(
+    frame: nw.LazyFrame[Any], like: IntoFrameT, schema: Mapping[str, Kind], currency: str = US_DOLLARS
+) -> IntoFrameT:
+    """Return a result as the caller's kind of frame, with exactly the schema's columns and dtypes.
+
+    Amounts in another currency than US dollars have it in one more column, the last.
+    """
+    if currency != US_DOLLARS and "currency" not in schema:
+        frame, schema = frame.with_columns(currency=nw.lit(currency)), {**schema, "currency": TEXT}
     cast = frame.select(nw.col(name).cast(kind.dtype) for name, kind in schema.items())
     if is_polars_lazyframe(like):
         return cast.to_native()  # type: ignore[no-any-return]
@@ -202,19 +222,28 @@ def _require(native: IntoFrame, names: Sequence[str], needed: Sequence[str], wha
     frames.require(names, needed, what=what, **advice)
 
 
-def _read_table(frame: pd.DataFrame, given: Sequence[str], wanted: Iterable[str], what: str) -> pa.Table:
-    """Return columns of a pandas frame in Arrow; kind and currency only if some row is unusual or they are wanted.
+def _read_table(
+    frame: pd.DataFrame, given: Sequence[str], wanted: Iterable[str], what: str
+) -> tuple[pa.Table, str | None]:
+    """Return columns of a pandas frame in Arrow, and the currency if all rows have the same.
 
-    Polars would take longer to convert them than Arrow takes to compare them.
+    Kind and currency are returned only if they differ from row to row or are wanted: Polars would take longer to
+    convert them than Arrow takes to compare them.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     columns = {name: _arrow.read_column(frame[name], name, _arrow.find_kind(name), what=what) for name in given}
-    for name, usual in (("kind", frames.KIND_PAYMENT), ("currency", frames.CURRENCY_API)):
-        if name in columns and name not in wanted and pc.all(pc.equal(columns[name], usual)).as_py() is not False:
-            del columns[name]
-    return pa.table(columns)
+    codes = columns.get("currency", ())
+    # A null is a usual value; beside one, any other value is not the only one.
+    only = codes[0].as_py() if len(codes) and not codes.null_count else US_DOLLARS
+    currency = None
+    for name, usual in (("kind", frames.KIND_PAYMENT), ("currency", only)):
+        if name in columns and pc.all(pc.equal(columns[name], usual)).as_py() is not False:
+            currency = only if name == "currency" else currency
+            if name not in wanted:
+                del columns[name]
+    return pa.table(columns), currency
 
 
 def _drop_other_statuses(table: pa.Table, status: Status | None) -> pa.Table:
@@ -268,13 +297,18 @@ def _find_dtype(name: str) -> DType:
     return _DTYPES[_arrow.find_kind(name)]
 
 
-def _filter(frame: nw.LazyFrame[Any], status: Status | None) -> nw.LazyFrame[Any]:
-    col = nw.col
-    if "kind" in frame.collect_schema():
-        frame = frame.filter((col("kind") == frames.KIND_PAYMENT) | col("kind").is_null())
+def _list_conditions(names: Iterable[str], status: Status | None) -> list[nw.Expr]:
+    """Return the conditions under which a row counts; none if every row does."""
+
+    def text(name: str) -> nw.Expr:
+        return nw.col(name).cast(nw.String())
+
+    conditions = []
+    if "kind" in names:
+        conditions.append((text("kind") == frames.KIND_PAYMENT) | nw.col("kind").is_null())
     if status:
-        frame = frame.filter(col("status") == status.value, (col("direction") == "in") | (col("direction") == "out"))
-    return frame
+        conditions += [text("status") == status.value, (text("direction") == "in") | (text("direction") == "out")]
+    return conditions
 
 
 def _is_castable(found: DType, wanted: DType) -> bool:
@@ -286,12 +320,17 @@ def _is_castable(found: DType, wanted: DType) -> bool:
     return found.is_integer() if wanted == nw.Int64 else wanted == nw.Datetime and found == nw.Date
 
 
-def _is_checked(name: str) -> bool:
-    return name == "currency" or _arrow.find_kind(name) != frames.TEXT
+def _list_checked(names: Sequence[str]) -> list[str]:
+    """Return the columns that are checked; with a currency, also the ones by which rows count."""
+    texts = {"currency", "kind", "status", "direction"} if "currency" in names else set()
+    return [name for name in names if name in texts or _arrow.find_kind(name) != frames.TEXT]
 
 
-def _check(frame: nw.LazyFrame[Any], native: IntoFrame, what: str) -> None:
-    """Refuse amounts that are not exact, dates outside the calendar, and several currencies, by one query."""
+def _check(frame: nw.LazyFrame[Any], native: IntoFrame, what: str, status: Status | None, *, by_currency: bool) -> str:
+    """Refuse amounts that are not exact, dates outside the calendar, and several currencies, by one query.
+
+    Return the currency of the payments that count, which is US dollars if there are none.
+    """
     schema = frame.collect_schema()
     amounts = [name for name in schema if _arrow.find_kind(name) == frames.WHOLE]
     units = {name: found.time_unit for name, found in schema.items() if isinstance(found, nw.Datetime)}
@@ -301,11 +340,13 @@ def _check(frame: nw.LazyFrame[Any], native: IntoFrame, what: str) -> None:
     wanted += [nw.col(name).cast(nw.Int64()).min().alias(f"{name} from") for name in farthest]
     wanted += [nw.col(name).cast(nw.Int64()).max().alias(f"{name} to") for name in farthest]
     # Rows were saved without a currency before they had one.
-    currency = nw.col("currency").cast(nw.String()).fill_null(frames.CURRENCY_API)
+    currency = nw.col("currency").cast(nw.String()).fill_null(US_DOLLARS)
+    counted = _list_conditions(schema, status)
     if "currency" in schema:
-        wanted += [currency.min().alias("first"), currency.max().alias("last")]
+        known = nw.when(*counted).then(currency) if counted else currency
+        wanted += [known.min().alias("first"), known.max().alias("last")]
     if not wanted:
-        return
+        return US_DOLLARS
     (found,) = collect(frame.select(*wanted), native, what=what).rows(named=True)
     for name in amounts:
         if (found[name] or 0) >= _MOST_CENTS:
@@ -313,9 +354,11 @@ def _check(frame: nw.LazyFrame[Any], native: IntoFrame, what: str) -> None:
     for name, most in farthest.items():
         if (found[f"{name} from"] or 0) < -most or (found[f"{name} to"] or 0) > most:
             raise _arrow.build_error(what, name, frames.INSTANT, "dates outside the calendar", "correct them")
-    if found.get("first") != found.get("last"):
-        several = collect(frame.select(currency).unique(), native, what=what)["currency"].to_list()
+    if found.get("first") != found.get("last") and not by_currency:
+        rows = frame.filter(*counted) if counted else frame
+        several = sorted(collect(rows.select(currency).unique(), native, what=what)["currency"].to_list())
         raise SchemaError(
-            f"{what} needs payments in one currency, not in {' and '.join(sorted(several))}: "
-            "select the rows of one, like payments[payments['currency'] == 'USD']."
+            f"{what} needs payments in one currency, not in {' and '.join(several)}: "
+            f"select the rows of one, like payments[payments['currency'] == {several[0]!r}]."
         )
+    return found.get("first") or US_DOLLARS

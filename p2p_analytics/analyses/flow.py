@@ -64,14 +64,15 @@ def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC") -> IntoFrameT
     ConfigurationError
         There is no such zone.
     SchemaError
-        The frame lacks a column or holds other types, several currencies, or amounts of 2**53 cents or more in all.
+        The frame lacks a column or holds other types, the payments that count are in several currencies, or there
+        are amounts of 2**53 cents or more in all.
     """
     zone = find_zone(tz)
     col = nw.col
     needed = ["direction", "flow_cents", "date_created", "date_completed"]
-    settled = _engine.open_frame(payments, needed, status=Status.SETTLED, what="monthly_flow")
+    opened = _engine.open_frame(payments, needed, status=Status.SETTLED, what="monthly_flow")
     moved = _engine.collect_once(
-        settled.select(
+        opened.frame.select(
             "flow_cents",
             received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
             moved_us=_within(nw.coalesce(col("date_completed"), col("date_created")).cast(nw.Int64())),
@@ -95,7 +96,7 @@ def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC") -> IntoFrameT
             running_net=_engine.units("running_cents"),
         )
     )
-    return _engine.to_result(table, payments, _COLUMNS)
+    return _engine.to_result(table, payments, _COLUMNS, opened.currency)
 
 
 def _within(instant: nw.Expr) -> nw.Expr:

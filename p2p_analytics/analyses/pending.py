@@ -89,13 +89,15 @@ def pending_ageing(
     ConfigurationError
         ``as_of`` is not an instant, or ``edges`` are not ascending days.
     SchemaError
-        The frame lacks a column or holds other types, several currencies, or amounts of 2**53 cents or more in all.
+        The frame lacks a column or holds other types, the payments that count are in several currencies, or there
+        are amounts of 2**53 cents or more in all.
     """
     moment = _parse_as_of(as_of)
     days = _check_edges(edges)
     col = nw.col
     needed = ["direction", "date_created", "amount_cents"]
-    pending = _engine.open_frame(payments, needed, status=Status.PENDING, what="pending_ageing")
+    opened = _engine.open_frame(payments, needed, status=Status.PENDING, what="pending_ageing")
+    pending = opened.frame
     band = nw.lit(0)
     for number, edge in enumerate(days, start=1):
         band = nw.when(col("age_us") >= min(edge * _DAY, _LONGEST)).then(nw.lit(number)).otherwise(band)
@@ -122,7 +124,7 @@ def pending_ageing(
         )
         .sort("direction", "number")
     )
-    return _engine.to_result(table, payments, _AGES)
+    return _engine.to_result(table, payments, _AGES, opened.currency)
 
 
 def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.datetime64) -> IntoFrameT:
@@ -160,10 +162,11 @@ def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.dat
     ConfigurationError
         ``as_of`` is not an instant.
     SchemaError
-        The frame lacks a column or holds other types, several currencies, or amounts of 2**53 cents or more in all.
+        The frame lacks a column or holds other types, the payments that count are in several currencies, or there
+        are amounts of 2**53 cents or more in all.
     """
     moment = _parse_as_of(as_of)
-    frame = _engine.open_frame(
+    opened = _engine.open_frame(
         payments,
         ["payment_id", "direction", "counterparty_id", "counterparty_name", "note", "amount_cents", "date_created"],
         status=Status.PENDING,
@@ -171,11 +174,11 @@ def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.dat
         what="pending_requests",
     )
     table = (
-        frame.sort("date_created", "payment_id", nulls_last=True)
+        opened.frame.sort("date_created", "payment_id", nulls_last=True)
         .with_columns(nw.col("amount_cents").abs(), age_us=_age(moment))
         .with_columns(amount=_engine.units("amount_cents"), age_days=nw.col("age_us") // _DAY)
     )
-    return _engine.to_result(table, payments, _REQUESTS)
+    return _engine.to_result(table, payments, _REQUESTS, opened.currency)
 
 
 def _age(moment: int) -> nw.Expr:

@@ -80,7 +80,7 @@ def spend_by_friend(
     """
     rows = None if top is None else min(check_top(top), _ALL_ROWS)
     col = nw.col
-    frame = _engine.open_frame(
+    opened = _engine.open_frame(
         payments,
         ["direction", "counterparty_id", "counterparty_name", "flow_cents", "date_created"],
         status=Status.SETTLED,
@@ -88,7 +88,7 @@ def spend_by_friend(
         what="spend_by_friend",
     )
     table = (
-        frame.with_columns(
+        opened.frame.with_columns(
             received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
             # Only counterparties without an id are grouped by name.
             name_key=nw.when(col("counterparty_id").is_null()).then(col("counterparty_name")),
@@ -119,7 +119,7 @@ def spend_by_friend(
             net=_engine.units("flow_cents"),
         )
     )
-    return _engine.to_result(table if rows is None else table.head(rows), payments, _COLUMNS)
+    return _engine.to_result(table if rows is None else table.head(rows), payments, _COLUMNS, opened.currency)
 
 
 def _is_friend(friends: IntoFrame | None) -> nw.Expr:
@@ -127,7 +127,7 @@ def _is_friend(friends: IntoFrame | None) -> nw.Expr:
         return nw.lit(None, dtype=nw.Boolean())
     # A list of ids, because friends and payments may be different kinds of frames.
     marked = ["is_friend"] if "is_friend" in _engine.read_names(friends, what="friends") else []
-    rows = _engine.open_frame(friends, ["user_id", *marked], what="friends")
+    rows = _engine.open_frame(friends, ["user_id", *marked], what="friends").frame
     wanted = rows.filter(~nw.col("user_id").is_null(), *map(nw.col, marked))
     ids = _engine.collect(wanted, friends, what="friends")["user_id"].to_list()
     return nw.when(~nw.col("counterparty_id").is_null()).then(nw.col("counterparty_id").is_in(ids))

@@ -57,13 +57,16 @@ def status_mix(payments: IntoFrameT, *, by: str = "action") -> IntoFrameT:
     ConfigurationError
         ``by`` is not a text column of the frame, or is a column of the result.
     SchemaError
-        The frame lacks a column or holds other types, several currencies, or amounts of 2**53 cents or more in all.
+        The frame lacks a column or holds other types, the payments that count are in several currencies, or there
+        are amounts of 2**53 cents or more in all.
     """
     _check_by(by, payments)
-    frame = _engine.open_frame(payments, [by, "status", "amount_cents"], what="status_mix")
+    opened = _engine.open_frame(
+        payments, [by, "status", "amount_cents"], what="status_mix", by_currency=by == "currency"
+    )
     col = nw.col
     table = (
-        frame.with_columns(col("amount_cents").abs())
+        opened.frame.with_columns(col("amount_cents").abs())
         .group_by(by, "status")
         .agg(col("amount_cents").sum(), payments=nw.len())
         .with_columns(_engine.integers(["amount_cents", "payments"]))
@@ -75,7 +78,7 @@ def status_mix(payments: IntoFrameT, *, by: str = "action") -> IntoFrameT:
         )
         .sort(by, "payments", "status", descending=[False, True, False], nulls_last=True)
     )
-    return _engine.to_result(table, payments, {by: _engine.TEXT, **_COLUMNS})
+    return _engine.to_result(table, payments, {by: _engine.TEXT, **_COLUMNS}, opened.currency)
 
 
 def _check_by(by: object, payments: IntoFrame) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.frames import schema
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def to_present_form(rows: pa.Table, account: str) -> pa.Table:
     added = {
         "account_id": pa.scalar(account),
         "kind": pa.scalar(schema.KIND_PAYMENT),
-        "currency": pa.scalar(schema.CURRENCY_API),
+        "currency": pa.scalar(US_DOLLARS),
     }
     columns = {name: pa.repeat(value, rows.num_rows) for name, value in added.items()}
     columns["counterparty_username"] = pc.if_else(target, rows["target_user_username"], of_actor)

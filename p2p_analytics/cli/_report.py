@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
+    from p2p_analytics.history import History
+
 
 def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     """Add ``report`` to a command line."""
@@ -17,6 +19,12 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         "report",
         "write the report of an archive as an HTML file",
         "Write the report of an archive as one HTML file. Needs no token.",
+    )
+    report.add_argument(
+        "--currency",
+        metavar="CODE",
+        type=str.upper,
+        help="of payments in several currencies, only those in this one: GBP",
     )
     report.add_argument("--out", metavar="FILE", default="report.html", help="the file (report.html)")
     _arguments.add_view(report)
@@ -35,6 +43,7 @@ def _report(options: argparse.Namespace) -> None:
     progress = _output.Progress(options.progress)
     progress.log(f"Reading {options.archive} ...")
     history = open_archive(options.archive).history(privacy=options.privacy)
+    history = _select_currency(history, options)
     count = len(select_payments(history.payments))
     progress.log(f"Drawing the report of {count:,} payments ...")
     page = render_report(history, as_of=options.as_of or history.fetched_at, tz=options.tz).encode()
@@ -50,3 +59,19 @@ def _report(options: argparse.Namespace) -> None:
         problems=len(history.problems),
         privacy=_output.privacy_mode(history),
     )
+
+
+def _select_currency(history: History, options: argparse.Namespace) -> History:
+    """Return the rows in the chosen currency; without a choice, the payments between people need to be in one."""
+    from p2p_analytics.errors import ConfigurationError
+    from p2p_analytics.frames.schema import count_currencies, describe_currencies
+
+    if options.currency:
+        return history.select_currency(options.currency)
+    counts = count_currencies(history.payments)
+    if len(counts) > 1:
+        raise ConfigurationError(
+            f"The payments of {options.archive} are in {describe_currencies(counts)}, which a report does not add: "
+            f"choose one, like --currency {next(iter(counts))}."
+        )
+    return history

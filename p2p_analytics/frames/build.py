@@ -5,11 +5,12 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.frames._columns import frame_of_columns
 from p2p_analytics.frames.arrow import pandas_array, repeat_text
 from p2p_analytics.frames.merge import sort_newest_first
 from p2p_analytics.frames.perspective import Perspective, perspective
-from p2p_analytics.frames.schema import CURRENCY_API, FRIENDS, KIND_PAYMENT, PAYMENTS, PROBLEMS, SOURCE_API
+from p2p_analytics.frames.schema import FRIENDS, KIND_PAYMENT, PAYMENTS, PROBLEMS, SOURCE_API
 from p2p_analytics.records import Description, InternTables, payment_columns
 from p2p_analytics.vocabulary import Action
 
@@ -120,7 +121,7 @@ def _build_frame(
         )
         for name, values in fields.items()
     }
-    constant = {"source": SOURCE_API, "account_id": viewer_id, "kind": KIND_PAYMENT, "currency": CURRENCY_API}
+    constant = {"source": SOURCE_API, "account_id": viewer_id, "kind": KIND_PAYMENT, "currency": US_DOLLARS}
     size = pc.abs(own["amount_cents"])
     is_charge = pa.array([action == Action.CHARGE for action in actions], pa.bool_()).take(description)
     sign = pa.array([each.sign for each in views], pa.int64()).take(view)

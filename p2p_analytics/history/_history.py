@@ -5,9 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
+import msgspec
+
 from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
 from p2p_analytics.frames.people import mark_friends, merge_people, people_frame, people_of_payments
-from p2p_analytics.frames.schema import PEOPLE, require, require_unique_ids, select_payments
+from p2p_analytics.frames.schema import (
+    PEOPLE,
+    count_currencies,
+    is_in_currency,
+    list_currencies,
+    require,
+    require_unique_ids,
+    select_payments,
+)
 from p2p_analytics.privacy import Mask, is_masked
 
 if TYPE_CHECKING:
@@ -102,6 +112,36 @@ class History:
         if is_masked(self, strict=strict):
             return self
         return mask_history(self, Mask(key, strict=strict), strict=strict)
+
+    def select_currency(self, code: str) -> History:
+        """Return the history of the rows in one currency, because amounts of several are never added.
+
+        People and friends stay. The balance stays if all payments between people are in this currency.
+
+        Parameters
+        ----------
+        code : str
+            A value of the column ``currency``, such as ``"GBP"``; a null there is US dollars.
+
+        Raises
+        ------
+        ConfigurationError
+            No row is in this currency.
+        """
+        is_wanted = is_in_currency(self.payments, code)
+        if not is_wanted.any():
+            known = ", ".join(map(repr, list_currencies(self.payments)))
+            found = f"its rows are in {known}" if known else "it has no rows"
+            raise ConfigurationError(f"The history has no rows in {code!r}: {found}.")
+        payments = self.payments[is_wanted].reset_index(drop=True)
+        dropped = self.payments.loc[~is_wanted, "payment_id"]
+        is_only = [*count_currencies(self.payments)] == [code]
+        return replace(
+            self,
+            me=self.me if is_only else msgspec.structs.replace(self.me, balance_cents=None),
+            payments=payments,
+            problems=self.problems[~self.problems["payment_id"].isin(dropped)].reset_index(drop=True),
+        )
 
     def __repr__(self) -> str:
         """Show the size of the history, not its contents."""

@@ -18,14 +18,17 @@ from p2p_analytics.display import (
     format_month,
 )
 from p2p_analytics.frames.schema import (
+    count_currencies,
     count_other_kinds,
+    describe_currencies,
+    find_currency,
     is_from_statements,
-    list_other_currencies,
     select_payments,
 )
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
     import pandas as pd
@@ -63,22 +66,23 @@ def render_card(  # noqa: PLR0913 - the parts of a History, which imports this m
 ) -> str:
     """Return the card as HTML: the user, counts, settled sums, open amounts, problems and "data as of".
 
-    Sent, received and net count settled payments; there are no sums if an amount is not in US dollars. Transactions of
-    other kinds are counted below. Without friends if all is from statement files, which list none. All user text is
+    Sent, received and net count settled payments; there are no sums of several currencies. Transactions of other kinds
+    are counted below. Without friends if all is from statement files, which list none. All user text is
     escaped; the card has no scripts and loads nothing from outside.
     """
     user = me.user
     others, is_statement = describe_kinds(count_other_kinds(payments)), is_from_statements(payments)
+    counts = count_currencies(payments)
+    currency = find_currency(payments, what="The card", advice="") if len(counts) <= 1 else None
     payments = select_payments(payments)
-    currencies = list_other_currencies(payments)
-    sums = "".join(_figures(payments)) if not currencies else _refuse_sums(currencies)
+    sums = "".join(_figures(payments, currency)) if currency else _refuse_sums(counts)
     handle = f' <span style="{_QUIET}">@<bdi>{_escape(user.username)}</bdi></span>' if user.username else ""
     about = [
         format_count(len(payments), "payment", "payments") + _period(payments, strict=strict),
         "from statement files" if is_statement and not friends else format_count(friends, "friend", "friends"),
     ]
-    if me.balance_cents is not None:
-        about.append(f"balance {format_money(me.balance_cents / 100)}")
+    if me.balance_cents is not None and currency:
+        about.append(f"balance {format_money(me.balance_cents / 100, currency=currency)}")
     notes = [f"{'statements until' if is_statement else 'data as of'} {fetched_at:%Y-%m-%d %H:%M} UTC"]
     if problems:
         place = "files" if is_statement else "records"
@@ -95,34 +99,39 @@ def render_card(  # noqa: PLR0913 - the parts of a History, which imports this m
     )
 
 
-def _refuse_sums(currencies: list[str]) -> str:
-    names = _escape(", ".join(currencies))
-    return f'<div style="grid-column:1/-1">No sums: some amounts are not in US dollars, but in {names}.</div>'
+def _refuse_sums(counts: Mapping[str, int]) -> str:
+    selection = f"history.select_currency({next(iter(counts))!r})"
+    return (
+        f'<div style="grid-column:1/-1">No sums: the payments are in {_escape(describe_currencies(counts))}. For one '
+        f"currency, <code>{_escape(selection)}</code>.</div>"
+    )
 
 
-def _figures(payments: pd.DataFrame) -> list[str]:
+def _figures(payments: pd.DataFrame, currency: str) -> list[str]:
     settled = payments[payments["status"] == Status.SETTLED]
     pending = payments[payments["status"] == Status.PENDING]
     sent, received = _side(settled, "out"), _side(settled, "in")
     moved = format_count(len(sent) + len(received), "settled payment", "settled payments")
     return [
-        _figure("Sent", _size(sent), "to others"),
-        _figure("Received", _size(received), "from others"),
-        _figure("Net", _size(received) - _size(sent), f"in {moved}"),
+        _figure("Sent", _size(sent), "to others", currency),
+        _figure("Received", _size(received), "from others", currency),
+        _figure("Net", _size(received) - _size(sent), f"in {moved}", currency),
         *(
             _figure(
                 f"Open, {words}",
                 _size(flows),
                 f"in {format_count(len(flows), 'pending payment', 'pending payments')}",
+                currency,
             )
             for words, flows in (("to receive", _side(pending, "in")), ("to pay", _side(pending, "out")))
         ),
     ]
 
 
-def _figure(label: str, cents: int, detail: str) -> str:
+def _figure(label: str, cents: int, detail: str, currency: str) -> str:
+    amount = _escape(format_money(cents / 100, currency=currency))
     return (
-        f'<div><div style="{_QUIET}">{label}</div><div style="{_AMOUNT}">{format_money(cents / 100)}</div>'
+        f'<div><div style="{_QUIET}">{label}</div><div style="{_AMOUNT}">{amount}</div>'
         f'<div style="{_QUIET}">{detail}</div></div>'
     )
 

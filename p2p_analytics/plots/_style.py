@@ -10,6 +10,7 @@ import functools
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
+from p2p_analytics.currencies import US_DOLLARS, clean_code, count_decimals
 from p2p_analytics.display import PRIVATE, STRICT, format_money, format_phone
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import refuse_failing_query, require
@@ -164,7 +165,7 @@ def set_title(ax: Axes, title: str, key: Sequence[tuple[str, Any]] = ()) -> None
 def style_value_axis(ax: Axes, axis: Axis, label: str, form: Callable[[float], str]) -> None:
     """Style the axis of the numbers: few ticks, faint grid lines, no frame.
 
-    ``form`` is a module-level function, because a figure that holds any other function cannot be pickled.
+    ``form`` is a module-level function or a partial of one, because a figure that holds any other cannot be pickled.
     """
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -221,15 +222,37 @@ def label_bar(ax: Axes, x: float, y: float, text: str, *, quiet: bool = False) -
     )
 
 
-def money_format(amounts: Iterable[float | None]) -> Callable[[float], str]:
+def find_currency(data: dict[str, list[Any]], *, what: str) -> str:
+    """Return the currency of a table's amounts; a table without the column ``currency``, or a null, is in US dollars.
+
+    Raises
+    ------
+    SchemaError
+        The rows are in several currencies.
+    """
+    codes = sorted({code or US_DOLLARS for code in data.get("currency", [])})
+    if len(codes) > 1:
+        raise SchemaError(
+            f"{what} needs a table in one currency, not in {' and '.join(map(clean_code, codes))}: draw one of each."
+        )
+    return codes[0] if codes else US_DOLLARS
+
+
+def money_format(amounts: Iterable[float | None], currency: str) -> Callable[[float], str]:
     """Return a format function for the amounts of one plot: without cents if all are whole, else with cents."""
-    decimals = 0 if all(amount is None or float(amount).is_integer() for amount in amounts) else 2
-    return lambda units: format_money(units, decimals=decimals)
+    is_whole = all(amount is None or float(amount).is_integer() for amount in amounts)
+    decimals = 0 if is_whole else count_decimals(currency) or 2
+    return lambda units: format_money(units, currency=currency, decimals=decimals)
 
 
-def format_tick(units: float) -> str:
-    """Return the amount of a tick, with cents only if it is not whole."""
-    return format_money(units, decimals=0 if float(units).is_integer() else 2)
+def tick_format(currency: str) -> Callable[[float], str]:
+    """Return a format function for the amounts of an axis, with cents only where one is not whole."""
+    return functools.partial(_format_tick, currency=currency)
+
+
+def _format_tick(units: float, currency: str) -> str:
+    is_whole = float(units).is_integer()
+    return format_money(units, currency=currency, decimals=0 if is_whole else count_decimals(currency) or 2)
 
 
 def format_whole(number: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from p2p_analytics.currencies import name_currency
 from p2p_analytics.display import MONTH_NAMES
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.plots import _style
@@ -43,11 +44,12 @@ def monthly_flow(table: IntoFrame, *, ax: Axes | None = None, period: str | None
     ConfigurationError
         ``period`` is not one of these.
     SchemaError
-        The table lacks a column.
+        The table lacks a column, or its amounts are in several currencies.
     """
     if period is not None and period not in _PER_YEAR:
         raise ConfigurationError(f"period={period!r} is not valid: give one of {', '.join(map(repr, _PER_YEAR))}.")
     data = _style.read_columns(table, ["month", "sent", "received", "net"], what="plots.monthly_flow")
+    currency = _style.find_currency(data, what="plots.monthly_flow")
     months = [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
     periods = build_period_table(months, period or choose_period(months))
     ax = _style.prepare_axes(ax, height=3.8)
@@ -68,7 +70,8 @@ def monthly_flow(table: IntoFrame, *, ax: Axes | None = None, period: str | None
     ticks = _label_periods(columns["period"], periods, room)
     ax.set_xticks(list(ticks), list(ticks.values()), fontsize=_style.AXIS_SIZE, color=_style.QUIET, **TEXT)
     ax.tick_params(axis="x", length=0)
-    _style.style_value_axis(ax, ax.yaxis, "Settled payments, US dollars", _style.format_tick)
+    label = f"Settled payments, {name_currency(currency)}"
+    _style.style_value_axis(ax, ax.yaxis, label, _style.tick_format(currency))
     remarks = [f"{periods.word.capitalize()}s without payments are left out"] if periods.left_out else []
     if periods.word == YEAR:
         remarks += _describe_partial_years(sorted(month for month in data["month"] if month is not None))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.arguments import check_top
+from p2p_analytics.currencies import name_currency
 from p2p_analytics.display import format_count
 from p2p_analytics.plots import _style
 from p2p_analytics.plots._others import OtherRequests, sum_other_requests
@@ -36,16 +37,17 @@ def pending_ageing(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     Raises
     ------
     SchemaError
-        The table lacks a column.
+        The table lacks a column, or its amounts are in several currencies.
     """
     data = _style.read_columns(table, ["direction", "band", "payments", "amount"], what="plots.pending_ageing")
+    currency = _style.find_currency(data, what="plots.pending_ageing")
     bands = list(dict.fromkeys(data["band"]))
     ax = _style.prepare_axes(ax, height=_style.height_of_bars(max(len(bands), 3)))
     title = "Money still open, by age of the request"
     if not sum(data["payments"]):
         return _style.draw_empty(ax, title, _NOTHING)
     key = []
-    money = _style.money_format(data["amount"])
+    money = _style.money_format(data["amount"], currency)
     for shift, (side, (label, colour)) in zip((-0.2, 0.2), _SIDES.items(), strict=True):
         mine = [at for at, direction in enumerate(data["direction"]) if direction == side]
         rows = [bands.index(data["band"][at]) + shift for at in mine]
@@ -66,7 +68,8 @@ def pending_ageing(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
             _style.label_bar(ax, 0, row, "none", quiet=True)
     ax.set_xlim(0, max(*data["amount"], 1) * 1.45)
     _style.label_rows(ax, [to_drawable(band) for band in bands])
-    _style.style_value_axis(ax, ax.xaxis, "Pending payments, US dollars", _style.format_tick)
+    label = f"Pending payments, {name_currency(currency)}"
+    _style.style_value_axis(ax, ax.xaxis, label, _style.tick_format(currency))
     _style.set_title(ax, title, key)
     return ax
 
@@ -92,14 +95,15 @@ def pending_requests(table: IntoFrame, *, ax: Axes | None = None, top: int = _st
     ConfigurationError
         ``top`` is not a whole number from 1.
     SchemaError
-        The table lacks a column.
+        The table lacks a column, or its amounts are in several currencies.
     """
     rows = check_top(top)
     needed = ["direction", "counterparty_name", "amount", "age_days"]
     data = _style.read_columns(table, needed, what="plots.pending_requests")
     ages, amounts = data["age_days"][:rows], data["amount"][:rows]
     others = sum_other_requests(table, rows)
-    money = _style.money_format([*amounts, others.to_receive, others.to_pay])
+    currency = _style.find_currency(data, what="plots.pending_requests")
+    money = _style.money_format([*amounts, others.to_receive, others.to_pay], currency)
     names = [
         f"{keep_left_to_right(name)}, {'amount not known' if amount is None else money(amount)}"
         for name, amount in zip(_style.read_names(data, rows), amounts, strict=True)

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics.arguments import check_top
-from p2p_analytics.display import MONTH_NAMES, format_count
+from p2p_analytics.display import MONTH_NAMES, format_count, format_money
 from p2p_analytics.money import to_units
 from p2p_analytics.plots import _style
 from p2p_analytics.plots._text import TEXT, to_drawable, to_drawable_file
@@ -25,7 +25,6 @@ _ADDS_UP: Final = "adds up"
 _DIFFERS: Final = "does not add up"
 _UNKNOWN: Final = "balance not known"
 _COLOURS: Final = {_ADDS_UP: "#009E73", _UNKNOWN: "#999999", _DIFFERS: _style.OUT}
-_DOLLARS: Final = "USD"
 _ROOM: Final = 0.62  # for labels, in lengths of the time axis
 _MARGIN: Final = 0.03  # without labels
 _THINNEST: Final = 1 / 120
@@ -156,10 +155,7 @@ def _describe(row: dict[str, Any], state: str) -> str:
 
 
 def _format_amount(cents: int, row: dict[str, Any]) -> str:
-    amount = f"{to_units(abs(cents)):,}"
-    currency = row["currency"] or _DOLLARS
-    sign = "\N{MINUS SIGN}" if cents < 0 else ""
-    return f"{sign}${amount}" if currency == _DOLLARS else f"{sign}{amount} {to_drawable(currency)}"
+    return format_money(to_units(cents), currency=row["currency"])
 
 
 def _choose_rows(files: list[_File], rows: int) -> tuple[list[_File], list[_File]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.arguments import check_top
+from p2p_analytics.currencies import name_currency
 from p2p_analytics.display import format_count
 from p2p_analytics.plots import _style
 from p2p_analytics.plots._others import OtherPeople, sum_other_people
@@ -42,10 +43,11 @@ def spend_by_friend(table: IntoFrame, *, ax: Axes | None = None, top: int = _sty
     ConfigurationError
         ``top`` is not a whole number from 1.
     SchemaError
-        The table lacks a column.
+        The table lacks a column, or its amounts are in several currencies.
     """
     rows = check_top(top)
     data = _style.read_columns(table, ["counterparty_name", "sent", "received"], what="plots.spend_by_friend")
+    currency = _style.find_currency(data, what="plots.spend_by_friend")
     names = _style.read_names(data, rows)
     ax = _style.prepare_axes(ax, height=_style.height_of_bars(max(min(len(data["sent"]), rows + 1), 3)))
     title = "Money sent and received, by person"
@@ -61,7 +63,7 @@ def spend_by_friend(table: IntoFrame, *, ax: Axes | None = None, top: int = _sty
         sent.append(others.sent)
         received.append(others.received)
         drawn += [others.sent * scale, others.received * scale]
-    money = _style.money_format([*sent, *received])
+    money = _style.money_format([*sent, *received], currency)
     factors = [1.0] * len(data["sent"][:rows]) + [scale] * bool(others.people)
     key = []
     for label, amounts, shift, height, colour in (
@@ -80,7 +82,8 @@ def spend_by_friend(table: IntoFrame, *, ax: Axes | None = None, top: int = _sty
             _style.label_bar(ax, received[row] * factor, row + _RECEIVED, money(received[row]))
     ax.set_xlim(min(*drawn, 0), max(*drawn, 1) * 1.2)
     _style.label_rows(ax, names, others=bool(others.people))
-    _style.style_value_axis(ax, ax.xaxis, "Settled payments, US dollars", _style.format_tick)
+    label = f"Settled payments, {name_currency(currency)}"
+    _style.style_value_axis(ax, ax.xaxis, label, _style.tick_format(currency))
     _style.set_title(ax, title, key)
     return ax
 

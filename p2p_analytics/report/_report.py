@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from p2p_analytics import display, plots
 from p2p_analytics.analyses import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
 from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
-from p2p_analytics.frames.schema import count_other_kinds, is_from_statements, require_us_dollars, select_payments
+from p2p_analytics.currencies import name_currency
+from p2p_analytics.frames.schema import count_other_kinds, find_currency, is_from_statements, select_payments
 from p2p_analytics.history import require_history
 from p2p_analytics.money import add_units
 from p2p_analytics.report._people import format_name, label_people
@@ -33,16 +34,18 @@ _LONGEST_TEXT: Final = 200  # characters of a note
 _AMOUNT_COLUMNS: Final = ("sent", "received", "net", "running_net", "amount")
 _WIDTH: Final = 5.2  # inches; still readable at two thirds, as on a phone
 _AMOUNTS: Final = (
-    "All amounts are multiplied by one secret factor and changed by secret noise: up to $20 by at most 74 %, "
-    "$100 by 27 %, $1,000 by 9 %. Sums of ten payments of $100 or more are mostly within 5 % of the true proportions; "
-    "sums of ten smaller ones are often not: of $3 to $30, half are off by 8 % or more. "
+    "All amounts are multiplied by one secret factor and changed by secret noise: up to {0} by at most 74 %, "
+    "{1} by 27 %, {2} by 9 %. Sums of ten payments of {1} or more are mostly within 5 % of the true proportions; "
+    "sums of ten smaller ones are often not: of {3} to {4}, half are off by 8 % or more. "
     "Counts and statuses are real."
 )
-_PRIVATE: Final = f"Dates are real days, in UTC. {_AMOUNTS}"
+_SIZES: Final = (20, 100, 1000, 3, 30)  # currency units in these words
+_PRIVATE: Final = "Dates are real days, in UTC."
 _STRICT: Final = (
-    f"Months are real, in UTC. Only the month of a payment is known, so it is counted as made on the first day of the "
-    f"month, and ages are up to a month too high. {_AMOUNTS}"
+    "Months are real, in UTC. Only the month of a payment is known, so it is counted as made on the first day of the "
+    "month, and ages are up to a month too high."
 )
+_SMALLEST_UNITS: Final = {"USD": "cent", "EUR": "cent", "GBP": "penny", "JPY": "yen"}
 
 
 def render_report(history: History, *, as_of: datetime | date | str, tz: str | ZoneInfo = "UTC") -> str:
@@ -67,14 +70,17 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str | Z
     ConfigurationError
         ``history`` is no History, ``as_of`` is no instant, or the zone does not exist.
     SchemaError
-        A frame of the history lacks a column, a payment_id is repeated, or an amount is not in US dollars.
+        A frame of the history lacks a column, a payment_id is repeated, or payments between people are in several
+        currencies.
     """
     require_history(history, what="render_report")
     zone = find_zone(tz)
     if history.private:
         zone = find_zone("UTC")
     payments = select_payments(history.payments)
-    require_us_dollars(payments, what="render_report")
+    currency = find_currency(
+        history.payments, what="render_report", advice="choose one, like history.select_currency({})"
+    )
     people = spend_by_friend(payments, history.friends)
     flow = monthly_flow(payments, tz=zone)
     mix = status_mix(payments)
@@ -92,22 +98,25 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str | Z
     )
     shown = [*sections["people"], *sections["requests"]]
     profiles = history.people[history.people["user_id"].isin([row["counterparty_id"] for row in shown])]
-    template = _build_environment(zone, strict=history.strict).get_template("report.html.jinja")
+    template = _build_environment(zone, currency, strict=history.strict).get_template("report.html.jinja")
     return template.render(
-        private=_describe_privacy(history),
+        private=_describe_privacy(history, currency),
+        currency=name_currency(currency),
+        unit=_SMALLEST_UNITS.get(currency),
         strict=history.strict,
         tz=str(zone),
         as_of=as_instant(as_of),
         labels=label_people(shown, _to_rows(profiles), phones),
         longest_amount=_measure_amounts(
-            *(table[name].dropna() for table in (people, flow, mix, ages) for name in _AMOUNT_COLUMNS if name in table)
+            *(table[name].dropna() for table in (people, flow, mix, ages) for name in _AMOUNT_COLUMNS if name in table),
+            currency=currency,
         ),
-        longest_figure=_measure_amounts([sections[name] for name in ("sent", "received", "net")]),
+        longest_figure=_measure_amounts([sections[name] for name in ("sent", "received", "net")], currency=currency),
         **sections,
     )
 
 
-def _build_environment(zone: ZoneInfo, *, strict: bool) -> Environment:
+def _build_environment(zone: ZoneInfo, currency: str, *, strict: bool) -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -118,7 +127,7 @@ def _build_environment(zone: ZoneInfo, *, strict: bool) -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "money": display.format_money,
+        "money": partial(display.format_money, currency=currency),
         "share": _format_share,
         "text": display.clean_text,
         "shorten": _shorten,
@@ -212,11 +221,13 @@ def _draw_figure(plot: Callable[..., Axes], table: pd.DataFrame, *, height: floa
     return "data:image/svg+xml;base64," + base64.b64encode(image).decode("ascii")
 
 
-def _describe_privacy(history: History) -> tuple[str, str] | None:
+def _describe_privacy(history: History, currency: str) -> tuple[str, str] | None:
     """Return the name of the privacy mode, and its effects for readers of the report."""
-    if history.strict:
-        return display.STRICT, _STRICT
-    return (display.PRIVATE, _PRIVATE) if history.private else None
+    if not history.private:
+        return None
+    sizes = [display.format_money(units, currency=currency, decimals=0) for units in _SIZES]
+    amounts = _AMOUNTS.format(*sizes)
+    return (display.STRICT, f"{_STRICT} {amounts}") if history.strict else (display.PRIVATE, f"{_PRIVATE} {amounts}")
 
 
 def _to_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -230,10 +241,11 @@ def _sum_open(ages: pd.DataFrame, side: str) -> dict[str, float]:
     return {"amount": add_units(mine["amount"]), "payments": int(mine["payments"].sum())}
 
 
-def _measure_amounts(*amounts: Iterable[float | None]) -> int:
+def _measure_amounts(*amounts: Iterable[float | None], currency: str) -> int:
     """Return the length of the longest amount as displayed."""
     known = [amount for some in amounts for amount in some if amount is not None]
-    return max(len(display.format_money(amount)) for amount in (min(known, default=0), max(known, default=0)))
+    ends = (min(known, default=0), max(known, default=0))
+    return max(len(display.format_money(amount, currency=currency)) for amount in ends)
 
 
 def _shorten(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import re
 from html import escape
 from pathlib import Path
@@ -14,18 +13,19 @@ import ipywidgets
 from p2p_analytics import plots
 from p2p_analytics.analyses import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
 from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
-from p2p_analytics.display import format_count
+from p2p_analytics.display import describe_start, format_count
 from p2p_analytics.errors import P2PAnalyticsError
 from p2p_analytics.export import to_csv
 from p2p_analytics.files import atomic_file
-from p2p_analytics.frames.schema import require_us_dollars, select_payments
+from p2p_analytics.frames.schema import select_payments
 from p2p_analytics.history import require_history
 from p2p_analytics.times import as_instant
 from p2p_analytics.widgets._inputs import build_button, build_button_row, build_dropdown, build_grid, set_visible
 from p2p_analytics.widgets._payments_view import PaymentsView
 from p2p_analytics.widgets._period import Period, read_instants
+from p2p_analytics.widgets._selection import Selection, digest
 from p2p_analytics.widgets._style import STYLE, NotebookDisplay, build_box, format_message
-from p2p_analytics.widgets._table import MOST_ROWS, analysis_to_html, format_names, name_rows, to_list
+from p2p_analytics.widgets._table import MOST_ROWS, analysis_to_html, name_rows, to_list
 
 if TYPE_CHECKING:
     import os
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from p2p_analytics.history import History
 
-_EVERYONE: Final = "everyone"
-_ANY_STATUS: Final = "every status"
 _PAYMENTS: Final = "payments"
 _TITLES: Final = {
     "spend_by_friend": "Where it went",
@@ -79,20 +77,22 @@ class Explorer(NotebookDisplay):
         The selected rows of PAYMENTS; in the view "Payments", the rows that the search found.
     analysis, person, status : ipywidgets.Widget
         The inputs for the view and the selection; setting a ``value`` has the effect of a click.
+    currency : ipywidgets.Widget
+        The input for the currency, which is displayed if there are several. If payments between people are in several,
+        one is always selected.
     date, period, first_day, last_day, zone : ipywidgets.Widget
         The inputs for the period. It refers to ``date_created`` or to ``date_completed``, and so does every view:
         months, first and last dates. Only the age of a request always counts from its creation. The first and
         the last day are included; in strict privacy mode, their months. A payment without the date is in no period.
-    search, order : ipywidgets.Widget
-        The inputs of the view "Payments".
+    search, order, kind : ipywidgets.Widget
+        The inputs of the view "Payments", ``kind`` for histories with transactions that are no payments between people.
 
     Raises
     ------
     ConfigurationError
         ``history`` is not a history, ``as_of`` is not an instant, or the zone is unknown.
     SchemaError
-        The payments lack a column, one of them occurs twice, a date column holds something else, or an amount is not
-        in US dollars.
+        The payments lack a column, one of them occurs twice, or a date column holds something else.
     """
 
     def __init__(
@@ -104,22 +104,23 @@ class Explorer(NotebookDisplay):
         folder: str | os.PathLike[str] = ".",
     ) -> None:
         require_history(history, what="Explorer")
-        require_us_dollars(history.payments, what="Explorer")  # also of other kinds, because they are displayed
         self._history = history
         self._as_of = history.fetched_at if as_of is None else as_of
         self._folder = Path(folder)
         instants = {name: read_instants(history.payments, name) for name in ("date_created", "date_completed")}
         payments = self._payments = self.payments = history.payments.assign(**instants)
         self.table = payments.head(0)  # until there is one
-        pending_requests(payments, as_of=self._as_of)  # reject invalid arguments here, not at a later click
+        self._selection = Selection(payments, on_change=self._update)
+        # Reject invalid arguments here, not at a later click.
+        pending_requests(self._selection.select(payments, is_single=False), as_of=self._as_of)
         self._period = Period(
             as_instant(self._as_of), tz, private=history.private, strict=history.strict, on_change=self._update
         )
         self._single = PaymentsView(on_change=self._update, on_page=self._turn_page)
-        words = sorted(payments["status"].dropna().unique())
         self.analysis = build_dropdown("Show", [(title, name) for name, title in _TITLES.items()])
-        self.person = build_dropdown("Person", [(_EVERYONE, ()), *_person_options(payments)])
-        self.status = build_dropdown("Status", [(_ANY_STATUS, ""), *((word, word) for word in words)])
+        self.analysis.observe(self._update, names="value")
+        self.person, self.status = self._selection.person, self._selection.status
+        self.kind, self.currency = self._selection.kind, self._selection.currency
         self.date, self.period, self.zone = self._period.date, self._period.shortcut, self._period.zone
         self.first_day, self.last_day = self._period.first_day, self._period.last_day
         self.search, self.order = self._single.search, self._single.order
@@ -127,8 +128,6 @@ class Explorer(NotebookDisplay):
             "Save as CSV", "download", lambda: self._save("csv"), "Save all rows of this view, in this order"
         )
         self.save_plot = build_button("Save this plot", "image", lambda: self._save("png"))
-        for each in (self.analysis, self.person, self.status):
-            each.observe(self._update, names="value")
         self._plot, self._table, self._message = ipywidgets.HTML(), ipywidgets.HTML(), ipywidgets.HTML()
         self._scope = ipywidgets.HTML()
         self.widget = self._arrange()
@@ -141,10 +140,10 @@ class Explorer(NotebookDisplay):
         return f"<Explorer of {who}: {_TITLES[self.analysis.value]}, {payments}>"
 
     def _arrange(self) -> Any:  # noqa: ANN401 - ipywidgets has no types
-        self._payments_inputs = build_grid(self.search, self.order)
+        self._payments_inputs = build_grid(self.search, self.order, self.kind)
         return build_box(
             build_grid(
-                *(self.analysis, self.person, self.status),
+                *(self.analysis, self.person, self.status, self.currency),
                 *(self.period, self.first_day, self.last_day),
                 *(self.date, self.zone),
             ),
@@ -166,11 +165,13 @@ class Explorer(NotebookDisplay):
     def _update(self, _change: object = None) -> None:
         """Select the payments, and show them or an analysis of them."""
         name = self.analysis.value
-        set_visible(self._payments_inputs, name == _PAYMENTS)
+        is_single = name == _PAYMENTS
+        set_visible(self._payments_inputs, is_single)
+        self._selection.show_kinds(is_single=is_single)
         for each in (self._plot, self.save_plot):
             set_visible(each, name != _PAYMENTS)
         try:
-            candidates = self._select_person_and_status()
+            candidates = self._selection.select(self._payments, is_single=is_single)
             self.payments = self._period.select(candidates)
             scope = self._period.describe(self.payments, candidates, self._payments)
             plot, table = self._show_payments() if name == _PAYMENTS else self._show_analysis(name)
@@ -188,6 +189,8 @@ class Explorer(NotebookDisplay):
                 scope += " Ages count from the date of creation."
             if name != _PAYMENTS and (others := len(self.payments) - len(select_payments(self.payments))):
                 scope += f" {format_count(others, 'is', 'are')} no payment between people, and not counted below."
+            if self._history.since is not None:
+                scope += f" {describe_start(self._history.since)}"
         for each in (self._single.previous, self._single.next):
             set_visible(each, name == _PAYMENTS and len(self.table) > MOST_ROWS)
         self._scope.value, self._plot.value, self._table.value = (
@@ -195,15 +198,6 @@ class Explorer(NotebookDisplay):
             plot,
             table,
         )
-
-    def _select_person_and_status(self) -> pd.DataFrame:
-        rows = self._payments
-        if self.person.value:
-            column, key = self.person.value
-            rows = rows[rows[column] == key]
-            if column == "counterparty_name":  # people without an id
-                rows = rows[rows["counterparty_id"].isna()]
-        return rows[rows["status"] == self.status.value] if self.status.value else rows
 
     def _show_analysis(self, name: str) -> tuple[str, str]:
         """Compute an analysis, and return its plot and its table as HTML."""
@@ -287,34 +281,11 @@ class Explorer(NotebookDisplay):
 
     def _file_name(self) -> str:
         """Return the selection as ASCII letters, digits and dashes."""
-        parts = [self.analysis.value]
-        if self.person.value:
-            parts += [self.person.label, _digest(self.person.value)]
-        parts += [self.status.value, *self._period.list_choices()]
-        if self.analysis.value == _PAYMENTS:
+        is_single = self.analysis.value == _PAYMENTS
+        parts = [self.analysis.value, *self._selection.list_choices(is_single=is_single)]
+        parts += self._period.list_choices()
+        if is_single:
             parts += self._single.list_choices()
-            parts += [_digest(self.search.value)] if self.search.value.strip() else []
+            parts += [digest(self.search.value)] if self.search.value.strip() else []
         kept = [re.sub(r"\W+", "-", part, flags=re.ASCII).strip("-")[:60] for part in parts]
         return "-".join(part for part in kept if part)
-
-
-def _digest(choice: object) -> str:
-    """Return eight digits for a choice, because words of two choices may differ in removed characters only."""
-    return hashlib.blake2s(repr(choice).encode(), digest_size=4).hexdigest()
-
-
-def _person_options(payments: pd.DataFrame) -> list[tuple[str, tuple[str, str]]]:
-    """Return each counterparty's name with the column and value that identify it; the last of several names counts."""
-    people = payments.reindex(columns=["counterparty_id", "counterparty_name", "counterparty_username"])
-    people = people.drop_duplicates().astype(object)
-    people = people.where(people.notna(), None).sort_values("counterparty_name", na_position="first", kind="stable")
-    known: dict[tuple[str, str], tuple[str | None, str | None]] = {}
-    for identifier, name, username in people.itertuples(index=False, name=None):
-        if identifier is not None:
-            known["counterparty_id", identifier] = name, username
-        elif name is not None:
-            known["counterparty_name", name] = name, username
-    ids = [value if column == "counterparty_id" else None for column, value in known]
-    names, usernames = ([pair[at] for pair in known.values()] for at in (0, 1))
-    options = zip(format_names(names, usernames, ids), known, strict=True)
-    return sorted(options, key=lambda option: option[0].casefold())

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from p2p_analytics.analyses import spend_by_friend
 from p2p_analytics.display import clean_line, format_count, format_money
 from p2p_analytics.frames.schema import KIND_PAYMENT, select_payments
+from p2p_analytics.money import add_units
 from p2p_analytics.vocabulary import Status
 from p2p_analytics.widgets._inputs import build_button, build_dropdown, build_text_box
 from p2p_analytics.widgets._table import (
     MOST_ROWS,
     PAYMENTS_NOUN,
     Column,
+    find_table_currency,
     format_moment,
     format_people,
     group_digits,
@@ -31,8 +33,10 @@ if TYPE_CHECKING:
 
 _LONGEST_NOTE: Final = 500  # displayed characters
 _COLUMNS: Final = (
-    "counterparty_id", "counterparty_username", "counterparty_name", "direction", "amount", "status", "note", "kind",
+    "counterparty_id", "counterparty_username", "counterparty_name", "direction", "amount",
+    "currency", "status", "note", "kind",
 )  # fmt: skip
+_SUMS: Final = ("sent", "received", "net")
 _SIGNS: Final = {"in": "+", "out": "−"}  # noqa: RUF001 - a minus sign, as wide as a plus
 
 
@@ -80,8 +84,8 @@ class PaymentsView:
 
         Sets ``payments``, the rows of PAYMENTS that the search found, and ``table``, these rows in the chosen order
         with the columns payment_id, the date, counterparty_id, counterparty_username, counterparty_name, direction,
-        amount (currency units, without sign), status, note and kind. Rows without a value to sort by come last; rows
-        with equal values are newest first.
+        amount (currency units, without sign), currency, status, note and kind. Rows without a value to sort by come
+        last; rows with equal values are newest first.
 
         Parameters
         ----------
@@ -227,8 +231,11 @@ def _sort_positions(keys: list[Any], *, is_ascending: bool) -> list[int]:
 
 def _format_amounts(rows: pd.DataFrame) -> list[str]:
     """Return amounts with the sign that they have for the viewer."""
-    pairs = zip(to_list(rows["amount"]), to_list(rows["direction"]), strict=True)
-    return [(_SIGNS.get(way, "") if amount is not None else "") + format_money(amount) for amount, way in pairs]
+    triples = zip(to_list(rows["amount"]), to_list(rows["direction"]), to_list(rows["currency"]), strict=True)
+    return [
+        (_SIGNS.get(way, "") if amount is not None else "") + format_money(amount, currency=currency)
+        for amount, way, currency in triples
+    ]
 
 
 def _shorten(note: str) -> str:
@@ -253,16 +260,18 @@ def _describe_totals(payments: pd.DataFrame) -> str:
             else "the settled one does not count"
         )
         return f"{count}; {none}{end}."
-    sent, received = (sum(round(amount * 100) for amount in people[name]) / 100 for name in ("sent", "received"))
+    sent, received = (add_units(people[name]) for name in ("sent", "received"))
+    net, currency = add_units([received, -sent]), find_table_currency(people)
+    sums = (
+        f"{word} {format_money(units, currency=currency)}"
+        for word, units in zip(_SUMS, (sent, received, net), strict=True)
+    )
     ones = format_count(len(settled), "settled one", "settled ones")
     if counted < len(settled):
         ones = f"{counted:,} of the {ones}"
     else:
         ones = "the settled one" if counted == 1 else f"the {ones}"
-    return (
-        f"{count}: sent {format_money(sent)}, received {format_money(received)}, net {format_money(received - sent)}. "
-        f"Only {ones} {'counts' if counted == 1 else 'count'}{end}."
-    )
+    return f"{count}: {', '.join(sums)}. Only {ones} {'counts' if counted == 1 else 'count'}{end}."
 
 
 def _describe_excluded(settled: pd.DataFrame, counted: int) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
+from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.display import NO_NAME, clean_line, format_count, format_money, format_phone, name_suffixes, to_zone
 from p2p_analytics.frames.schema import select_payments
 
@@ -41,12 +42,12 @@ def analysis_to_html(table: pd.DataFrame, title: str, zone: ZoneInfo, dates: str
     columns = [
         Column(
             _HEADINGS.get(name, name.replace("_", " ")),
-            _format_column(name, rows, zone, dates),
+            _format_column(name, rows, find_table_currency(table), zone, dates),
             is_number=name in _MONEY or not _is_text(rows[name]),
             is_foreign=name in _FOREIGN,
         )
         for name in table.columns
-        if not name.endswith(("_id", "_username"))
+        if not name.endswith(("_id", "_username")) and name != "currency"  # which the amounts show
     ]
     size = format_count(len(table), "row", "rows")
     if len(table) > MOST_ROWS:
@@ -116,15 +117,20 @@ def to_list(column: pd.Series[Any]) -> list[Any]:
     return column.astype(object).where(column.notna(), None).tolist()
 
 
-def _format_column(name: str, rows: pd.DataFrame, zone: ZoneInfo, dates: str) -> list[str]:
+def find_table_currency(table: pd.DataFrame) -> str:
+    """Return the one currency of the result of an analysis."""
+    return str(table["currency"].iloc[0]) if "currency" in table and len(table) else US_DOLLARS
+
+
+def _format_column(name: str, rows: pd.DataFrame, currency: str, zone: ZoneInfo, dates: str) -> list[str]:
     if name == "counterparty_name":
         return format_people(rows)
+    if name in _MONEY:
+        return ["" if value is None else format_money(value, currency=currency) for value in to_list(rows[name])]
     return ["" if value is None else _format_value(name, value, zone, dates) for value in to_list(rows[name])]
 
 
 def _format_value(name: str, value: Any, zone: ZoneInfo, dates: str) -> str:  # noqa: ANN401 - a cell of any column
-    if name in _MONEY:
-        return format_money(value)
     if name.startswith("share"):
         return f"{value:.1%}"
     if isinstance(value, bool):

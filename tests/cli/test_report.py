@@ -66,3 +66,32 @@ def test_a_folder_that_is_no_archive(tmp_path, capsys) -> None:
     """It ends with 1 and a message."""
     assert cli.main(["report", str(tmp_path / "none")]) == 1
     assert "no archive" in capsys.readouterr().err
+
+
+def test_several_currencies_need_a_choice(tmp_path, capsys) -> None:
+    """The error names them and the option; with it, the report is of this currency, in small letters too."""
+    file = tmp_path / "cash.csv"
+    header = (
+        "Date,Transaction ID,Transaction Type,Currency,Amount,Fee,Net Amount,Asset Type,Status,Name of sender/receiver"
+    )
+    lines = [
+        f"2024-01-0{day} 10:00:00 UTC,x{day},P2P,{code},10.00,0.00,10.00,,COMPLETE,Bo Hart"
+        for day, code in enumerate(["GBP", "GBP", "EUR"], start=1)
+    ]
+    file.write_text("\n".join([header, *lines]), "utf-8")
+    folder, out = str(tmp_path / "a"), str(tmp_path / "r.html")
+    assert cli.main(["import", folder, str(file), "--account", "nora"]) == 0
+    capsys.readouterr()
+    assert cli.main(["report", folder, "--out", out]) == 1
+    assert (
+        capsys.readouterr()
+        .err.strip()
+        .endswith(
+            f"The payments of {folder} are in GBP (2) and EUR (1), which a report does not add: choose one, like "
+            "--currency GBP."
+        )
+    )
+    assert cli.main(["report", folder, "--out", out, "--currency", "eur"]) == 0
+    assert "€10.00" in (tmp_path / "r.html").read_text("utf-8")
+    assert cli.main(["report", folder, "--out", out, "--currency", "CHF"]) == 1
+    assert "has no rows in 'CHF': its rows are in 'EUR', 'GBP'." in capsys.readouterr().err

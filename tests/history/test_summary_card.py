@@ -68,8 +68,8 @@ class _Card(HTMLParser):
         self.words.append(data)
 
 
-def test_only_payments_in_dollars_are_added_up() -> None:
-    """A transfer is counted apart and in no sum; amounts in other currencies are named, and nothing is added up."""
+def test_only_payments_in_one_currency_are_added_up() -> None:
+    """A transfer is counted apart and in no sum; several currencies are named, and nothing is added up."""
     rows = [{**row, "payment_id": f"{at}", "kind": "payment", "currency": "USD"} for at, row in enumerate(ROWS)]
     transfer = {**rows[0], "payment_id": "t", "kind": "transfer"}
     told = history([*rows, transfer])
@@ -77,8 +77,11 @@ def test_only_payments_in_dollars_are_added_up() -> None:
     assert repr(told).startswith("<History of Rosa Vale: 8 payments, 1 other transactions, 1 friends,")
     text = _Card(history([*rows, {**rows[0], "payment_id": "e", "currency": "EUR"}])).text
     assert "9 payments from" in text
-    assert "No sums: some amounts are not in US dollars, but in EUR." in text
+    assert (
+        "No sums: the payments are in USD (8) and EUR (1). For one currency, history.select_currency('USD') ." in text
+    )
     assert "$" not in text
+    assert "£1,234.56 from others" in _Card(history([{**row, "currency": "GBP"} for row in rows], balance=5)).text
 
 
 def test_the_words_fit_statement_files() -> None:

@@ -177,7 +177,7 @@ def test_several_accounts_and_currencies_are_named() -> None:
     )
     ax = plots.reconciliation(table)
     assert _names(ax) == ["a.csv\nEUR", "a.csv\nUSD"]
-    assert _texts(ax) == ["difference \N{MINUS SIGN}4.00 EUR", "difference $2.50"]
+    assert _texts(ax) == ["difference \N{MINUS SIGN}€4.00", "difference $2.50"]
     several = plots.reconciliation(table.assign(account=["nora-quill", None]))
     assert _names(several) == ["a.csv\nnora-quill, EUR", "a.csv\nUSD"]
 

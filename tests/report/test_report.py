@@ -260,13 +260,36 @@ def test_the_zone_can_be_an_object(html: str) -> None:
     assert render_report(report_history(PAYMENT_ROWS), as_of=AS_OF, tz=ZoneInfo("America/New_York")) == html
 
 
-def test_other_currencies_are_refused() -> None:
-    """Amounts in another currency have no place in a report in dollars: one sentence names it, and what to do."""
-    rows = [*PAYMENT_ROWS[:4], {**PAYMENT_ROWS[4], "currency": "EUR"}]
-    with pytest.raises(SchemaError, match=r"^render_report needs payments in US dollars, not in EUR: [^.]*\.replace"):
-        render_report(report_history(rows), as_of=AS_OF)
-    with pytest.raises(SchemaError, match="not in CHF and EUR"):
-        render_report(report_history([*rows, {**rows[0], "payment_id": "9", "currency": "CHF"}]), as_of=AS_OF)
+def test_several_currencies_are_refused() -> None:
+    """One sentence names them with their numbers of payments, and what to type; that gives a report of one."""
+    rows = [*PAYMENT_ROWS[:-1], {**PAYMENT_ROWS[-1], "currency": "EUR"}]
+    count = len(rows) - 1
+    history = report_history([*rows, {**rows[0], "payment_id": "99", "currency": "CHF", "kind": "merchant"}])
+    sentence = (
+        f"^render_report needs payments in one currency, not in USD \\({count}\\) and EUR \\(1\\): "
+        r"choose one, like history\.select_currency\('USD'\)\.$"
+    )
+    with pytest.raises(SchemaError, match=sentence):
+        render_report(history, as_of=AS_OF)
+    page = ParsedPage(render_report(history.select_currency("USD"), as_of=AS_OF))
+    assert f"{count} payments" in page.text
+    assert "Not counted here" not in page.text
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "balance"),
+    [("GBP", "pounds sterling", "£0.05"), ("JPY", "yen", "¥0.05"), ("KWD", "KWD", "KWD 0.050")],
+)
+def test_a_report_in_one_currency(html: str, code: str, name: str, balance: str) -> None:
+    """Amounts have the symbol or code of the currency everywhere, and its decimals; nothing says dollars."""
+    rows = [{**row, "currency": code} for row in PAYMENT_ROWS]
+    told = render_report(report_history(rows), as_of=AS_OF, tz="America/New_York")
+    page, dollars = ParsedPage(told), ParsedPage(html)
+    assert "$" not in told.split("</style>")[1]
+    assert "dollar" not in page.text
+    assert f"count settled payments only, in {name}, exact" in page.text
+    assert f"balance \N{MINUS SIGN}{balance}" in page.text.replace("\N{NO-BREAK SPACE}", " ")
+    assert len(page.tags) == len(dollars.tags)
 
 
 def test_only_payments_are_counted(html: str) -> None:

@@ -138,12 +138,22 @@ def test_settled_payments_of_which_none_counts_have_no_sums(tmp_path: Path) -> N
     )
 
 
-@pytest.mark.parametrize("kind", ["payment", "merchant"])
-def test_other_currencies_are_refused(tmp_path: Path, kind: str) -> None:
-    """Also in rows of other kinds, which are displayed too; amounts have a dollar sign."""
-    rows = [build_payment(1, None, "2", "Ben", -100, currency="EUR", kind=kind)]
-    with pytest.raises(SchemaError, match=r"^Explorer needs payments in US dollars, not in EUR: [^.]*\.replace"):
-        p2p.Explorer(build_history(rows), folder=tmp_path)
+def test_each_amount_has_its_currency(tmp_path: Path) -> None:
+    """A purchase abroad stands beside payments in pounds; the sums count the payments, in pounds."""
+    rows = [
+        build_payment(1, None, "2", "Ben", -100, currency="GBP"),
+        build_payment(2, None, "3", "Cleo", 250, currency="GBP"),
+        build_payment(3, None, None, "Kiosk", -120000, currency="JPY", kind="merchant"),
+    ]
+    explorer = open_payments(rows, tmp_path)
+    table = explorer._table.value
+    assert explorer.currency.layout.display is None
+    assert explorer.currency.label == "every currency"
+    for amount in ("\N{MINUS SIGN}£1.00", "+£2.50", "\N{MINUS SIGN}¥1,200<"):
+        assert amount in table
+    assert "sent £1.00, received £2.50, net £1.50" in table
+    choose(explorer, "currency", "JPY")
+    assert list(explorer.table["payment_id"]) == ["3"]
 
 
 @pytest.mark.parametrize(
@@ -258,7 +268,7 @@ def test_the_file_has_all_rows_of_the_selection_in_the_displayed_order(tmp_path:
     table = p2p.read_csv(written)
     assert list(table.columns) == [
         "payment_id", "date_created", "counterparty_id", "counterparty_username", "counterparty_name", "direction",
-        "amount", "status", "note", "kind",
+        "amount", "currency", "status", "note", "kind",
     ]  # fmt: skip
     assert list(table["payment_id"]) == [str(number) for number in range(249, 0, -1)]
     pd.testing.assert_frame_equal(table, explorer.table)

@@ -10,6 +10,7 @@ import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from p2p_analytics.currencies import WITH_MILLS
 from p2p_analytics.statements._cells import (
     list_orders,
     list_problems,
@@ -35,7 +36,6 @@ ENGLISH: Final = "en"
 UNKNOWN: Final = "unknown"
 SEPARATOR: Final = "\x1f"
 
-_MILLS: Final = ("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND")  # currencies with three decimals
 _DECIMAL_COMMA: Final = r",[0-9]{1,2}[^0-9]*$"
 _DECIMAL_POINT: Final = r"\.[0-9]{1,2}[^0-9]*$"
 _ID_DIGITS: Final = 16
@@ -159,7 +159,7 @@ def _shorten_mills(cells: pl.DataFrame, name: str, currency: str) -> pl.Series:
     text = cells[name].cast(pl.String)
     if currency not in cells.columns:
         return text
-    has_mills = cells[currency].str.strip_chars().is_in(_MILLS).fill_null(value=False)
+    has_mills = cells[currency].str.strip_chars().is_in(WITH_MILLS).fill_null(value=False)
     return text.str.replace(r"([.,][0-9]{2})0(\s*)$", "$1$2").zip_with(has_mills, text) if has_mills.any() else text
 
 

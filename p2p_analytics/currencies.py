@@ -1,0 +1,71 @@
+"""Currencies: their symbols, names and numbers of decimals, in text for people."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+US_DOLLARS: Final = "USD"  # of payments that the service lists, and of rows that name no currency
+WITH_MILLS: Final = frozenset({"BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"})  # three decimals
+_WHOLE: Final = frozenset(
+    {
+        "BIF",
+        "CLP",
+        "DJF",
+        "GNF",
+        "ISK",
+        "JPY",
+        "KMF",
+        "KRW",
+        "PYG",
+        "RWF",
+        "UGX",
+        "UYI",
+        "VND",
+        "VUV",
+        "XAF",
+        "XOF",
+        "XPF",
+    }
+)
+_LONGEST_CODE: Final = 12  # characters of a word that is no code
+_CODE: Final = re.compile("[A-Z]{3}", re.ASCII)
+
+
+class _Spelling(NamedTuple):
+    symbol: str
+    name: str
+
+
+# No symbol that several of the currencies here could have: other dollars and crowns keep their codes.
+_SPELLINGS: Final = {
+    US_DOLLARS: _Spelling("$", "US dollars"),
+    "EUR": _Spelling("€", "euros"),
+    "GBP": _Spelling("£", "pounds sterling"),
+    "JPY": _Spelling("¥", "yen"),
+}
+
+
+def name_currency(code: str | None) -> str:
+    """Return a currency in words, such as "US dollars"; one without words here is its code."""
+    spelling = _SPELLINGS.get(code or US_DOLLARS)
+    return clean_code(code) if spelling is None else spelling.name
+
+
+def find_prefix(code: str | None) -> str:
+    """Return the text before an amount: the symbol of the currency, or its code and a no-break space."""
+    spelling = _SPELLINGS.get(code or US_DOLLARS)
+    return f"{clean_code(code)}\N{NO-BREAK SPACE}" if spelling is None else spelling.symbol
+
+
+def count_decimals(code: str | None) -> int:
+    """Return the number of decimals of a currency: 2 unless it is known to have none or three."""
+    return 0 if code in _WHOLE else 3 if code in WITH_MILLS else 2
+
+
+def clean_code(code: str | None) -> str:
+    """Return the code of a currency; of another word, which a file may have in its place, the letters and digits."""
+    given = code or US_DOLLARS
+    if _CODE.fullmatch(given):
+        return given
+    return "".join(character for character in given if character.isalnum())[:_LONGEST_CODE] or "?"
