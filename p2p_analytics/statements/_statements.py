@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.display import PRIVATE, STRICT, format_count
 from p2p_analytics.errors import ConfigurationError
-from p2p_analytics.frames.schema import FRIENDS, KIND_PAYMENT, PAYMENTS
+from p2p_analytics.frames.schema import FRIENDS, KIND_PAYMENT
 from p2p_analytics.frames.schema import PROBLEMS as RECORD_PROBLEMS
 from p2p_analytics.history import History
 from p2p_analytics.privacy import Mask, is_masked
@@ -76,7 +76,7 @@ class Statements:
     def history(self, account: str | None = None) -> History:
         """Return one account's payments as a History, for the summary card, report, explorer and analyses.
 
-        It holds the rows of every kind; the analyses count payments between people. "Data as of" is the end of the last
+        It holds the rows of every kind, with all columns; the analyses count payments between people. "Data as of" is the end of the last
         file, and the balance is that file's closing balance. There are no friends, because statements do not list them.
 
         Parameters
@@ -92,7 +92,7 @@ class Statements:
         chosen = self._choose(account)
         me = self._holders[chosen]
         rows = self.payments["account_id"] == chosen
-        payments = self.payments.loc[rows, list(PAYMENTS)].reset_index(drop=True)
+        payments = self.payments[rows].reset_index(drop=True)
         problems = select_row_problems(self.problems)
         listed = problems["payment_id"].isin(payments["payment_id"]) | problems["payment_id"].isna()
         return History(

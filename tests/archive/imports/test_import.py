@@ -231,6 +231,18 @@ def test_an_api_archive_keeps_its_form(tmp_path, history_of, payment) -> None:
     assert list(p2p.open_archive(tmp_path).history().payments) == list(PAYMENTS)
 
 
+def test_histories_of_statements_have_all_columns(tmp_path) -> None:
+    """In the same order as in the archive, which a merge of the history fills like an import of the files."""
+    statements = statements_of(row(1, tip_cents=3), row(2, kind="transfer", action=None, destination="Bank"))
+    history = statements.history()
+    assert list(history.payments) == [*PAYMENTS, *STATEMENT]
+    merged, imported = (p2p.open_archive(tmp_path / name) for name in ("merged", "imported"))
+    merged.merge(history)
+    imported.import_(statements)
+    pd.testing.assert_frame_equal(merged.history().payments, imported.history().payments)
+    assert column(merged.history(), "destination") == {"1": None, "2": "Bank"}
+
+
 def test_scans_show_statements_too(archive) -> None:
     """Polars and DuckDB return the rows and columns of the history."""
     archive.import_(statements_of(row(1, tip_cents=3), row(3)))
