@@ -56,10 +56,10 @@ _LOADS_AGAIN: Final = {
 class BrokenFileError(ArchiveError):
     """A file of the archive cannot be read; `sync` repairs the archive, an import its files of statements."""
 
-    def __init__(self, path: Path, reason: str) -> None:
+    def __init__(self, path: Path, reason: str, *, by_import: bool) -> None:
         kind = path.name.partition("-")[0]
         repair = f"sync the archive, which sets it aside and loads {_LOADS_AGAIN.get(kind, 'all payments again')}"
-        if kind in _manifest.STATEMENT_KINDS:
+        if by_import:
             repair = "import all your statement files again, which sets it aside"
         super().__init__(f"{path} is broken ({reason}): {repair}.")
 
@@ -91,7 +91,7 @@ class ArchiveFolder:
         try:
             found = _manifest.decode(body)
         except _manifest.ManifestError as error:
-            raise BrokenFileError(self.path / _manifest.NAME, str(error)) from None
+            raise self._broken_error(self.path / _manifest.NAME, str(error)) from None
         if found is None:
             raise ArchiveError(f"{self.path} was written by a newer p2p_analytics: update this one.")
         return found
@@ -147,6 +147,29 @@ class ArchiveFolder:
     def is_new(self) -> bool:
         """Return whether the folder holds no manifest and no table yet."""
         return not (self.path / _manifest.NAME).exists() and not any(self.list_own_files())
+
+    def holds_statements_only(self) -> bool:
+        """Return whether the archive holds statements, and no payment that the service has listed.
+
+        If the manifest cannot be read, the other files say so.
+        """
+        import pyarrow.parquet
+
+        body = self.read_bytes(_manifest.NAME)
+        with contextlib.suppress(_manifest.ManifestError):
+            manifest = None if body is None else _manifest.decode(body)
+            if manifest is not None:
+                return isinstance(manifest.account_name, str)
+        paths = {path.name: path for path in self.list_own_files()}
+        try:
+            rows = [
+                pyarrow.parquet.read_metadata(path).num_rows
+                for name, path in paths.items()
+                if name.startswith("payments-")
+            ]
+        except (pyarrow.ArrowException, ValueError, OSError):
+            return False
+        return not any(rows) and any(name.startswith("statements-") for name in paths)
 
     def require_account(self, manifest: Manifest, me: Me) -> None:
         """Raise an ArchiveError if the archive belongs to another account.
@@ -319,15 +342,15 @@ class ArchiveFolder:
             file = pyarrow.parquet.ParquetFile(source)
             found = file.schema_arrow
         except (pyarrow.ArrowException, ValueError, OSError):
-            raise BrokenFileError(path, "it is no Parquet file") from None
+            raise self._broken_error(path, "it is no Parquet file") from None
         if is_earlier_form(found, entry.kind):
             columns = earlier_schema(columns)
         if not set(found.names) >= set(columns.names):
-            raise BrokenFileError(path, "an earlier version wrote it, with fewer columns")
+            raise self._broken_error(path, "an earlier version wrote it, with fewer columns")
         if sorted(map(str, found)) != sorted(map(str, columns)):  # each a name, a type, and whether it holds nulls
-            raise BrokenFileError(path, "another version wrote it, with other columns or types")
+            raise self._broken_error(path, "another version wrote it, with other columns or types")
         if file.metadata.num_rows != entry.rows:
-            raise BrokenFileError(path, f"it holds {file.metadata.num_rows} rows in place of {entry.rows}")
+            raise self._broken_error(path, f"it holds {file.metadata.num_rows} rows in place of {entry.rows}")
         return file
 
     def _read_content(self, entry: Entry) -> bytes:
@@ -336,9 +359,9 @@ class ArchiveFolder:
         try:
             body = self._read_bytes(path)
         except FileNotFoundError:
-            raise BrokenFileError(path, "it is missing") from None
+            raise self._broken_error(path, "it is missing") from None
         if len(body) != entry.size or sha256(body).hexdigest() != entry.sha256:
-            raise BrokenFileError(path, "its content is not as it was written")
+            raise self._broken_error(path, "its content is not as it was written")
         return body
 
     def _read_bytes(self, path: Path) -> bytes:
@@ -352,6 +375,10 @@ class ArchiveFolder:
             raise self._foreign_file_error(path, error.reason) from None
         except OSError as error:
             raise self._unusable_error(error) from None
+
+    def _broken_error(self, path: Path, reason: str) -> BrokenFileError:
+        is_of_statements = path.name.partition("-")[0] in _manifest.STATEMENT_KINDS
+        return BrokenFileError(path, reason, by_import=is_of_statements or self.holds_statements_only())
 
     def _foreign_file_error(self, path: Path, reason: str) -> ArchiveError:
         return ArchiveError(f"{path} is no file of the archive ({reason}): move it away, then sync the archive.")

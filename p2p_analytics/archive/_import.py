@@ -11,13 +11,12 @@ import msgspec
 from p2p_analytics.archive import _manifest
 from p2p_analytics.archive._manifest import STATEMENT_KINDS, Manifest, normalize_account
 from p2p_analytics.archive._rewrite import name_account, read_listed, read_statements, write_table
+from p2p_analytics.archive._statements_only import create_manifest, find_damage, repair_archive
 from p2p_analytics.archive.imports import journal
 from p2p_analytics.archive.imports.journal import Batch
 from p2p_analytics.archive.imports.rows import ImportPlan, MergedRows, check_rows, merge_rows
-from p2p_analytics.archive.tables import BATCH, SCHEMAS, arrow_schema
+from p2p_analytics.archive.tables import BATCH, SCHEMAS
 from p2p_analytics.errors import ArchiveError
-from p2p_analytics.frames.build import friends_frame, problems_frame
-from p2p_analytics.frames.people import people_frame
 from p2p_analytics.frames.schema import INSTANT, TEXT
 from p2p_analytics.records import Me, User
 
@@ -58,7 +57,8 @@ def plan_import(folder: ArchiveFolder, statements: Statements) -> ImportPlan:
 
 def require_importable(folder: ArchiveFolder, statements: Statements) -> None:
     """Raise the error of statements that the archive cannot take."""
-    _require_account(folder, statements, folder.read_manifest())
+    damage = find_damage(folder)
+    _require_account(folder, statements, damage.manifest if damage else folder.read_manifest())
 
 
 def write_import(folder: ArchiveFolder, statements: Statements) -> ImportPlan:
@@ -66,6 +66,10 @@ def write_import(folder: ArchiveFolder, statements: Statements) -> ImportPlan:
 
     New files are written first, then the journal, then the manifest: a crash leaves the old state or the new one.
     """
+    damage = find_damage(folder)
+    if damage is not None:
+        account = _require_account(folder, statements, damage.manifest)
+        repair_archive(folder, damage, *_describe_owner(statements, account, damage.manifest))
     body = folder.read_bytes(_manifest.NAME)
     previous = None if body is None else folder.decode_manifest(body)
     account = _require_account(folder, statements, previous)
@@ -104,8 +108,8 @@ def undo_import(folder: ArchiveFolder) -> Batch:
     require_import(folder)
     if not journal.can_undo(batches, None if body is None else journal.digest(body)):
         raise ArchiveError(
-            f"The last import into {folder.path} cannot be undone, because a sync or merge came after it: import the "
-            "files that you want into a new archive, and sync that one."
+            f"The last import into {folder.path} cannot be undone, because a sync, a merge or a repair came after it: "
+            "import the files that you want into a new archive."
         )
     *earlier, last = batches
     kept: set[str] = set()
@@ -251,20 +255,9 @@ def _build_manifest(folder: ArchiveFolder, me: Me, known: _Known, merged: Merged
     fields: dict[str, Any] = {
         kind: write_table(folder, kind, frame, known.files.get(kind), account) for kind, frame in tables.items()
     }
-    if previous is not None:
-        return msgspec.structs.replace(previous, fetched_at=fetched_at, **fields)
-    empty = {"friends": friends_frame([]), "problems": problems_frame([]), "people": people_frame([me.user])}
-    fields |= {kind: write_table(folder, kind, frame, None, account) for kind, frame in empty.items()}
-    return Manifest(
-        me=me,
-        fetched_at=fetched_at,
-        synced_to=None,
-        friends_at=fetched_at,
-        payments=(folder.write("payments", arrow_schema("payments").empty_table(), account),),
-        people_at=fetched_at,
-        account_name=account,
-        **fields,
-    )
+    if previous is None:
+        return create_manifest(folder, me, fetched_at, fields)
+    return msgspec.structs.replace(previous, fetched_at=fetched_at, **fields)
 
 
 def _read_known(folder: ArchiveFolder, manifest: Manifest | None, *, repair: bool) -> _Known:

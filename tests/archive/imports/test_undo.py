@@ -93,7 +93,7 @@ def test_a_sync_or_merge_ends_the_undo(archive, service, history_of, payment, ch
         else:
             archive.sync(client, refresh=change == "refresh")
     before = digests(archive.path)
-    with pytest.raises(ArchiveError, match=r"because a sync or merge came after it: import .* new archive"):
+    with pytest.raises(ArchiveError, match=r"because a sync, a merge or a repair came after it: import .* new archive"):
         archive.undo()
     assert digests(archive.path) == before
     payments = archive.history().payments.set_index("payment_id")
@@ -102,7 +102,7 @@ def test_a_sync_or_merge_ends_the_undo(archive, service, history_of, payment, ch
     assert archive.imports["undoable"].tolist() == [False, True]
     archive.undo()
     assert digests(archive.path) == before
-    with pytest.raises(ArchiveError, match="sync or merge came after"):
+    with pytest.raises(ArchiveError, match="a repair came after"):
         archive.undo()
 
 
@@ -128,6 +128,41 @@ def test_a_broken_journal(archive) -> None:
     archive.import_(JUNE)
     archive.undo()
     assert archive.history().payments["tip_cents"].notna().sum() == 2
+
+
+@pytest.mark.parametrize("file", ["manifest.json", "friends-*", "problems-*", "people-*", "payments-*"])
+def test_a_broken_file_of_an_archive_of_statements_alone(tmp_path, file) -> None:
+    """Such an archive cannot be synced: the error asks for an import, which keeps the statements and can be undone."""
+    archive = p2p.open_archive(tmp_path / "new")
+    archive.import_(MAY)
+    expected = digests(archive.path)
+    (path,) = archive.path.glob(file)
+    path.write_bytes(b"broken")
+    damaged = digests(archive.path)
+    advice = f"{path.name} is broken .*: import all your statement files again, which sets it aside"
+    with pytest.raises(ArchiveError, match=advice):
+        archive.history()
+    other = statements_of(row(1, account_id="bob"), account="bob")
+    with pytest.raises(ArchiveError, match=r"another account|is the archive of"):
+        archive.import_(other)
+    assert digests(archive.path) == damaged
+    assert archive.import_(JUNE)[:4] == (1, 1, 0, 0)
+    assert sorted(archive.history().payments["payment_id"]) == ["1", "3", "4"]
+    (aside,) = archive.path.glob(f"{path.name}.corrupt-*")
+    aside.unlink()
+    archive.undo()
+    assert digests(archive.path) == expected, "as it was before the damage, so the first import can be undone, too"
+
+
+def test_a_broken_manifest_beside_payments_of_the_service(archive) -> None:
+    """A sync is advised, and an import changes nothing."""
+    archive.import_(MAY)
+    (archive.path / "manifest.json").write_bytes(b"broken")
+    before = digests(archive.path)
+    for call in (archive.history, lambda: archive.import_(MAY)):
+        with pytest.raises(ArchiveError, match=r"manifest.json is broken .*: sync the archive"):
+            call()
+    assert digests(archive.path) == before
 
 
 @pytest.mark.parametrize("kind", ["statements", "statement_problems"])
