@@ -54,7 +54,9 @@ def read_regular(body: bytes, line: int, width: int, delimiter: str) -> pa.Table
 
 
 def _has_blank_lines(body: bytes) -> bool:
-    return any(blank in body for blank in (_BLANK_LINES if b"\r" in body else _BLANK_LINES[:1]))
+    return body[:1] in {b"\n", b"\r"} or any(
+        blank in body for blank in (_BLANK_LINES if b"\r" in body else _BLANK_LINES[:1])
+    )
 
 
 def to_table(lines: Sequence[int], rows: Sequence[Sequence[str]], width: int) -> pa.Table:

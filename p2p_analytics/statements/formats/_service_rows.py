@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
-from p2p_analytics.statements._cells import list_problems, list_unreadable, parse_instants, parse_money
+from p2p_analytics.statements._cells import (
+    list_orders,
+    list_problems,
+    list_unreadable,
+    parse_instants,
+    parse_money,
+)
 from p2p_analytics.statements._format import Reading
 from p2p_analytics.statements._rows import complete_rows
 from p2p_analytics.statements.formats._holder import find_holders, read_handles, read_periods
@@ -58,12 +64,15 @@ _ALL: Final = (
 _NONE: Final = "(None)"
 _BALANCE: Final = "balance"
 _ELSEWHERE: Final = "elsewhere"
+_YEAR_LAST: Final = r"^\s*[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4}"
 _ACTIONS: Final = {"payment": Action.PAY.value, "charge": Action.CHARGE.value}
 
 
 def read_personal(table: Table) -> Reading:
     """Return the rows of a personal statement; datetimes are in the caller's zone."""
-    return _read(table, _complete(table.cells), table.tz)
+    cells = _complete(table.cells)
+    instants, problems = _read_instants(cells, table.tz)
+    return _read(table, cells, instants, problems)
 
 
 def read_business(table: Table) -> Reading:
@@ -76,7 +85,34 @@ def read_business(table: Table) -> Reading:
         pl.when(pl.col(texts).str.strip_chars() != _NONE).then(pl.col(texts)),
         pl.concat_str("date", "time", separator=" ", ignore_nulls=True).replace("", None).alias("datetime"),
     )
-    return _read(table, cells, ZoneInfo("UTC"))
+    return _read(table, cells, parse_instants(cells["datetime"], tz=ZoneInfo("UTC")), [])
+
+
+def _read_instants(cells: pl.DataFrame, tz: ZoneInfo) -> tuple[pl.Series, list[Problem]]:
+    """Return the instants of a personal statement, and a problem for each file of ambiguous dates.
+
+    Dates that end in the year were written by a spreadsheet: only a day above 12 shows their order in a file.
+    """
+    import polars as pl
+
+    instants = parse_instants(cells["datetime"], tz=tz)
+    rewritten = cells.filter(pl.col("datetime").str.contains(_YEAR_LAST))
+    if rewritten.is_empty():
+        return instants, []
+    day_first: list[object] = []
+    problems: list[Problem] = []
+    for (file,), part in rewritten.group_by("file", maintain_order=True):
+        orders = list_orders(part["datetime"])
+        if orders == ["dmy"]:
+            day_first.append(file)
+        elif len(orders) > 1:
+            first = part.select("file", "line", "datetime", payment_id="id").head(1)
+            problem = "has no day above 12 in its file: read as month/day/year"
+            problems += list_problems(
+                first, first["line"].is_not_null(), first["datetime"], field="datetime", problem=problem
+            )
+    is_day_first = cells["file"].is_in(day_first)
+    return parse_instants(cells["datetime"], tz=tz, order="dmy").zip_with(is_day_first, instants), problems
 
 
 def _complete(cells: pl.DataFrame) -> pl.DataFrame:
@@ -96,14 +132,14 @@ def _map_words(cells: pl.Series, find: Callable[[str], str | None]) -> pl.Series
     return cells.replace_strict(words, found, default=None, return_dtype=pl.String)
 
 
-def _read(table: Table, cells: pl.DataFrame, tz: ZoneInfo) -> Reading:
+def _read(table: Table, cells: pl.DataFrame, instants: pl.Series, problems: list[Problem]) -> Reading:
     import polars as pl
 
     require_whole_ids(cells.select("file", "line", "id"))
     handles = read_handles(table.preambles, cells)
     cells = cells.with_columns(
         *(parse_money(cells[name], symbol="$").alias(f"{name}_cents") for name in _AMOUNTS),
-        parse_instants(cells["datetime"], tz=tz).alias("instant"),
+        instants.alias("instant"),
         _is_notice(cells),
         _map_words(cells["type"], _find_kind).fill_null(_UNKNOWN).alias("kind"),
         _map_words(cells["type"], _ACTIONS.get).alias("action"),
@@ -112,7 +148,7 @@ def _read(table: Table, cells: pl.DataFrame, tz: ZoneInfo) -> Reading:
         pl.col("file").replace_strict(handles, default=None, return_dtype=pl.String).alias("account"),
     )
     rows, contradictions = find_holders(_describe(cells))
-    problems = [*_list_unread_cells(cells), *_list_unknown_words(rows), *contradictions]
+    problems = [*problems, *_list_unread_cells(cells), *_list_unknown_words(rows), *contradictions]
     return Reading(complete_rows(rows), problems, read_periods(table.preambles))
 
 
