@@ -147,7 +147,7 @@ def _check_groups(
         is_known = opening is not None and moved is not None and closing is not None
         difference = closing - opening - moved if is_known else None
         is_broken = group["file"] in broken_files
-        agrees = not (difference or is_broken or group["unread"])
+        agrees = not (difference or is_broken or group["unknown"])
         explanations = None
         if difference:
             explanations = _explain(transactions, difference, min(steps, MOST_STEPS))
@@ -180,7 +180,8 @@ def _sum_groups(ordered: OrderedRows) -> pl.DataFrame:
         (known % _HALF).sum().alias("low"),
         known.cast(pl.Float64).abs().sum().alias("largest"),
         pl.col("balance_cents").cast(pl.Float64).abs().max().alias("largest_balance"),
-        (~pl.col("is_notice") & pl.col("moved_cents").is_null()).sum().alias("unread"),
+        (~pl.col("is_notice") & pl.col("moved_cents").is_null()).sum().alias("unknown"),
+        (~pl.col("is_notice") & pl.all_horizontal(pl.col("moved_cents", "flow_cents").is_null())).sum().alias("unread"),
         date.min().alias("start"),
         date.max().alias("end"),
         (pl.col("is_notice") & ~has_balance).all().alias("is_blank"),
@@ -244,6 +245,10 @@ def _list_remarks(
     if group["unread"]:
         verb = "was" if group["unread"] == 1 else "were"
         yield f"{format_count(group['unread'], 'amount', 'amounts')} {verb} not read."
+    undecided = group["unknown"] - group["unread"]
+    if undecided > 0:
+        verb = "has" if undecided == 1 else "have"
+        yield f"{format_count(undecided, 'row', 'rows')} {verb} a status that does not say whether money moved."
     if balance.moved is None:
         yield "The amounts are too large to add up."
     if _has_nothing_to_check(group):

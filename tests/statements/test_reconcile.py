@@ -123,6 +123,13 @@ def test_an_amount_that_was_not_read() -> None:
     assert row["note"] == "1 amount was not read."
 
 
+def test_a_status_that_is_not_known() -> None:
+    """Whether the row moved money is not known, although its amount was read."""
+    (row,) = _reconcile(make_file("a", [{"moved_cents": None, "flow_cents": 150}, 300], opening=0, closing=450))
+    assert _pick(row, "moved_cents", "difference_cents", "reconciled") == (300, 150, False)
+    assert row["note"] == "1 row has a status that does not say whether money moved."
+
+
 def test_amounts_beyond_64_bits() -> None:
     """Sums that 64 bits cannot hold are not known; nothing wraps around."""
     (row,) = _reconcile(make_file("a", [2**62, 2**62, 2**62, 2**62], opening=0, closing=0))
