@@ -27,6 +27,7 @@ _MINUS: Final = "[\u2010-\u2015\u2212\ufe63\uff0d]"
 _SYMBOL: Final = r"(?:[A-Za-z]{0,3}\p{Sc}|[A-Z]{3}|kr\.?|zł|Kč|Ft|Rs\.?)"
 # The spelling of the service, which needs no regular expression with groups.
 _DOLLARS: Final = r"^(?:[-+] )?\$[0-9]{1,3}(?:,[0-9]{3})*\.[0-9]{2}$"
+_MOST_LISTED: Final = 10_000  # rows with one problem
 _FEW: Final = 4  # cells for each distinct one, above which only the distinct ones are read
 _NO_TEXT: Final = r"(?i)^\s*(?:\(none\))?\s*$"
 
@@ -208,7 +209,10 @@ def list_unreadable(
 def list_problems(
     places: pl.DataFrame, is_problem: pl.Series, cells: pl.Series, *, field: str, problem: str
 ) -> list[Problem]:
-    """Return a problem for each row of a mask, as `list_unreadable` does."""
+    """Return a problem for each row of a mask, as `list_unreadable` does.
+
+    Of very many rows, the first ones are listed, and the last problem says how many more there are.
+    """
     import polars as pl
 
     if not is_problem.any():
@@ -219,7 +223,13 @@ def list_problems(
         .with_columns(cells.cast(pl.String).str.slice(0, _LONGEST_VALUE).alias("value"))
         .filter(is_problem.fill_null(value=False))
     )
-    return [Problem(file, line, key, field, value, problem) for file, line, key, value in rows.iter_rows()]
+    listed = rows.head(_MOST_LISTED).iter_rows()
+    problems = [Problem(file, line, key, field, value, problem) for file, line, key, value in listed]
+    if len(rows) > _MOST_LISTED:
+        rest = f"{len(rows) - _MOST_LISTED:,} more rows have the same problem: {problem}"
+        file, line = rows.select("file", "line").row(_MOST_LISTED)
+        problems.append(Problem(file, line, None, field, None, rest))
+    return problems
 
 
 def _use_plain_characters(cells: pl.Series) -> pl.Series:

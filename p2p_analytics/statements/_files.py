@@ -102,14 +102,27 @@ def fill_balances(files: pd.DataFrame, reconciliation: pd.DataFrame) -> pd.DataF
     return files.assign(**{name: files[name].fillna(known[name]) for name in names})
 
 
-def list_all_problems(problems: Sequence[Problem]) -> pd.DataFrame:
-    """Return problems as a frame, in their order; of very many the first, and how many more there are."""
-    shown = list(problems[:_MOST_PROBLEMS])
-    if len(problems) > len(shown):
-        rest = f"{len(problems) - len(shown):,} more problems are not listed"
-        shown.append(shown[-1]._replace(payment_id=None, field="", value=None, problem=rest))
-    columns = [list(column) for column in zip(*shown, strict=True)] if shown else [[] for _ in PROBLEMS]
-    return to_frame(dict(zip(PROBLEMS, columns, strict=True)), PROBLEMS)
+class ProblemList:
+    """Problems in their order; of very many, the first ones, and how many more there are."""
+
+    def __init__(self) -> None:
+        self.listed: list[Problem] = []
+        self._unlisted = 0
+
+    def add(self, problems: Sequence[Problem]) -> None:
+        """Add problems, of which no more are kept than are listed."""
+        room = _MOST_PROBLEMS - len(self.listed)
+        self.listed += problems[:room]
+        self._unlisted += len(problems[room:])
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the problems as a frame."""
+        shown = list(self.listed)
+        if self._unlisted:
+            rest = f"{self._unlisted:,} more problems are not listed"
+            shown.append(shown[-1]._replace(payment_id=None, field="", value=None, problem=rest))
+        columns = [list(column) for column in zip(*shown, strict=True)] if shown else [[] for _ in PROBLEMS]
+        return to_frame(dict(zip(PROBLEMS, columns, strict=True)), PROBLEMS)
 
 
 def to_frame(columns: Mapping[str, list[object]], schema: Mapping[str, str]) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from p2p_analytics.errors import StatementError
@@ -19,7 +20,11 @@ FIELDS: Final = (
     "actor_name", "actor_username", "target_name", "target_username", "source_name", "source_type", "destination",
     "merchant", "fee_cents", "holder_name", "holder_username", "is_row", "start_balance", "end_balance",
 )  # fmt: skip
-_LONGEST: Final = 2**27  # bytes
+_LONGEST: Final = 2**26  # bytes
+_MOST_ROWS: Final = 100_000
+_MOST_VALUES: Final = 5_000_000  # as separators of the text, which bound the Python objects before they are made
+_SEPARATORS: Final = (b",", b"{", b"[")
+IS_OBJECT, IS_OTHER = "yes", "no"  # the words of the field is_row
 _IN, _OUT = "in", "out"
 _BALANCE: Final = "balance"
 
@@ -32,16 +37,24 @@ def build_cells(utf8: bytes, name: str) -> dict[str, pa.Array]:
     NoHeaderError
         The text is no JSON, or has no list of transactions.
     StatementError
-        The text is longer than a history is.
+        The text is longer than a history is, or has more transactions.
     """
     import pyarrow as pa
 
-    if len(utf8) > _LONGEST:
+    if len(utf8) > _LONGEST or sum(utf8.count(separator) for separator in _SEPARATORS) > _MOST_VALUES:
         raise StatementError(f"{name} is longer than a JSON history: download it again for a shorter period.")
     data = _find_data(utf8.decode(), name)
-    rows = [_flatten(row) for row in data["transactions"]]
-    rows.append({"is_row": None, "start_balance": data.get("start_balance"), "end_balance": data.get("end_balance")})
-    return {field: pa.array([_to_text(row.get(field)) for row in rows], pa.string()) for field in FIELDS}
+    transactions = data["transactions"]
+    if len(transactions) > _MOST_ROWS:
+        raise StatementError(
+            f"{name} has {len(transactions):,} transactions, which no history has: download it for a shorter period."
+        )
+    columns: dict[str, list[str | None]] = {field: [] for field in FIELDS}
+    balances = {"start_balance": data.get("start_balance"), "end_balance": data.get("end_balance")}
+    for row in chain(map(_flatten, transactions), [balances]):
+        for field, cells in columns.items():
+            cells.append(_to_text(row.get(field)))
+    return {field: pa.array(cells, pa.string()) for field, cells in columns.items()}
 
 
 def _find_data(text: str, name: str) -> _Json:
@@ -59,12 +72,12 @@ def _find_data(text: str, name: str) -> _Json:
 def _flatten(row: object) -> _Json:
     """Return the fields of a transaction."""
     if not isinstance(row, dict):
-        return {"is_row": "no"}
+        return {"is_row": IS_OTHER}
     kind = row["type"] if isinstance(row.get("type"), str) else ""
     part = _get(row, kind)
     source = _get(row, "funding_source")
     fields = {name: row.get(name) for name in ("id", "type", "datetime_created", "note", "amount")}
-    fields |= {"is_row": "yes", "source_name": source.get("name"), "source_type": source.get("type")}
+    fields |= {"is_row": IS_OBJECT, "source_name": source.get("name"), "source_type": source.get("type")}
     payment = _get(part, "payment") if kind == "refund" else part
     if kind in {"payment", "refund"}:
         return fields | _flatten_payment(payment) | ({"reference": payment.get("id")} if kind == "refund" else {})

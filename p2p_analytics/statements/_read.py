@@ -11,7 +11,7 @@ from p2p_analytics.forks import is_marked
 from p2p_analytics.progress import loading_bar
 from p2p_analytics.records import Me, User
 from p2p_analytics.statements._cells import has_zone
-from p2p_analytics.statements._files import fill_balances, list_all_problems, list_files
+from p2p_analytics.statements._files import ProblemList, fill_balances, list_files
 from p2p_analytics.statements._format import NoHeaderError, Problem, Table
 from p2p_analytics.statements._payments import build_payments
 from p2p_analytics.statements._reconcile import reconcile, running_balance
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _BATCH_ROWS: Final = 100_000  # that become ROWS together
 _BATCH_PARTS: Final = 500
+_MOST_ROWS: Final = 5_000_000  # of all files
 
 
 def read_statements(
@@ -109,14 +110,14 @@ class _Reader:
         self._skip_others = skip_others
         self._finder = HeaderFinder()
         self._pending: dict[tuple[str, tuple[str, ...]], list[Part]] = {}
-        self._pending_rows = self._pending_parts = 0
+        self._pending_rows = self._pending_parts = self._count = 0
         self._rows: list[pl.DataFrame] = []
         self._names: set[str] = set()
         self._formats: dict[str, str] = {}
         self._services: dict[str, str] = {}
         self._periods: dict[str, tuple[datetime | None, datetime | None]] = {}
         self._irregular: dict[str, tuple[set[int], set[int]]] = {}
-        self._problems: list[Problem] = []
+        self._problems = ProblemList()
 
     def add(self, source: Source) -> None:
         """Add a file; one that is not named and no statement is a problem."""
@@ -138,7 +139,7 @@ class _Reader:
             return
         if text.is_windows:
             problem = "the text is not UTF-8, and was read as Windows-1252"
-            self._problems.append(Problem(source.name, 1, None, "file", None, problem))
+            self._problems.add([Problem(source.name, 1, None, "file", None, problem)])
         for part in parts:
             self._add_part(part)
         if self._pending_rows > _BATCH_ROWS or self._pending_parts > _BATCH_PARTS:
@@ -150,7 +151,7 @@ class _Reader:
 
         self._flush()
         if not self._formats:
-            reason = next((problem.problem for problem in reversed(self._problems)), "")
+            reason = next((problem.problem for problem in reversed(self._problems.listed)), "")
             reason = reason.removeprefix(SKIPPED).removesuffix(".") or "there are no files"
             raise StatementError(f"No statement was found: {reason}; name the CSV files, or the folder they are in.")
         rows = pl.concat([encode_rows(pl.DataFrame(schema=polars_schema())), *self._rows])
@@ -164,8 +165,8 @@ class _Reader:
         holders = _list_holders(rows, files)
         rows, order, differences = deduplicate_rows(rows)
         payments = build_payments(rows, order)
-        problems = list_all_problems([*self._problems, *refund_problems, *differences])
-        return Statements(payments, reconciliation, problems, files, _holders=holders)
+        self._problems.add([*refund_problems, *differences])
+        return Statements(payments, reconciliation, self._problems.to_frame(), files, _holders=holders)
 
     def _make_unique(self, source: Source) -> Source:
         """Return a source with a name that no other has: two members of an archive can have one name."""
@@ -176,17 +177,20 @@ class _Reader:
         return source._replace(name=name)
 
     def _skip(self, source: Source, reason: str) -> None:
-        self._problems.append(Problem(source.name, 0, None, "file", None, f"{SKIPPED}{reason}"))
+        self._problems.add([Problem(source.name, 0, None, "file", None, f"{SKIPPED}{reason}")])
 
     def _add_part(self, part: Part) -> None:
         statement_format = part.header.format
         self._formats[part.file] = statement_format.name
         self._services[part.file] = statement_format.service or statement_format.name
-        self._problems += part.problems
+        self._problems.add(part.problems)
         if part.ragged or part.overfull:
             self._irregular[part.file] = (part.ragged, part.overfull)
         self._pending.setdefault((statement_format.name, part.header.names), []).append(part)
         self._pending_rows += part.cells.num_rows
+        self._count += part.cells.num_rows
+        if self._count > _MOST_ROWS:
+            raise StatementError(f"The files have more than {_MOST_ROWS:,} rows together: read them in several calls.")
         self._pending_parts += 1
 
     def _flush(self) -> None:
@@ -194,7 +198,7 @@ class _Reader:
         for parts in self._pending.values():
             reading = parts[0].header.format.read_table(_join_parts(parts, self._tz, self._account))
             self._rows.append(encode_rows(reading.rows))
-            self._problems += reading.problems
+            self._problems.add(reading.problems)
             self._periods |= reading.periods
         self._pending.clear()
         self._pending_rows = self._pending_parts = 0

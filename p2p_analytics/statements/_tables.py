@@ -29,6 +29,9 @@ _DELIMITERS: Final = (",", ";", "\t")
 _HEAD_LINES: Final = 50  # in which the header is searched for
 _MOST_CELLS: Final = 1_000  # of a row
 _MOST_ROWS: Final = 2_000_000  # of a file
+_MOST_FILE_CELLS: Final = 20_000_000
+_MOST_IRREGULAR: Final = 10_000  # rows of a file with too many or too few cells
+_MOST_PARTS: Final = 1_000  # of a file
 _CHUNK: Final = 20_000  # rows that are Python objects at a time
 _LONGEST_NAMES: Final = 300  # characters of column names in a message
 _WEB_PAGE: Final = ("<!doctype", "<html")
@@ -126,12 +129,10 @@ def split_text(utf8: bytes, name: str, finder: HeaderFinder, *, is_private: bool
         A row or cell is larger than a statement has.
     """
     body = _find_header(utf8, name, finder, is_private=is_private)
-    regular = read_regular(body.utf8, body.line, len(body.header.names), body.delimiter)
-    if (
-        regular is not None
-        and regular.num_rows <= _MOST_ROWS
-        and not finder.has_names(regular[str(body.header.first_position)])
-    ):
+    width, lines = len(body.header.names), body.utf8.count(b"\n") + 1
+    is_small = lines <= _MOST_ROWS and lines * width <= _MOST_FILE_CELLS
+    regular = read_regular(body.utf8, body.line, width, body.delimiter) if is_small else None
+    if regular is not None and not finder.has_names(regular[str(body.header.first_position)]):
         return [Part(name, body.header, body.preamble, regular)]
     return list(_read_rows(body, name, finder))
 
@@ -225,26 +226,24 @@ def _read_rows(body: _Body, name: str, finder: HeaderFinder) -> Iterator[Part]:
     reader = csv.reader(io.StringIO(f"{body.utf8.decode()}\n{_END}\n", newline=""), delimiter=body.delimiter)
     names = list_names()
     builder = _PartBuilder(name, body.header, body.preamble)
-    count, parts = 0, 1
+    size = _FileSize(name)
     begin = body.line
     try:
         for row in reader:
             if row == [_END]:
                 break
             if row:
-                count += 1
                 _require_width(row, name, begin)
                 is_header = sum(normalize_name(cell) in names for cell in row if cell) > 1
                 header = finder.find(row) if is_header else None
                 if header is None:
+                    size.add_row(len(row), builder.width)
                     builder.add(begin, row)
                 else:
+                    size.add_part()
                     preamble = builder.remove_preamble()
                     yield builder.finish()
-                    parts += 1
-                    builder = _PartBuilder(f"{name} (part {parts})", header, preamble)
-            if count > _MOST_ROWS:
-                raise StatementError(f"{name} has more than {_MOST_ROWS:,} rows: split it into files of a year.")
+                    builder = _PartBuilder(f"{name} (part {size.parts})", header, preamble)
             begin = body.line + reader.line_num
         else:
             builder.close_quote()
@@ -253,25 +252,53 @@ def _read_rows(body: _Body, name: str, finder: HeaderFinder) -> Iterator[Part]:
     yield builder.finish()
 
 
+class _FileSize:
+    """Counts what a file makes in memory, and refuses more than a statement has."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._rows = self._cells = self._irregular = 0
+        self.parts = 1
+
+    def add_row(self, cells: int, width: int) -> None:
+        """Count a row below a header of a width, to which a short row is filled."""
+        self._rows += 1
+        self._cells += width
+        self._irregular += cells != width
+        if self._rows > _MOST_ROWS or self._cells > _MOST_FILE_CELLS:
+            raise StatementError(f"{self._name} has more rows than a statement: split it into files of a year.")
+        if self._irregular > _MOST_IRREGULAR:
+            raise StatementError(
+                f"{self._name} has more than {_MOST_IRREGULAR:,} rows with too many or too few cells: "
+                "download it again."
+            )
+
+    def add_part(self) -> None:
+        """Count a further header."""
+        self.parts += 1
+        if self.parts > _MOST_PARTS:
+            raise StatementError(f"{self._name} has more than {_MOST_PARTS:,} headers, which no statement has.")
+
+
 class _PartBuilder:
     """Collects the rows below one header."""
 
     def __init__(self, file: str, header: Header, preamble: list[list[str]]) -> None:
-        self._width = len(header.names)
+        self.width = len(header.names)
         self._rows: list[list[str]] = []
         self._lines: list[int] = []
         self._chunks: list[pa.Table] = []
-        self._part = Part(file, header, preamble, cells=to_table([], [], self._width))
+        self._part = Part(file, header, preamble, cells=to_table([], [], self.width))
 
     def add(self, line: int, row: list[str]) -> None:
         """Add a row; missing cells are empty, and surplus ones are dropped with a problem that quotes them."""
-        missing = self._width - len(row)
+        missing = self.width - len(row)
         if missing and any(row):
-            surplus = row[self._width :]
+            surplus = row[self.width :]
             (self._part.ragged if missing > 0 else self._part.overfull).add(line)
-            problem = f"the row has {len(row)} cells, the header {self._width}"
+            problem = f"the row has {len(row)} cells, the header {self.width}"
             self._part.problems.append(Problem(self._part.file, line, None, "row", _join(surplus), problem))
-        self._rows.append(row[: self._width] + [""] * missing)
+        self._rows.append(row[: self.width] + [""] * missing)
         self._lines.append(line)
         if len(self._rows) > _CHUNK + _HEAD_LINES:
             self._flush(_CHUNK)
@@ -310,7 +337,7 @@ class _PartBuilder:
         return self._part
 
     def _flush(self, count: int) -> None:
-        self._chunks.append(to_table(self._lines[:count], self._rows[:count], self._width))
+        self._chunks.append(to_table(self._lines[:count], self._rows[:count], self.width))
         del self._lines[:count], self._rows[:count]
 
 

@@ -11,10 +11,11 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError, StatementError
-from p2p_analytics.statements import _sources
+from p2p_analytics.statements import Problem, _cells, _sources, _tables
 
 _SAMPLES = Path(__file__).parent / "samples"
 _A = (_SAMPLES / "gen_a_2018.csv").read_bytes()
+_HEADER = _A.removeprefix(b"\xef\xbb\xbf").splitlines(keepends=True)[0]
 _D = (_SAMPLES / "gen_d_2024.csv").read_bytes().decode("utf-8-sig")
 
 
@@ -61,6 +62,36 @@ def test_a_named_file_that_is_no_statement_is_refused(content, message, tmp_path
         p2p.read_statements(path)
     assert str(path) in str(caught.value)
     assert len(str(caught.value)) < 900
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (_HEADER + b"x\n" * 10_001, "more than 10,000 rows with too many or too few cells"),
+        (_HEADER + _HEADER * 1_000, "more than 1,000 headers"),
+        (_HEADER + b"1,,,,,,,,,,\n" * 91, "more rows than a statement"),  # 1,001 cells
+    ],
+)
+def test_small_files_that_are_large_in_memory_are_refused(content, message, tmp_path, monkeypatch):
+    """Short rows are filled to the width of the header: rows, cells and headers are bounded, not bytes alone."""
+    if "more rows" in message:
+        monkeypatch.setattr(_tables, "_MOST_FILE_CELLS", 1_000)
+    with pytest.raises(StatementError, match=message):
+        p2p.read_statements(write(tmp_path, "file.csv", content), account="ada")
+
+
+def test_problems_of_very_many_rows_are_counted_not_kept(tmp_path, monkeypatch):
+    """Of 25,000 rows with an id alone, each of the five problems is listed 10,000 times, and 15,000 are counted."""
+    content = _HEADER + b"".join(b"%d,,,,,,,,,,\n" % number for number in range(25_000))
+    made = []
+    monkeypatch.setattr(_cells, "Problem", lambda *values: made.append(values) or Problem(*values))
+    problems = p2p.read_statements(write(tmp_path, "file.csv", content), account="ada").problems
+    of_dates = problems[problems["field"] == "datetime"]
+    assert of_dates["problem"].to_list() == ["there is no date"] * 10_000 + [
+        "15,000 more rows have the same problem: there is no date"
+    ]
+    assert of_dates["line"].iloc[-1] == 10_002
+    assert len(made) == len(problems) == 10_001 * problems["field"].nunique()
 
 
 def test_paths_that_are_no_files_are_refused(tmp_path):

@@ -155,6 +155,22 @@ def test_files_that_are_refused(tmp_path: Path, text: str, reason: str) -> None:
     assert str(caught.value).startswith(f"{path} is no statement: ")
 
 
+@pytest.mark.parametrize(
+    ("unit", "count", "reason"),
+    [
+        ("0,", 100_000, "has 100,001 transactions, which no history has"),
+        ('"",', 5_000_000, "is longer than a JSON history"),  # refused before its values are Python objects
+        ("{},", 2_500_000, "is longer than a JSON history"),
+    ],
+)
+def test_more_elements_than_a_history_has(tmp_path: Path, unit: str, count: int, reason: str) -> None:
+    """The number of elements is bounded, not only that of bytes."""
+    path = tmp_path / "history.json"
+    path.write_text('{"data": {"transactions": [' + unit * count + "0]}}")
+    with pytest.raises(StatementError, match=reason):
+        p2p.read_statements(path, account="nora-quill")
+
+
 def test_strange_rows_stay(tmp_path: Path) -> None:
     """Rows without fields, of other types and with values that are no amounts and dates are kept, with problems."""
     strange = [
@@ -171,6 +187,7 @@ def test_strange_rows_stay(tmp_path: Path) -> None:
     assert files["rows"] == 23
     assert sum(files[kind] for kind in ("payment", "transfer", "merchant", "deposit", "fee", "hold", "unknown")) == 22
     assert set(found.problems["line"]) >= {17, 18, 19, 20, 21}
+    assert found.problems.query("line == 17")["problem"].to_list() == ["is not a transaction"]
     assert not found.reconciliation["reconciled"].fillna(value=False).any()
     note = found.payments.set_index("payment_id").loc["7", "note"]
     assert note == "? half of a character"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.statements._cells import list_problems
@@ -73,6 +74,7 @@ _STATUSES: Final = STATUSES | {
     "card declined": Status.FAILED,
     "transfer failed": Status.FAILED,
 }
+_AMOUNTS: Final = ("amount", "fee", "net")
 _SYMBOLS: Final = {"$": "USD", "£": "GBP", "€": "EUR", "₿": "BTC", "BTC": "BTC"}
 
 
@@ -84,9 +86,8 @@ def read(table: Table) -> Reading:
     cells = table.cells
     currency, problems = _read_currencies(table)
     is_bitcoin = (currency == "BTC").fill_null(value=False)
-    money, faults = read_money(table, ("amount", "fee", "net"))
-    bitcoin_lines = set(cells.filter(is_bitcoin).select("file", "line").iter_rows())
-    problems += [each for each in faults if (each.file, each.line) not in bitcoin_lines]
+    money, faults = read_money(_blank_bitcoin(table, is_bitcoin), _AMOUNTS)
+    problems += faults
     problems += list_problems(
         list_places(table), is_bitcoin, cells["net"], field="net", problem="is an amount of Bitcoin, which has no cents"
     )
@@ -123,6 +124,13 @@ def read(table: Table) -> Reading:
     )
     problems += _list_contradictions(table, frame)
     return Reading(build_rows(table, frame), problems)
+
+
+def _blank_bitcoin(table: Table, is_bitcoin: pl.Series) -> Table:
+    """Return a table without the amounts of Bitcoin, which have more than two decimals."""
+    import polars as pl
+
+    return replace(table, cells=table.cells.with_columns(pl.when(~is_bitcoin).then(pl.col(_AMOUNTS)).name.keep()))
 
 
 def _read_currencies(table: Table) -> tuple[pl.Series, list[Problem]]:

@@ -8,7 +8,7 @@ from p2p_analytics.frames.perspective import IN, OUT, UNREGISTERED
 from p2p_analytics.frames.schema import KIND_PAYMENT
 from p2p_analytics.statements._cells import list_problems, list_unreadable, parse_instants, parse_money
 from p2p_analytics.statements._format import Reading, StatementFormat
-from p2p_analytics.statements._json_rows import FIELDS, PREFIX
+from p2p_analytics.statements._json_rows import FIELDS, IS_OTHER, PREFIX
 from p2p_analytics.statements._rows import complete_rows
 from p2p_analytics.vocabulary import Action, Status
 
@@ -176,10 +176,12 @@ def _describe(cells: pl.DataFrame) -> pl.DataFrame:
 def _list_problems(cells: pl.DataFrame, rows: pl.DataFrame) -> list[Problem]:
     import polars as pl
 
-    is_row = cells["is_row"].is_not_null()
+    is_other = (cells["is_row"] == IS_OTHER).fill_null(value=False)
+    is_row = cells["is_row"].is_not_null() & ~is_other
     shown = rows["kind"].eq("unknown") & is_row
     known = pl.Series([status.value for status in Status])
     found = [
+        *list_problems(cells, is_other, cells["type"], field="row", problem="is not a transaction"),
         *list_unreadable(
             cells, cells["amount"], cells["cents"], field="amount", problem="is not an amount of US dollars"
         ),
