@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _calendar, _engine
-from p2p_analytics.times import END_US, FIRST_US, find_zone
+from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
-    from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
+    from narwhals.stable.v2.typing import IntoFrameT
 
 _COLUMNS: Final = {
     "month": _engine.TEXT,
@@ -23,7 +23,7 @@ _COLUMNS: Final = {
     "payments": _engine.COUNT,
     "running_net": _engine.NUMBER,
 }
-_UNDATED: Final = -1
+_MONTHS: Final = {"number": _engine.COUNT, "month": _engine.TEXT}
 
 
 def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
@@ -64,81 +64,58 @@ def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC") -> IntoFrameT
     ConfigurationError
         There is no such zone.
     SchemaError
-        The frame lacks a column or holds other types, the payments that count are in several currencies, or there
-        are amounts of 2**53 cents or more in all.
+        The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
+        2**53 cents or more.
     """
     zone = find_zone(tz)
     col = nw.col
     needed = ["direction", "flow_cents", "date_created", "date_completed"]
     opened = _engine.open_frame(payments, needed, status=Status.SETTLED, what="monthly_flow")
-    moved = _engine.collect_once(
-        opened.frame.select(
-            "flow_cents",
-            received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
-            moved_us=_within(nw.coalesce(col("date_completed"), col("date_created")).cast(nw.Int64())),
-        ),
-        payments,
+    moved = opened.frame.select(
+        "flow_cents",
+        received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
+        moved_us=_calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),
     )
-    with_months, months = _assign_months(moved, zone, payments)
-    sums = with_months.group_by("number").agg(col("flow_cents").sum(), col("received_cents").sum(), payments=nw.len())
-    table = (
-        months.join(sums, on="number", how="left")
+    days = (
+        _calendar.add_local_time(moved, "moved_us", zone, opened.ends, payments)
+        .with_columns(local_day=_calendar.local_day())
+        .group_by("local_day")  # one row per day of the calendar at most, so the rest is finished here
+        .agg(col("flow_cents").sum(), col("received_cents").sum(), payments=nw.len())
+        .with_columns(_engine.integers(["flow_cents", "received_cents", "payments"]))
+    )
+    table = _add_up_months(_engine.collect_here(days, payments, what="monthly_flow"))
+    return _engine.to_result(table, payments, _COLUMNS, opened.currency)
+
+
+def _add_up_months(days: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Return the months, without gaps, of the sums of days; a null day makes a last row with a null month."""
+    col = nw.col
+    found = days.collect()["local_day"].to_list()
+    dated = [day for day in found if day is not None]
+    periods = _calendar.count_periods(dated, "month")
+    labels: list[str | None] = [f"{_calendar.to_date(day):%Y-%m}" for day in periods.first_days]
+    if len(dated) < len(found):
+        labels.append(None)
+    rows: dict[str, list[Any]] = {"number": list(range(len(labels))), "month": labels}
+    sums = (
+        days.join(_calendar.build_days(periods, days.to_native()), on="local_day", how="left")
+        .with_columns(number=col("period").fill_null(len(periods.first_days)))
+        .group_by("number")
+        .agg(col("flow_cents").sum(), col("received_cents").sum(), col("payments").sum())
+    )
+    return (
+        _engine.build_rows(days.to_native(), rows, _MONTHS)
+        .join(sums, on="number", how="left")
         .with_columns(_engine.integers(["flow_cents", "received_cents", "payments"]))
         .with_columns(
             sent_cents=col("received_cents") - col("flow_cents"),
             running_cents=col("flow_cents").cum_sum().over(order_by="number"),
         )
-        .sort("number")
         .with_columns(
             sent=_engine.units("sent_cents"),
             received=_engine.units("received_cents"),
             net=_engine.units("flow_cents"),
             running_net=_engine.units("running_cents"),
         )
+        .sort("number")
     )
-    return _engine.to_result(table, payments, _COLUMNS, opened.currency)
-
-
-def _within(instant: nw.Expr) -> nw.Expr:
-    """Return instants with those outside the supported calendar as nulls."""
-    return nw.when(instant >= FIRST_US, instant < END_US).then(instant)
-
-
-def _assign_months(
-    moved: nw.LazyFrame[Any], zone: ZoneInfo, payments: IntoFrame
-) -> tuple[nw.LazyFrame[Any], nw.LazyFrame[Any]]:
-    """Return the rows with the number of their month, and a frame of the months with these numbers."""
-    col = nw.col
-    bounds = moved.select(
-        first=col("moved_us").min(), last=col("moved_us").max(), dated=col("moved_us").count(), rows=nw.len()
-    )
-    first, last, dated, rows = _engine.collect(bounds, payments, what="monthly_flow").row(0)
-    known = _calendar.stretches(int(first), int(last), zone) if dated else _calendar.Stretches(0, (), (), ())
-    labels = [*known.months, None] if rows > dated else [*known.months]
-    months = _engine.build_rows(
-        moved,
-        {"number": list(range(len(labels))), "month": labels},
-        {"number": _engine.COUNT, "month": _engine.TEXT},
-    )
-    stretches = _engine.build_rows(
-        moved,
-        {
-            "stretch": [_UNDATED, *range(len(known.before))],
-            "before": [len(known.months), *known.before],
-            "turn_us": [known.first_us + 1, *known.turns],
-        },
-        {"stretch": _engine.COUNT, "before": _engine.COUNT, "turn_us": _engine.COUNT},
-    )
-    with_months = (
-        moved.with_columns(
-            stretch=((col("moved_us") - known.first_us) // _calendar.STRETCH_US).fill_null(_UNDATED).cast(nw.Int64()),
-            # Rows without a date take part in the comparison below, as before the turn of their stretch.
-            moved_us=col("moved_us").fill_null(known.first_us).cast(nw.Int64()),
-        )
-        .join(stretches, on="stretch", how="left")
-        .with_columns(
-            number=nw.when(col("moved_us") >= col("turn_us")).then(col("before") + 1).otherwise(col("before"))
-        )
-        .with_columns(col("number").cast(nw.Int64()))
-    )
-    return with_months, months

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import SupportsIndex
 
     import numpy as np
-    from narwhals.stable.v2.typing import IntoFrameT
+    from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 
 NO_DATE: Final = "no date"
 EDGES: Final = (1, 7, 30, 90)
@@ -33,7 +33,7 @@ _AGES: Final = {
     "band": _engine.TEXT,
     "payments": _engine.COUNT,
     "amount": _engine.NUMBER,
-    "oldest_days": _engine.WHOLE_DAYS,
+    "oldest_days": _engine.WHOLE,
 }
 _REQUESTS: Final = {
     "payment_id": _engine.TEXT,
@@ -44,7 +44,7 @@ _REQUESTS: Final = {
     "note": _engine.TEXT,
     "amount": _engine.NUMBER,
     "date_created": _engine.INSTANT,
-    "age_days": _engine.WHOLE_DAYS,
+    "age_days": _engine.WHOLE,
 }
 
 
@@ -89,21 +89,20 @@ def pending_ageing(
     ConfigurationError
         ``as_of`` is not an instant, or ``edges`` are not ascending days.
     SchemaError
-        The frame lacks a column or holds other types, the payments that count are in several currencies, or there
-        are amounts of 2**53 cents or more in all.
+        The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
+        2**53 cents or more.
     """
     moment = _parse_as_of(as_of)
     days = _check_edges(edges)
     col = nw.col
     needed = ["direction", "date_created", "amount_cents"]
     opened = _engine.open_frame(payments, needed, status=Status.PENDING, what="pending_ageing")
-    pending = opened.frame
     band = nw.lit(0)
     for number, edge in enumerate(days, start=1):
         band = nw.when(col("age_us") >= min(edge * _DAY, _LONGEST)).then(nw.lit(number)).otherwise(band)
     undated = len(days) + 1
     found = (
-        pending.with_columns(col("amount_cents").abs(), age_us=_age(moment))
+        opened.frame.with_columns(col("amount_cents").abs(), age_us=_age(moment))
         .with_columns(
             # An unknown age is compared as 0, because engines disagree on nulls in a condition.
             age_us=col("age_us").fill_null(0).cast(nw.Int64()),
@@ -114,7 +113,7 @@ def pending_ageing(
         .agg(col("amount_cents").sum(), col("age_us").max(), payments=nw.len())
     )
     table = (
-        _build_bands(pending, _label_bands(days))
+        _build_bands(payments, _label_bands(days))
         .join(found, on=["direction", "number"], how="left")
         .with_columns(_engine.integers(["payments", "amount_cents", "age_us"]))
         .filter((col("number") < undated) | (col("payments") > 0))
@@ -162,8 +161,8 @@ def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.dat
     ConfigurationError
         ``as_of`` is not an instant.
     SchemaError
-        The frame lacks a column or holds other types, the payments that count are in several currencies, or there
-        are amounts of 2**53 cents or more in all.
+        The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
+        2**53 cents or more.
     """
     moment = _parse_as_of(as_of)
     opened = _engine.open_frame(
@@ -174,22 +173,23 @@ def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.dat
         what="pending_requests",
     )
     table = (
-        opened.frame.sort("date_created", "payment_id", nulls_last=True)
-        .with_columns(nw.col("amount_cents").abs(), age_us=_age(moment))
+        opened.frame.with_columns(nw.col("amount_cents").abs(), age_us=_age(moment))
         .with_columns(amount=_engine.units("amount_cents"), age_days=nw.col("age_us") // _DAY)
+        .sort("date_created", "payment_id", nulls_last=True)
     )
     return _engine.to_result(table, payments, _REQUESTS, opened.currency)
 
 
 def _age(moment: int) -> nw.Expr:
     """Return the age in microseconds, at least 0; null without a creation date."""
-    return (moment - _engine.microseconds("date_created")).clip(0)
+    age = moment - nw.col("date_created")
+    return nw.when(age < 0).then(0).otherwise(age)
 
 
-def _build_bands(frame: nw.LazyFrame[Any], labels: list[str]) -> nw.LazyFrame[Any]:
+def _build_bands(payments: IntoFrame, labels: list[str]) -> nw.LazyFrame[Any]:
     rows = [(direction, number, label) for direction in _DIRECTIONS for number, label in enumerate(labels)]
     names = {"direction": _engine.TEXT, "number": _engine.COUNT, "band": _engine.TEXT}
-    return _engine.build_rows(frame, dict(zip(names, zip(*rows, strict=True), strict=True)), names)
+    return _engine.build_rows(payments, dict(zip(names, zip(*rows, strict=True), strict=True)), names)
 
 
 def _label_bands(edges: tuple[int, ...]) -> list[str]:

@@ -57,8 +57,8 @@ def status_mix(payments: IntoFrameT, *, by: str = "action") -> IntoFrameT:
     ConfigurationError
         ``by`` is not a text column of the frame, or is a column of the result.
     SchemaError
-        The frame lacks a column or holds other types, the payments that count are in several currencies, or there
-        are amounts of 2**53 cents or more in all.
+        The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
+        2**53 cents or more.
     """
     _check_by(by, payments)
     opened = _engine.open_frame(

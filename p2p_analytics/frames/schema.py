@@ -118,9 +118,10 @@ def refuse_failing_query(native: object, *, what: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        from narwhals.stable.v2.dependencies import is_polars_lazyframe
+        from narwhals.stable.v2 import dependencies
 
-        if not is_polars_lazyframe(native):
+        kinds = dependencies.is_polars_lazyframe, dependencies.is_duckdb_relation, dependencies.is_pyspark_dataframe
+        if isinstance(error, SchemaError) or not any(is_kind(native) for is_kind in kinds):
             raise
         raise SchemaError(
             f"{what}: the lazy frame cannot be computed ({type(error).__name__}): collect it yourself to see why."

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import polars as pl
 import pytest
 
+from p2p_analytics.frames.arrow import table_of
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS
 from p2p_analytics.times import parse_instant
 from support.frames import frame_from_rows
@@ -50,6 +52,11 @@ def as_categories(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.astype({name: "category" for name, dtype in frame.dtypes.items() if dtype == "str"})
 
 
+def connect(zone: str = "UTC") -> duckdb.DuckDBPyConnection:
+    """Return a connection of DuckDB in a time zone."""
+    return duckdb.connect().execute(f"SET TimeZone = '{zone}'")
+
+
 KINDS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "pandas": lambda frame: frame,
     "pandas objects": as_objects,
@@ -59,11 +66,14 @@ KINDS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "polars": pl.from_pandas,
     "polars categories": lambda frame: pl.from_pandas(as_categories(frame)),
     "polars lazy": lambda frame: pl.from_pandas(frame).lazy(),
+    "duckdb": lambda frame: connect().from_arrow(table_of(frame)),
 }
 
 
-def read_rows(table: pd.DataFrame | pl.DataFrame | pl.LazyFrame) -> list[dict[str, Any]]:
+def read_rows(table: pd.DataFrame | pl.DataFrame | pl.LazyFrame | duckdb.DuckDBPyRelation) -> list[dict[str, Any]]:
     """Return a result table as plain rows with None for every null."""
+    if isinstance(table, duckdb.DuckDBPyRelation):
+        table = table.pl()
     if isinstance(table, pl.LazyFrame):
         table = table.collect()
     if isinstance(table, pl.DataFrame):

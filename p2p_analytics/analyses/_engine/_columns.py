@@ -37,6 +37,13 @@ def build_error(what: str, name: str, kind: str, found: str, advice: str = CSV_A
     return SchemaError(f"{what} needs {_WORDS[kind]} in the column {name}, not {found}; {advice}.")
 
 
+def is_instant(name: str, dtype: object, *, is_date: bool, what: str) -> bool:
+    """Return whether a column holds instants; one that should, and has another dtype, is refused."""
+    if is_date or find_kind(name) != frames.INSTANT:
+        return is_date and find_kind(name) == frames.INSTANT
+    raise build_error(what, name, frames.INSTANT, str(dtype), "cast it")
+
+
 def is_text(series: pd.Series[Any]) -> bool:
     """Return whether a column may hold text, by its dtype; objects may."""
     import pyarrow as pa

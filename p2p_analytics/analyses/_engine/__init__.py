@@ -1,0 +1,47 @@
+"""Conversion of input frames to narwhals, and of results back to the caller's kind of frame.
+
+Polars frames, DuckDB relations and PySpark frames are computed by their own engine. A pandas frame is computed by
+Polars: it hands its columns over through Arrow, mostly without a copy, and gets its result back as pandas. Between the
+two, an analysis is one chain of narwhals expressions on a lazy frame, in which
+
+- an instant is a whole number of microseconds since 1970 in UTC, and a date a whole number of days, so that no engine
+  applies a time zone of its own; periods of a zone are worked out in Python and compared as numbers;
+- ``.agg`` holds only ``nw.len()`` and plain ``sum``, ``min``, ``max``, ``count``, ``mean`` of a column, because pandas
+  silently ignores a condition there, and others fail;
+- ``clip`` does not occur, because engines disagree on nulls in it;
+- a small result may be finished on Polars, whatever the engine: `collect_here`;
+- counts and sums are cast to 64 bits after they are made; sorting comes last, by a unique key.
+"""
+
+from p2p_analytics.analyses._engine._engines import (
+    build_rows,
+    collect,
+    collect_here,
+    is_text_column,
+    read_names,
+    to_result,
+)
+from p2p_analytics.analyses._engine._expressions import integers, share, units
+from p2p_analytics.analyses._engine._kinds import COUNT, DATE, FLAG, INSTANT, NUMBER, TEXT, WHOLE, Kind
+from p2p_analytics.analyses._engine._open import open_frame
+
+__all__ = [
+    "COUNT",
+    "DATE",
+    "FLAG",
+    "INSTANT",
+    "NUMBER",
+    "TEXT",
+    "WHOLE",
+    "Kind",
+    "build_rows",
+    "collect",
+    "collect_here",
+    "integers",
+    "is_text_column",
+    "open_frame",
+    "read_names",
+    "share",
+    "to_result",
+    "units",
+]

@@ -1,0 +1,163 @@
+"""The engine that belongs to a kind of frame, and what every engine can do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from p2p_analytics.analyses._engine import _duckdb, _pandas, _polars, _spark
+from p2p_analytics.analyses._engine._kinds import TEXT
+from p2p_analytics.currencies import US_DOLLARS
+from p2p_analytics.errors import SchemaError
+from p2p_analytics.frames.schema import refuse_failing_query
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import narwhals.stable.v2 as nw
+    from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
+
+    from p2p_analytics.analyses._engine._kinds import Kind
+    from p2p_analytics.vocabulary import Status
+
+
+class Engine(Protocol):
+    """A kind of frame: how it is read, how a small table is made beside it, and how a result becomes its kind."""
+
+    @staticmethod
+    def is_mine(native: object) -> bool:
+        """Return whether an object is a frame of this kind; imports no engine."""
+
+    @staticmethod
+    def is_lazy(native: Any) -> bool:  # noqa: ANN401 - a frame of this kind
+        """Return whether a frame is a query, which may be large."""
+
+    @staticmethod
+    def check(native: Any, what: str) -> None:  # noqa: ANN401 - a frame of this kind
+        """Refuse a session in which results could be wrong."""
+
+    @staticmethod
+    def read_names(native: Any) -> list[str]:  # noqa: ANN401
+        """Return the names of the columns that are text."""
+
+    @staticmethod
+    def is_text_column(native: Any, name: str) -> bool:  # noqa: ANN401
+        """Return whether a column may hold text, by its dtype."""
+
+    @staticmethod
+    def read(
+        native: Any,  # noqa: ANN401
+        given: Sequence[str],
+        wanted: Iterable[str],
+        status: Status | None,
+        what: str,
+    ) -> tuple[nw.LazyFrame[Any], str | None]:
+        """Return columns, with instants as microseconds; rows of another status may be left out already.
+
+        Also return the currency of all rows, where that is known before any query.
+        """
+
+    @staticmethod
+    def build_rows(
+        native: Any,  # noqa: ANN401
+        rows: Mapping[str, Sequence[object]],
+        schema: Mapping[str, Kind],
+    ) -> nw.LazyFrame[Any]:
+        """Return literal rows as a frame that can be joined with those of ``native``."""
+
+    @staticmethod
+    def to_result(frame: nw.LazyFrame[Any], native: Any, schema: Mapping[str, Kind]) -> Any:  # noqa: ANN401
+        """Return a frame with exactly the schema's columns as the kind of frame that ``native`` is."""
+
+
+ENGINES: tuple[type[Engine], ...] = (_pandas.Pandas, _polars.Polars, _duckdb.DuckDB, _spark.Spark)
+
+
+def find_engine(native: object, *, what: str) -> type[Engine]:
+    """Return the engine of a frame.
+
+    Raises
+    ------
+    SchemaError
+        The object is no frame of an engine that works.
+    """
+    for engine in ENGINES:
+        if engine.is_mine(native):
+            return engine
+    attribute = "friends" if what == "friends" else "payments"
+    name = type(native).__name__
+    sentence = f"{what} needs a pandas or Polars frame, a DuckDB relation or a PySpark DataFrame, not"
+    if hasattr(native, attribute):
+        raise SchemaError(f"{sentence} a {name}: pass history.{attribute}.")
+    raise SchemaError(f"{sentence} {name}.")
+
+
+def read_names(native: IntoFrame, *, what: str) -> list[str]:
+    """Return the column names of a frame that are text.
+
+    Raises
+    ------
+    SchemaError
+        The input is no frame of an engine that works, or a lazy frame with a query that fails.
+    """
+    engine = find_engine(native, what=what)
+    with refuse_failing_query(native, what=what):
+        return engine.read_names(native)
+
+
+def is_text_column(native: IntoFrame, name: str) -> bool:
+    """Return whether a column may hold text, by its dtype."""
+    return find_engine(native, what=name).is_text_column(native, name)
+
+
+def build_rows(
+    native: IntoFrame, rows: Mapping[str, Sequence[object]], schema: Mapping[str, Kind]
+) -> nw.LazyFrame[Any]:
+    """Return literal rows as a frame of the caller's engine, for a join."""
+    return find_engine(native, what="rows").build_rows(native, rows, schema)
+
+
+def collect(frame: nw.LazyFrame[Any], native: IntoFrame, *, what: str) -> nw.DataFrame[Any]:
+    """Return the rows of a query on the caller's frame, in Arrow for an engine without frames of its own.
+
+    Raises
+    ------
+    SchemaError
+        The caller's frame is lazy, and its query fails.
+    """
+    with refuse_failing_query(native, what=what):
+        return frame.collect()
+
+
+def collect_here(frame: nw.LazyFrame[Any], native: IntoFrame, *, what: str) -> nw.LazyFrame[Any]:
+    """Return the rows of a query on the caller's frame as a Polars frame in this process, to finish a small result.
+
+    Raises
+    ------
+    SchemaError
+        The caller's frame is lazy, and its query fails.
+    """
+    import narwhals.stable.v2 as nw
+    import polars as pl
+
+    found = collect(frame, native, what=what).to_native()
+    return nw.from_native(found if isinstance(found, pl.DataFrame) else pl.DataFrame(found)).lazy()
+
+
+def to_result(
+    frame: nw.LazyFrame[Any], like: IntoFrameT, schema: Mapping[str, Kind], currency: str = US_DOLLARS
+) -> IntoFrameT:
+    """Return a result, computed by the caller's engine or here, as the caller's kind of frame.
+
+    It has exactly the schema's columns and dtypes; amounts in another currency than US dollars have it in one more
+    column, the last.
+    """
+    import narwhals.stable.v2 as nw
+
+    if currency != US_DOLLARS and "currency" not in schema:
+        frame, schema = frame.with_columns(currency=nw.lit(currency)), {**schema, "currency": TEXT}
+    engine = find_engine(like, what="result")
+    cast = frame.select(nw.col(name).cast(kind.dtype) for name, kind in schema.items())
+    if cast.implementation.is_polars() and engine not in {_pandas.Pandas, _polars.Polars}:
+        cast = engine.build_rows(like, cast.collect().to_dict(as_series=False), schema)
+    result: IntoFrameT = engine.to_result(cast, like, schema)
+    return result

@@ -1,0 +1,122 @@
+"""pandas frames, which Polars computes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import narwhals.stable.v2 as nw
+from narwhals.stable.v2.dependencies import is_pandas_dataframe
+
+from p2p_analytics.analyses._engine import _columns, _polars
+from p2p_analytics.currencies import US_DOLLARS
+from p2p_analytics.frames import schema as frames
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pandas as pd
+    import pyarrow as pa
+
+    from p2p_analytics.analyses._engine._kinds import Kind
+    from p2p_analytics.vocabulary import Status
+
+_FEW: Final = 4  # rows are few up to one in this number: from there on, Arrow would take longer to copy their text
+
+
+class Pandas:
+    """Columns are read and checked value by value, and handed over through Arrow."""
+
+    @staticmethod
+    def is_mine(native: object) -> bool:
+        """Return whether an object is a pandas frame."""
+        return is_pandas_dataframe(native)
+
+    @staticmethod
+    def is_lazy(native: pd.DataFrame) -> bool:
+        """Return whether a frame is a query, which may be large."""
+        _ = native
+        return False
+
+    @staticmethod
+    def check(native: pd.DataFrame, what: str) -> None:
+        """Pandas has no session."""
+
+    @staticmethod
+    def read_names(native: pd.DataFrame) -> list[str]:
+        """Return the names of the columns that are text."""
+        return [name for name in native.columns if isinstance(name, str)]
+
+    @staticmethod
+    def is_text_column(native: pd.DataFrame, name: str) -> bool:
+        """Return whether a column may hold text; objects may."""
+        column = native.loc[:, name]
+        return column.ndim > 1 or _columns.is_text(column)  # two columns of one name are refused when they are read
+
+    @staticmethod
+    def read(
+        native: pd.DataFrame, given: Sequence[str], wanted: Iterable[str], status: Status | None, what: str
+    ) -> tuple[nw.LazyFrame[Any], str | None]:
+        """Return columns, and the currency if all rows have the same; see `_read_table`."""
+        import polars as pl
+
+        table, currency = _read_table(native, given, wanted, what)
+        frame = nw.from_native(pl.DataFrame(_drop_other_statuses(table, status))).lazy()
+        return _polars.count_microseconds(frame, what), currency
+
+    @staticmethod
+    def build_rows(
+        native: pd.DataFrame, rows: Mapping[str, Sequence[object]], schema: Mapping[str, Kind]
+    ) -> nw.LazyFrame[Any]:
+        """Return literal rows."""
+        _ = native
+        return _polars.build_rows(rows, schema)
+
+    @staticmethod
+    def to_result(frame: nw.LazyFrame[Any], native: pd.DataFrame, schema: Mapping[str, Kind]) -> pd.DataFrame:
+        """Return a result column by column: ``to_pandas`` gives other dtypes, and takes longer."""
+        import pandas as pd
+        from pandas.api.extensions import ExtensionDtype
+
+        _ = native
+        table = _polars.set_dates(frame, schema).collect()
+        columns = {}
+        for name, kind in schema.items():
+            dtype: Any = pd.api.types.pandas_dtype(kind.pandas)
+            column = table.get_column(name)
+            is_extension = isinstance(dtype, ExtensionDtype)
+            columns[name] = dtype.__from_arrow__(column.to_arrow()) if is_extension else column.to_numpy().astype(dtype)
+        return pd.DataFrame(columns)
+
+
+def _read_table(
+    frame: pd.DataFrame, given: Sequence[str], wanted: Iterable[str], what: str
+) -> tuple[pa.Table, str | None]:
+    """Return columns in Arrow, and the currency if all rows have the same.
+
+    Kind and currency are returned only if they differ from row to row or are wanted: Polars would take longer to
+    convert them than Arrow takes to compare them.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = {name: _columns.read_column(frame[name], name, _columns.find_kind(name), what=what) for name in given}
+    codes = columns.get("currency", ())
+    # A null is a usual value; beside one, any other value is not the only one.
+    only = codes[0].as_py() if len(codes) and not codes.null_count else US_DOLLARS
+    currency = None
+    for name, usual in (("kind", frames.KIND_PAYMENT), ("currency", only)):
+        if name in columns and pc.all(pc.equal(columns[name], usual)).as_py() is not False:
+            currency = only if name == "currency" else currency
+            if name not in wanted:
+                del columns[name]
+    return pa.table(columns), currency
+
+
+def _drop_other_statuses(table: pa.Table, status: Status | None) -> pa.Table:
+    """Return only the rows with a status if these are few; Polars filters anyway, but takes longer to convert text."""
+    import pyarrow.compute as pc
+
+    if not status:
+        return table
+    has_status = pc.equal(table["status"], status.value)
+    return table.filter(has_status) if (pc.sum(has_status).as_py() or 0) < len(table) / _FEW else table

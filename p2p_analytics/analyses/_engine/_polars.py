@@ -1,0 +1,112 @@
+"""Polars frames, eager and lazy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import narwhals.stable.v2 as nw
+from narwhals.stable.v2.dependencies import is_polars_dataframe, is_polars_lazyframe
+
+from p2p_analytics.analyses._engine import _columns, _kinds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import polars as pl
+
+    from p2p_analytics.analyses._engine._kinds import Kind
+    from p2p_analytics.vocabulary import Status
+
+    Frame = pl.DataFrame | pl.LazyFrame
+
+_FARTHEST_MS: Final = 2**62 // 1000
+_OUTSIDE: Final = 2**63 - 1  # which the check of dates refuses
+_DAY: Final = 86_400_000_000
+
+
+class Polars:
+    """Eager frames get eager results, lazy frames lazy ones."""
+
+    @staticmethod
+    def is_mine(native: object) -> bool:
+        """Return whether an object is a Polars frame."""
+        return is_polars_dataframe(native) or is_polars_lazyframe(native)
+
+    @staticmethod
+    def is_lazy(native: Frame) -> bool:
+        """Return whether a frame is a query, which may be large."""
+        return is_polars_lazyframe(native)
+
+    @staticmethod
+    def check(native: Frame, what: str) -> None:
+        """Polars has no session."""
+
+    @staticmethod
+    def read_names(native: Frame) -> list[str]:
+        """Return the names of the columns, by a query of the schema."""
+        return nw.from_native(native).lazy().collect_schema().names()
+
+    @staticmethod
+    def is_text_column(native: Frame, name: str) -> bool:
+        """Return whether a column is text, a categorical, or of nulls only."""
+        dtype = nw.from_native(native).lazy().collect_schema()[name]
+        return isinstance(dtype, (nw.String, nw.Categorical, nw.Enum, nw.Unknown))
+
+    @staticmethod
+    def read(
+        native: Frame, given: Sequence[str], wanted: Iterable[str], status: Status | None, what: str
+    ) -> tuple[nw.LazyFrame[Any], None]:
+        """Return columns, with instants as microseconds; dates without a zone are UTC."""
+        _ = wanted, status
+        return count_microseconds(nw.from_native(native).lazy().select(*given), what), None
+
+    @staticmethod
+    def build_rows(
+        native: Frame, rows: Mapping[str, Sequence[object]], schema: Mapping[str, Kind]
+    ) -> nw.LazyFrame[Any]:
+        """Return literal rows."""
+        _ = native
+        return build_rows(rows, schema)
+
+    @staticmethod
+    def to_result(frame: nw.LazyFrame[Any], native: Frame, schema: Mapping[str, Kind]) -> Frame:
+        """Return a result; that of a lazy frame is not computed yet."""
+        typed = set_dates(frame, schema)
+        result: Frame = typed.to_native() if is_polars_lazyframe(native) else typed.collect().to_native()
+        return result
+
+
+def count_microseconds(frame: nw.LazyFrame[Any], what: str) -> nw.LazyFrame[Any]:
+    """Return a frame with microseconds since 1970 in UTC in place of instants."""
+    changes = {}
+    for name, dtype in frame.collect_schema().items():
+        is_date = isinstance(dtype, (nw.Datetime, nw.Date))
+        if isinstance(dtype, nw.Unknown) or not _columns.is_instant(name, dtype, is_date=is_date, what=what):
+            continue
+        number = nw.col(name).cast(nw.Int64())
+        unit = getattr(dtype, "time_unit", "day")
+        if unit == "day":
+            changes[name] = number * _DAY
+        elif unit == "ms":
+            is_outside = (number < -_FARTHEST_MS) | (number > _FARTHEST_MS)
+            changes[name] = nw.when(is_outside).then(_OUTSIDE).otherwise(number * 1000)
+        else:
+            changes[name] = number // 1000 if unit == "ns" else number
+    return frame.with_columns(**changes) if changes else frame
+
+
+def build_rows(rows: Mapping[str, Sequence[object]], schema: Mapping[str, Kind]) -> nw.LazyFrame[Any]:
+    """Return literal rows as a Polars frame."""
+    dtypes = {name: kind.dtype for name, kind in schema.items()}
+    return nw.from_dict(dict(rows), schema=dtypes, backend="polars").lazy()
+
+
+def set_dates(frame: nw.LazyFrame[Any], schema: Mapping[str, Kind]) -> nw.LazyFrame[Any]:
+    """Return a result with instants and dates in place of numbers."""
+    dtypes = {_kinds.INSTANT: nw.Datetime("us", "UTC"), _kinds.DATE: nw.Date()}
+    changes = {
+        name: nw.col(name).cast(nw.Int32()).cast(nw.Date()) if kind == _kinds.DATE else nw.col(name).cast(dtypes[kind])
+        for name, kind in schema.items()
+        if kind in dtypes
+    }
+    return frame.with_columns(**changes) if changes else frame

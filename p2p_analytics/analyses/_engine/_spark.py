@@ -1,0 +1,106 @@
+"""PySpark DataFrames: results are DataFrames of the same session."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import narwhals.stable.v2 as nw
+from narwhals.stable.v2.dependencies import is_pyspark_dataframe
+
+from p2p_analytics.analyses._engine import _columns, _kinds
+from p2p_analytics.errors import SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pyspark.sql import DataFrame
+
+    from p2p_analytics.analyses._engine._kinds import Kind
+    from p2p_analytics.vocabulary import Status
+
+_DATES: Final = frozenset({"timestamp", "timestamp_ntz", "date"})
+_TYPES: Final = {nw.String(): "string", nw.Int64(): "bigint", nw.Float64(): "double", nw.Boolean(): "boolean"}
+
+
+class Spark:
+    """Dates become numbers before narwhals sees them, because Spark reads their parts in the zone of the session."""
+
+    @staticmethod
+    def is_mine(native: object) -> bool:
+        """Return whether an object is a PySpark DataFrame."""
+        return is_pyspark_dataframe(native)
+
+    @staticmethod
+    def is_lazy(native: DataFrame) -> bool:
+        """Return whether a frame is a query, which may be large."""
+        _ = native
+        return True
+
+    @staticmethod
+    def check(native: DataFrame, what: str) -> None:
+        """Refuse a session in another zone than UTC, which would move dates without a zone."""
+        zone = native.sparkSession.conf.get("spark.sql.session.timeZone")
+        if zone not in {"UTC", "Etc/UTC"}:
+            raise SchemaError(
+                f"{what}: the Spark session is in the time zone {zone}, which would move dates without a zone: "
+                'run spark.conf.set("spark.sql.session.timeZone", "UTC") first.'
+            )
+
+    @staticmethod
+    def read_names(native: DataFrame) -> list[str]:
+        """Return the names of the columns."""
+        return list(native.columns)
+
+    @staticmethod
+    def is_text_column(native: DataFrame, name: str) -> bool:
+        """Return whether a column is text, or of nulls only."""
+        return native.schema[name].dataType.typeName() in {"string", "varchar", "char", "void"}
+
+    @staticmethod
+    def read(
+        native: DataFrame, given: Sequence[str], wanted: Iterable[str], status: Status | None, what: str
+    ) -> tuple[nw.LazyFrame[Any], None]:
+        """Return columns, with instants as microseconds; dates without a zone are UTC."""
+        from pyspark.sql import functions
+
+        _ = wanted, status
+        types = {field.name: field.dataType.typeName() for field in native.schema.fields}
+        columns = []
+        for name in given:
+            column = functions.col(_quote(name))
+            dtype = types[name]
+            if dtype != "void" and _columns.is_instant(name, dtype, is_date=dtype in _DATES, what=what):
+                column = functions.unix_micros(column.cast("timestamp"))
+            columns.append(column.alias(name))
+        return nw.from_native(native.select(*columns)), None
+
+    @staticmethod
+    def build_rows(
+        native: DataFrame, rows: Mapping[str, Sequence[object]], schema: Mapping[str, Kind]
+    ) -> nw.LazyFrame[Any]:
+        """Return literal rows as a DataFrame of the caller's session."""
+        types = ", ".join(f"{_quote(name)} {_TYPES[kind.dtype]}" for name, kind in schema.items())
+        values = list(zip(*(rows[name] for name in schema), strict=True))
+        frame: nw.LazyFrame[Any] = nw.from_native(native.sparkSession.createDataFrame(values, types))
+        return frame
+
+    @staticmethod
+    def to_result(frame: nw.LazyFrame[Any], native: DataFrame, schema: Mapping[str, Kind]) -> DataFrame:
+        """Return a result, which is not computed yet."""
+        from pyspark.sql import functions
+
+        _ = native
+        columns = []
+        for name, kind in schema.items():
+            column = functions.col(_quote(name))
+            if kind == _kinds.INSTANT:
+                column = functions.timestamp_micros(column)
+            if kind == _kinds.DATE:
+                column = functions.date_from_unix_date(column.cast("int"))
+            columns.append(column.alias(name))
+        result: DataFrame = frame.to_native().select(*columns)
+        return result
+
+
+def _quote(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

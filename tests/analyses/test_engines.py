@@ -1,0 +1,133 @@
+"""Tests of engines: sessions, results of the caller's kind, and local time as numbers."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+import duckdb
+import narwhals.stable.v2 as nw
+import polars as pl
+import pytest
+from analyses.conftest import connect
+
+from p2p_analytics import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
+from p2p_analytics.analyses import _calendar
+from p2p_analytics.errors import SchemaError
+from p2p_analytics.frames.arrow import table_of
+from p2p_analytics.times import from_microseconds, to_microseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+
+ROWS = [
+    {"direction": "out", "flow_cents": -1050, "counterparty_id": "1", "created": "2024-02-29T23:59:59.999Z"},
+    {"direction": "in", "flow_cents": 2000, "counterparty_id": "2", "created": "2024-03-01T00:00:00Z"},
+]
+ANALYSES: dict[str, Callable[[Any], Any]] = {
+    "spend_by_friend": spend_by_friend,
+    "status_mix": status_mix,
+    "monthly_flow": monthly_flow,
+    "pending_ageing": lambda frame: pending_ageing(frame, "2024-06-30"),
+    "pending_requests": lambda frame: pending_requests(frame, "2024-06-30"),
+}
+
+
+@pytest.mark.parametrize("name", list(ANALYSES))
+def test_a_connection_in_another_zone_is_refused(build: Callable[..., pd.DataFrame], name: str) -> None:
+    """The dates of a result would be shown in the zone of the connection."""
+    relation = connect("Asia/Kolkata").from_arrow(table_of(build(ROWS)))
+    with pytest.raises(
+        SchemaError, match=rf"{name}: DuckDB's connection is in the time zone Asia/Kolkata.*SET TimeZone"
+    ):
+        ANALYSES[name](relation)
+
+
+def test_a_relation_of_the_same_connection(build: Callable[..., pd.DataFrame]) -> None:
+    """A result can be queried further, and joined with tables of the connection."""
+    connection = connect()
+    connection.execute("CREATE TABLE nicknames AS SELECT '2' AS id, 'Bea' AS nickname")
+    people = spend_by_friend(connection.from_arrow(table_of(build(ROWS))))
+    assert isinstance(people, duckdb.DuckDBPyRelation)
+    found = connection.sql("SELECT nickname, received, first_date FROM people JOIN nicknames ON counterparty_id = id")
+    assert found.pl().rows() == [("Bea", 20.0, datetime(2024, 3, 1, tzinfo=UTC))]
+    assert monthly_flow(connection.from_arrow(table_of(build(ROWS)))).filter("received > 0").pl()[
+        "month"
+    ].to_list() == ["2024-03"]
+
+
+@pytest.mark.parametrize(
+    ("column", "found"), [("'soon'", "VARCHAR"), ("20240301", "INTEGER"), ("1.5::DOUBLE", "DOUBLE")]
+)
+def test_other_types_are_refused(build: Callable[..., pd.DataFrame], column: str, found: str) -> None:
+    """A number or a text is no date; what it could mean is not guessed."""
+    relation = connect().from_arrow(table_of(build(ROWS)))
+    changed = relation.select(f"* REPLACE ({column} AS date_created)")
+    with pytest.raises(SchemaError, match=f"needs datetimes in the column date_created, not {found}; cast it"):
+        spend_by_friend(changed)
+
+
+def test_naive_dates_of_duckdb_are_utc(build: Callable[..., pd.DataFrame]) -> None:
+    """A timestamp without a zone, or a date, is one of UTC."""
+    relation = connect().from_arrow(table_of(build(ROWS)))
+    for dtype in ("TIMESTAMP", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE"):
+        months = monthly_flow(relation.select(f"* REPLACE (CAST(date_created AS {dtype}) AS date_created)"))
+        assert months.pl().select("month", "sent", "received").rows() == [
+            ("2024-02", 10.5, 0.0),
+            ("2024-03", 0.0, 20.0),
+        ]
+
+
+def test_a_failing_query_of_duckdb(build: Callable[..., pd.DataFrame]) -> None:
+    """The error holds no value of the data."""
+    relation = connect().from_arrow(table_of(build(ROWS)))
+    failing = relation.select("* REPLACE (CAST(CAST(direction AS INTEGER) AS VARCHAR) AS direction)")
+    with pytest.raises(SchemaError, match=r"spend_by_friend: the lazy frame cannot be computed \(\w+\)") as caught:
+        spend_by_friend(failing)
+    assert "'out'" not in str(caught.value)
+
+
+# St. John's put clocks back at 00:01, into the day before; Apia left out a day; Lord Howe moves by half an hour; Gaza
+# has had changes a week apart; Monrovia's offset held seconds.
+ZONES = (
+    "UTC", "America/New_York", "America/St_Johns", "Pacific/Apia", "Australia/Lord_Howe", "Asia/Gaza", "Asia/Kolkata",
+    "Africa/Casablanca", "Africa/Monrovia", "America/Boa_Vista",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ZONES)
+def test_local_time_equals_that_of_the_clocks(name: str) -> None:
+    """Seconds around every change of the clocks, and two instants of each day, from 1970 to 2037."""
+    zone = ZoneInfo(name)
+    first, last = datetime(1970, 1, 1, tzinfo=UTC), datetime(2037, 12, 31, tzinfo=UTC)
+    changes = [at for at, _ in _calendar.find_offsets(to_microseconds(first), to_microseconds(last), zone)]
+    instants = [first + timedelta(hours=12 * half) for half in range(2 * (last - first).days)]
+    instants += [from_microseconds(at) + timedelta(seconds=step) for at in changes for step in (-3601, -1, 0, 1, 3601)]
+    instants = sorted(at for at in instants if first <= at <= last)
+    frame = pl.DataFrame({"at": [to_microseconds(at) for at in instants]})
+    ends = to_microseconds(first), to_microseconds(last)
+    found = _calendar.add_local_time(nw.from_native(frame).lazy(), "at", zone, ends, frame)
+    seconds = found.sort("at").collect().to_native()["local_us"].to_list()
+    assert seconds == [to_microseconds(at.astimezone(zone).replace(tzinfo=UTC)) for at in instants]
+
+
+@pytest.mark.parametrize(
+    ("every", "day", "start"),
+    [
+        ("day", "2024-02-29", "2024-02-29"),
+        ("week", "2024-02-25", "2024-02-19"),  # a Sunday
+        ("week", "2024-02-26", "2024-02-26"),
+        ("week", "1970-01-01", "1969-12-29"),
+        ("month", "2024-02-29", "2024-02-01"),
+        ("quarter", "2024-06-30", "2024-04-01"),
+        ("year", "2024-12-31", "2024-01-01"),
+    ],
+)
+def test_first_day_of_a_period(every: _calendar.Every, day: str, start: str) -> None:
+    """The first day of the period that a day is in."""
+    number = (datetime.fromisoformat(day) - datetime(1970, 1, 1)).days  # noqa: DTZ001 - days have no zone
+    (first,) = _calendar.count_periods([number], every).first_days
+    assert _calendar.to_date(first).isoformat() == start
