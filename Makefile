@@ -60,7 +60,14 @@ sandbox: .venv/.sandbox
 
 install: .venv/.all
 
-test: lint types contracts tests
+# The checks run while mypy, which uses one core, checks the types. Pytest compiles each test file once, here: without
+# this, each of its processes would compile all of them.
+test: .venv/.all
+	@$(MAKE) --no-print-directory types & types=$$!; $(MAKE) --no-print-directory lint contracts; checks=$$?; \
+	find tests -name "*-pytest-*.pyc" | grep -q . || \
+	$(RUN)/python -m pytest -p no:cacheprovider --collect-only -qq tests >/dev/null 2>&1; \
+	wait $$types && test $$checks = 0
+	@$(MAKE) --no-print-directory tests
 
 lint: .venv/.all
 	$(RUN)/ruff check $(RUFF)

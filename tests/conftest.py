@@ -13,6 +13,7 @@ pytest_plugins = [
     "support.scripted",
     "support.servers",
     "support.summary",
+    "support.widgets.images",
 ]
 
 

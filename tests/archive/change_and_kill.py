@@ -5,6 +5,7 @@ It loads the libraries once and forks for each line, which is fast. Run by the f
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -23,6 +24,7 @@ import p2p_analytics as p2p
 sys.path.append(str(Path(__file__).parents[1]))
 from support.archives.statements import row, statements_of
 
+LOADED = (p2p.Client, p2p.History, p2p.load_history, p2p.open_archive)  # before the forks too
 STEPS = ((os, "fsync"), (os, "replace"), (os, "rename"), (os, "unlink"), (os, "mkdir"), (tempfile, "mkstemp"))
 
 
@@ -67,6 +69,7 @@ def work(order: dict[str, Any]) -> None:
             archive.sync(client, refresh=order.get("refresh", False))
 
 
+gc.freeze()  # a collection in a fork would copy the memory of all these libraries
 for line in sys.stdin:
     child = os.fork()
     if child == 0:

@@ -10,6 +10,7 @@ from p2p_analytics.report import render_report
 from p2p_analytics.report._people import label_people
 from support.reports import ParsedPage, payment_row, report_history
 
+pytestmark = pytest.mark.usefixtures("draw_nothing")
 AS_OF = "2024-06-30T12:00:00Z"
 CREATED = "2024-06-20T09:00:00Z"
 TO_BEN = {"counterparty_id": "2", "counterparty_name": "Ben 🌲"}

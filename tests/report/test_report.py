@@ -15,6 +15,7 @@ from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.report import render_report
 from support.reports import ParsedPage, payment_row, report_history
 
+pytestmark = pytest.mark.usefixtures("draw_once")
 AS_OF = "2024-06-30T12:00:00Z"
 EVIL = '<img src=x onerror="alert(1)"> & {{ 7 * 7 }}'
 

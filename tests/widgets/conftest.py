@@ -1,4 +1,4 @@
-"""Sign-in forms of the sandbox named ``server``, closed after each test."""
+"""Sign-in forms of the sandbox named ``server``, closed after each test; plots of equal tables are drawn once."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ from support.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+
+@pytest.fixture(autouse=True)
+def _draw_once(draw_once: None) -> None:
+    """Draw the plot of each table once: most of these tests look at other parts of the explorer."""
 
 
 @pytest.fixture

@@ -42,8 +42,11 @@ def test_an_import_that_is_killed_at_any_step(tmp_path, history_of, payment, cha
     if not first:
         before.merge(history_of(payment(1), account="ada"))
         before.import_(statements_of(*(row(**fields) for fields in MAY)))
-    old, old_files = read(before), digest_listed(before.path)
+    after = p2p.open_archive(shutil.copytree(before.path, tmp_path / "after"))
+    after.import_(statements_of(*(row(**fields) for fields in JUNE)))
+    old, old_files, new_files = read(before), digest_listed(before.path), digest_listed(after.path)
     new = ["4", "3"] if first else ["4", "3", "1"]
+    assert read(after) == new
     step, ended = 0, KILLED
     while ended == KILLED:
         archive = p2p.open_archive(shutil.copytree(before.path, tmp_path / f"{step}"))
@@ -53,9 +56,9 @@ def test_an_import_that_is_killed_at_any_step(tmp_path, history_of, payment, cha
         if found == old:
             assert digest_listed(archive.path) == old_files
             archive.import_(statements_of(*(row(**fields) for fields in JUNE)))
-        assert read(archive) == new
+        assert digest_listed(archive.path) == new_files
         archive.undo()
-        assert (read(archive), digest_listed(archive.path)) == (old, old_files)
+        assert digest_listed(archive.path) == old_files
         step += 1
     assert ended == DONE
     assert step > (20 if first else 10)
