@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 LARGEST_FILE: Final = 256 * 2**20
 _LARGEST_ARCHIVE: Final = 2**30  # all members of a zip archive together, unpacked
+_SMALL_ARCHIVE: Final = 16 * 2**20  # unpacked; a larger one has to be plausible
+_MOST_PACKED: Final = 100  # times smaller that text is in an archive; statements are packed to a tenth
 _LARGEST_DIRECTORY: Final = 16 * 2**20  # the list of members of a zip archive
 _MOST_FILES: Final = 100_000
 _SUFFIXES: Final = frozenset({".csv", ".tsv", ".txt", ".json"})
@@ -187,7 +189,7 @@ def _read_archive(file: IO[bytes], name: str, *, is_named: bool) -> Iterator[Sou
     with archive:
         if any(member.filename == _WORKBOOK for member in members):
             raise StatementError(f"{name} is a workbook of a spreadsheet, which rounds ids: download the CSV file.")
-        _require_safe(members, name)
+        _require_safe(members, name, file.seek(0, os.SEEK_END))
         for member in sorted(members, key=lambda member: member.filename):
             inner = f"{name}/{show_name(member.filename)}"
             if Path(member.filename).suffix.lower() not in _SUFFIXES:
@@ -217,7 +219,7 @@ def _require_small_directory(file: IO[bytes], name: str) -> None:
         raise StatementError(f"{name} lists more files than statements need: unpack it and name its statements.")
 
 
-def _require_safe(members: list[zipfile.ZipInfo], name: str) -> None:
+def _require_safe(members: list[zipfile.ZipInfo], name: str, size: int) -> None:
     """Raise a StatementError for archives that are made to do harm, and for what this reader cannot unpack."""
     total = 0
     for member in members:
@@ -235,7 +237,8 @@ def _require_safe(members: list[zipfile.ZipInfo], name: str) -> None:
         if member.compress_type not in _PLAIN_METHODS:
             raise StatementError(f"{name} is packed in an unusual way: unpack it and name its statements.")
         total += member.file_size
-        if member.file_size > LARGEST_FILE or total > _LARGEST_ARCHIVE:
+        is_bomb = total > max(_SMALL_ARCHIVE, _MOST_PACKED * size)
+        if member.file_size > LARGEST_FILE or total > _LARGEST_ARCHIVE or is_bomb:
             raise StatementError(f"{name} unpacks to more than statements have: do not trust this file.")
 
 

@@ -228,6 +228,18 @@ def test_zip_bombs(tmp_path, monkeypatch):
         p2p.read_statements(write(tmp_path, "big.csv", b"x" * 100_001))
 
 
+def test_rows_that_are_packed_too_well(tmp_path, monkeypatch):
+    """A small archive of a million short rows is refused, unless it unpacks to little."""
+    content = _A + b"\n" + b"1,,,,,,,,,,\n" * 50_000
+    path = pack(tmp_path, {"a.csv": content})
+    assert len(content) > 100 * path.stat().st_size
+    monkeypatch.setattr(_sources, "_SMALL_ARCHIVE", 500_000)
+    with pytest.raises(StatementError, match="unpacks to more than statements have"):
+        p2p.read_statements(path)
+    monkeypatch.setattr(_sources, "_SMALL_ARCHIVE", 700_000)
+    assert p2p.read_statements(path).files["rows"].tolist() == [50_006]
+
+
 def test_a_large_list_of_members_is_not_loaded(tmp_path, monkeypatch):
     """The list of a zip archive is measured before it is read."""
     monkeypatch.setattr(_sources, "_LARGEST_DIRECTORY", 1_000)
