@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.frames.schema import INSTANT, KINDS, TEXT, WHOLE
+from p2p_analytics.statements._rows import slice_by_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,10 +53,13 @@ def list_files(
     """
     import polars as pl
 
-    of_kind = rows.group_by(*_GROUP, "kind").agg(
-        pl.col("date").min().alias("period_start"),
-        pl.col("date").max().alias("period_end"),
-        pl.len().cast(pl.Int64).alias("rows"),
+    of_kind = pl.concat(
+        part.group_by(*_GROUP, "kind").agg(
+            pl.col("date").min().alias("period_start"),
+            pl.col("date").max().alias("period_end"),
+            pl.len().cast(pl.Int64).alias("rows"),
+        )
+        for part in slice_by_files(rows)
     )
     counts = of_kind.group_by(_GROUP).agg(
         pl.col("period_start").min(),

@@ -15,7 +15,7 @@ from p2p_analytics.statements._files import ProblemList, fill_balances, list_fil
 from p2p_analytics.statements._format import NoHeaderError, Problem, Table
 from p2p_analytics.statements._payments import build_payments
 from p2p_analytics.statements._reconcile import reconcile, running_balance
-from p2p_analytics.statements._rows import encode_rows, polars_schema
+from p2p_analytics.statements._rows import ROWS, encode_rows, polars_schema, slice_by_files
 from p2p_analytics.statements._sources import find_files, read_sources
 from p2p_analytics.statements._statements import SKIPPED, Statements
 from p2p_analytics.statements._tables import LINE, HeaderFinder, Part, has_header, split_json, split_text
@@ -147,16 +147,12 @@ class _Reader:
 
     def finish(self) -> Statements:
         """Return the statements of the files that were added."""
-        import polars as pl
-
         self._flush()
         if not self._formats:
             reason = next((problem.problem for problem in reversed(self._problems.listed)), "")
             reason = reason.removeprefix(SKIPPED).removesuffix(".") or "there are no files"
             raise StatementError(f"No statement was found: {reason}; name the CSV files, or the folder they are in.")
-        rows = pl.concat([encode_rows(pl.DataFrame(schema=polars_schema())), *self._rows])
-        self._rows.clear()
-        rows = name_accounts(rows, self._services, self._account)
+        rows = name_accounts(_concatenate(self._rows), self._services, self._account)
         rows, refund_problems = sort_refunds(rows)
         rows = fill_ids(rows, self._services)
         reconciliation = reconcile(rows, self._find_broken(rows), self._periods)
@@ -245,12 +241,31 @@ def _join_parts(parts: list[Part], tz: ZoneInfo, account: str | None) -> Table:
     return Table(cells, {part.file: part.preamble for part in parts}, header.names, extras, tz, account)
 
 
+def _concatenate(batches: list[pl.DataFrame]) -> pl.DataFrame:
+    """Return the rows of all batches; each column is removed from them as it is copied, so none is in memory twice.
+
+    Polars copies a frame of several chunks whole, for many expressions.
+    """
+    import polars as pl
+
+    empty = encode_rows(pl.DataFrame(schema=polars_schema()))
+    return pl.DataFrame(
+        [pl.concat([empty[name], *(batch.drop_in_place(name) for batch in batches)], rechunk=True) for name in ROWS]
+    )
+
+
 def _list_holders(rows: pl.DataFrame, files: Any) -> dict[str, Me]:  # noqa: ANN401 - a pandas frame
     """Return the holder of each account, with the closing balance of the last file."""
     import polars as pl
 
     holders = {}
-    owners = rows.group_by("account").agg(pl.col("owner").drop_nulls().mode().sort().first(), pl.col("is_handle").any())
+    key = ("account", "owner")
+    parts = pl.concat(part.group_by(key).agg(pl.len(), pl.col("is_handle").any()) for part in slice_by_files(rows))
+    counts = parts.group_by(key).agg(pl.col("len").sum(), pl.col("is_handle").any())
+    ordered = counts.cast(dict.fromkeys(key, pl.String)).sort("len", "owner", descending=[True, False])
+    owners = ordered.group_by("account", maintain_order=True).agg(
+        pl.col("owner").drop_nulls().first(), pl.col("is_handle").any()
+    )
     for account, owner, is_handle in owners.sort("account").iter_rows():
         own = files[(files["account"] == account) & (files["currency"] == "USD")].dropna(subset=["period_end"])
         last = own.sort_values(["period_end", "file"]).iloc[-1:]["closing_cents"].dropna()

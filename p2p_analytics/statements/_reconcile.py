@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from p2p_analytics.display import clean_line, format_count
 from p2p_analytics.frames.schema import FLAG, INSTANT, TEXT, WHOLE
 from p2p_analytics.money import LARGEST_CENTS
+from p2p_analytics.statements._rows import slice_by_files
 from p2p_analytics.statements.balances import (
     GROUP,
     MOST_STEPS,
@@ -45,6 +46,7 @@ RECONCILIATION: Final[Mapping[str, str]] = {
     "gap_cents": WHOLE,
     "note": TEXT,
 }
+_TRANSACTION: Final = ("payment_id", "line", "known_cents", "offset_cents", "moved_cents", "flow_cents")
 _ALL_STEPS: Final = 4 * MOST_STEPS  # of all files in one call
 _HALF: Final = 1 << 32
 _ID_LENGTH: Final = 80
@@ -121,17 +123,8 @@ def _check_groups(
     rows: pl.DataFrame, broken_files: frozenset[str], periods: Mapping[str, tuple[datetime | None, datetime | None]]
 ) -> Iterator[tuple[Balance, _Check]]:
     """Yield the balance of each file, account and currency, and whether it agrees with the rows."""
-    import polars as pl
-
-    ordered = order_rows(rows)
-    transactions_of = ordered.rows.filter(~pl.col("is_notice"))
     steps = _ALL_STEPS
-    at = 0
-    for group in _sum_groups(ordered).iter_rows(named=True):
-        transactions = transactions_of.slice(at, group["transactions"])
-        at += group["transactions"]
-        if group["is_blank"]:
-            continue
+    for group, transactions in _list_groups(rows):
         opening, moved, closing = _add_up(group)
         balance = Balance(
             group["file"],
@@ -159,6 +152,20 @@ def _check_groups(
             tuple(_list_remarks(group, balance, explanations, is_broken=is_broken)),
         )
         yield balance, check
+
+
+def _list_groups(rows: pl.DataFrame) -> Iterator[tuple[Mapping[str, Any], pl.DataFrame]]:
+    """Yield the sums and transactions of each file, account and currency; groups with nothing in them are left out."""
+    import polars as pl
+
+    for part in slice_by_files(rows):
+        ordered = order_rows(part)
+        transactions = ordered.rows.filter(~pl.col("is_notice")).select(_TRANSACTION)
+        at = 0
+        for group in _sum_groups(ordered).iter_rows(named=True):
+            if not group["is_blank"]:
+                yield group, transactions.slice(at, group["transactions"])
+            at += group["transactions"]
 
 
 def _sum_groups(ordered: OrderedRows) -> pl.DataFrame:

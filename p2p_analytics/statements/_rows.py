@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     import polars as pl
 
@@ -52,6 +52,7 @@ _REPEATED: Final = (
     "file", "account", "owner", "type", "kind", "status", "action", "direction", "from_name", "to_name",
     "counterparty_name", "counterparty_username", "currency", "funding_source", "destination",
 )  # fmt: skip
+_SLICE_ROWS: Final = 50_000
 
 
 def polars_schema() -> dict[str, pl.DataType]:
@@ -78,3 +79,19 @@ def encode_rows(rows: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     return rows.with_columns(pl.col(_REPEATED).cast(pl.Categorical))
+
+
+def slice_by_files(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Yield ROWS in slices of whole files, in their order, so that intermediate columns take less memory.
+
+    It is one slice if the rows of a file do not follow each other. There is always one, also of no rows.
+    """
+    runs = rows["file"].rle().struct.unnest()
+    start = size = 0
+    if runs["value"].n_unique() == len(runs):
+        for length in runs["len"].to_list():
+            if size and size + length > _SLICE_ROWS:
+                yield rows.slice(start, size)
+                start, size = start + size, 0
+            size += length
+    yield rows.slice(start)

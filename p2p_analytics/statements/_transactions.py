@@ -155,30 +155,45 @@ def deduplicate_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series, list[
     import polars as pl
 
     problems: list[Problem] = []
-    ids = rows["payment_id"]
-    if ids.drop_nulls().n_unique() < len(ids) - ids.null_count():  # a fraction of the time of comparing both columns
+    if _may_repeat(rows["payment_id"].drop_nulls()):
         is_repeated = rows.select(pl.struct(_KEY).is_duplicated() & (pl.col("kind") != NOTICE)).to_series()
         kept, problems = _choose(rows.filter(is_repeated), _rank_files(rows))
         rows = pl.concat([rows.filter(~is_repeated), kept])
-    keys = rows.select(
-        "date",
-        "payment_id",
-        "account",
-        pl.col("payment_id").str.len_bytes().alias("length"),
-        (pl.col("kind") == NOTICE).alias("is_notice"),
-    )
-    order = keys.select(
+    return rows, _sort_newest_first(rows), problems
+
+
+def _may_repeat(ids: pl.Series) -> bool:
+    """Return whether two ids may be equal, from their hashes, which takes little time and memory."""
+    hashes = ids.hash().sort()
+    return bool((hashes == hashes.shift()).any())
+
+
+def _sort_newest_first(rows: pl.DataFrame) -> pl.Series:
+    """Return the positions of the transactions, by date, id and account.
+
+    Only rows with one date are compared by more than the date: comparing all takes several times the memory.
+    """
+    import polars as pl
+
+    places = rows.select((pl.col("kind") != NOTICE).fill_null(value=True).arg_true()).to_series()
+    dates = rows["date"].gather(places)
+    order = dates.arg_sort(descending=True, nulls_last=True)
+    dates = dates.gather(order)
+    order = places.gather(order)
+    is_same = dates.eq_missing(dates.shift(1)) & (pl.int_range(len(dates), eager=True) > 0)
+    tied = (is_same | is_same.shift(-1, fill_value=False)).arg_true()
+    keys = rows.select("date", "payment_id", "account")[order.gather(tied)]
+    by_all = keys.select(
         pl.arg_sort_by(
-            "is_notice",
             "date",
-            "length",
+            pl.col("payment_id").str.len_bytes(),
             "payment_id",
             "account",
-            descending=[False, True, True, True, False],
+            descending=[True, True, True, False],
             nulls_last=True,
         )
     ).to_series()
-    return rows, order.head(int((~keys["is_notice"]).sum())), problems
+    return order.scatter(tied, order.gather(tied).gather(by_all))
 
 
 def _rank_files(rows: pl.DataFrame) -> dict[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from p2p_analytics.statements._rows import slice_by_files
 from p2p_analytics.statements.balances._order import GROUP, order_rows
 
 if TYPE_CHECKING:
@@ -33,9 +34,9 @@ def running_balance(rows: pl.DataFrame) -> pl.DataFrame:
         stated.backward_fill().over(_SEGMENT),
         pl.when((pl.col("segment") == last) & ~contradicts).then(closing),
     )
-    balances = (
-        order_rows(rows)
-        .rows.with_columns(
+    ordered = (order_rows(part).rows for part in slice_by_files(rows))
+    balances = [
+        part.with_columns(
             # The rows from one unreadable amount to the next are a segment: no balance is known across it.
             (~pl.col("is_notice") & pl.col("moved_cents").is_null()).cum_sum().over(GROUP).alias("segment"),
             pl.col("known_cents").cum_sum().over(GROUP).alias("total"),
@@ -44,6 +45,7 @@ def running_balance(rows: pl.DataFrame) -> pl.DataFrame:
             "position",
             pl.when("is_notice").then("balance_cents").otherwise(before_first + pl.col("total")).alias("balance_cents"),
         )
-        .sort("position")
-    )
-    return rows.with_columns(balances["balance_cents"])
+        .sort("position")["balance_cents"]
+        for part in ordered
+    ]
+    return rows.with_columns(pl.concat(balances))
