@@ -13,7 +13,7 @@ from pandas.testing import assert_frame_equal
 
 from p2p_analytics.export import read_csv, to_csv
 from p2p_analytics.formulas import defuse_formulas, restore_formulas
-from support.formulas import TRIGGERS
+from support.hostile_texts import TRIGGERS
 
 if TYPE_CHECKING:
     from pathlib import Path

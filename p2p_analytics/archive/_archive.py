@@ -86,7 +86,7 @@ class Archive(StatementArchive):
             listed = self._folder.read_payments(manifest)
             friends, problems = (self._folder.read_frame(entry) for entry in (manifest.friends, manifest.problems))
             people = self._folder.read_people(manifest)
-            payments, problems = self._add_statements(manifest, listed, problems, people)
+            payments, problems = self._add_statements(manifest, listed, problems, people, is_private=bool(private))
         except BrokenFileError:
             if self._folder.read_manifest() != manifest:  # another process wrote twice in the meantime
                 return self.history(privacy=privacy)

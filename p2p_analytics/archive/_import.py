@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from p2p_analytics import settings
 from p2p_analytics.archive import _manifest
 from p2p_analytics.archive._manifest import STATEMENT_KINDS, Manifest, normalize_account
 from p2p_analytics.archive._rewrite import name_account, read_listed, read_statements, write_table
@@ -16,8 +17,10 @@ from p2p_analytics.archive.imports import journal
 from p2p_analytics.archive.imports.journal import Batch
 from p2p_analytics.archive.imports.rows import ImportPlan, MergedRows, check_rows, merge_rows
 from p2p_analytics.archive.tables import BATCH, SCHEMAS
+from p2p_analytics.display import clean_line
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames.schema import INSTANT, TEXT
+from p2p_analytics.privacy import Mask
 from p2p_analytics.records import Me, User
 
 if TYPE_CHECKING:
@@ -142,17 +145,25 @@ def frame_batches(batches: Sequence[Batch], *, undoable: bool) -> pd.DataFrame:
     """Return imports as `Archive.imports` describes them; the last one may be undoable."""
     import pandas as pd
 
+    mask = Mask() if settings.privacy() else None
     rows = [
         {
             "number": batch.number,
             "imported_at": batch.imported_at,
-            "files": "; ".join(batch.files),
+            "files": "; ".join(batch.files if mask is None else _mask_files(batch.files, mask)),
             **{name: getattr(batch, name) for name in _COUNTS},
             "undoable": undoable and batch is batches[-1],
         }
         for batch in batches
     ]
     return pd.DataFrame(rows, columns=list(_IMPORTS)).astype(_IMPORTS)
+
+
+def _mask_files(files: Sequence[str], mask: Mask) -> list[str]:
+    """Return invented names of files, the same as in masked statements."""
+    import pandas as pd
+
+    return mask.frame(pd.DataFrame({"file": list(files)}, dtype=TEXT))["file"].tolist()
 
 
 def _read_journal(folder: ArchiveFolder) -> tuple[Batch, ...]:
@@ -180,8 +191,11 @@ def _read_current(folder: ArchiveFolder, body: bytes | None) -> tuple[Batch, ...
 
 def _require_account(folder: ArchiveFolder, statements: Statements, previous: Manifest | None) -> str:
     """Return the account of statements; raise an ArchiveError if it is not that of the archive."""
-    if statements.private:
-        raise ArchiveError("Statements in privacy mode hold invented names and amounts: import the original ones.")
+    if statements.private or settings.privacy():
+        raise ArchiveError(
+            "Statements in privacy mode hold invented names and amounts: import the original ones, with "
+            f"{settings.PRIVACY_VARIABLE}=0."
+        )
     name = _find_account(statements)
     if previous is None:
         return name
@@ -189,7 +203,7 @@ def _require_account(folder: ArchiveFolder, statements: Statements, previous: Ma
         raise ArchiveError(f"{folder.path} was written by an earlier p2p_analytics: sync it, or merge a history, once.")
     user = previous.me.user
     if normalize_account(name) not in {normalize_account(text) for text in (user.id, user.username) if text}:
-        holding = user.username or user.id
+        holding, name = clean_line(user.username or user.id), clean_line(name)
         raise ArchiveError(
             f"The statements are of the account {name}, and {folder.path} is the archive of {holding}: name another "
             f'archive or, if the account is the same, read them with account="{holding}" (--account {holding}).'
@@ -218,8 +232,9 @@ def _find_account(statements: Statements) -> str:
     from p2p_analytics.statements import list_formats
 
     if len(statements.accounts) > 1:
+        accounts = clean_line(", ".join(statements.accounts))
         raise ArchiveError(
-            f"The statements are of {len(statements.accounts)} accounts ({', '.join(statements.accounts)}), and an "
+            f"The statements are of {len(statements.accounts)} accounts ({accounts}), and an "
             "archive holds one account: import the files of each account into an archive of its own."
         )
     services = {each.service or each.name for each in list_formats()}

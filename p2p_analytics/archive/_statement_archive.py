@@ -16,7 +16,13 @@ from p2p_analytics.archive._import import (
     undo_import,
     write_import,
 )
-from p2p_analytics.archive.imports.people import add_suggestions, list_people, suggest_people, write_aliases
+from p2p_analytics.archive.imports.people import (
+    PeopleFileError,
+    add_suggestions,
+    list_people,
+    suggest_people,
+    write_aliases,
+)
 from p2p_analytics.errors import ArchiveError, ConfigurationError, describe_type
 from p2p_analytics.files import to_path
 
@@ -92,6 +98,7 @@ class StatementArchive:
 
         One row per import: ``number``, ``imported_at``, ``files`` (separated by "; "), the counts ``new``, ``known``,
         ``changed`` and ``refused`` of its `ImportPlan`, and ``undoable``, True for the one that `undo` would take back.
+        In privacy mode, the names of files are invented.
         """
         batches, undoable = list_imports(self._folder)
         return frame_batches(batches, undoable=undoable)
@@ -123,13 +130,26 @@ class StatementArchive:
         return self.path / PEOPLE_FILE
 
     def _add_statements(
-        self, manifest: Manifest, listed: pd.DataFrame, problems: pd.DataFrame, people: pd.DataFrame
+        self,
+        manifest: Manifest,
+        listed: pd.DataFrame,
+        problems: pd.DataFrame,
+        people: pd.DataFrame,
+        *,
+        is_private: bool,
     ) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return payments and problems of the service with those of statements, if there are any."""
         if not has_statements(manifest):
             return listed, problems
-        payments = read_all_payments(self._folder, manifest, listed, people).payments
-        return payments, read_problems(self._folder, manifest, problems)
+        try:
+            everything = read_all_payments(self._folder, manifest, listed, people)
+        except PeopleFileError as error:
+            if not is_private:
+                raise
+            hidden = error.without_reason()
+        else:
+            return everything.payments, read_problems(self._folder, manifest, problems)
+        raise hidden  # outside of the except block, so that the error, which quotes names, is not the context
 
     def _read_all(self, manifest: Manifest) -> AllPayments:
         """Return the payments of an archive with statements."""

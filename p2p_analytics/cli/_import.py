@@ -201,7 +201,7 @@ def _describe_details(plan: ImportPlan, *, dry_run: bool) -> list[str]:
 
     shown = plan.details if dry_run else plan.details[plan.details["outcome"] == "refused"]
     lines = [
-        f"{clean_line(row['file'])}, line {row['line']}: {row['payment_id']} is {row['outcome']} ({row['fields']})"
+        clean_line(f"{row['file']}, line {row['line']}: {row['payment_id']} is {row['outcome']} ({row['fields']})")
         for row in shown.head(_MOST_LINES).to_dict("records")
     ]
     return [*lines, f"... and {len(shown) - _MOST_LINES:,} more"] if len(shown) > _MOST_LINES else lines

@@ -27,6 +27,7 @@ from p2p_analytics.cli import (
     _sync,
 )
 from p2p_analytics.cli._parser import Parser
+from p2p_analytics.display import clean_line
 from p2p_analytics.errors import P2PAnalyticsError, describe_os_error
 
 TYPE_CHECKING = False  # importing typing would slow --help down
@@ -103,7 +104,7 @@ def _run(options: argparse.Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # flushing the rest at exit must not fail again
         return 1
     except P2PAnalyticsError as error:
-        sys.stderr.write(f"{_PROGRAM}: {error}\n")
+        sys.stderr.write(f"{_PROGRAM}: {clean_line(str(error))}\n")  # which may quote names of files and people
         return 2 if isinstance(error, _arguments.WrongUseError) else 1
     return code
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Unit: TypeAlias = Literal["D", "M"]
 
 _INTEGER_BYTES: Final = 8
-_NOT_SHOWN: Final = "not shown in privacy mode"
+NOT_SHOWN: Final = "not shown in privacy mode"
 _QUOTES: Final = re.compile(r"[\"'\d]")  # a sentence without them quotes no value
 _ROW_IDS: Final = ("payment_id", "user_id")  # the first of them that a table has identifies its rows
 
@@ -45,7 +45,7 @@ def split_name(name: str) -> dict[str, str]:
 
 def hide_quotes(problem: str) -> str:
     """Return the description of a problem, or a placeholder if it may quote the value."""
-    return _NOT_SHOWN if _QUOTES.search(problem) else problem
+    return NOT_SHOWN if _QUOTES.search(problem) else problem
 
 
 def replace_text(text: str | None, form: Callable[[str], str]) -> str | None:

@@ -89,24 +89,33 @@ def read_statements(
             "method 'spawn' or 'forkserver'."
         )
     mode = settings.privacy()
-    reader = _Reader(zone, account, is_private=bool(mode), skip_others=skip_others)
+    reader = _Reader(zone, account, skip_others=skip_others)
     entries = find_files(paths)
-    with contextlib.nullcontext(on_progress) if on_progress is not None else loading_bar(unit="files") as show:
-        for number, entry in enumerate(entries, 1):
-            for source in read_sources(entry):
-                reader.add(source)
-            show(number, len(entries))
-    statements = reader.finish()
-    return statements.masked(strict=mode == settings.STRICT) if mode else statements
+    try:
+        with contextlib.nullcontext(on_progress) if on_progress is not None else loading_bar(unit="files") as show:
+            for number, entry in enumerate(entries, 1):
+                for source in read_sources(entry):
+                    reader.add(source)
+                show(number, len(entries))
+        statements = reader.finish()
+    except (StatementError, ConfigurationError):
+        if not mode:
+            raise
+    else:
+        return statements.masked(strict=mode == settings.STRICT) if mode else statements
+    # Outside of the except block, so that the error, which quotes names of files and cells, is not the context.
+    raise StatementError(
+        f"A statement file cannot be read: privacy mode hides its name and the reason, so set "
+        f"{settings.PRIVACY_VARIABLE}=0 to see them."
+    )
 
 
 class _Reader:
     """Collects the rows of files."""
 
-    def __init__(self, tz: ZoneInfo, account: str | None, *, is_private: bool, skip_others: bool) -> None:
+    def __init__(self, tz: ZoneInfo, account: str | None, *, skip_others: bool) -> None:
         self._tz = tz
         self._account = account
-        self._is_private = is_private
         self._skip_others = skip_others
         self._finder = HeaderFinder()
         self._pending: dict[tuple[str, tuple[str, ...]], list[Part]] = {}
@@ -130,7 +139,7 @@ class _Reader:
             if begins_as_json(source.content):
                 parts = split_json(text.utf8, source.name, self._finder)
             else:
-                parts = split_text(text.utf8, source.name, self._finder, is_private=self._is_private)
+                parts = split_text(text.utf8, source.name, self._finder)
         except StatementError as error:
             is_other = isinstance(error, NoHeaderError) or not has_header(source.content, self._finder)
             if not is_other or (source.is_named and not self._skip_others):

@@ -11,7 +11,7 @@ from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.schema import FRIENDS, KIND_PAYMENT
 from p2p_analytics.frames.schema import PROBLEMS as RECORD_PROBLEMS
 from p2p_analytics.history import History
-from p2p_analytics.privacy import Mask, is_masked
+from p2p_analytics.privacy import NOT_SHOWN, Mask, is_masked
 from p2p_analytics.statements._files import to_frame
 from p2p_analytics.times import EPOCH
 
@@ -34,6 +34,12 @@ _CARD: Final = (
 def select_row_problems(problems: pd.DataFrame) -> pd.DataFrame:
     """Return the problems of statements without those of skipped files, which are of no account."""
     return problems[~problems["problem"].str.startswith(SKIPPED)]
+
+
+def _hide_reasons(problems: pd.DataFrame) -> pd.DataFrame:
+    """Return problems without the reasons of skipped files, which quote names and columns."""
+    is_skipped = problems["problem"].str.startswith(SKIPPED)
+    return problems.assign(problem=problems["problem"].mask(is_skipped, f"{SKIPPED}{NOT_SHOWN}"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +135,7 @@ class Statements:
             self,
             payments=mask.frame(self.payments),
             reconciliation=mask.frame(self.reconciliation),
-            problems=mask.frame(self.problems),
+            problems=mask.frame(_hide_reasons(self.problems)),
             files=mask.frame(self.files),
             private=True,
             strict=strict,

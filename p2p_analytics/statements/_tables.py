@@ -118,17 +118,17 @@ class HeaderFinder:
         return bool(pc.any(pc.is_in(column, value_set=self._names)).as_py())
 
 
-def split_text(utf8: bytes, name: str, finder: HeaderFinder, *, is_private: bool = False) -> list[Part]:
+def split_text(utf8: bytes, name: str, finder: HeaderFinder) -> list[Part]:
     """Return the parts of a CSV file, one for each header.
 
     Raises
     ------
     NoHeaderError
-        None of the first lines is the header of a known format; the message lists the columns unless ``is_private``.
+        None of the first lines is the header of a known format; the message lists the columns.
     StatementError
         A row or cell is larger than a statement has.
     """
-    body = _find_header(utf8, name, finder, is_private=is_private)
+    body = _find_header(utf8, name, finder)
     width, lines = len(body.header.names), body.utf8.count(b"\n") + 1
     is_small = lines <= _MOST_ROWS and lines * width <= _MOST_FILE_CELLS
     regular = read_regular(body.utf8, body.line, width, body.delimiter) if is_small else None
@@ -170,7 +170,7 @@ def has_header(content: bytes, finder: HeaderFinder) -> bool:
     return False
 
 
-def _find_header(utf8: bytes, name: str, finder: HeaderFinder, *, is_private: bool) -> _Body:
+def _find_header(utf8: bytes, name: str, finder: HeaderFinder) -> _Body:
     head = _cut_head(utf8).decode()
     widest: list[str] = []
     for delimiter in _DELIMITERS:
@@ -190,19 +190,18 @@ def _find_header(utf8: bytes, name: str, finder: HeaderFinder, *, is_private: bo
                     break
         except csv.Error:
             continue  # with this delimiter, a cell is too large
-    raise NoHeaderError(_describe_missing_header(name, widest, is_private=is_private))
+    raise NoHeaderError(_describe_missing_header(name, widest))
 
 
-def _describe_missing_header(name: str, columns: Sequence[str], *, is_private: bool) -> str:
+def _describe_missing_header(name: str, columns: Sequence[str]) -> str:
     found = clean_line(", ".join(cell for cell in columns if cell.strip()))[:_LONGEST_NAMES]
     if not found:
         return f"{name} is no statement: it is empty. Download the CSV file again."
     if found.casefold().startswith(_WEB_PAGE):
         return f"{name} is no statement but a web page: sign in to the service, and download the CSV file."
-    shown = "" if is_private else f"; its columns are: {found}"
     return (
-        f"{name} is no statement: none of its first {_HEAD_LINES} lines is the header of a known format{shown}. "
-        f"{describe_nearest(columns)}"
+        f"{name} is no statement: none of its first {_HEAD_LINES} lines is the header of a known format; "
+        f"its columns are: {found}. {describe_nearest(columns)}"
     )
 
 

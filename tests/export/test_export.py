@@ -23,8 +23,8 @@ from pandas.testing import assert_frame_equal
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.export import read_csv, read_parquet, to_csv, to_parquet
 from p2p_analytics.frames import schema
-from support.formulas import TRIGGERS
 from support.frames import frame_from_columns
+from support.hostile_texts import TRIGGERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

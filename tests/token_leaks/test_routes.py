@@ -120,6 +120,12 @@ ELSEWHERE: Final = {
     "the statements, journal and people.csv of an archive": (
         "token_leaks/test_command_output.py", "test_no_command_prints_the_token",
     ),
+    "statements: frames, reprs, errors, pairing with a bank, imports, their undo and files": (
+        "token_leaks/test_statements.py", "test_the_token_of_the_environment_is_in_nothing",
+    ),
+    "a token in a note of a statement": (
+        "token_leaks/test_statements.py", "test_a_token_in_a_note_is_quoted_by_nothing",
+    ),
     "the statement files of a sandbox": ("sandbox/statements/test_arguments.py", "test_no_file_holds_a_token"),
     "the sign-in without a connection": ("cli/sign_in/test_whoami.py", "test_offline"),
     "logs of a sandbox in this process, down to level 1": ("sandbox/test_logging.py", "test_no_record_holds_a_token"),

@@ -9,6 +9,7 @@ import unicodedata
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from p2p_analytics.display import clean_line
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.formulas import defuse_text, restore_text
 from p2p_analytics.frames import schema
@@ -26,6 +27,20 @@ _OPEN: Final = "?"  # before a person who is only suggested
 _BY_USERNAME: Final = "user:"  # not "@", with which a spreadsheet begins a formula
 _ROUNDED: Final = re.compile(r"\d[.,]\d+[eE]\+?\d+")
 _PEOPLE: Final = {"alias": schema.TEXT, "person": schema.TEXT, "matched": schema.TEXT, "evidence": schema.TEXT}
+
+
+class PeopleFileError(ArchiveError):
+    """A line of people.csv cannot be used; its arguments are the place, and the reason, which quotes the line."""
+
+    def __str__(self) -> str:
+        """Return the sentence."""
+        return ": ".join(self.args)
+
+    def without_reason(self) -> ArchiveError:
+        """Return the error for privacy mode, which quotes nothing."""
+        return ArchiveError(
+            f"{self.args[0]} cannot be used: privacy mode hides the reason, so switch it off to see it."
+        )
 
 
 class Alias(NamedTuple):
@@ -110,7 +125,7 @@ def match_names(names: Iterable[str], known: NamesOfPeople, aliases: Sequence[Al
 
     Raises
     ------
-    ArchiveError
+    PeopleFileError
         A line names an unknown person, or two lines name different people for one alias.
     """
     wanted = dict.fromkeys(names)
@@ -199,6 +214,8 @@ def read_aliases(body: bytes, file: str) -> list[Alias]:
         for cells in reader:
             padded = [*cells, *[""] * len(header)]
             alias, person, evidence = (restore_text(padded[place]) for place in places)
+            if person.startswith(_OPEN):
+                person = _OPEN + restore_text(person.removeprefix(_OPEN))
             if any(cell.strip() for cell in (alias, person, evidence)):
                 rows.append(Alias(alias, person.strip(), evidence, reader.line_num))
     except csv.Error as error:
@@ -207,12 +224,16 @@ def read_aliases(body: bytes, file: str) -> list[Alias]:
 
 
 def write_aliases(rows: Iterable[Alias]) -> bytes:
-    """Return lines of people.csv, with formulas defused; `read_aliases` returns them again."""
+    """Return lines of people.csv, with formulas defused; `read_aliases` returns them again.
+
+    The person of a suggestion is defused behind the question mark, because the user removes that in a spreadsheet.
+    """
     sink = io.StringIO(newline="")
     writer = csv.writer(sink, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow(COLUMNS)
     for row in rows:
-        writer.writerow([defuse_text(cell) for cell in (row.alias, row.person, row.evidence)])
+        person = _OPEN + defuse_text(row.person.removeprefix(_OPEN)) if row.is_open else row.person
+        writer.writerow([defuse_text(cell) for cell in (row.alias, person, row.evidence)])
     return sink.getvalue().encode("utf-8-sig")
 
 
@@ -231,8 +252,8 @@ def _read_decisions(aliases: Sequence[Alias], known: NamesOfPeople, file: str) -
             continue
         place = f"{file}, line {row.line}"
         if _ROUNDED.fullmatch(row.person):
-            raise ArchiveError(
-                f"{place}: a spreadsheet rounded the id {row.person}: write the username, as in user:ada."
+            raise PeopleFileError(
+                place, f"a spreadsheet rounded the id {row.person}: write the username, as in user:ada."
             )
         person = known.find(row.person) or row.person
         if (
@@ -240,13 +261,13 @@ def _read_decisions(aliases: Sequence[Alias], known: NamesOfPeople, file: str) -
             and (person.isdecimal() or person.startswith(_BY_USERNAME))
             and known.find(person) is None
         ):
-            raise ArchiveError(
-                f"{place}: the archive knows no person {person}: write a name, an id or user: and a username."
+            raise PeopleFileError(
+                place,
+                f"the archive knows no person {clean_line(person)}: write a name, an id or user: and a username.",
             )
         if decided.setdefault(row.alias, person) != person:
-            raise ArchiveError(
-                f"{place}: {row.alias!r} is {decided[row.alias]} in another line: keep one of the lines."
-            )
+            other = clean_line(decided[row.alias])
+            raise PeopleFileError(place, f"{row.alias!r} is {other} in another line: keep one of the lines.")
     return decided
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from p2p_analytics import settings
 from p2p_analytics.display import clean_line
 from p2p_analytics.errors import StatementError
 from p2p_analytics.statements._cells import list_problems
@@ -130,8 +129,7 @@ def _find_member(table: Table) -> tuple[str, dict[str, str]]:
             return name, columns
     fault = "does not say which member you are" if table.account is None else f"has no member {table.account!r}"
     names = clean_line(", ".join(map(repr, columns)))[:_LONGEST_NAMES]
-    listed = "" if settings.privacy() else f", one of {names}"
-    raise StatementError(f"{_first_file(table)} {fault}: name yours with account={listed}.")
+    raise StatementError(f"{_first_file(table)} {fault}: name yours with account=, one of {names}.")
 
 
 def _first_file(table: Table) -> str:

@@ -12,8 +12,8 @@ import p2p_analytics as p2p
 from p2p_analytics.archive.imports.people import Alias, read_aliases, write_aliases
 from p2p_analytics.errors import ArchiveError, ConfigurationError
 from support.archives.statements import row, statements_of
-from support.formulas import TRIGGERS
 from support.frames import list_values
+from support.hostile_texts import TRIGGERS
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(
     [f"{each}1+1" for each in TRIGGERS]

@@ -161,14 +161,6 @@ def test_splitwise_needs_the_member(account, message):
     assert str(error.value) == f"{message}: name yours with account=, one of 'Nora Quill', 'Theo Marsh'."
 
 
-def test_splitwise_lists_no_members_in_privacy_mode(monkeypatch):
-    """The names of other people stay out of the message."""
-    monkeypatch.setenv("P2P_PRIVACY", "1")
-    with pytest.raises(StatementError) as error:
-        read_text(_SPLITWISE + "2024-05-01,Tea,Tea,3,EUR,1.50,-1.50\n", name="team.csv")
-    assert str(error.value) == "team.csv does not say which member you are: name yours with account=."
-
-
 def test_cells_of_members_that_do_not_add_up():
     """A cent for each member is rounding; more than that is a problem."""
     rows = "2024-05-01,Tea,Tea,3,EUR,1.50,-1.48\n2024-05-02,Tea,Tea,3,EUR,1.50,-1.40\n"

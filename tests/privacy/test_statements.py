@@ -1,0 +1,164 @@
+"""Privacy mode of statements: nothing of a file, its name or its holder is in frames, cards, pages or errors."""
+
+from __future__ import annotations
+
+import pickle
+import traceback
+import zipfile
+from typing import TYPE_CHECKING
+
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics import cli
+from p2p_analytics.errors import ArchiveError, StatementError
+from support.archives.statements import row, statements_of
+from support.privacy.masking import KEY, find_secrets, render_table
+from support.statements.hostile import OWNER, SAMPLES, write_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = "venmo-of-zebquill"  # of the files
+# People, handles, notes, ids, banks and the last digits of accounts in the samples.
+SECRETS = [
+    NAME, "Nora", "Quill", "Theo", "Marsh", "Lena", "Ortiz", "Imani", "Cole", "Choir", "Corner Store", "HARBOR FERRY",
+    "example.org", "*1559", "*8967", "*4321", "x-4321", "Bank of Sand", "SAND, N.A.", "3970000000000000",
+    "7AA0000000000", "9CC0000000000", "TRANSFER-302", "tx_0001", "ca0001", "pizza", "Konzert", "moving van", "Tutoring",
+    "two slices", "pot_0001", "raffle", "Boost Cashback",
+]  # fmt: skip
+TABLES = ("payments", "reconciliation", "problems", "files")
+
+
+@pytest.fixture
+def _private(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path / "state"))
+
+
+def list_contents(statements: p2p.Statements) -> dict[str, bytes]:
+    """Return everything that statements and the histories of them show and hold."""
+    made = {name: render_table(getattr(statements, name)) for name in TABLES}
+    made["statements"] = (repr(statements) + statements._repr_html_() + repr(vars(statements))).encode()
+    made["pickle"] = pickle.dumps(statements)
+    for account in statements.accounts:
+        history = statements.history(account)
+        texts = [account, repr(history), history._repr_html_(), repr(vars(history))]
+        made[f"history {account}"] = "".join(texts).encode() + render_table(history.people)
+        made[f"problems {account}"] = render_table(history.problems)
+    return made
+
+
+def fill_folder(folder: Path, names: list[str]) -> Path:
+    """Write samples, a picture and a list of other columns into a folder, all with a name that is a secret."""
+    folder.mkdir()
+    for name in names:
+        (folder / f"{NAME}-{name}.csv").write_bytes(SAMPLES[name].read_bytes())
+    (folder / f"{NAME}.json").write_text(write_json(["Theo Marsh", "moving van"]), "utf-8")
+    (folder / f"{NAME}.png").write_bytes(b"")
+    (folder / f"{NAME}-list.csv").write_text("Theo Marsh,Nora\nraffle,pizza\n", "utf-8")
+    return folder
+
+
+def test_nothing_of_a_file_is_in_anything(tmp_path: Path) -> None:
+    """Statements of every format, masked as a whole; without the mask, each secret is there."""
+    folder = fill_folder(tmp_path / "Downloads", list(SAMPLES))
+    statements = p2p.read_statements(folder, account=OWNER)
+    skipped = statements.problems["problem"].str.startswith("skipped: ").sum()
+    assert {secret for _, secret in find_secrets(list_contents(statements), SECRETS)} == set(SECRETS)
+    for strict in (False, True):
+        masked = statements.masked(key=KEY, strict=strict)
+        assert find_secrets(list_contents(masked), [*SECRETS, str(tmp_path)]) == []
+        assert masked.problems["problem"].eq("skipped: not shown in privacy mode").sum() == skipped == 2
+        of_accounts = [masked.history(account).problems["problem"] for account in masked.accounts]
+        assert not any(problems.str.startswith("skipped").any() for problems in of_accounts)
+
+
+@pytest.mark.usefixtures("_private")
+def test_privacy_mode_masks_what_is_read(tmp_path: Path) -> None:
+    """With P2P_PRIVACY, the same as `masked`: also the names of files, and the reasons why others are skipped."""
+    statements = p2p.read_statements(fill_folder(tmp_path / "Downloads", ["gen_b_2019", "gen_d_2024"]))
+    assert statements.private
+    assert find_secrets(list_contents(statements), [*SECRETS, str(tmp_path)]) == []
+    assert len(statements.files) == 3
+    assert statements.problems["problem"].str.startswith("skipped: ").sum() == 2
+
+
+def write_unreadable(folder: Path) -> list[Path]:
+    """Write files that cannot be read, for reasons that quote their names or cells."""
+    text = SAMPLES["gen_d_2024"].read_text("utf-8")
+    contents = {
+        "rounded.csv": text.replace("3970000000000000301", "3.97E+18").encode(),
+        "damaged.csv": SAMPLES["gen_d_2024"].read_bytes() + b"\xff pizza",
+        "nul.csv": f"{text}\0".encode(), "list.csv": b"Theo Marsh,Nora\nraffle,pizza\n", "text.json": b'{"Theo Marsh"',
+        "group.csv": SAMPLES["splitwise_en"].read_bytes(), "empty.csv": b"", "book.zip": b"PK\x03\x04Theo Marsh",
+    }  # fmt: skip
+    paths = [folder / f"{NAME}-{name}" for name in contents]
+    for path, content in zip(paths, contents.values(), strict=True):
+        path.write_bytes(content)
+    packed = folder / "packed.zip"
+    for name, member in (("packed", f"{NAME}.csv"), ("outside", f"../{NAME}.csv"), ("nested", f"{NAME}.zip")):
+        packed = folder / f"{name}.zip"
+        with zipfile.ZipFile(packed, "w") as archive:
+            archive.writestr(member, contents["rounded.csv"])
+        paths.append(packed)
+    return paths
+
+
+@pytest.mark.usefixtures("_private")
+def test_errors_quote_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Neither the name of a file nor a cell is in the message, the context or the command line's line."""
+    for path in write_unreadable(tmp_path):
+        with pytest.raises(StatementError) as caught:
+            p2p.read_statements(path)
+        error = caught.value
+        message = "A statement file cannot be read: privacy mode hides its name and the reason, so set P2P_PRIVACY=0"
+        assert str(error) == f"{message} to see them."
+        printed = "".join(traceback.format_exception_only(error)) + repr((error, error.__context__, error.__cause__))
+        assert cli.main(["import", str(tmp_path / "a"), str(path)]) == 1
+        printed += "".join(capfd.readouterr())
+        assert find_secrets({path.name: printed.encode()}, SECRETS) == []
+
+
+def test_the_reasons_without_privacy_mode_quote_them(tmp_path: Path) -> None:
+    """So the test above can fail: each file is refused, and most messages hold a secret."""
+    messages = {}
+    for path in write_unreadable(tmp_path):
+        with pytest.raises(StatementError) as caught:
+            p2p.read_statements(path)
+        messages[path.name] = str(caught.value).encode()
+    assert {secret for _, secret in find_secrets(messages, SECRETS)} >= {NAME, "Theo", "Nora"}
+    assert len(find_secrets(messages, [NAME])) == len(messages)
+
+
+def test_imports_and_their_undo_name_no_file(tmp_path: Path, monkeypatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """The names are those of masked statements; nothing can be imported, because its plan shows ids."""
+    archive = p2p.open_archive(tmp_path / "a")
+    original = statements_of(row(1, file=f"{NAME}.csv"), row(2, file="b.csv"))
+    archive.import_(original)
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path / "state"))
+    (files,) = archive.imports["files"]
+    assert files.split("; ") == original.masked().files["file"].tolist()
+    with pytest.raises(ArchiveError, match=r"import the original ones, with P2P_PRIVACY=0\.$"):
+        archive.import_(original, dry_run=True)
+    assert cli.main(["undo", str(tmp_path / "a"), "--json"]) == 0
+    printed = "".join(capfd.readouterr())
+    assert files.split("; ")[0] in printed
+    assert NAME not in printed
+
+
+@pytest.mark.parametrize("line", ["Theo Marsh,user:zebquill,", "Theo Marsh,7.7E+18,", "Theo,Nora,\nTheo,Lena,"])
+def test_people_csv_is_not_quoted(tmp_path: Path, line: str) -> None:
+    """A line that cannot be used is named by its number; without privacy mode it is quoted."""
+    archive = p2p.open_archive(tmp_path / "a")
+    archive.import_(statements_of(row(1, "Theo Marsh")))
+    (archive.path / "people.csv").write_text(f"alias,person,evidence\n{line}\n", "utf-8")
+    with pytest.raises(ArchiveError) as caught:
+        archive.history()
+    assert find_secrets({"error": str(caught.value).encode()}, ["zebquill", "7.7E+18", "Nora"])
+    for privacy in (True, "strict"):
+        with pytest.raises(ArchiveError, match=r"people\.csv, line [23] cannot be used: privacy mode") as caught:
+            archive.history(privacy=privacy)
+        texts = repr((caught.value, caught.value.args, caught.value.__context__)).encode()
+        assert find_secrets({"error": texts}, ["zebquill", "7.7E+18", "Nora", "Theo"]) == []

@@ -1,0 +1,149 @@
+"""Hostile names and notes in statements of every format, and in everything that shows them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from ipywidgets.embed import dependency_state
+
+import p2p_analytics as p2p
+from p2p_analytics import cli
+from support.hostile_texts import CONTROLS, MARKUP, TEXTS, TRIGGERS
+from support.reports import ParsedPage
+from support.statements.hostile import OWNER, SAMPLES, WITHOUT_PEOPLE, fill_sample, write_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HALF = "half \ud800 of a character"
+# Controls except line ends and tabs, and characters that change the direction of text.
+UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+WITHOUT_NOTES = ("paypal_statement", "paypal_activity_2015", "revolut")
+FILE = "\x1b[31m<b>\u202e=1.csv"
+
+
+def on_one_line(text: str) -> str:
+    """Return a text without the differences of blanks that re-saved files may have."""
+    return " ".join(text.split())
+
+
+def read(name: str, texts: tuple[str, ...], path: Path) -> p2p.Statements:
+    """Write and read a statement of a format with these names and notes."""
+    text = write_json(texts) if name == "json" else fill_sample(name, texts)
+    path.write_text(text, encoding="utf-8", newline="")
+    return p2p.read_statements(path, account=OWNER if name.startswith("splitwise") else None)
+
+
+@pytest.fixture(scope="module")
+def statements(tmp_path_factory: pytest.TempPathFactory) -> p2p.Statements:
+    """Return a statement of the service with hostile names, in two spellings of most, in a file with such a name."""
+    path = tmp_path_factory.mktemp("hostile") / FILE
+    return read("gen_d_2024", (*TEXTS, *(text.upper() for text in TEXTS if text.upper() != text)), path)
+
+
+@pytest.mark.parametrize("name", sorted({*SAMPLES, "json"} - WITHOUT_PEOPLE))
+def test_every_format_keeps_them(name: str, tmp_path: Path) -> None:
+    """Names and notes are as in the file, and no cell of an exported table begins or continues as a formula."""
+    found = read(name, TEXTS, tmp_path / "file")
+    names, notes = (
+        {on_one_line(text) for text in found.payments[column].dropna()} for column in ("counterparty_name", "note")
+    )
+    expected = {on_one_line(text) for text in TEXTS}
+    if name.startswith("revolut"):
+        names |= {re.sub("^(To|Para) ", "", text) for text in names}
+    assert name.startswith("splitwise") or expected <= names
+    assert name.startswith(WITHOUT_NOTES) or expected <= notes
+    for table in (found.payments, found.files, found.reconciliation, found.problems):
+        p2p.to_csv(table, tmp_path / "table.csv")
+        with (tmp_path / "table.csv").open(encoding="utf-8", newline="") as file:
+            texts = [cell for row in csv.reader(file) for cell in row if not re.fullmatch(r"-?[\d.]+", cell)]
+        lines = [line.lstrip(" \u200b\ufeff") for cell in texts for line in re.split("[\r\n]", cell)]
+        assert [line for line in lines if line.startswith(TRIGGERS)] == []
+
+
+def test_halves_of_characters_in_json(tmp_path: Path) -> None:
+    """JSON can hold what UTF-8 cannot: a question mark takes its place."""
+    found = read("json", ("theo", HALF), tmp_path / "history.json")
+    kept = found.payments[["counterparty_name", "counterparty_username", "note"]].to_numpy().tolist()
+    assert kept == [["half ? of a character"] * 3, ["theo"] * 3]
+
+
+def test_a_nul_character_is_refused(tmp_path: Path) -> None:
+    """With the line; text of tables cannot hold it."""
+    with pytest.raises(p2p.errors.StatementError, match=r"file, line 6: there is a NUL character"):
+        read("gen_d_2024", ("nul \0",), tmp_path / "file")
+
+
+def test_pages_escape_them(tmp_path: Path) -> None:
+    """Card, report and explorer show text: none of it becomes a tag, an attribute or a control character."""
+    statements = read("gen_d_2025", (*MARKUP[:4], *CONTROLS[:6]), tmp_path / FILE)
+    history = statements.history()
+    report = p2p.render_report(history, as_of=history.fetched_at)
+    explorer = p2p.Explorer(history, as_of=history.fetched_at)
+    state = dependency_state(explorer.widget)
+    shown = "".join(view["state"].get("value", "") for view in state.values() if view["model_name"] == "HTMLModel")
+    explorer.widget.close()
+    page = ParsedPage(report)
+    assert "<script>alert(1)</script>" in page.text
+    assert '<img src=x onerror="alert(1)">' in page.text
+    for html in (statements._repr_html_(), history._repr_html_(), report, shown):
+        tags = ParsedPage(html).tags
+        assert not any(tag == "script" or any(key.startswith("on") for key in attributes) for tag, attributes in tags)
+        assert [attributes for _, attributes in tags if attributes.get("src") == "x"] == []
+        assert UNSEEN.findall(html) == []
+    assert "&lt;img" in shown
+
+
+def test_the_terminal_shows_no_controls(
+    statements: p2p.Statements, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Summaries, suggestions and errors of import, people and undo; a suggestion is never a formula."""
+    file = statements.files["file"][0]
+    assert "[31m<b>=1.csv" in file
+    path = next(tmp_path.parent.glob(f"hostile*/{FILE.replace('[', '[[]')}"))
+    archive = str(tmp_path / "a")
+    for line in (
+        ["import", archive, str(path), "--dry-run"], ["import", archive, str(path)], ["people", archive],
+        ["report", archive, "--out", str(tmp_path / "report.html")], ["undo", archive],
+    ):  # fmt: skip
+        assert cli.main(line) == 0, line
+        printed = capfd.readouterr()
+        assert printed.out
+        assert UNSEEN.findall(printed.out + printed.err) == []
+        if line[0] == "people":
+            assert "[31mred[0m may be [31MRED[0M:" in printed.out
+    with (tmp_path / "a" / "people.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.reader(file))[1:]
+    assert len(rows) > 20
+    for alias, person, evidence in rows:
+        assert person.startswith("?")
+        for cell in (alias, person, person.removeprefix("?"), evidence):  # the user removes the question mark
+            assert not cell.lstrip(" \u200b\ufeff").startswith(TRIGGERS)
+
+
+def test_the_handle_of_a_file_is_cleaned_in_errors(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """An error of the command line is one line without controls, also where it quotes the account of a file."""
+    for number, handle in enumerate(("nora-quill", "\x1b[31m\u202enora")):
+        text = SAMPLES["gen_d_2024"].read_text("utf-8").replace("nora-quill", handle)
+        (tmp_path / f"{number}.csv").write_text(text, "utf-8")
+    assert cli.main(["import", str(tmp_path / "a"), str(tmp_path / "0.csv")]) == 0
+    capfd.readouterr()
+    for files in (["1.csv"], ["0.csv", "1.csv"]):
+        assert cli.main(["import", str(tmp_path / "a"), *(str(tmp_path / file) for file in files)]) == 1
+        printed = capfd.readouterr().err
+        assert "[31mnora" in printed
+        assert printed.count("\n") == 1
+        assert UNSEEN.findall(printed) == []
+
+
+def test_json_output_is_ascii(statements: p2p.Statements, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The JSON of undo names the file, with all unusual characters escaped."""
+    p2p.open_archive(tmp_path / "a").import_(statements)
+    assert cli.main(["undo", str(tmp_path / "a"), "--json"]) == 0
+    printed = capfd.readouterr().out
+    assert printed.isascii()
+    assert json.loads(printed)["files"] == [statements.files["file"][0]]
