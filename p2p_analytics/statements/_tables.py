@@ -66,7 +66,7 @@ class Part:
     cells : pyarrow.Table
         ``line``, and one text column for each position of the header, named by its number.
     ragged : set of int
-        Lines with too few cells.
+        Lines with too few cells, or with more that are empty.
     overfull : set of int
         Lines with too many cells.
     problems : list of Problem
@@ -294,7 +294,7 @@ class _PartBuilder:
         missing = self.width - len(row)
         if missing and any(row):
             surplus = row[self.width :]
-            (self._part.ragged if missing > 0 else self._part.overfull).add(line)
+            (self._part.overfull if any(surplus) else self._part.ragged).add(line)
             problem = f"the row has {len(row)} cells, the header {self.width}"
             self._part.problems.append(Problem(self._part.file, line, None, "row", _join(surplus), problem))
         self._rows.append(row[: self.width] + [""] * missing)

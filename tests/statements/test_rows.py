@@ -48,3 +48,17 @@ def test_both_readers_give_the_same_rows() -> None:
         found = [list(row.values()) for row in table.to_pylist()]
         assert found == expected, text
     assert count > 300
+
+
+def test_a_title_with_a_comma_can_hide_no_amount(tmp_path: Path) -> None:
+    """It has an empty cell too many; a payment with one is never claimed to reconcile."""
+    c = (Path(__file__).parent / "samples/gen_c_2021.csv").read_text("utf-8")
+    path = tmp_path / "c.csv"
+    for old, new, reconciled in (
+        ("Cryptocurrency summary,", "Cryptocurrency summary (values as of June 1, 2021),", True),
+        ("dog sitting,", "dog sitting,,", False),
+    ):
+        path.write_text(c.replace(old, new), "utf-8")
+        statements = p2p.read_statements(path)
+        assert statements.reconciliation["reconciled"].tolist() == [reconciled]
+        assert statements.problems["field"].iloc[0] == "row"

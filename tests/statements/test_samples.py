@@ -98,6 +98,15 @@ def test_all_samples_together():
     )
 
 
+def test_a_file_without_a_holder_belongs_to_the_only_account(tmp_path):
+    """A file of bank transfers shows no name; all personal statements are of one service."""
+    lines = (_HERE / "samples/gen_a_2018.csv").read_text("utf-8").splitlines()
+    (tmp_path / "a.csv").write_text(f"{lines[0]}\n{lines[3]}\n", "utf-8")
+    statements = p2p.read_statements([tmp_path / "a.csv", _HERE / "samples/gen_d_2024.csv"])
+    assert statements.accounts == ["nora-quill"]
+    assert statements.files["account"].tolist() == ["nora-quill", "nora-quill"]
+
+
 def test_a_history_works_like_one_of_the_service():
     """Card, report, explorer and analyses take the history; money between people is counted, and nothing else."""
     history = p2p.read_statements(_HERE / "samples").history("nora-quill")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from p2p_analytics.statements._format import StatementFormat
-from p2p_analytics.statements.formats._service_rows import read_business, read_personal
+from p2p_analytics.statements.formats._service_rows import PERSONAL, read_business, read_personal
 
 _TRANSACTION: Final = {
     "id": ("ID", "Transaction ID"),
@@ -40,13 +40,23 @@ _BUSINESS: Final = {
 }
 _ALWAYS: Final = ("id", "datetime", "type", "status", "from", "to", "total")
 
-TO_2018: Final = StatementFormat("statement_a", _TRANSACTION, _ALWAYS, read_personal)
-TO_2020: Final = StatementFormat("statement_b", _TRANSACTION | _BALANCES, (*_ALWAYS, "beginning"), read_personal)
+TO_2018: Final = StatementFormat("statement_a", _TRANSACTION, _ALWAYS, read_personal, service=PERSONAL)
+TO_2020: Final = StatementFormat(
+    "statement_b", _TRANSACTION | _BALANCES, (*_ALWAYS, "beginning"), read_personal, service=PERSONAL
+)
 OF_2021: Final = StatementFormat(
-    "statement_c", _TRANSACTION | _BALANCES | _TIPS, (*_ALWAYS, "beginning", "tip"), read_personal
+    "statement_c",
+    _TRANSACTION | _BALANCES | _TIPS,
+    (*_ALWAYS, "beginning", "tip"),
+    read_personal,
+    service=PERSONAL,
 )
 FROM_2022: Final = StatementFormat(
-    "statement_d", _TRANSACTION | _BALANCES | _TIPS | _TAXES, (*_ALWAYS, "beginning", "tax"), read_personal
+    "statement_d",
+    _TRANSACTION | _BALANCES | _TIPS | _TAXES,
+    (*_ALWAYS, "beginning", "tax"),
+    read_personal,
+    service=PERSONAL,
 )
 BUSINESS: Final = StatementFormat(
     "statement_e",

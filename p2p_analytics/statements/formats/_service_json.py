@@ -10,6 +10,7 @@ from p2p_analytics.statements._cells import list_problems, list_unreadable, pars
 from p2p_analytics.statements._format import Reading, StatementFormat
 from p2p_analytics.statements._json_rows import FIELDS, IS_OTHER, PREFIX
 from p2p_analytics.statements._rows import complete_rows
+from p2p_analytics.statements.formats._service_rows import PERSONAL
 from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def _read(table: Table) -> Reading:
 
 
 STATEMENT_JSON: Final = StatementFormat(
-    "statement_json", {field: (f"{PREFIX}{field}",) for field in FIELDS}, FIELDS, _read
+    "statement_json", {field: (f"{PREFIX}{field}",) for field in FIELDS}, FIELDS, _read, service=PERSONAL
 )
 
 

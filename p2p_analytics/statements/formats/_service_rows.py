@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from p2p_analytics.statements._format import Problem, Table
 
+PERSONAL: Final = "statement"
+"""The service of all forms of a personal statement, so that a file without a name belongs to the others."""
 STATUSES: Final = {
     "complete": Status.SETTLED.value,
     "completed": Status.SETTLED.value,
