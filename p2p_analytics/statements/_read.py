@@ -168,6 +168,9 @@ class _Reader:
         files = fill_balances(list_files(rows, self._formats, self._periods), reconciliation)
         rows = running_balance(rows)
         holders = _list_holders(rows, files)
+        if self._account is not None:  # no row says so if no file has rows
+            files = files.fillna({"account": self._account})
+            holders = holders or {self._account: Me(user=User(id=self._account, display_name=self._account))}
         rows, order, differences = deduplicate_rows(rows)
         payments = build_payments(rows, order)
         self._problems.add([*refund_problems, *differences])

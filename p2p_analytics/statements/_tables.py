@@ -314,8 +314,13 @@ class _PartBuilder:
             if not row[0] or any(row[position] for position in required):
                 break
             count += 1
-        removed = self._rows[len(self._rows) - count :]
-        del self._rows[len(self._rows) - count :], self._lines[len(self._lines) - count :]
+        begin = len(self._rows) - count
+        removed, lines = self._rows[begin:], set(self._lines[begin:])
+        del self._rows[begin:], self._lines[begin:]
+        part = self._part
+        part.ragged -= lines
+        part.overfull -= lines
+        part.problems = [problem for problem in part.problems if problem.line not in lines]
         return removed
 
     def close_quote(self) -> None:
