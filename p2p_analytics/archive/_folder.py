@@ -21,7 +21,7 @@ from p2p_analytics.archive.tables import INSTANTS, OWN_TEXTS, arrow_schema, pend
 from p2p_analytics.errors import ArchiveError, describe_os_error
 from p2p_analytics.files import NotRegularFileError, atomic_file, hold_lock, is_regular, open_regular, sync_folder
 from p2p_analytics.frames.arrow import frame_of
-from p2p_analytics.frames.people import merge_people, people_frame, people_of_payments
+from p2p_analytics.frames.people import list_sides, merge_people, people_frame
 from p2p_analytics.frames.schema import PAYMENTS
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class ArchiveFolder:
             file = self._open_file(entry)
             earlier = is_earlier_form(file.schema_arrow, entry.kind)
             tables.append(file.read(columns=_PEOPLE_COLUMNS + (PROFILES if earlier else [])))
-        seen = people_of_payments(frame_of(pa.concat_tables(tables, promote_options="default")))
+        seen = list_sides(frame_of(pa.concat_tables(tables, promote_options="default")))
         return merge_people([people_frame([manifest.me.user]), self.read_frame(manifest.friends), seen])
 
     def is_new(self) -> bool:

@@ -18,7 +18,7 @@ from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of, table_of, with_microseconds
 from p2p_analytics.frames.build import problems_frame
 from p2p_analytics.frames.merge import FETCHED_AT, keep_newest
-from p2p_analytics.frames.people import merge_people, people_of_payments
+from p2p_analytics.frames.people import list_sides, merge_people
 from p2p_analytics.history import merge_problems
 from p2p_analytics.records import Problem
 
@@ -110,7 +110,7 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
     found: list[pa.Table] = []
     if previous is None:
         recovered = [*recover_payments(folder, history.me)]
-        profiles = [people_of_payments(frame_of(table)) for table in recovered]
+        profiles = [list_sides(frame_of(table)) for table in recovered]
         people = merge_people([people, *recover_people(folder, history.me), *profiles])
         found = [table.select(arrow_schema("payments").names) for table in recovered]
     else:

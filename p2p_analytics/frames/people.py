@@ -54,10 +54,11 @@ def _get_id(user: User) -> str:
     return str(repair_surrogates(user.id))
 
 
-def people_of_payments(payments: pd.DataFrame) -> pd.DataFrame:
-    """Return the PEOPLE frame of the actors and targets of payments, newest payment first.
+def list_sides(payments: pd.DataFrame) -> pd.DataFrame:
+    """Return the actors and targets of payments, newest payment first, for `merge_people`.
 
-    It holds the fields that the frame has, such as ``actor_username`` and ``target_user_username``.
+    The columns are those fields of PEOPLE that the frame has, such as ``actor_username`` and ``target_user_username``.
+    A person is repeated with each other value of a field; a payment to an address has a row of nulls.
     """
     import pandas as pd
 
@@ -66,16 +67,15 @@ def people_of_payments(payments: pd.DataFrame) -> pd.DataFrame:
         fields = {name: f"{side}{name}" for name in PEOPLE} | {"user_id": f"{side}id"}
         found = {name: payments[column] for name, column in fields.items() if column in payments}
         sides.append(pd.DataFrame(found).reset_index(drop=True).drop_duplicates())
-    people = pd.concat(sides).sort_index(kind="stable")  # the index is the row of the payment
-    return merge_people([people])
+    return pd.concat(sides).sort_index(kind="stable")  # the index is the row of the payment
 
 
 def merge_people(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Return one PEOPLE frame of several, the most recent first; see `people_frame`. Missing columns are null."""
     import pandas as pd
 
-    seen = pd.concat([_conform(frame) for frame in frames], ignore_index=True).dropna(subset="user_id")
-    people = seen
+    seen = pd.concat([_conform(frame) for frame in frames], ignore_index=True)
+    people = seen = seen[seen["user_id"].notna()]
     if not seen["user_id"].is_unique:
         seen = seen.drop_duplicates()
         people = seen.groupby("user_id", sort=False).first().reset_index().astype(PEOPLE)

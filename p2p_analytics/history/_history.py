@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
-from p2p_analytics.frames.people import mark_friends, merge_people, people_frame, people_of_payments
+from p2p_analytics.frames.people import list_sides, mark_friends, merge_people, people_frame
 from p2p_analytics.frames.schema import (
     PEOPLE,
     count_currencies,
@@ -83,7 +83,7 @@ class History:
         if people is not None:
             _require_frame("people", people, [name for name in PEOPLE if name != "is_friend"])
         else:
-            people = merge_people([people_frame([self.me.user]), self.friends, people_of_payments(self.payments)])
+            people = merge_people([people_frame([self.me.user]), self.friends, list_sides(self.payments)])
         object.__setattr__(self, "people", mark_friends(people, self.friends, self.me.user.id))
 
     def masked(self, *, key: bytes | None = None, strict: bool = False) -> History:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pandas as pd
 
 from p2p_analytics.frames.build import payments_frame
-from p2p_analytics.frames.people import merge_people, people_frame, people_of_payments
+from p2p_analytics.frames.people import list_sides, merge_people, people_frame
 from p2p_analytics.frames.schema import PEOPLE
 from p2p_analytics.records import Payment, Payments, Target, User
 
@@ -54,7 +54,8 @@ def test_a_name_with_the_separator_stays_one_name() -> None:
 
 def test_no_people_give_the_same_columns() -> None:
     """Without people the columns and dtypes are the same."""
-    for frame in (people_frame([]), merge_people([people_frame([])]), people_of_payments(payments_frame([], "7"))):
+    nobody = [people_frame([]), list_sides(payments_frame([], "7"))]
+    for frame in (nobody[0], merge_people(nobody), merge_people(nobody[1:])):
         assert len(frame) == 0
         assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == dict(PEOPLE)
 
@@ -72,7 +73,7 @@ def test_people_of_payments_are_its_actors_and_targets() -> None:
     seen: list[User] = []
     frame = payments_frame([Payments.of(rows)], "7", on_people=seen.extend)
     expected = {"7": ("Ada R.", "Ada; Ada Reyes"), "8": ("Bo Lund", "Bo Persson")}
-    for people in (people_of_payments(frame), people_frame(seen)):
+    for people in (merge_people([list_sides(frame)]), people_frame(seen)):
         found = zip(people["display_name"], people["also_named"], strict=True)
         assert dict(zip(people["user_id"], found, strict=True)) == expected
     assert [user.display_name for user in seen] == ["Ada R.", "Bo Lund", "Ada", "Ada Reyes", "Bo Persson"]

@@ -135,7 +135,10 @@ def noise(off, cents, count: int = 1) -> Any:
     """Return the density of the mean noise of payments of one amount: exact for one, normal for more."""
     shared, own = _pseudonyms._NOISE_OF_AMOUNT, reach(cents)
     if count == 1:
-        return np.maximum(0, np.minimum(off + shared, own) - np.maximum(off - shared, -own)) / (4 * shared * own)
+        density = np.minimum(off + shared, own) - np.maximum(off - shared, -own)
+        np.maximum(0, density, out=density)
+        density /= 4 * shared * own
+        return density
     spread = own / np.sqrt(3 * count) / 1.702  # the logistic function with this constant is near the normal one
     below, above = (1 / (1 + np.exp(np.clip((off + end) / spread, -50, 50))) for end in (-shared, shared))
     return (below - above) / (2 * shared)
@@ -188,7 +191,7 @@ class Likelihood:
             below, above = min(below, np.log1p(largest)), min(above, -np.log1p(-largest))
         near = slice(*np.searchsorted(self.logs, [mean - factors.max() - below, mean - factors.min() + above]))
         moved = np.exp(mean - factors[:, None] - self.logs[near])
-        weights = (chances[:, near] * moved * noise(moved - 1, self.amounts[near], count)).sum(axis=0)
+        weights = np.einsum("ij,ij,ij->j", chances[:, near], moved, noise(moved - 1, self.amounts[near], count))
         return int(self.amounts[near][weights.argmax()]) if len(weights) else 0
 
     def attack(self, payments: Person, masked, known: int = 0, factor: float = 0) -> tuple[float, float]:
