@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
+    import pandas as pd
+
 FOLDER = Path(__file__).with_name("pictures")
 REPORT = "report.png"
-PLOTS = ("monthly_flow", "pending_ageing", "pending_requests", "spend_by_friend", "status_mix")
+STATEMENTS = Path(__file__).parents[1] / "data" / "statements"
+PLOTS = ("monthly_flow", "pending_ageing", "pending_requests", "reconciliation", "spend_by_friend", "status_mix")
 AGES = ("pending_ageing", "pending_requests")  # these count ages up to a given time
 PICTURES = (REPORT, *(f"{name}.png" for name in PLOTS))
 REPORT_SIZE = "860,1136"
@@ -40,13 +43,28 @@ def load() -> tuple[p2p.History, datetime]:
         return dataclasses.replace(history, fetched_at=server.now), server.now
 
 
+def reconcile_damaged_files() -> pd.DataFrame:
+    """Return the reconciliation of the statements in ``data`` without the third file, and a row of the fourth."""
+    with tempfile.TemporaryDirectory() as scratch:
+        files = sorted(STATEMENTS.glob("*.csv"))
+        for file in files[:2] + files[3:]:
+            shutil.copy(file, scratch)
+        damaged = Path(scratch) / files[3].name
+        lines = damaged.read_text("utf-8").splitlines(keepends=True)
+        row = next(number for number, line in enumerate(lines) if ",Payment,Complete," in line)
+        damaged.write_text("".join(lines[:row] + lines[row + 1 :]), "utf-8")
+        return p2p.read_statements(scratch).reconciliation
+
+
 def draw_plots(history: p2p.History, as_of: datetime, folder: Path) -> None:
-    """Write one PNG file per analysis into the folder."""
+    """Write one PNG file per plot into the folder."""
     mpl.use("Agg")
     with own_fonts():
         for name in PLOTS:
-            arguments = {"as_of": as_of} if name in AGES else {}
-            table = getattr(p2p, name)(history.payments, **arguments)
+            if name == "reconciliation":
+                table = reconcile_damaged_files()
+            else:
+                table = getattr(p2p, name)(history.payments, **({"as_of": as_of} if name in AGES else {}))
             axes = getattr(p2p.plots, name)(table)
             axes.figure.savefig(folder / f"{name}.png", dpi=PLOT_DPI, metadata={"Software": None})
 
