@@ -73,11 +73,14 @@ class Reading(NamedTuple):
         Cells that cannot be read, and rows that contradict themselves.
     periods : mapping of str to tuple of datetime or None
         First and last instant that a file says it is about, by file.
+    subaccounts : mapping of str to str
+        What the balance of a file is of, such as a product or a group, by file, where the service has several.
     """
 
     rows: pl.DataFrame
     problems: Sequence[Problem] = ()
     periods: Mapping[str, tuple[datetime | None, datetime | None]] = MappingProxyType({})
+    subaccounts: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from p2p_analytics.times import find_zone
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
     from zoneinfo import ZoneInfo
 
@@ -124,6 +124,7 @@ class _Reader:
         self._names: set[str] = set()
         self._formats: dict[str, str] = {}
         self._services: dict[str, str] = {}
+        self._subaccounts: dict[str, tuple[str, str]] = {}
         self._periods: dict[str, tuple[datetime | None, datetime | None]] = {}
         self._irregular: dict[str, tuple[set[int], set[int]]] = {}
         self._problems = ProblemList()
@@ -164,10 +165,10 @@ class _Reader:
         rows = name_accounts(_concatenate(self._rows), self._services, self._account)
         rows, refund_problems = sort_refunds(rows)
         rows = fill_ids(rows, self._services)
-        reconciliation = reconcile(rows, self._find_broken(rows), self._periods)
+        reconciliation = reconcile(rows, self._find_broken(rows), self._periods, self._subaccounts)
         files = fill_balances(list_files(rows, self._formats, self._periods), reconciliation)
         rows = running_balance(rows)
-        holders = _list_holders(rows, files)
+        holders = _list_holders(rows, files, self._subaccounts)
         if self._account is not None:  # no row says so if no file has rows
             files = files.fillna({"account": self._account})
             holders = holders or {self._account: Me(user=User(id=self._account, display_name=self._account))}
@@ -190,7 +191,9 @@ class _Reader:
     def _add_part(self, part: Part) -> None:
         statement_format = part.header.format
         self._formats[part.file] = statement_format.name
-        self._services[part.file] = statement_format.service or statement_format.name
+        service = statement_format.service or statement_format.name
+        self._services[part.file] = service
+        self._subaccounts[part.file] = service, ""
         self._problems.add(part.problems)
         if part.ragged or part.overfull:
             self._irregular[part.file] = (part.ragged, part.overfull)
@@ -208,6 +211,7 @@ class _Reader:
             self._rows.append(encode_rows(reading.rows))
             self._problems.add(reading.problems)
             self._periods |= reading.periods
+            self._subaccounts |= {file: (self._services[file], name) for file, name in reading.subaccounts.items()}
         self._pending.clear()
         self._pending_rows = self._pending_parts = 0
 
@@ -266,8 +270,15 @@ def _concatenate(batches: list[pl.DataFrame]) -> pl.DataFrame:
     )
 
 
-def _list_holders(rows: pl.DataFrame, files: Any) -> dict[str, Me]:  # noqa: ANN401 - a pandas frame
-    """Return the holder of each account, with the closing balance of the last file."""
+def _list_holders(
+    rows: pl.DataFrame,
+    files: Any,  # noqa: ANN401 - a pandas frame
+    subaccounts: Mapping[str, tuple[str, str]],
+) -> dict[str, Me]:
+    """Return the holder of each account, with the closing balance of the last file.
+
+    The balance is unknown if the files are about several ones, such as those of two services.
+    """
     import polars as pl
 
     holders = {}
@@ -280,7 +291,8 @@ def _list_holders(rows: pl.DataFrame, files: Any) -> dict[str, Me]:  # noqa: ANN
     )
     for account, owner, is_handle in owners.sort("account").iter_rows():
         own = files[(files["account"] == account) & (files["currency"] == "USD")].dropna(subset=["period_end"])
-        last = own.sort_values(["period_end", "file"]).iloc[-1:]["closing_cents"].dropna()
+        own = own.sort_values(["period_end", "file"])
+        closings = own.groupby(own["file"].map(subaccounts)).tail(1)["closing_cents"].dropna()
         user = User(id=account, username=account if is_handle else None, display_name=owner or account)
-        holders[account] = Me(user=user, balance_cents=int(last.iloc[0]) if len(last) else None)
+        holders[account] = Me(user=user, balance_cents=int(closings.iloc[0]) if len(closings) == 1 else None)
     return holders

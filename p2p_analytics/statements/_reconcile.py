@@ -63,6 +63,7 @@ def reconcile(
     rows: pl.DataFrame,
     broken_files: Collection[str] = (),
     periods: Mapping[str, tuple[datetime | None, datetime | None]] | None = None,
+    subaccounts: Mapping[str, tuple[str, str]] | None = None,
 ) -> pd.DataFrame:
     """Return whether the balances of each file agree with its rows, and with those of the file before.
 
@@ -74,23 +75,26 @@ def reconcile(
         Files with rows that have too many or too few cells; they are never reconciled.
     periods : mapping of str to tuple of datetime or None, optional
         First and last instant that a file says it is about; the default is the period of the dates of its rows.
+    subaccounts : mapping of str to tuple of str, optional
+        The service of each file, and the product or group that its balance is of; by default all files are about one
+        balance. Only files about one balance follow each other.
 
     Returns
     -------
     DataFrame
         One row per file, account and currency, with the columns and dtypes of `RECONCILIATION`; ordered by account,
-        currency and period. ``opening_cents`` and ``closing_cents`` are those of the file, or follow from the balances
-        that it states in its rows. ``difference_cents`` is closing - opening - moved. ``reconciled`` is null where a
-        balance is not known, or where the only one is that of a single row. ``suggestion`` lists the smallest sets of
-        rows that explain the difference. ``follows`` is the file before, and ``gap_cents`` the change of the balance
-        between the two that neither has; 0 if they connect. ``note`` says, in sentences, which periods overlap or leave
-        something out, and why a file is not reconciled although its balances are known.
+        currency, service and period. ``opening_cents`` and ``closing_cents`` are those of the file, or follow from
+        the balances that it states in its rows. ``difference_cents`` is closing - opening - moved. ``reconciled`` is
+        null where a balance is not known, or where the only one is that of a single row. ``suggestion`` lists the
+        smallest sets of rows that explain the difference. ``follows`` is the file before, and ``gap_cents`` the
+        change of the balance between the two that neither has; 0 if they connect. ``note`` says, in sentences, which
+        periods overlap or leave something out, and why a file is not reconciled although its balances are known.
     """
     import pandas as pd
 
     checks: dict[tuple[object, ...], _Check] = {}
     balances: list[Balance] = []
-    for balance, check in _check_groups(rows, frozenset(broken_files), periods or {}):
+    for balance, check in _check_groups(rows, frozenset(broken_files), periods or {}, subaccounts or {}):
         balances.append(balance)
         checks[balance.file, balance.account, balance.currency] = check
     lines = []
@@ -120,7 +124,10 @@ def reconcile(
 
 
 def _check_groups(
-    rows: pl.DataFrame, broken_files: frozenset[str], periods: Mapping[str, tuple[datetime | None, datetime | None]]
+    rows: pl.DataFrame,
+    broken_files: frozenset[str],
+    periods: Mapping[str, tuple[datetime | None, datetime | None]],
+    subaccounts: Mapping[str, tuple[str, str]],
 ) -> Iterator[tuple[Balance, _Check]]:
     """Yield the balance of each file, account and currency, and whether it agrees with the rows."""
     steps = _ALL_STEPS
@@ -130,6 +137,7 @@ def _check_groups(
             group["file"],
             group["account"],
             group["currency"],
+            subaccounts.get(group["file"], ()),
             opening,
             moved,
             closing,

@@ -83,8 +83,9 @@ class Statements:
         """Return one account's payments as a History, for the summary card, report, explorer and analyses.
 
         It holds the rows of every kind, with the columns of `payments`; the analyses count payments between people.
-        "Data as of" is the end of the last file, and the balance is that file's closing balance. There are no friends,
-        because statements do not list them.
+        "Data as of" is the end of the last file, and the balance is that file's closing balance; unknown if the files
+        are about several balances, such as those of two services. There are no friends, because statements do not list
+        them.
 
         Parameters
         ----------

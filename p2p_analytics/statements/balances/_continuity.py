@@ -26,6 +26,7 @@ class Period(NamedTuple):
 class Balance:
     """The balance of one account and currency in one file.
 
+    ``subaccount`` is the service, and the product or group of the account that the balance is of.
     ``dates`` is the period of the rows, ``stated`` that which the file names; ``rows`` has ``payment_id`` and
     ``known_cents`` of its transactions in the order in which they moved the balance.
     """
@@ -33,6 +34,7 @@ class Balance:
     file: str
     account: str | None
     currency: str | None
+    subaccount: tuple[str, ...]
     opening: int | None
     moved: int | None
     closing: int | None
@@ -55,14 +57,14 @@ class Seam(NamedTuple):
 
 
 def join_files(balances: Iterable[Balance]) -> list[tuple[Balance, Seam]]:
-    """Return the balances by account, currency and period, each with its seam; files without a period come last.
+    """Return the balances by account, currency, subaccount and period, each with its seam; those without a period last.
 
     A file follows the one that ends last of those before it.
     """
     joined: list[tuple[Balance, Seam]] = []
     before: Balance | None = None
     for balance in sorted(balances, key=_sort_key):
-        if before and (before.account, before.currency) != (balance.account, balance.currency):
+        if before and _find_owner(before) != _find_owner(balance):
             before = None
         joined.append((balance, _find_seam(before, balance) if before and balance.period.start else Seam()))
         ends = [(each.period.end or each.period.start) for each in (before, balance) if each]
@@ -74,7 +76,11 @@ def join_files(balances: Iterable[Balance]) -> list[tuple[Balance, Seam]]:
 def _sort_key(balance: Balance) -> tuple[object, ...]:
     words = tuple((word is None, word or "") for word in (balance.account, balance.currency))
     instants = tuple((each is None, each.timestamp() if each else 0) for each in balance.period)
-    return (*words, *instants, balance.file)
+    return (*words, balance.subaccount, *instants, balance.file)
+
+
+def _find_owner(balance: Balance) -> tuple[object, ...]:
+    return balance.account, balance.currency, balance.subaccount
 
 
 def _find_seam(before: Balance, balance: Balance) -> Seam:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.statements._format import Reading, StatementFormat
@@ -132,7 +133,7 @@ def read(table: Table) -> Reading:
         .alias("counterparty_name"),
     )  # fmt: skip
     frame = frame.with_columns(_make_ids(table, frame))
-    return Reading(build_rows(table, frame.drop("file")), problems)
+    return Reading(build_rows(table, frame.drop("file")), problems, subaccounts=_find_products(cells))
 
 
 def _make_ids(table: Table, frame: pl.DataFrame) -> pl.Series:
@@ -148,11 +149,23 @@ def _make_ids(table: Table, frame: pl.DataFrame) -> pl.Series:
     return make_ids(table, _SERVICE, contents.to_series())
 
 
+def _find_products(cells: pl.DataFrame) -> dict[str, str]:
+    """Return the product that the balance of each file is of: any current account, or another product by its name."""
+    main = cells.filter(_is_main(cells)).group_by("file").agg(_fold_product().drop_nulls().first())
+    return {file: product for file, product in main.iter_rows() if product and not re.search(_CURRENT, product)}
+
+
+def _fold_product() -> pl.Expr:
+    import polars as pl
+
+    return pl.col("product").str.strip_chars().str.to_lowercase()
+
+
 def _is_main(cells: pl.DataFrame) -> pl.Series:
     """Return whether each row belongs to the product of its file that the balance is of."""
     import polars as pl
 
-    product = pl.col("product").str.strip_chars().str.to_lowercase()
+    product = _fold_product()
     is_current = product.str.contains(_CURRENT).fill_null(value=False)
     main = pl.coalesce(product.filter(is_current).first(), product.drop_nulls().first()).over("file")
     return cells.select((product == main).fill_null(value=True).alias("is_main")).to_series()

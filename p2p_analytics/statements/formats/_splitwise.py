@@ -115,7 +115,8 @@ def read(table: Table) -> Reading:
         pl.when(is_total).then(own).alias("closing_cents"),
     )  # fmt: skip
     frame = frame.with_columns(_make_ids(table, frame, columns))
-    return Reading(build_rows(table, frame), problems)
+    group = clean_line(", ".join(sorted(columns)))
+    return Reading(build_rows(table, frame), problems, subaccounts=dict.fromkeys(table.preambles, group))
 
 
 def _find_member(table: Table) -> tuple[str, dict[str, str]]:
