@@ -91,6 +91,6 @@ def _to_arrow(column: pl.Series, dtype: str) -> pa.ChunkedArray:
 
     if dtype != TEXT:
         return pa.chunked_array([column.to_arrow()])
-    if len(column) and column.n_unique() == 1:
+    if len(column) and column.eq_missing(column.new_from_index(0, len(column))).all():
         return repeat_text(column.cast(pl.String)[0], len(column))
     return pa.chunked_array([column.cast(pl.String).to_arrow(compat_level=pl.CompatLevel.oldest())])
