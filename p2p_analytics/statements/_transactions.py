@@ -39,7 +39,7 @@ def name_accounts(rows: pl.DataFrame, services: Mapping[str, str], account: str 
 
     A file without a handle belongs to the caller's account; else to the one handle of a holder with the name that the
     file shows, else to that name; a file that shows no holder belongs to the account of all other files of its service
-    if they have one, else to its service.
+    if they have one, else to its service. Handles that differ by case alone are one, in the spelling of the latest row.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def name_accounts(rows: pl.DataFrame, services: Mapping[str, str], account: str 
     """
     import polars as pl
 
-    rows = rows.with_columns(is_handle=pl.col("account").is_not_null())
+    rows = _unite_spellings(rows).with_columns(is_handle=pl.col("account").is_not_null())
     if rows["is_handle"].all():
         return rows
     if account is not None:
@@ -83,6 +83,20 @@ def name_accounts(rows: pl.DataFrame, services: Mapping[str, str], account: str 
     return rows.with_columns(
         pl.coalesce("account", of_file), (pl.col("is_handle") | is_known.fill_null(value=False)).alias("is_handle")
     )
+
+
+def _unite_spellings(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return ROWS with one spelling of each account."""
+    import polars as pl
+
+    accounts = rows["account"].unique().drop_nulls().to_list()
+    if len({account.casefold() for account in accounts}) == len(accounts):
+        return rows
+    latest = rows.group_by("account").agg(pl.col("date").max()).drop_nulls("account").cast({"account": pl.String})
+    in_order = latest.sort("date", "account")["account"].to_list()
+    spellings = {account.casefold(): account for account in in_order}
+    united = {account: spellings[account.casefold()] for account in in_order}
+    return rows.with_columns(pl.col("account").cast(pl.String).replace(united).cast(rows["account"].dtype))
 
 
 def sort_refunds(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:

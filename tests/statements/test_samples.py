@@ -107,6 +107,16 @@ def test_a_file_without_a_holder_belongs_to_the_only_account(tmp_path):
     assert statements.files["account"].tolist() == ["nora-quill", "nora-quill"]
 
 
+def test_a_handle_in_another_case_is_the_same_account(tmp_path):
+    """The spelling of the latest row is that of all."""
+    d = (_HERE / "samples/gen_d_2024.csv").read_text("utf-8-sig")
+    (tmp_path / "d.csv").write_text(d.replace("(@nora-quill)", "(@Nora-Quill)"), "utf-8")
+    statements = p2p.read_statements([_HERE / "samples/gen_c_2021.csv", tmp_path / "d.csv"])
+    assert statements.accounts == ["Nora-Quill"]
+    assert set(statements.payments["account_id"]) == set(statements.files["account"]) == {"Nora-Quill"}
+    assert statements.payments["actor_id"].dropna().eq("Nora-Quill").all()
+
+
 def test_a_history_works_like_one_of_the_service():
     """Card, report, explorer and analyses take the history; money between people is counted, and nothing else."""
     history = p2p.read_statements(_HERE / "samples").history("nora-quill")
