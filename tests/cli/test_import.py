@@ -143,6 +143,22 @@ def test_a_file_that_names_no_account(folder, tmp_path, capsys) -> None:
     assert (row["account_id"], row["flow_cents"], row["counterparty_name"]) == ("ada", -1000, "Bo")
 
 
+def test_files_of_another_account(folder, tmp_path, capsys) -> None:
+    """The option is named only where it helps: it gives no other account to a file that names one."""
+    file = tmp_path / "d.csv"
+    text = (SAMPLES / "gen_d_2024.csv").read_text("utf-8")
+    file.write_text(text.replace("(@nora-quill)", "(@nora-old)"), "utf-8")
+    assert cli.main(["import", folder, str(SAMPLES / "gen_d_2024.csv")]) == 0
+    assert cli.main(["import", folder, str(file)]) == 1
+    said = capsys.readouterr().err
+    assert said.endswith(f"account nora-old, and {folder} is the archive of nora-quill: name another archive.\n")
+    assert cli.main(["import", folder, str(SAMPLES / "gen_a_2018.csv")]) == 1
+    assert capsys.readouterr().err.endswith(
+        'account is the same, read them with account="nora-quill" (--account nora-quill).\n'
+    )
+    assert cli.main(["import", folder, str(SAMPLES / "gen_a_2018.csv"), "--account", "nora-quill"]) == 0
+
+
 def test_files_that_are_no_statements(folder, tmp_path, capsys) -> None:
     """The sentence of the reader and exit code 1; nothing is made."""
     (tmp_path / "list.csv").write_text("name,age\nBo,4\n")
