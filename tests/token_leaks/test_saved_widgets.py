@@ -46,6 +46,13 @@ def signed_in():
 def client_of(form):
     return p2p.Client(form.token, base_url=server.base_url, cache_dir=False)
 """
+CONVERT = """
+import json, sys
+from nbconvert.nbconvertapp import NbConvertApp
+for arguments in json.loads(sys.argv[1]):
+    NbConvertApp.launch_instance(["--log-level=ERROR", *arguments])
+    NbConvertApp.clear_instance()
+"""
 CONTROL = "box = ipywidgets.Password(value=server.token(server.viewer)); box"
 # The code of a cell, by the resulting state of the form.
 ROUTES = {
@@ -78,14 +85,17 @@ def executed_notebook(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in [START, *cells]])
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nbformat.write(notebook, folder / "routes.ipynb")
-    convert(folder, "--execute", "--allow-errors", "--to=notebook", "--output=run", "routes.ipynb")
-    convert(folder, "--to=html", "run.ipynb")
+    convert(
+        folder,
+        ["--execute", "--allow-errors", "--to=notebook", "--output=run", "routes.ipynb"],
+        ["--to=html", "run.ipynb"],
+    )
     return {path.suffix: path.read_text(encoding="utf-8") for path in folder.glob("run.*")}
 
 
-def convert(folder: Path, *arguments: str) -> None:
-    """Run nbconvert."""
-    command = [sys.executable, "-m", "nbconvert", "--log-level=ERROR", *arguments]
+def convert(folder: Path, *runs: list[str]) -> None:
+    """Run nbconvert with each list of arguments, in one process, because starting it takes seconds."""
+    command = [sys.executable, "-c", CONVERT, json.dumps(runs)]
     own = os.environ | {"IPYTHONDIR": str(folder / "ipython")}
     subprocess.run(command, cwd=folder, env=own, check=True, timeout=120, capture_output=True)  # noqa: S603 - our own
 
