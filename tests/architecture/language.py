@@ -32,6 +32,7 @@ AVOIDED: Final = {
     "those who": r"\b[Tt]hose (?:who|that|which)\b",
 }
 """Expressions to avoid, each with the pattern that finds it; a standard term says the same."""
+_ANY: Final = re.compile("|".join(AVOIDED.values()))  # most passages have none
 
 # Endings alone would find nouns and verbs too: "feed", "need", "seed", "speed", "embed", "shed", "bed", "red".
 _ENDS_IN_ED: Final = {"bed", "embed", "exceed", "feed", "need", "proceed", "red", "seed", "shared", "shed", "speed"}
@@ -82,11 +83,12 @@ def find_in(paths: Iterable[Path]) -> Iterator[Finding]:
     for path in paths:
         source = path.read_text(encoding="utf-8")
         if path.suffix == ".py":
-            passages = list(_passages(source))
-            yield from _participles(path, source)
+            tree = ast.parse(source)
+            passages = list(_passages(source, tree))
+            yield from _participles(path, tree)
         else:
             passages = _without_code(source)
-        for line, text in passages:
+        for line, text in filter(lambda passage: _ANY.search(passage[1]), passages):
             for expression, pattern in AVOIDED.items():
                 for match in re.finditer(pattern, text):
                     start = max(0, match.start() - 40)
@@ -101,12 +103,12 @@ def files_below(roots: Iterable[Path]) -> list[Path]:
     return [path for path in found if path.suffix in suffixes and path.is_file()]
 
 
-def _passages(source: str) -> Iterator[tuple[int, str]]:
+def _passages(source: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield line and text of the comments, the docstrings and the other string constants with a blank in them."""
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
             yield node.lineno, node.value
 
@@ -122,13 +124,13 @@ def _without_code(source: str) -> list[tuple[int, str]]:
     return lines
 
 
-def _participles(path: Path, source: str) -> Iterator[Finding]:
-    for node in ast.walk(ast.parse(source)):
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or _is_property(node):
+def _participles(path: Path, tree: ast.Module) -> Iterator[Finding]:
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         first, *others = node.name.strip("_").split("_")
         is_participle = first in _IRREGULAR or (first.endswith("ed") and first not in _ENDS_IN_ED)
-        if is_participle and (not others or others[0] in _PARTICLES):
+        if is_participle and (not others or others[0] in _PARTICLES) and not _is_property(node):
             yield Finding(str(path), node.lineno, "participle", node.name)
 
 
