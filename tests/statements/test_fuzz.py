@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
+import io
 import os
 import random
 from pathlib import Path
@@ -68,6 +71,7 @@ def check(content: bytes, path: Path) -> bool:
         message = str(error)
     else:
         check_frames(statements)
+        assert count_rows(content) in {None, statements.files["rows"].sum()}
         return True
     assert str(path) in message
     assert message.endswith(".")
@@ -89,6 +93,18 @@ def check_frames(statements: p2p.Statements) -> None:
         assert transactions >= len(payments) + repeated
     for account in statements.accounts:
         assert statements.history(account).payments["account_id"].eq(account).all()
+
+
+def count_rows(content: bytes) -> int | None:
+    """Return the number of rows that the csv module finds below the only header; None with several headers."""
+    encodings = ("utf-16", "utf-16-le") if b"\0" in content else ("utf-8-sig", "cp1252")
+    for encoding in encodings:
+        with contextlib.suppress(UnicodeDecodeError, UnicodeError):
+            text = content.decode(encoding)
+            break
+    rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
+    headers = [number for number, row in enumerate(rows) if {"Type", "Status", "From", "To"} <= set(row)]
+    return len(rows) - headers[0] - 1 if len(headers) == 1 else None
 
 
 def run_cases(path: Path, cases: range) -> int:
