@@ -10,7 +10,7 @@ import msgspec
 
 from p2p_analytics import settings
 from p2p_analytics.archive import _manifest
-from p2p_analytics.archive._manifest import STATEMENT_KINDS, Manifest, normalize_account
+from p2p_analytics.archive._manifest import STATEMENT_KINDS, Manifest
 from p2p_analytics.archive._rewrite import name_account, read_listed, read_statements, write_table
 from p2p_analytics.archive._statements_only import create_manifest, find_damage, repair_archive
 from p2p_analytics.archive.imports import journal
@@ -20,6 +20,7 @@ from p2p_analytics.archive.tables import BATCH, SCHEMAS
 from p2p_analytics.display import clean_line
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames.schema import INSTANT, TEXT
+from p2p_analytics.handles import normalize_account
 from p2p_analytics.privacy import Mask
 from p2p_analytics.records import Me, User
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from p2p_analytics.handles import normalize_account
 from p2p_analytics.records import Me
 from p2p_analytics.times import EPOCH
 
@@ -129,11 +130,6 @@ def is_account_name(manifest: Manifest, me: Me) -> bool:
     """Return whether the statements that filled an archive name a user as their account."""
     name, username = manifest.account_name, me.user.username
     return isinstance(name, str) and username is not None and normalize_account(username) == normalize_account(name)
-
-
-def normalize_account(name: str) -> str:
-    """Return an account's name in the form in which names are compared: handles with and without "@" are equal."""
-    return name.strip().removeprefix("@").casefold()
 
 
 def encode(manifest: Manifest) -> bytes:

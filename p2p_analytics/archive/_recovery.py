@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from p2p_analytics.archive import _manifest
 from p2p_analytics.archive._earlier_form import PROFILES, earlier_schema, is_earlier_form, to_present_form
-from p2p_analytics.archive._manifest import STATEMENT_KINDS, normalize_account
+from p2p_analytics.archive._manifest import STATEMENT_KINDS
 from p2p_analytics.archive.tables import arrow_schema
 from p2p_analytics.frames.arrow import frame_of
+from p2p_analytics.handles import normalize_account
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from p2p_analytics.archive import _merge
-from p2p_analytics.archive._manifest import STATEMENT_KINDS, Entry, Manifest, list_starts, normalize_account
+from p2p_analytics.archive._manifest import STATEMENT_KINDS, Entry, Manifest, list_starts
 from p2p_analytics.archive._recovery import recover_payments, recover_people, recover_statements
 from p2p_analytics.archive.imports.rows import LISTED, check_rows, merge_rows, split_rows
 from p2p_analytics.archive.tables import arrow_schema
@@ -19,6 +19,7 @@ from p2p_analytics.frames.arrow import frame_of, table_of, with_microseconds
 from p2p_analytics.frames.build import problems_frame
 from p2p_analytics.frames.merge import FETCHED_AT, keep_newest
 from p2p_analytics.frames.people import list_sides, merge_people
+from p2p_analytics.handles import normalize_account
 from p2p_analytics.history import merge_problems
 from p2p_analytics.records import Problem
 

@@ -102,7 +102,10 @@ class Statements:
         rows = self.payments["account_id"] == chosen
         payments = self.payments[rows].reset_index(drop=True)
         problems = select_row_problems(self.problems)
-        listed = problems["payment_id"].isin(payments["payment_id"]) | problems["payment_id"].isna()
+        of_others = set(self.files.loc[self.files["account"].notna() & (self.files["account"] != chosen), "file"])
+        of_others -= set(self.files.loc[self.files["account"] == chosen, "file"])
+        is_own = problems["payment_id"].isin(payments["payment_id"]) | problems["payment_id"].isna()
+        listed = is_own & ~problems["file"].isin(of_others)
         return History(
             me=me,
             payments=payments,
@@ -189,5 +192,10 @@ class Statements:
         raise ConfigurationError(f"account is one of {names}, not {account!r}.")
 
     def _find_end(self, account: str) -> datetime:
-        ends = self.files.loc[self.files["account"] == account, "period_end"].dropna()
-        return ends.max().to_pydatetime() if len(ends) else EPOCH
+        """Return the end of the last file; a payment can be after the period that its file states."""
+        import pandas as pd
+
+        ends = self.files.loc[self.files["account"] == account, "period_end"]
+        dates = self.payments.loc[self.payments["account_id"] == account, "date_created"]
+        known = [end.to_pydatetime() for end in (ends.max(), dates.max()) if not pd.isna(end)]
+        return max(known, default=EPOCH)

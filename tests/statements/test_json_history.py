@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 import pytest
 
 import p2p_analytics as p2p
@@ -191,3 +192,25 @@ def test_strange_rows_stay(tmp_path: Path) -> None:
     assert not found.reconciliation["reconciled"].fillna(value=False).any()
     note = found.payments.set_index("payment_id").loc["7", "note"]
     assert note == "? half of a character"
+
+
+@pytest.mark.parametrize("account", ["Nora-Quill", "@nora-quill", " nora-quill"])
+def test_other_spellings_of_the_account(tmp_path: Path, account: str) -> None:
+    """A handle is the same with "@" and in capitals; the account has the spelling of the file."""
+    found = p2p.read_statements(write(tmp_path, [ROWS[0]]), account=account)
+    assert found.payments[["account_id", "direction", "flow_cents"]].to_numpy().tolist() == [
+        ["nora-quill", "out", -1230]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fee", "cents", "problems"),
+    [(69, 69, []), (69.0, 69, []), ("69", 69, []), (69.5, None, ["69.5"]), ("much", None, ["much"]), (None, None, [])],
+)
+def test_fees(tmp_path: Path, fee: object, cents: int | None, problems: list[str]) -> None:
+    """A fee is a whole number of cents, however it is written."""
+    part = {"type": "instant", "status": "issued", "amount_fee_cents": fee, "destination": BANK}
+    found = p2p.read_statements(write(tmp_path, [row(1, "transfer", 10, part)]), account="nora-quill")
+    (value,) = found.payments["fee_cents"].astype(object)
+    assert (None if pd.isna(value) else value) == cents
+    assert found.problems["value"].to_list() == problems

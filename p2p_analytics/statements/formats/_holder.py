@@ -12,6 +12,7 @@ from p2p_analytics.vocabulary import Action
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from zoneinfo import ZoneInfo
 
     import polars as pl
 
@@ -36,12 +37,15 @@ def read_handles(preambles: Mapping[str, Sequence[Sequence[str]]], cells: pl.Dat
 
 
 def read_periods(
-    preambles: Mapping[str, Sequence[Sequence[str]]],
+    preambles: Mapping[str, Sequence[Sequence[str]]], tz: ZoneInfo
 ) -> dict[str, tuple[datetime | None, datetime | None]]:
-    """Return the first and last moment of the period in the title, such as "June 1st to September 1st 2021"."""
+    """Return the first and last moment of the period in the title, such as "June 1st to September 1st 2021".
+
+    Its days are those of the zone of the file's datetimes.
+    """
     found: dict[str, tuple[datetime | None, datetime | None]] = {}
     for file, lines in preambles.items():
-        period = next(filter(None, (_find_period(" ".join(line)) for line in lines)), None)
+        period = next(filter(None, (_find_period(" ".join(line), tz) for line in lines)), None)
         if period is not None:
             found[file] = period
     return found
@@ -120,7 +124,7 @@ def _find_handle(lines: Sequence[Sequence[str]]) -> str | None:
     return None
 
 
-def _find_period(title: str) -> tuple[datetime, datetime] | None:
+def _find_period(title: str, tz: ZoneInfo) -> tuple[datetime, datetime] | None:
     found = _PERIOD.search(title)
     if found is None or found[6] is None:
         return None
@@ -131,7 +135,8 @@ def _find_period(title: str) -> tuple[datetime, datetime] | None:
         start = _find_day(int(last_year) - 1, first_month, first_day)
     if end is None or start is None or start > end:
         return None
-    return datetime.combine(start, time.min, UTC), datetime.combine(end, time.max, UTC)
+    first, last = datetime.combine(start, time.min, tz), datetime.combine(end, time.max, tz)
+    return first.astimezone(UTC), last.astimezone(UTC)
 
 
 def _find_day(year: int, month: str, day: str) -> date | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.frames.perspective import IN, OUT, UNREGISTERED
 from p2p_analytics.frames.schema import KIND_PAYMENT
+from p2p_analytics.handles import normalize_account
 from p2p_analytics.statements._cells import list_problems, list_unreadable, parse_instants, parse_money
 from p2p_analytics.statements._format import Reading, StatementFormat
 from p2p_analytics.statements._json_rows import FIELDS, IS_OTHER, PREFIX
@@ -53,6 +54,7 @@ def _read(table: Table) -> Reading:
         parse_money(table.cells["start_balance"]).alias("opening_cents"),
         parse_money(table.cells["end_balance"]).alias("closing_cents"),
         parse_instants(table.cells["datetime_created"], tz=table.tz).alias("date"),
+        pl.col("fee_cents").str.replace(r"\.0+$", "").cast(pl.Int64, strict=False).alias("fee"),
         pl.col("target_name").fill_null(
             pl.col("target_type").replace_strict(UNREGISTERED, default=None, return_dtype=pl.String)
         ),
@@ -89,8 +91,10 @@ def find_holders(cells: pl.DataFrame, account: str | None) -> dict[str, str | No
 
 
 def _choose(candidates: set[str], known: Iterable[str], account: str | None) -> str | None:
-    if account in candidates:
-        return account
+    if account is not None:
+        named = [name for name in candidates if normalize_account(name) == normalize_account(account)]
+        if named:
+            return account if account in named else min(named)
     found = candidates if len(candidates) == 1 else candidates & set(known)
     return next(iter(found)) if len(found) == 1 else None
 
@@ -157,7 +161,7 @@ def _describe(cells: pl.DataFrame) -> pl.DataFrame:
         "counterparty_name": pl.coalesce(other_name, "merchant"),
         "counterparty_username": other_username,
         "flow_cents": flow,
-        "fee_cents": pl.col("fee_cents").cast(pl.Int64, strict=False).abs(),
+        "fee_cents": pl.col("fee").abs(),
         "funding_source": pl.col("source_name"),
         "destination": pl.col("destination"),
         "moved_cents": moved,
@@ -188,6 +192,9 @@ def _list_problems(cells: pl.DataFrame, rows: pl.DataFrame) -> list[Problem]:
         ),
         *list_unreadable(
             cells, cells["datetime_created"], cells["date"], field="datetime_created", problem="is no date"
+        ),
+        *list_unreadable(
+            cells, cells["fee_cents"], cells["fee"], field="amount_fee_cents", problem="is not a number of cents"
         ),
         *list_problems(cells, shown, cells["type"], field="type", problem="is not a type that this version knows"),
         *list_problems(

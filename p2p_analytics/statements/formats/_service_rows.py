@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from p2p_analytics.statements._cells import Order
     from p2p_analytics.statements._format import Problem, Table
 
 PERSONAL: Final = "statement"
@@ -72,9 +73,7 @@ _ACTIONS: Final = {"payment": Action.PAY.value, "charge": Action.CHARGE.value}
 
 def read_personal(table: Table) -> Reading:
     """Return the rows of a personal statement; datetimes are in the caller's zone."""
-    cells = _complete(table.cells)
-    instants, problems = _read_instants(cells, table.tz)
-    return _read(table, cells, instants, problems)
+    return _read(table, _complete(table.cells), table.tz)
 
 
 def read_business(table: Table) -> Reading:
@@ -87,13 +86,14 @@ def read_business(table: Table) -> Reading:
         pl.when(pl.col(texts).str.strip_chars() != _NONE).then(pl.col(texts)),
         pl.concat_str("date", "time", separator=" ", ignore_nulls=True).replace("", None).alias("datetime"),
     )
-    return _read(table, cells, parse_instants(cells["datetime"], tz=ZoneInfo("UTC")), [])
+    return _read(table, cells, ZoneInfo("UTC"), order="mdy")
 
 
-def _read_instants(cells: pl.DataFrame, tz: ZoneInfo) -> tuple[pl.Series, list[Problem]]:
-    """Return the instants of a personal statement, and a problem for each file of ambiguous dates.
+def _read_instants(cells: pl.DataFrame, tz: ZoneInfo, order: Order | None) -> tuple[pl.Series, list[Problem]]:
+    """Return the instants of a statement, and a problem for each file of ambiguous dates.
 
-    Dates that end in the year were written by a spreadsheet: only a day above 12 shows their order in a file.
+    Dates that end in the year were written by a spreadsheet, unless the format has an order of its own: only a day
+    above 12 shows their order in a file.
     """
     import polars as pl
 
@@ -107,7 +107,7 @@ def _read_instants(cells: pl.DataFrame, tz: ZoneInfo) -> tuple[pl.Series, list[P
         orders = list_orders(part["datetime"])
         if orders == ["dmy"]:
             day_first.append(file)
-        elif len(orders) > 1:
+        elif len(orders) > 1 and order is None:
             first = part.select("file", "line", "datetime", payment_id="id").head(1)
             problem = "has no day above 12 in its file: read as month/day/year"
             problems += list_problems(
@@ -134,9 +134,10 @@ def _map_words(cells: pl.Series, find: Callable[[str], str | None]) -> pl.Series
     return cells.replace_strict(words, found, default=None, return_dtype=pl.String)
 
 
-def _read(table: Table, cells: pl.DataFrame, instants: pl.Series, problems: list[Problem]) -> Reading:
+def _read(table: Table, cells: pl.DataFrame, tz: ZoneInfo, *, order: Order | None = None) -> Reading:
     import polars as pl
 
+    instants, problems = _read_instants(cells, tz, order)
     require_whole_ids(cells.select("file", "line", "id"))
     handles = read_handles(table.preambles, cells)
     cells = cells.with_columns(
@@ -151,7 +152,7 @@ def _read(table: Table, cells: pl.DataFrame, instants: pl.Series, problems: list
     )
     rows, contradictions = find_holders(_describe(cells))
     problems = [*problems, *_list_unread_cells(cells), *_list_unknown_words(rows), *contradictions]
-    return Reading(complete_rows(rows), problems, read_periods(table.preambles))
+    return Reading(complete_rows(rows), problems, read_periods(table.preambles, tz))
 
 
 def _is_notice(cells: pl.DataFrame) -> pl.Series:
@@ -180,7 +181,7 @@ def _describe(cells: pl.DataFrame) -> pl.DataFrame:
         "note": pl.col("note"),
         "from_name": pl.col("from"),
         "to_name": pl.col("to"),
-        "flow_cents": pl.col("total_cents"),
+        "flow_cents": _find_flow(),
         "fee_cents": pl.col("fee_cents").abs(),
         "tip_cents": pl.col("tip_cents"),
         "tax_cents": pl.col("tax_cents"),
@@ -212,6 +213,15 @@ def _find_kind(word: str) -> str:
 
 def _find_funding(word: str) -> str:
     return _BALANCE if not word or word.endswith(_BALANCE) else _ELSEWHERE
+
+
+def _find_flow() -> pl.Expr:
+    """Return the amounts; that of a transfer with the fee, which is in the net of a business statement alone."""
+    import polars as pl
+
+    total, net = pl.col("total_cents"), pl.col("net_cents")
+    has_fee_apart = (pl.col("kind") == "transfer") & (total < 0) & (net == total - pl.col("fee_cents").abs())
+    return pl.when(has_fee_apart.fill_null(value=False)).then(net).otherwise(total)
 
 
 def _find_moved() -> pl.Expr:
