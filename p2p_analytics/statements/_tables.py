@@ -222,7 +222,8 @@ def _require_width(row: Sequence[str], name: str, line: int) -> None:
 
 def _read_rows(body: _Body, name: str, finder: HeaderFinder) -> Iterator[Part]:
     """Yield the parts of a text below its first header, row by row, with rows of any number of cells."""
-    reader = csv.reader(io.StringIO(f"{body.utf8.decode()}\n{_END}\n", newline=""), delimiter=body.delimiter)
+    utf8 = io.BytesIO(b"".join((body.utf8, f"\n{_END}\n".encode())))
+    reader = csv.reader(io.TextIOWrapper(utf8, "utf-8", newline=""), delimiter=body.delimiter)
     names = list_names()
     builder = _PartBuilder(name, body.header, body.preamble)
     size = _FileSize(name)

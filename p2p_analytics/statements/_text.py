@@ -19,6 +19,7 @@ _MARKS: Final = (
 _BEFORE_JSON: Final = b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n"
 _START: Final = 2**16  # bytes that show whether a damaged file is a statement
 _SAMPLE: Final = 512  # bytes that decide whether a file without a mark is UTF-16
+_PIECE: Final = 2**20  # bytes that are decoded at a time
 _MULTIBYTE: Final = re.compile(rb"[\xc3-\xf4][\x80-\xbf]")
 
 
@@ -45,8 +46,10 @@ def to_utf8(content: bytes, name: str) -> Text:
     encoding, start = _find_encoding(content)
     utf8, is_windows = content[start:], False
     try:
-        text = utf8.decode(encoding)
-        utf8 = utf8 if encoding == "utf-8" else text.encode()
+        if encoding == "utf-8":
+            _require_utf8(utf8)
+        else:
+            utf8 = utf8.decode(encoding).encode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, start + error.start) + 1
         if encoding != "utf-8" or start or _MULTIBYTE.search(content[: error.start]):
@@ -60,6 +63,18 @@ def to_utf8(content: bytes, name: str) -> Text:
         line = utf8.count(b"\n", 0, position) + 1
         raise StatementError(f"{name}, line {line}: there is a NUL character, so the file is damaged or no text.")
     return Text(utf8, is_windows)
+
+
+def _require_utf8(utf8: bytes) -> None:
+    """Raise a UnicodeDecodeError if bytes are not UTF-8. Decoding pieces takes little memory."""
+    view, start = memoryview(utf8), 0
+    while start < len(utf8):
+        end = utf8.find(b"\n", start + _PIECE) + 1 or len(utf8)
+        try:
+            str(view[start:end], "utf-8")
+        except UnicodeDecodeError as error:
+            raise UnicodeDecodeError("utf-8", utf8, start + error.start, start + error.end, error.reason) from None
+        start = end
 
 
 def begins_as_json(content: bytes) -> bool:
