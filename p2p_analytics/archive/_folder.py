@@ -20,7 +20,7 @@ from p2p_analytics.archive.imports import journal
 from p2p_analytics.archive.tables import INSTANTS, OWN_TEXTS, arrow_schema, pending_ids, read_constants
 from p2p_analytics.errors import ArchiveError, describe_os_error
 from p2p_analytics.files import NotRegularFileError, atomic_file, hold_lock, is_regular, open_regular, sync_folder
-from p2p_analytics.frames.arrow import frame_of
+from p2p_analytics.frames.arrow import frame_of, repeat_text
 from p2p_analytics.frames.people import list_sides, merge_people, people_frame
 from p2p_analytics.frames.schema import PAYMENTS
 
@@ -108,13 +108,9 @@ class ArchiveFolder:
         import pyarrow as pa
 
         names = columns or arrow_schema(entry.kind).names
-        file = self._open_file(entry)
-        if is_earlier_form(file.schema_arrow, entry.kind):
-            return to_present_form(file.read(), self.read_owner(file)).select(names)
-        constant = read_constants(file, names)
-        rows = file.read(columns=[name for name in names if name not in constant], use_threads=use_threads)
-        for name, value in constant.items():
-            rows = rows.append_column(name, pa.repeat(value, entry.rows))
+        rows, constants = self._read_columns(entry, names, use_threads=use_threads)
+        for name, text in constants.items():
+            rows = rows.append_column(name, pa.repeat(pa.scalar(text, pa.string()), entry.rows))
         return rows.select(names)
 
     def read_frame(self, entry: Entry) -> pd.DataFrame:
@@ -125,10 +121,19 @@ class ArchiveFolder:
         """Return the payments that the service listed, newest first."""
         import pyarrow as pa
 
-        read = functools.partial(self.read, columns=list(PAYMENTS), use_threads=False)
+        longest = max(entry.rows for entry in manifest.payments)
+        repeat = functools.cache(functools.partial(repeat_text, length=longest))  # files share the memory of constants
+
+        def read(entry: Entry) -> pa.Table:
+            rows, constants = self._read_columns(entry, list(PAYMENTS), use_threads=False)
+            columns = {name: repeat(text)[: entry.rows] for name, text in constants.items()}
+            for field in rows.schema:  # pandas holds large texts
+                is_text = field.type == pa.string()
+                columns[field.name] = rows[field.name].cast(pa.large_string()) if is_text else rows[field.name]
+            return pa.table(columns).select(list(PAYMENTS))
+
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # faster than column by column
-            tables = list(pool.map(read, reversed(manifest.payments)))
-        return frame_of(pa.concat_tables(tables))
+            return frame_of(pa.concat_tables(pool.map(read, reversed(manifest.payments))))
 
     def read_people(self, manifest: Manifest) -> pd.DataFrame:
         """Return the people; those of an archive in the earlier form are collected from its other tables."""
@@ -331,6 +336,16 @@ class ArchiveFolder:
         for path in self.path.iterdir() if self.path.exists() else ():
             if (_manifest.is_file_name(path.name) or _LEFTOVER.fullmatch(path.name)) and is_regular(path):
                 yield path
+
+    def _read_columns(
+        self, entry: Entry, names: list[str], *, use_threads: bool
+    ) -> tuple[pa.Table, dict[str, str | None]]:
+        """Return columns of a file in the present form, and the values of those that hold one value in all rows."""
+        file = self._open_file(entry)
+        if is_earlier_form(file.schema_arrow, entry.kind):
+            return to_present_form(file.read(), self.read_owner(file)).select(names), {}
+        constants = read_constants(file, names)
+        return file.read(columns=[name for name in names if name not in constants], use_threads=use_threads), constants
 
     def _open_file(self, entry: Entry) -> pq.ParquetFile:
         import pyarrow.parquet

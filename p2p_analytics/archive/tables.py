@@ -27,7 +27,6 @@ SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 OWN_TEXTS: Final = {"payment_id", "note", "refund_payment_id"}  # the other texts repeat
 INSTANTS: Final = {"date_created", "date_completed", "created_us", "completed_us"}  # neighbours differ little
-_MOSTLY_CONSTANT: Final = {"medium", "refund_payment_id", "source", "account_id", "kind", "currency"}
 
 
 def arrow_schema(kind: str) -> pa.Schema:
@@ -37,22 +36,23 @@ def arrow_schema(kind: str) -> pa.Schema:
     return pa.schema([(name, arrow_type(dtype)) for name, dtype in SCHEMAS[kind].items()])
 
 
-def read_constants(file: pq.ParquetFile, names: Collection[str]) -> dict[str, pa.Scalar]:
-    """Return the value of each column that has the same value, or none, in all rows; its pages need not be decoded."""
+def read_constants(file: pq.ParquetFile, names: Collection[str]) -> dict[str, str | None]:
+    """Return the value of each text column that has the same value, or none, in all rows; it need not be decoded."""
     import pyarrow as pa
 
     if file.num_row_groups != 1:
         return {}
-    group, places = file.metadata.row_group(0), {name: place for place, name in enumerate(file.schema.names)}
-    constants = {}
-    for name in _MOSTLY_CONSTANT & set(names):
-        found = group.column(places[name]).statistics
+    group, constants = file.metadata.row_group(0), {}
+    for place, field in enumerate(file.schema_arrow):
+        if field.name not in names or field.type != pa.string():
+            continue
+        found = group.column(place).statistics
         if found is None or found.null_count is None:
             continue
         if found.null_count == group.num_rows:
-            constants[name] = pa.scalar(None, pa.string())
+            constants[field.name] = None
         elif not found.null_count and found.has_min_max and found.min == found.max:
-            constants[name] = pa.scalar(found.min, pa.string())
+            constants[field.name] = found.min
     return constants
 
 

@@ -150,8 +150,10 @@ def frame_of(table: pa.Table) -> pd.DataFrame:
     import pandas as pd
     import pyarrow as pa
 
+    text = pd.StringDtype(na_value=float("nan"))
     dtypes = {
-        pa.string(): pd.StringDtype(na_value=float("nan")),
+        pa.string(): text,
+        pa.large_string(): text,
         pa.int64(): pd.Int64Dtype(),
         pa.bool_(): pd.BooleanDtype(),
     }

@@ -8,6 +8,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import p2p_analytics as p2p
 from p2p_analytics.archive import _merge
 from p2p_analytics.archive.tables import arrow_schema
 from p2p_analytics.frames.merge import keep_newest
@@ -81,3 +82,19 @@ def test_changes_are_counted() -> None:
         [{"payment_id": "1", "status": "settled"}, {"payment_id": "2"}, {"payment_id": "3"}, {"payment_id": "4"}]
     )
     assert _merge.count_changes(old, new) == (1, 1)
+
+
+def test_columns_of_one_value_in_each_file(tmp_path, history_of, payment, monkeypatch) -> None:
+    """A text that all rows of a file share, another in the next file, none in the third, or several, are restored."""
+    monkeypatch.setattr(_merge, "MOST_ROWS", 2)
+    monkeypatch.setattr(_merge, "_USUAL_ROWS", 2)
+    notes = ["rent", "rent", "taxi", "taxi", None, None, "rent", None, "a", "b"]
+    items = [
+        payment(number, note=note, date_created=f"2024-05-{number // 2 + 10}T1{number % 2}:00:00")
+        for number, note in enumerate(notes)
+    ]
+    archive = p2p.open_archive(tmp_path)
+    archive.merge(history_of(*items))
+    restored = archive.history().payments.sort_values("payment_id", key=lambda ids: ids.astype(int))
+    assert [note if isinstance(note, str) else None for note in restored["note"]] == notes
+    assert [entry.rows for entry in archive._folder.read_manifest().payments] == [2, 2, 2, 2, 2]
