@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.frames._columns import frame_of_columns
 from p2p_analytics.frames.arrow import pandas_array, repeat_text
-from p2p_analytics.frames.merge import sort_newest_first
+from p2p_analytics.frames.merge import has_repeats, sort_newest_first
 from p2p_analytics.frames.perspective import Perspective, perspective
 from p2p_analytics.frames.schema import FRIENDS, KIND_PAYMENT, PAYMENTS, PROBLEMS, SOURCE_API
 from p2p_analytics.records import Description, InternTables, payment_columns
@@ -85,9 +85,8 @@ def problems_frame(problems: Iterable[Problem]) -> pd.DataFrame:
 def _keep_last(own: pa.Table) -> pa.Table:
     """Keep the last of the rows with one id."""
     import numpy as np
-    import pyarrow.compute as pc
 
-    if len(pc.unique(own["payment_id"])) == len(own):
+    if not has_repeats(own["payment_id"]):
         return own
     ids = own["payment_id"].combine_chunks().dictionary_encode()
     last = np.empty(len(ids.dictionary), np.int64)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.currencies import US_DOLLARS, clean_code
 from p2p_analytics.errors import SchemaError
+from p2p_analytics.frames.merge import has_repeats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -130,8 +131,10 @@ def refuse_failing_query(native: object, *, what: str) -> Iterator[None]:
 
 def require_unique_ids(payments: pd.DataFrame, *, what: str) -> None:
     """Raise a SchemaError if two rows have one ``payment_id``: every sum would count that payment twice."""
+    import pyarrow as pa
+
     ids = payments["payment_id"].dropna()
-    if ids.is_unique:
+    if not has_repeats(pa.array(ids)) if ids.dtype == TEXT else ids.is_unique:
         return
     repeated = ids[ids.duplicated()]
     surplus = f"{len(repeated):,} {'row' if len(repeated) == 1 else 'rows'} too many"
