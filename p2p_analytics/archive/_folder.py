@@ -17,7 +17,7 @@ from p2p_analytics.archive import _manifest
 from p2p_analytics.archive._earlier_form import PROFILES, earlier_schema, is_earlier_form, to_present_form
 from p2p_analytics.archive._manifest import Entry, Manifest
 from p2p_analytics.archive.imports import journal
-from p2p_analytics.archive.tables import INSTANTS, OWN_TEXTS, arrow_schema, pending_ids, read_constants
+from p2p_analytics.archive.tables import arrow_schema, encode_parquet, pending_ids, read_constants, with_large_texts
 from p2p_analytics.errors import ArchiveError, describe_os_error
 from p2p_analytics.files import NotRegularFileError, atomic_file, hold_lock, is_regular, open_regular, sync_folder
 from p2p_analytics.frames.arrow import frame_of, repeat_text
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from p2p_analytics.archive.tables import Constants
     from p2p_analytics.records import Me
 
 LOCK_WAIT_SECONDS: Final = 10.0
@@ -126,11 +127,7 @@ class ArchiveFolder:
 
         def read(entry: Entry) -> pa.Table:
             rows, constants = self._read_columns(entry, list(PAYMENTS), use_threads=False)
-            columns = {name: repeat(text)[: entry.rows] for name, text in constants.items()}
-            for field in rows.schema:  # pandas holds large texts
-                is_text = field.type == pa.string()
-                columns[field.name] = rows[field.name].cast(pa.large_string()) if is_text else rows[field.name]
-            return pa.table(columns).select(list(PAYMENTS))
+            return with_large_texts(rows, {name: repeat(text)[: entry.rows] for name, text in constants.items()})
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # faster than column by column
             return frame_of(pa.concat_tables(pool.map(read, reversed(manifest.payments))))
@@ -213,23 +210,7 @@ class ArchiveFolder:
 
     def write(self, kind: str, table: pa.Table, account: str, *, start: date | None = None) -> Entry:
         """Write rows to a new file, which becomes part of the archive when a manifest lists it."""
-        import pyarrow.parquet
-
-        columns = arrow_schema(kind)
-        instants = [name for name in columns.names if name in INSTANTS]
-        sink = pyarrow.BufferOutputStream()
-        with pyarrow.parquet.ParquetWriter(
-            sink,
-            columns,
-            compression="zstd",
-            version="2.6",
-            store_schema=False,
-            use_dictionary=[name for name in columns.names if name not in INSTANTS | OWN_TEXTS],
-            column_encoding=dict.fromkeys(instants, "DELTA_BINARY_PACKED"),
-        ) as writer:
-            writer.write_table(table.cast(columns))
-            writer.add_key_value_metadata({_ACCOUNT: account})
-        body = sink.getvalue()
+        body = encode_parquet(kind, table, {_ACCOUNT: account})
         digest = sha256(body).hexdigest()
         name = _manifest.build_file_name(kind, start, digest)
         self.replace_file(name, body)
@@ -337,9 +318,7 @@ class ArchiveFolder:
             if (_manifest.is_file_name(path.name) or _LEFTOVER.fullmatch(path.name)) and is_regular(path):
                 yield path
 
-    def _read_columns(
-        self, entry: Entry, names: list[str], *, use_threads: bool
-    ) -> tuple[pa.Table, dict[str, str | None]]:
+    def _read_columns(self, entry: Entry, names: list[str], *, use_threads: bool) -> tuple[pa.Table, Constants]:
         """Return columns of a file in the present form, and the values of those that hold one value in all rows."""
         file = self._open_file(entry)
         if is_earlier_form(file.schema_arrow, entry.kind):

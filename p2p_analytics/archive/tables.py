@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    Constants = dict[str, str | None]  # texts by the column that holds them in every row
+
 BATCH: Final = "batch"  # the number of the import that wrote a row of a statement
 MATCHED: Final = "counterparty_matched"  # in histories: how a name in a statement became a person
 SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -25,8 +27,8 @@ SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
     "statements": {**schema.PAYMENTS, **schema.STATEMENT, BATCH: schema.WHOLE},
     "statement_problems": {**schema.PROBLEMS, "file": schema.TEXT, "line": schema.WHOLE, BATCH: schema.WHOLE},
 }
-OWN_TEXTS: Final = {"payment_id", "note", "refund_payment_id"}  # the other texts repeat
-INSTANTS: Final = {"date_created", "date_completed", "created_us", "completed_us"}  # neighbours differ little
+_OWN_TEXTS: Final = {"payment_id", "note", "refund_payment_id"}  # the other texts repeat
+_INSTANTS: Final = {"date_created", "date_completed", "created_us", "completed_us"}  # neighbours differ little
 
 
 def arrow_schema(kind: str) -> pa.Schema:
@@ -36,13 +38,35 @@ def arrow_schema(kind: str) -> pa.Schema:
     return pa.schema([(name, arrow_type(dtype)) for name, dtype in SCHEMAS[kind].items()])
 
 
-def read_constants(file: pq.ParquetFile, names: Collection[str]) -> dict[str, str | None]:
+def encode_parquet(kind: str, table: pa.Table, metadata: Mapping[bytes, str]) -> pa.Buffer:
+    """Return rows as the content of a file of a kind."""
+    import pyarrow.parquet
+
+    columns = arrow_schema(kind)
+    instants = [name for name in columns.names if name in _INSTANTS]
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.parquet.ParquetWriter(
+        sink,
+        columns,
+        compression="zstd",
+        version="2.6",
+        store_schema=False,
+        use_dictionary=[name for name in columns.names if name not in _INSTANTS | _OWN_TEXTS],
+        column_encoding=dict.fromkeys(instants, "DELTA_BINARY_PACKED"),
+    ) as writer:
+        writer.write_table(table.cast(columns))
+        writer.add_key_value_metadata(dict(metadata))
+    return sink.getvalue()
+
+
+def read_constants(file: pq.ParquetFile, names: Collection[str]) -> Constants:
     """Return the value of each text column that has the same value, or none, in all rows; it need not be decoded."""
     import pyarrow as pa
 
     if file.num_row_groups != 1:
         return {}
-    group, constants = file.metadata.row_group(0), {}
+    group = file.metadata.row_group(0)
+    constants: Constants = {}
     for place, field in enumerate(file.schema_arrow):
         if field.name not in names or field.type != pa.string():
             continue
@@ -54,6 +78,16 @@ def read_constants(file: pq.ParquetFile, names: Collection[str]) -> dict[str, st
         elif not found.null_count and found.has_min_max and found.min == found.max:
             constants[field.name] = found.min
     return constants
+
+
+def with_large_texts(rows: pa.Table, more: Mapping[str, pa.ChunkedArray]) -> pa.Table:
+    """Return rows of payments with more columns, in the order of PAYMENTS; their texts become large, as in pandas."""
+    import pyarrow as pa
+
+    columns = dict(more)
+    for field, column in zip(rows.schema, rows.columns, strict=True):
+        columns[field.name] = column.cast(pa.large_string()) if field.type == pa.string() else column
+    return pa.table(columns).select(list(schema.PAYMENTS))
 
 
 def pending_ids(payments: pa.Table) -> tuple[str, ...]:
