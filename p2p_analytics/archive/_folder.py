@@ -319,7 +319,7 @@ class ArchiveFolder:
                 yield path
 
     def _read_columns(self, entry: Entry, names: list[str], *, use_threads: bool) -> tuple[pa.Table, Constants]:
-        """Return columns of a file in the present form, and the values of those that hold one value in all rows."""
+        """Return columns of a file in the present form, and the text of each column with the same one in all rows."""
         file = self._open_file(entry)
         if is_earlier_form(file.schema_arrow, entry.kind):
             return to_present_form(file.read(), self.read_owner(file)).select(names), {}
