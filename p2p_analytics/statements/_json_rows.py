@@ -17,7 +17,8 @@ _Json: TypeAlias = "dict[str, Any]"
 PREFIX: Final = "transactions."
 FIELDS: Final = (
     "id", "type", "datetime_created", "note", "amount", "way", "status", "action", "reference", "target_type",
-    "actor_name", "actor_username", "target_name", "target_username", "source_name", "source_type", "destination",
+    "actor_id", "actor_name", "actor_username",
+    "target_id", "target_name", "target_username", "source_name", "source_type", "destination",
     "merchant", "fee_cents", "holder_name", "holder_username", "is_row", "start_balance", "end_balance",
 )  # fmt: skip
 _LONGEST: Final = 2**26  # bytes
@@ -96,9 +97,11 @@ def _flatten_payment(payment: _Json) -> _Json:
     return {
         "status": payment.get("status"),
         "action": payment.get("action"),
+        "actor_id": _get_id(actor),
         "actor_name": actor.get("display_name"),
         "actor_username": actor.get("username"),
         "target_type": target.get("type"),
+        "target_id": _get_id(user),
         "target_name": address,
         "target_username": user.get("username"),
     }
@@ -128,6 +131,12 @@ def _flatten_other(kind: str, part: _Json) -> _Json:
 def _get(parent: _Json, name: str) -> _Json:
     found = parent.get(name)
     return found if isinstance(found, dict) else {}
+
+
+def _get_id(user: _Json) -> str | None:
+    """Return the id of a user, which is text or a number; anything else is none."""
+    found = user.get("id")
+    return found if isinstance(found, str) and found else None  # numbers are read as text
 
 
 def _to_text(value: object) -> str | None:

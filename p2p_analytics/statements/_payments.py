@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 _COLUMNS: Final = {**PAYMENTS, **STATEMENT}
 _UNCHANGED: Final = (
     "payment_id", "note", "fee_cents", "tip_cents", "tax_cents", "balance_cents", "line", "status", "action", "kind",
-    "currency", "direction", "counterparty_name", "counterparty_username", "flow_cents", "type", "funding_source",
-    "destination", "file",
+    "currency", "direction", "counterparty_name", "counterparty_username", "counterparty_id", "flow_cents", "type",
+    "funding_source", "destination", "file",
 )  # fmt: skip
 
 
 def build_payments(rows: pl.DataFrame, order: pl.Series) -> pd.DataFrame:
     """Return the PAYMENTS frame with the STATEMENT columns.
 
-    The holder's side of a payment between people has the account as id and username if that is a handle. Nothing else
-    in a statement is an id of a person.
+    The holder's side of a payment between people has the account as id and username if that is a handle. Other
+    people have an id if the file shows their user id.
 
     Parameters
     ----------
@@ -68,17 +68,17 @@ def _describe() -> dict[str, pl.Expr]:
     # The actor of a payment sends the money, the actor of a charge receives it.
     is_actor = (pl.col("direction") == "in") == is_charge
     own = pl.when(is_payment & pl.col("is_handle")).then("account")
-    own_actor, own_target = pl.when(is_actor).then(own), pl.when(~is_actor).then(own)
     other = pl.when(is_payment).then("counterparty_username")
+    other_id = pl.when(is_payment).then("counterparty_id")
     return {name: pl.col(name) for name in _UNCHANGED} | {
         "amount_cents": pl.when(is_payment & is_charge).then(-size).otherwise(size),
         "date_created": pl.col("date"),
         "date_completed": pl.when(is_settled).then("date"),
-        "actor_id": own_actor,
+        "actor_id": pl.when(is_actor).then(own).when(~is_actor).then(other_id),
         "actor_username": pl.when(is_actor).then(own).when(~is_actor).then(other),
         "actor_display_name": pl.col("from_name"),
         "target_type": pl.when(is_payment).then(pl.lit(TargetType.USER.value)),
-        "target_user_id": own_target,
+        "target_user_id": pl.when(~is_actor).then(own).when(is_actor).then(other_id),
         "target_user_username": pl.when(~is_actor).then(own).when(is_actor).then(other),
         "target_user_display_name": pl.col("to_name"),
         "account_id": pl.col("account"),

@@ -35,6 +35,7 @@ ROWS: Final[Mapping[str, str]] = {
     "to_name": TEXT,
     "counterparty_name": TEXT,
     "counterparty_username": TEXT,  # where the file names it
+    "counterparty_id": TEXT,  # the user id, where the file names it
     "flow_cents": WHOLE,  # the amount of the row, whether or not it moved
     "fee_cents": WHOLE,  # >= 0, inside the amount
     "tip_cents": WHOLE,
@@ -50,7 +51,7 @@ ROWS: Final[Mapping[str, str]] = {
 # Text with few distinct values, which takes a quarter of the memory as categories.
 _REPEATED: Final = (
     "file", "account", "owner", "type", "kind", "status", "action", "direction", "from_name", "to_name",
-    "counterparty_name", "counterparty_username", "currency", "funding_source", "destination",
+    "counterparty_name", "counterparty_username", "counterparty_id", "currency", "funding_source", "destination",
 )  # fmt: skip
 _SLICE_ROWS: Final = 50_000
 

@@ -30,7 +30,8 @@ _NULL: Final = "\x00"
 _KEY: Final = ("account", "payment_id")
 # Of several rows of one payment, a null in the row that is kept does not hide the value of another one.
 _FILLED: Final = (
-    "fee_cents", "tip_cents", "tax_cents", "funding_source", "destination", "counterparty_username", "balance_cents",
+    "fee_cents", "tip_cents", "tax_cents", "funding_source", "destination", "counterparty_username", "counterparty_id",
+    "balance_cents",
 )  # fmt: skip
 
 

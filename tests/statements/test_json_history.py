@@ -14,8 +14,8 @@ from p2p_analytics.errors import StatementError
 if TYPE_CHECKING:
     from pathlib import Path
 
-NORA = {"username": "nora-quill", "display_name": "Nora Quill"}
-THEO = {"username": "theo-marsh", "display_name": "Theo Marsh"}
+NORA = {"username": "nora-quill", "display_name": "Nora Quill", "id": "7"}
+THEO = {"username": "theo-marsh", "display_name": "Theo Marsh", "id": 31}  # a number in some files
 BANK = {"name": "Bank of Sand *1234", "type": "bank"}
 BALANCE = {"name": "Venmo balance", "type": "balance"}
 
@@ -96,6 +96,11 @@ def test_every_row_by_hand(tmp_path: Path) -> None:
         "nora-quill",
         "theo-marsh",
     )
+    ids = rows[["actor_id", "target_user_id", "counterparty_id"]]
+    assert ids.iloc[[0, 3]].to_numpy().tolist() == [["nora-quill", "31", "31"], ["31", "nora-quill", "31"]]
+    assert ids.iloc[7].isna().all()
+    people = found.history().people.set_index("user_id")
+    assert people.loc["31", ["username", "display_name"]].tolist() == ["theo-marsh", "Theo Marsh"]
     assert first["payment_id"] == "3001"
     assert first["date_completed"].isoformat() == "2024-01-01T10:00:00+00:00"
     assert rows.iloc[7]["fee_cents"] == 350
@@ -179,15 +184,16 @@ def test_strange_rows_stay(tmp_path: Path) -> None:
         {},
         {"id": None, "type": {"a": 1}, "amount": [1], "datetime_created": "yesterday", "payment": "none"},
         row(17, "payment", 1e30, {"actor": 3, "target": []}),
+        row(19, "payment", 1, payment(NORA, {**THEO, "id": {"a": 1}}, "pay")),
         row(18, "payment", float("nan"), payment(NORA, THEO, "pay", "a new word")),
         {**ROWS[0], "id": "7", "note": "\ud83c half of a character"},
     ]
     found = p2p.read_statements(write(tmp_path, [*ROWS, *strange], start_balance="?", end_balance=None))
-    assert len(found.payments) == 22
+    assert len(found.payments) == 23
     files = found.files.iloc[0]
-    assert files["rows"] == 23
-    assert sum(files[kind] for kind in ("payment", "transfer", "merchant", "deposit", "fee", "hold", "unknown")) == 22
-    assert set(found.problems["line"]) >= {17, 18, 19, 20, 21}
+    assert files["rows"] == 24
+    assert sum(files[kind] for kind in ("payment", "transfer", "merchant", "deposit", "fee", "hold", "unknown")) == 23
+    assert set(found.problems["line"]) >= {17, 18, 19, 20, 22}
     assert found.problems.query("line == 17")["problem"].to_list() == ["is not a transaction"]
     assert not found.reconciliation["reconciled"].fillna(value=False).any()
     note = found.payments.set_index("payment_id").loc["7", "note"]

@@ -135,7 +135,8 @@ def _describe(cells: pl.DataFrame) -> pl.DataFrame:
 
     status = pl.col("status").str.to_lowercase().replace_strict(_STATUSES, default=None, return_dtype=pl.String)
     status = pl.coalesce(status, "status", pl.lit(Status.SETTLED.value))
-    status = pl.when(pl.col("type") == "refund").then(pl.lit(Status.SETTLED.value)).otherwise(status)
+    is_refund = (pl.col("type") == "refund").fill_null(value=False)
+    status = pl.when(is_refund).then(pl.lit(Status.SETTLED.value)).otherwise(status)
     is_notice, is_payment = pl.col("kind") == "notice", pl.col("kind") == KIND_PAYMENT
     sign = pl.when(pl.col("direction") == OUT).then(-1).when(pl.col("direction") == IN).then(1)
     flow = sign * pl.col("cents").abs()
@@ -145,6 +146,7 @@ def _describe(cells: pl.DataFrame) -> pl.DataFrame:
     other_username = (
         pl.when(pl.col("is_actor")).then("target_username").when(~pl.col("is_actor")).then("actor_username")
     )
+    other_id = pl.when(pl.col("is_actor")).then("target_id").when(~pl.col("is_actor")).then("actor_id")
     own_name = pl.when(pl.col("is_actor")).then("actor_name").when(~pl.col("is_actor")).then("target_name")
     transaction = {
         "owner": pl.coalesce(own_name, "holder_name"),
@@ -156,10 +158,12 @@ def _describe(cells: pl.DataFrame) -> pl.DataFrame:
         "action": pl.when(is_payment).then(pl.col("action")),
         "direction": pl.col("direction"),
         "note": pl.when(pl.col("note") != "").then("note"),
-        "from_name": pl.col("actor_name"),
-        "to_name": pl.coalesce("target_name", "merchant"),
+        # A refund goes the other way: as in PAYMENTS, its sender is the receiver of the payment.
+        "from_name": pl.when(is_refund).then("target_name").otherwise("actor_name"),
+        "to_name": pl.when(is_refund).then("actor_name").otherwise(pl.coalesce("target_name", "merchant")),
         "counterparty_name": pl.coalesce(other_name, "merchant"),
         "counterparty_username": other_username,
+        "counterparty_id": other_id,
         "flow_cents": flow,
         "fee_cents": pl.col("fee").abs(),
         "funding_source": pl.col("source_name"),
