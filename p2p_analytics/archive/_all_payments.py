@@ -2,34 +2,56 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.archive._folder import PEOPLE_FILE
-from p2p_analytics.archive._rewrite import read_statements
 from p2p_analytics.archive.imports.people import BY_USERNAME, NamesOfPeople, match_names, read_aliases
-from p2p_analytics.archive.imports.rows import rename_account
-from p2p_analytics.archive.tables import BATCH, MATCHED
+from p2p_analytics.archive.tables import MATCHED
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.forks import is_marked
 from p2p_analytics.frames import schema
-from p2p_analytics.frames.merge_sources import merge_sources
+from p2p_analytics.frames.arrow import frame_of_polars
+from p2p_analytics.frames.people import merge_people
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import pandas as pd
+    import polars as pl
 
     from p2p_analytics.archive._folder import ArchiveFolder
     from p2p_analytics.archive._manifest import Manifest
     from p2p_analytics.archive.imports.people import Alias, Match
 
+_COLUMNS: Final = {**schema.PAYMENTS, **schema.STATEMENT, MATCHED: schema.TEXT}
+_NAMES: Final = ("counterparty_name", "counterparty_username")
+# What the matching of names needs: a scan reads no other columns before its query.
+_LISTED: Final = ("payment_id", "counterparty_id")
+_STATED: Final = ("payment_id", "kind", "counterparty_id", *_NAMES)
 
-class AllPayments(NamedTuple):
-    """PAYMENTS, STATEMENT and `MATCHED`; and the names in statements: payments by name, matches, people, the file."""
 
-    payments: pd.DataFrame
+class Names(NamedTuple):
+    """Names in statements: payments by name, matches, names of people, and the lines of the user's file.
+
+    Then PEOPLE, with those whom statements show; and the table of persons of `_lazy_merge.concat_rows`, None if no name
+    has a match.
+    """
+
     counts: Mapping[str, int]
     matches: Mapping[str, Match]
     known: NamesOfPeople
     aliases: Sequence[Alias]
+    people: pd.DataFrame
+    persons: pl.DataFrame | None
+
+
+class _Tables(NamedTuple):
+    """Payments of the service, rows of statements, the row of a statement for each payment, and the other rows."""
+
+    listed: pl.DataFrame
+    stated: pl.DataFrame
+    places: pl.Series
+    only: pl.DataFrame
 
 
 def has_statements(manifest: Manifest) -> bool:
@@ -41,39 +63,8 @@ def read_problems(folder: ArchiveFolder, manifest: Manifest, problems: pd.DataFr
     """Return the problems of the service's payments, then those of statements."""
     import pandas as pd
 
-    found = read_statements(folder, manifest.small)["statement_problems"]
+    found = folder.read_frame(manifest.small["statement_problems"])
     return pd.concat([problems, found[list(schema.PROBLEMS)]], ignore_index=True)
-
-
-def read_all_payments(
-    folder: ArchiveFolder, manifest: Manifest, listed: pd.DataFrame, people: pd.DataFrame
-) -> AllPayments:
-    """Return the payments of the service and of statements, with the people of names where they are known.
-
-    Parameters
-    ----------
-    folder, manifest
-        An archive with statements.
-    listed : DataFrame
-        PAYMENTS, as the service listed them.
-    people : DataFrame
-        PEOPLE.
-    """
-    owner = manifest.me.user
-    stored = read_statements(folder, manifest.small)["statements"].drop(columns=BATCH)
-    rows = rename_account(stored, str(owner.id), owner.username)
-    payments = merge_sources(listed, rows)
-    is_nameless = payments["counterparty_id"].isna() & payments["counterparty_name"].notna()
-    is_named = (payments["source"] == schema.SOURCE_STATEMENT) & is_nameless
-    is_named &= payments["kind"].fillna(schema.KIND_PAYMENT) == schema.KIND_PAYMENT
-    found = payments.loc[is_named, "counterparty_name"].value_counts()
-    counts = {str(name): count for name, count in found.items()}
-    both = rows[["payment_id", "counterparty_name"]].merge(listed[["payment_id", "counterparty_id"]], on="payment_id")
-    seen = both[["counterparty_name", "counterparty_id"]].dropna().itertuples(index=False, name=None)
-    known = NamesOfPeople(people, seen)
-    aliases = read_file(folder)
-    matches = match_names(counts, known, aliases, str(folder.path / PEOPLE_FILE))
-    return AllPayments(_apply(payments, is_named, matches, known, str(owner.id)), counts, matches, known, aliases)
 
 
 def read_file(folder: ArchiveFolder) -> list[Alias]:
@@ -82,26 +73,124 @@ def read_file(folder: ArchiveFolder) -> list[Alias]:
     return [] if body is None else read_aliases(body, str(folder.path / PEOPLE_FILE))
 
 
-def _apply(
-    payments: pd.DataFrame, is_named: pd.Series[bool], matches: Mapping[str, Match], known: NamesOfPeople, owner: str
-) -> pd.DataFrame:
-    """Return payments with the people of the names that have a match."""
-    by_username = payments["counterparty_username"].str.casefold().where(is_named).map(known.ids_by_username())
-    names = payments["counterparty_name"].where(is_named & by_username.isna())
-    ids = names.map({name: match.user_id for name, match in matches.items()}).astype(schema.TEXT)
-    ids = ids.where(by_username.isna(), by_username.astype(schema.TEXT))
-    usernames = ids.map(known.usernames).astype(schema.TEXT)
-    called = names.map({name: match.name for name, match in matches.items()}).astype(schema.TEXT)
-    columns = {
-        MATCHED: names.map({name: match.matched for name, match in matches.items()})
-        .astype(schema.TEXT)
-        .mask(by_username.notna(), BY_USERNAME),
-        "counterparty_id": payments["counterparty_id"].where(ids.isna(), ids),
-        "counterparty_username": payments["counterparty_username"].where(usernames.isna(), usernames),
-        "counterparty_name": payments["counterparty_name"].where(called.isna(), called),
-    }
-    for side, other in (("actor", "target_user"), ("target_user", "actor")):
-        is_guest = (payments[f"{other}_id"] == owner) & ids.notna()
-        columns[f"{side}_id"] = payments[f"{side}_id"].mask(is_guest, ids)
-        columns[f"{side}_username"] = payments[f"{side}_username"].mask(is_guest, usernames)
-    return payments.assign(**columns)
+def read_all_payments(
+    folder: ArchiveFolder, manifest: Manifest, people: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the payments of the service and of statements, newest first, and PEOPLE with those whom statements show.
+
+    Parameters
+    ----------
+    folder, manifest
+        An archive with statements.
+    people : DataFrame
+        PEOPLE.
+    """
+    import narwhals.stable.v2 as nw
+    import polars as pl
+
+    from p2p_analytics.archive import _lazy_merge
+
+    tables = _read(folder, manifest, schema.PAYMENTS, [*schema.PAYMENTS, *schema.STATEMENT])
+    names = _match(folder, manifest, tables, people)
+    compared = _lazy_merge.list_compared(name for name in schema.PAYMENTS if tables.listed[name].null_count())
+    # A join of all columns takes ten times as long as picking the rows.
+    beside = tables.stated.select(
+        *(pl.col(name).gather(tables.places) for name in schema.STATEMENT),
+        *(pl.col(name).gather(tables.places).alias(f"{name}{_lazy_merge.BESIDE}") for name in compared),
+    )
+    rows = _lazy_merge.concat_rows(
+        nw.from_native(pl.concat([tables.listed, beside], how="horizontal").lazy()),
+        nw.from_native(tables.only.lazy()),
+        None if names.persons is None else nw.from_native(names.persons.lazy()),
+        manifest.me.user,
+        compared=compared,
+        columns=list(_COLUMNS),
+    )
+    united: pl.DataFrame = rows.to_native().collect()
+    return frame_of_polars(_sort(united), _COLUMNS), names.people
+
+
+def read_names(folder: ArchiveFolder, manifest: Manifest, people: pd.DataFrame) -> Names:
+    """Return the names in the statements of an archive; of its files, only the columns with names are read."""
+    return _match(folder, manifest, _read(folder, manifest, _LISTED, _STATED), people)
+
+
+def _read(folder: ArchiveFolder, manifest: Manifest, listed: Collection[str], stated: Collection[str]) -> _Tables:
+    """Return columns of the payments of the service and of statements."""
+    import numpy as np
+
+    if is_marked():
+        raise ConfigurationError(
+            "This process was forked after its parent loaded Polars, which would hang in it: start it with the "
+            "method 'spawn' or 'forkserver'."
+        )
+    service = folder.read_polars(manifest.payments[::-1], listed)
+    statements = folder.read_polars([manifest.small["statements"]], stated)
+    numbered = statements.select("payment_id").with_row_index("place")
+    places = service.select("payment_id").join(numbered, on="payment_id", how="left", maintain_order="left")["place"]
+    is_only = np.ones(len(statements), dtype=bool)
+    is_only[places.drop_nulls().to_numpy()] = False
+    return _Tables(service, statements, places, statements.filter(is_only))
+
+
+def _match(folder: ArchiveFolder, manifest: Manifest, tables: _Tables, people: pd.DataFrame) -> Names:
+    """Return the names of the payments that only statements know, with their people."""
+    import polars as pl
+
+    name, number = "counterparty_name", "counterparty_id"
+    both = pl.DataFrame([tables.stated[name].gather(tables.places), tables.listed[number]])
+    in_files = tables.only.select(name, number)
+    seen, shown = (
+        pairs.drop_nulls().group_by(name, number).len().sort(name, number).rows() for pairs in (both, in_files)
+    )
+    people = merge_people([people, _list_stated_people(tables.only, str(manifest.me.user.id))])
+    is_payment = pl.col("kind").fill_null(schema.KIND_PAYMENT) == schema.KIND_PAYMENT
+    named = tables.only.filter(is_payment, pl.col(number).is_null(), pl.col(name).is_not_null()).select(_NAMES)
+    counts = dict(named.group_by(name).len().rows())
+    known = NamesOfPeople(people, seen, shown)
+    aliases = read_file(folder)
+    matches = match_names(counts, known, aliases, str(folder.path / PEOPLE_FILE))
+    return Names(counts, matches, known, aliases, people, _list_persons(named, matches, known))
+
+
+def _list_stated_people(rows: pl.DataFrame, owner: str) -> pd.DataFrame:
+    """Return PEOPLE of the user ids that statements show; the columns of names may be all that there are."""
+    import pandas as pd
+    import polars as pl
+
+    shown = rows.select("counterparty_id", *_NAMES).filter(pl.col("counterparty_id").is_not_null()).unique()
+    shown = shown.filter(pl.col("counterparty_id") != owner).sort("counterparty_id", *_NAMES)
+    columns = ("user_id", "display_name", "username")
+    values = shown.to_dict(as_series=False).values()
+    return pd.DataFrame(dict(zip(columns, values, strict=True))).reindex(columns=[*schema.PEOPLE]).astype(schema.PEOPLE)
+
+
+def _list_persons(named: pl.DataFrame, matches: Mapping[str, Match], known: NamesOfPeople) -> pl.DataFrame | None:
+    """Return the table of persons of `_lazy_merge.concat_rows`; None if no name has a match."""
+    import polars as pl
+
+    from p2p_analytics.archive._lazy_merge import NAMES, PERSON
+
+    by_username = known.ids_by_username()
+    rows: list[tuple[str | None, ...]] = []
+    # An empty username is none, and of each key there is one row: a second one would double payments.
+    for name, username in named.with_columns(pl.col(_NAMES[1]).fill_null("")).unique().rows():
+        user_id = by_username.get(username.casefold()) if username else None
+        if user_id is not None:
+            rows.append((name, username, user_id, known.usernames.get(user_id), None, BY_USERNAME))
+        elif match := matches.get(name):
+            username_of = known.usernames.get(match.user_id) if match.user_id else None
+            rows.append((name, username, match.user_id, username_of, match.name, match.matched))
+    schema_of_persons = dict.fromkeys((*NAMES, *PERSON), pl.String)
+    return pl.DataFrame(rows, schema=schema_of_persons, orient="row") if rows else None
+
+
+def _sort(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows in the order of `sort_newest_first`."""
+    import polars as pl
+
+    length = pl.col("payment_id").str.len_bytes()
+    order = rows.select(
+        pl.arg_sort_by("date_created", length, "payment_id", descending=True, nulls_last=True)
+    ).to_series()
+    return rows if order.is_sorted() else rows[order]

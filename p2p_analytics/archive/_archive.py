@@ -6,17 +6,14 @@ import logging
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from p2p_analytics import settings
-from p2p_analytics.archive._all_payments import has_statements
+from p2p_analytics.archive._all_payments import has_statements, read_names
 from p2p_analytics.archive._baseline import build_baseline
-from p2p_analytics.archive._folder import BrokenFileError
-from p2p_analytics.archive._manifest import STATEMENT_KINDS, Entry, Manifest
+from p2p_analytics.archive._manifest import STATEMENT_KINDS, BrokenFileError, Entry, Manifest
 from p2p_analytics.archive._rewrite import Changes, build_rows, write_changes
-from p2p_analytics.archive._scan import scan, scan_table
+from p2p_analytics.archive._scan import scan, scan_merged
 from p2p_analytics.archive._statement_archive import StatementArchive
 from p2p_analytics.archive._verify import COMPARED, find_differences, limit_to, list_payments
 from p2p_analytics.errors import ArchiveError, ConfigurationError, PaginationError, describe_type
-from p2p_analytics.frames import schema
-from p2p_analytics.frames.arrow import MICROSECONDS, table_of, with_microseconds
 from p2p_analytics.history import History, load_changes, show_progress
 from p2p_analytics.privacy import Mask, strip_service_text
 from p2p_analytics.times import as_instant
@@ -83,10 +80,8 @@ class Archive(StatementArchive):
         private = settings.privacy(privacy)
         manifest = self._require_manifest()
         try:
-            listed = self._folder.read_payments(manifest)
-            friends, problems = (self._folder.read_frame(entry) for entry in (manifest.friends, manifest.problems))
-            people = self._folder.read_people(manifest)
-            payments, problems = self._add_statements(manifest, listed, problems, people, is_private=bool(private))
+            friends = self._folder.read_frame(manifest.friends)
+            payments, problems, people = self._read_parts(manifest, is_private=bool(private))
         except BrokenFileError:
             if self._folder.read_manifest() != manifest:  # another process wrote twice in the meantime
                 return self.history(privacy=privacy)
@@ -290,7 +285,8 @@ class Archive(StatementArchive):
         """Return the payments as a lazy frame of another engine, which reads only what a query needs.
 
         The rows are in no particular order. Scan again after a sync: a second sync deletes the files of a scan.
-        With imported statements, the columns are also those of `history`, and all rows are read at once.
+        With imported statements, the columns are also those of `history`; a scan then reads ids and names to find the
+        people, and its query joins the statements with the payments of the service.
 
         Parameters
         ----------
@@ -308,8 +304,10 @@ class Archive(StatementArchive):
             raise ConfigurationError("An archive's files hold real data: in privacy mode, use history() instead.")
         manifest = self._require_manifest()
         if has_statements(manifest):
-            return scan_table(with_microseconds(table_of(self._read_all(manifest).payments)), engine)
-        return scan(self._folder.list_paths(manifest), [*schema.PAYMENTS, *MICROSECONDS], engine)
+            persons = read_names(self._folder, manifest, self._folder.read_people(manifest)).persons
+            stated = self._folder.find_path(manifest.small["statements"])
+            return scan_merged(self._folder.list_paths(manifest), stated, persons, manifest.me.user, engine)
+        return scan(self._folder.list_paths(manifest), engine)
 
     def _find_broken(self) -> tuple[Manifest | None, list[Entry]]:
         """Return the manifest and its broken files; no manifest if it is broken itself."""

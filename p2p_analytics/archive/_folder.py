@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import io
 import os
 import re
 import secrets
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from p2p_analytics import settings
 from p2p_analytics.archive import _manifest
 from p2p_analytics.archive._earlier_form import PROFILES, earlier_schema, is_earlier_form, to_present_form
-from p2p_analytics.archive._manifest import Entry, Manifest
+from p2p_analytics.archive._manifest import BrokenFileError, Entry, Manifest
 from p2p_analytics.archive.imports import journal
 from p2p_analytics.archive.tables import arrow_schema, encode_parquet, pending_ids, read_constants, with_large_texts
 from p2p_analytics.errors import ArchiveError, describe_os_error
@@ -25,11 +26,12 @@ from p2p_analytics.frames.people import list_sides, merge_people, people_frame
 from p2p_analytics.frames.schema import PAYMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Sequence
     from datetime import date
     from pathlib import Path
 
     import pandas as pd
+    import polars as pl
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -45,24 +47,6 @@ _ACCOUNT: Final = b"p2p_analytics.account"
 _PEOPLE_COLUMNS: Final = [
     f"{side}_{name}" for side in ("actor", "target_user") for name in ("id", "username", "display_name")
 ]
-# What a sync loads when a file of this kind is broken.
-_LOADS_AGAIN: Final = {
-    "payments": "its payments again",
-    "friends": "the friends and all payments again",
-    "people": "all payments again, and the people with them, but not their earlier names",
-    "problems": "all payments again, and their problems with them",
-}
-
-
-class BrokenFileError(ArchiveError):
-    """A file of the archive cannot be read; `sync` repairs the archive, an import its files of statements."""
-
-    def __init__(self, path: Path, reason: str, *, by_import: bool) -> None:
-        kind = path.name.partition("-")[0]
-        repair = f"sync the archive, which sets it aside and loads {_LOADS_AGAIN.get(kind, 'all payments again')}"
-        if by_import:
-            repair = "import all your statement files again, which sets it aside"
-        super().__init__(f"{path} is broken ({reason}): {repair}.")
 
 
 class ArchiveFolder:
@@ -113,6 +97,17 @@ class ArchiveFolder:
         for name, text in constants.items():
             rows = rows.append_column(name, pa.repeat(pa.scalar(text, pa.string()), entry.rows))
         return rows.select(names)
+
+    def read_polars(self, entries: Sequence[Entry], columns: Collection[str]) -> pl.DataFrame:
+        """Return columns of files of one kind, each checked as for reading; the files are in the present form."""
+        import polars as pl
+
+        tables = []
+        for entry in entries:
+            body = self._read_content(entry)
+            self._parse_content(entry, body)
+            tables.append(pl.read_parquet(io.BytesIO(body), columns=[*columns]).select(*columns))
+        return pl.concat(tables)
 
     def read_frame(self, entry: Entry) -> pd.DataFrame:
         """Return a file's rows as a frame."""
@@ -198,6 +193,11 @@ class ArchiveFolder:
         except BrokenFileError:
             return False
         return True
+
+    def find_path(self, entry: Entry) -> str:
+        """Return the path of a file, which is checked as for reading."""
+        self._open_file(entry)
+        return str(self.path / entry.name)
 
     def list_paths(self, manifest: Manifest) -> list[str]:
         """Return the paths of the payment files, newest first; each file is checked as for reading."""
@@ -327,10 +327,14 @@ class ArchiveFolder:
         return file.read(columns=[name for name in names if name not in constants], use_threads=use_threads), constants
 
     def _open_file(self, entry: Entry) -> pq.ParquetFile:
+        return self._parse_content(entry, self._read_content(entry))
+
+    def _parse_content(self, entry: Entry, body: bytes) -> pq.ParquetFile:
+        """Return a file of its bytes, after a check of its columns and its number of rows."""
         import pyarrow.parquet
 
         path = self.path / entry.name
-        source = pyarrow.BufferReader(self._read_content(entry))
+        source = pyarrow.BufferReader(body)
         columns = arrow_schema(entry.kind)
         try:
             file = pyarrow.parquet.ParquetFile(source)

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 import msgspec
 from msgspec import Meta
 
+from p2p_analytics.errors import ArchiveError
 from p2p_analytics.handles import normalize_account
 from p2p_analytics.records import Me
 from p2p_analytics.times import EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
 NAME: Final = "manifest.json"
 _FORMAT: Final = 3  # 1 had no digest; up to 2, the rows of payments held the profiles of people
@@ -29,6 +31,13 @@ _FILE: Final = re.compile(
     re.ASCII,
 )
 STATEMENT_KINDS: Final = ("statements", "statement_problems")
+# What a sync loads when a file of this kind is broken.
+_LOADS_AGAIN: Final = {
+    "payments": "its payments again",
+    "friends": "the friends and all payments again",
+    "people": "all payments again, and the people with them, but not their earlier names",
+    "problems": "all payments again, and their problems with them",
+}
 _DIGEST_DIGITS: Final = 32
 _DIGEST: Final = re.compile(rb',"digest":"([0-9a-f]{64})"\}\Z')
 
@@ -38,6 +47,17 @@ Instant = Annotated[datetime, Meta(tz=True)]
 
 class ManifestError(ValueError):
     """A damaged or contradictory manifest; the message is the reason."""
+
+
+class BrokenFileError(ArchiveError):
+    """A file of the archive cannot be read; `sync` repairs the archive, an import its files of statements."""
+
+    def __init__(self, path: Path, reason: str, *, by_import: bool) -> None:
+        kind = path.name.partition("-")[0]
+        repair = f"sync the archive, which sets it aside and loads {_LOADS_AGAIN.get(kind, 'all payments again')}"
+        if by_import:
+            repair = "import all your statement files again, which sets it aside"
+        super().__init__(f"{path} is broken ({reason}): {repair}.")
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):

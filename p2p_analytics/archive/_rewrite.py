@@ -15,7 +15,7 @@ from p2p_analytics.archive.tables import arrow_schema
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames import schema
-from p2p_analytics.frames.arrow import frame_of, table_of, with_microseconds
+from p2p_analytics.frames.arrow import MICROSECONDS, frame_of, table_of, with_microseconds
 from p2p_analytics.frames.build import problems_frame
 from p2p_analytics.frames.merge import FETCHED_AT, keep_newest
 from p2p_analytics.frames.people import list_sides, merge_people
@@ -194,10 +194,12 @@ def name_account(me: Me) -> str:
 
 def read_statements(folder: ArchiveFolder, entries: Mapping[str, Entry]) -> dict[str, pd.DataFrame]:
     """Return the rows of statements and their problems, by kind; empty frames where there is no file."""
-    return {
-        kind: folder.read_frame(entries[kind]) if kind in entries else frame_of(arrow_schema(kind).empty_table())
-        for kind in STATEMENT_KINDS
-    }
+    tables = {}
+    for kind in STATEMENT_KINDS:
+        columns = [name for name in arrow_schema(kind).names if name not in MICROSECONDS]
+        table = folder.read(entries[kind], columns=columns) if kind in entries else arrow_schema(kind).empty_table()
+        tables[kind] = frame_of(table.select(columns))
+    return tables
 
 
 def read_listed(folder: ArchiveFolder, payments: Sequence[Entry]) -> pd.DataFrame:
@@ -264,7 +266,10 @@ def _write_payments(  # noqa: PLR0913 - the new rows, the old files, and how to 
 def write_table(folder: ArchiveFolder, kind: str, frame: pd.DataFrame, old: Entry | None, account: str) -> Entry:
     """Write a small table, unless the old file holds the same rows."""
     columns = arrow_schema(kind)
-    table = table_of(frame[columns.names]).cast(columns)
+    table = table_of(frame[[name for name in columns.names if name not in MICROSECONDS]])
+    if kind == "statements":
+        table = with_microseconds(table)
+    table = table.select(columns.names).cast(columns)
     if old is not None and folder.read(old).equals(table):
         return old
     return folder.write(kind, table, account)

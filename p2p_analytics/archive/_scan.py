@@ -5,30 +5,60 @@ from __future__ import annotations
 import contextlib
 import glob
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics.errors import ConfigurationError, how_to_install
+from p2p_analytics.frames.arrow import MICROSECONDS
+from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    import duckdb
-    import pyarrow as pa
+    import polars as pl
+
+    from p2p_analytics.records import User
 
 _SPARK_ZONE: Final = "spark.sql.session.timeZone"
 _SPARK_PATTERN: Final = re.compile(r"[\\*?\[\]{}]")  # special characters in paths
 
 
-def scan(paths: Sequence[str], columns: Sequence[str], engine: str) -> object:
-    """Return columns of Parquet files as a lazy frame of an engine."""
+def scan(paths: Sequence[str], engine: str) -> object:
+    """Return the payments in Parquet files as a lazy frame of an engine."""
     with _require_engine(engine):
-        return _ENGINES[engine][0](list(paths), list(columns))
+        return _ENGINES[engine]().read(list(paths), [*PAYMENTS, *MICROSECONDS])
 
 
-def scan_table(table: pa.Table, engine: str) -> object:
-    """Return a table in memory as a lazy frame of an engine."""
+def scan_merged(listed: Sequence[str], stated: str, persons: pl.DataFrame | None, owner: User, engine: str) -> object:
+    """Return the payments in Parquet files of the service and of statements as a lazy frame of an engine.
+
+    Parameters
+    ----------
+    listed : sequence of str
+        The files of payments.
+    stated : str
+        The file of statements.
+    persons, owner
+        As in `concat_rows`.
+    """
     with _require_engine(engine):
-        return _ENGINES[engine][1](table)
+        import narwhals.stable.v2 as nw
+
+        from p2p_analytics.archive._lazy_merge import merge_lazily
+
+        opened = _ENGINES[engine]()
+        rows = (
+            nw.from_native(opened.read(list(listed), [*PAYMENTS, *MICROSECONDS])),
+            nw.from_native(opened.read([stated], [*PAYMENTS, *STATEMENT, *MICROSECONDS])),
+        )
+        people = None if persons is None else nw.from_native(opened.load(persons))
+        return merge_lazily(*rows, people, owner).to_native()
+
+
+class _Engine(NamedTuple):
+    """Functions of an engine: one reads columns of Parquet files, one takes a table in memory."""
+
+    read: Callable[[list[str], list[str]], Any]
+    load: Callable[[pl.DataFrame], Any]
 
 
 @contextlib.contextmanager
@@ -43,43 +73,34 @@ def _require_engine(engine: str) -> Iterator[None]:
         raise ConfigurationError(f"{error.name} is not installed: {instead}.") from None
 
 
-def _polars(paths: list[str], columns: list[str]) -> object:
+def _open_polars() -> _Engine:
     import polars as pl
 
-    return pl.scan_parquet(paths, glob=False).select(columns)
+    return _Engine(
+        lambda paths, columns: pl.scan_parquet(paths, glob=False).select(columns), lambda table: table.lazy()
+    )
 
 
-def _polars_table(table: pa.Table) -> object:
-    import polars as pl
-
-    frame = pl.from_arrow(table)
-    return frame.lazy() if isinstance(frame, pl.DataFrame) else frame
-
-
-def _connect_duckdb() -> duckdb.DuckDBPyConnection:
+def _open_duckdb() -> _Engine:
     import duckdb
 
     # A new connection, because the zone in which it computes months is a setting of the connection.
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
-    return connection
+    return _Engine(
+        lambda paths, columns: connection.read_parquet([glob.escape(path) for path in paths]).select(*columns),
+        lambda table: connection.from_arrow(table.to_arrow()),
+    )
 
 
-def _duckdb(paths: list[str], columns: list[str]) -> object:
-    return _connect_duckdb().read_parquet([glob.escape(path) for path in paths]).select(*columns)
-
-
-def _duckdb_table(table: pa.Table) -> object:
-    return _connect_duckdb().from_arrow(table)
-
-
-def _spark(paths: list[str], columns: list[str]) -> Any:  # noqa: ANN401 - pyspark need not be there
-    paths = [_SPARK_PATTERN.sub(r"\\\g<0>", path) for path in paths]
-    return _find_spark().read.parquet(*paths).select(*columns)
-
-
-def _spark_table(table: pa.Table) -> Any:  # noqa: ANN401 - pyspark need not be there
-    return _find_spark().createDataFrame(table)
+def _open_spark() -> _Engine:
+    session = _find_spark()
+    return _Engine(
+        lambda paths, columns: session.read.parquet(*(_SPARK_PATTERN.sub(r"\\\g<0>", path) for path in paths)).select(
+            *columns
+        ),
+        lambda table: session.createDataFrame(table.to_arrow()),
+    )
 
 
 def _find_spark() -> Any:  # noqa: ANN401 - pyspark need not be there
@@ -99,6 +120,6 @@ def _find_spark() -> Any:  # noqa: ANN401 - pyspark need not be there
     return session
 
 
-_ENGINES: Final[Mapping[str, tuple[Callable[[list[str], list[str]], object], Callable[[pa.Table], object]]]] = {
-    "polars": (_polars, _polars_table), "duckdb": (_duckdb, _duckdb_table), "spark": (_spark, _spark_table),
+_ENGINES: Final[Mapping[str, Callable[[], _Engine]]] = {
+    "polars": _open_polars, "duckdb": _open_duckdb, "spark": _open_spark,
 }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from p2p_analytics import settings
-from p2p_analytics.archive._all_payments import has_statements, read_all_payments, read_problems
+from p2p_analytics.archive._all_payments import has_statements, read_all_payments, read_file, read_names, read_problems
 from p2p_analytics.archive._folder import PEOPLE_FILE, ArchiveFolder
 from p2p_analytics.archive._import import (
     frame_batches,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from p2p_analytics.archive._all_payments import AllPayments
+    from p2p_analytics.archive._all_payments import Names
     from p2p_analytics.archive._manifest import Manifest
     from p2p_analytics.archive.imports.rows import ImportPlan
     from p2p_analytics.statements import Statements
@@ -112,9 +112,9 @@ class StatementArchive:
         if the user's file says so, else null: the person is a suggestion, or unknown; ``evidence``; and ``payments``,
         the number of payments that only statements know.
         """
-        united = self._read_people()
-        suggestions = suggest_people(united.counts, united.known, united.matches) if united else []
-        return list_people(united.counts if united else {}, united.matches if united else {}, suggestions)
+        names = self._read_names()
+        suggestions = suggest_people(names.counts, names.known, names.matches) if names else []
+        return list_people(names.counts if names else {}, names.matches if names else {}, suggestions)
 
     def write_people(self) -> Path:
         """Write the suggestions into people.csv in the archive's folder, and return its path; the user's lines stay.
@@ -122,46 +122,37 @@ class StatementArchive:
         In each line of a suggestion, the person begins with "?": remove it to accept the suggestion. A line with an
         empty person keeps the name apart from all people.
         """
-        united = self._read_people()
+        names = self._read_names()
         with self._folder.lock():
-            decided = united.aliases if united else []
-            suggestions = suggest_people(united.counts, united.known, united.matches) if united else []
+            decided = read_file(self._folder)
+            suggestions = suggest_people(names.counts, names.known, names.matches) if names else []
             self._folder.replace_file(PEOPLE_FILE, write_aliases(add_suggestions(decided, suggestions)))
         return self.path / PEOPLE_FILE
 
-    def _add_statements(
-        self,
-        manifest: Manifest,
-        listed: pd.DataFrame,
-        problems: pd.DataFrame,
-        people: pd.DataFrame,
-        *,
-        is_private: bool,
-    ) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return payments and problems of the service with those of statements, if there are any."""
+    def _read_parts(self, manifest: Manifest, *, is_private: bool) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+        """Return payments, problems and people of the service, with those of statements if there are any."""
+        problems = self._folder.read_frame(manifest.problems)
+        people = self._folder.read_people(manifest)
         if not has_statements(manifest):
-            return listed, problems
+            return self._folder.read_payments(manifest), problems, people
         try:
-            everything = read_all_payments(self._folder, manifest, listed, people)
+            payments, people = read_all_payments(self._folder, manifest, people)
         except PeopleFileError as error:
             if not is_private:
                 raise
             hidden = error.without_reason()
         else:
-            return everything.payments, read_problems(self._folder, manifest, problems)
+            return payments, read_problems(self._folder, manifest, problems), people
         raise hidden  # outside of the except block, so that the error, which quotes names, is not the context
 
-    def _read_all(self, manifest: Manifest) -> AllPayments:
-        """Return the payments of an archive with statements."""
-        listed = self._folder.read_payments(manifest)
-        return read_all_payments(self._folder, manifest, listed, self._folder.read_people(manifest))
-
-    def _read_people(self) -> AllPayments | None:
-        """Return the payments with the names in statements; None without statements."""
+    def _read_names(self) -> Names | None:
+        """Return the names in statements; None without statements."""
         if settings.privacy():
             raise ConfigurationError("The names in statements are real: in privacy mode, use history() instead.")
         manifest = self._require_manifest()
-        return self._read_all(manifest) if has_statements(manifest) else None
+        if not has_statements(manifest):
+            return None
+        return read_names(self._folder, manifest, self._folder.read_people(manifest))
 
     def _require_manifest(self) -> Manifest:
         manifest = self._folder.read_manifest()

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from p2p_analytics.archive import _manifest
-from p2p_analytics.archive._folder import BrokenFileError
-from p2p_analytics.archive._manifest import STATEMENT_KINDS, Manifest
+from p2p_analytics.archive._manifest import STATEMENT_KINDS, BrokenFileError, Manifest
 from p2p_analytics.archive._recovery import recover_statements
 from p2p_analytics.archive._rewrite import write_table
 from p2p_analytics.archive.tables import arrow_schema

@@ -24,7 +24,7 @@ SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
     "people": schema.PEOPLE,
     "friends": schema.FRIENDS,
     "problems": schema.PROBLEMS,
-    "statements": {**schema.PAYMENTS, **schema.STATEMENT, BATCH: schema.WHOLE},
+    "statements": {**schema.PAYMENTS, **schema.STATEMENT, **MICROSECONDS, BATCH: schema.WHOLE},
     "statement_problems": {**schema.PROBLEMS, "file": schema.TEXT, "line": schema.WHOLE, BATCH: schema.WHOLE},
 }
 _OWN_TEXTS: Final = {"payment_id", "note", "refund_payment_id"}  # the other texts repeat

@@ -8,7 +8,10 @@ from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames import schema
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
+    import polars as pl
     import pyarrow as pa
 
 # In files of payments for engines that compute with numbers alone: both dates, and their difference.
@@ -159,6 +162,20 @@ def frame_of(table: pa.Table) -> pd.DataFrame:
     }
     frame: pd.DataFrame = _decode_dictionaries(table).to_pandas(types_mapper=dtypes.get, ignore_metadata=True)
     return frame
+
+
+def frame_of_polars(frame: pl.DataFrame, dtypes: Mapping[str, str]) -> pd.DataFrame:
+    """Return a Polars frame with the columns of a schema as a pandas frame in its dtypes."""
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    oldest = pl.CompatLevel.oldest()
+    columns = {
+        name: pandas_array(pa.chunked_array([frame[name].to_arrow(compat_level=oldest)]), dtype)
+        for name, dtype in dtypes.items()
+    }
+    return pd.DataFrame(columns, copy=False)
 
 
 def _decode_dictionaries(table: pa.Table) -> pa.Table:

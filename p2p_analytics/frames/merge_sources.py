@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # Of a payment that both know, these are the service's alone: a statement knows names, not people.
-_SIDES: Final = ("actor_", "target_", "counterparty_")
-_OUTCOME: Final = ("status", "date_completed")
+SIDES: Final = ("actor_", "target_", "counterparty_")
+OUTCOME: Final = ("status", "date_completed")
 
 
 def merge_sources(listed: pd.DataFrame, statements: pd.DataFrame) -> pd.DataFrame:
@@ -70,8 +70,8 @@ def _complete(listed: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     for name in known.columns:
         if name not in listed:
             completed[name] = known[name]
-        elif not name.startswith(_SIDES):
+        elif not name.startswith(SIDES):
             completed[name] = listed[name].where(listed[name].notna(), known[name])
     has_ended = is_pending(listed) & ~is_pending(known)
-    completed |= {name: listed[name].where(~has_ended, known[name]) for name in _OUTCOME}
+    completed |= {name: listed[name].where(~has_ended, known[name]) for name in OUTCOME}
     return listed.assign(**completed)

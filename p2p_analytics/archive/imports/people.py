@@ -73,33 +73,38 @@ class NamesOfPeople:
     ----------
     people : DataFrame
         PEOPLE.
-    seen : iterable of (str, str)
-        A name in a statement and the id of the person, for each payment that is known from both sides.
+    seen : iterable of (str, str, int)
+        A name in a statement, the id of the person, and the number of payments that service and statement both show.
+    shown : iterable of (str, str, int)
+        A name, the id of the person, and the number of payments of which statements themselves show the id.
     """
 
-    def __init__(self, people: pd.DataFrame, seen: Iterable[tuple[str, str]]) -> None:
+    def __init__(
+        self, people: pd.DataFrame, seen: Iterable[tuple[str, str, int]], shown: Iterable[tuple[str, str, int]] = ()
+    ) -> None:
         self.usernames: dict[str, str] = {}
         self.names: dict[str, str] = {}
         self.ids: defaultdict[str, set[str]] = defaultdict(set)
-        self.seen: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
-        shown = people[["user_id", "username", "display_name", "also_named"]].astype(object)
-        for user_id, username, name, others in shown.where(shown.notna(), None).itertuples(index=False, name=None):
+        self.evidence: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        table = people[["user_id", "username", "display_name", "also_named"]].astype(object)
+        for user_id, username, name, others in table.where(table.notna(), None).itertuples(index=False, name=None):
             if username:
                 self.usernames[user_id] = username
             self.names[user_id] = name or username or user_id
             for each in filter(None, [name, *(others or "").split("; ")]):
                 self.ids[each].add(user_id)
-        for name, user_id in seen:
-            self.seen[name][user_id] += 1
-            self.ids[name].add(user_id)
+        for pairs, words in ((shown, "in files with user ids"), (seen, "known from both sides")):
+            for name, user_id, count in pairs:
+                known = "payment is" if count == 1 else "payments are"
+                self.evidence[name][user_id] = f"{count:,} {known} {words}"
+                self.ids[name].add(user_id)
 
     def match(self, name: str) -> Match | None:
         """Return the person of a name that payments show to be one person, and that no other person has."""
-        if len(self.seen.get(name, ())) != 1 or len(self.ids[name]) != 1:
+        if len(self.evidence.get(name, ())) != 1 or len(self.ids[name]) != 1:
             return None
-        ((user_id, count),) = self.seen[name].items()
-        known = "payment is" if count == 1 else "payments are"
-        return Match(user_id, name, BY_PAYMENTS, f"{count:,} {known} known from both sides")
+        ((user_id, why),) = self.evidence[name].items()
+        return Match(user_id, name, BY_PAYMENTS, why)
 
     def find(self, person: str) -> str | None:
         """Return the id of a person who is named by the id or by "user:" and the username; None for a name."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from p2p_analytics.archive.tables import BATCH, MATCHED, SCHEMAS
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames.merge_sources import is_pending, sort_frame
-from p2p_analytics.frames.schema import KIND_PAYMENT, PAYMENTS, PROBLEMS, SOURCE_STATEMENT, STATEMENT, TEXT
+from p2p_analytics.frames.schema import KIND_PAYMENT, PAYMENTS, PROBLEMS, SOURCE_STATEMENT, STATEMENT, TEXT, WHOLE
 from p2p_analytics.vocabulary import Action
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def merge_rows(known: pd.DataFrame, listed: pd.DataFrame, given: pd.DataFrame, b
     )
     stored = after[~is_refused & (is_changed | ~is_held)].assign(**{BATCH: batch})
     kept = known[~known[_KEY].isin(stored[_KEY])]
-    rows = pd.concat([kept, stored], ignore_index=True).astype(dict(SCHEMAS["statements"]))
+    rows = pd.concat([kept, stored], ignore_index=True).astype({**PAYMENTS, **STATEMENT, BATCH: WHOLE})
     details = _describe(given, outcome, differ.where(~is_refused, contradictions.reindex(columns=differ.columns)))
     counts = {name: int((outcome == name).sum()) for name in _OUTCOMES}
     problems = _list_refused(given[is_refused], contradictions[is_refused], batch)

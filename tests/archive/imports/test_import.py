@@ -241,16 +241,3 @@ def test_histories_of_statements_have_all_columns(tmp_path) -> None:
     imported.import_(statements)
     pd.testing.assert_frame_equal(merged.history().payments, imported.history().payments)
     assert column(merged.history(), "destination") == {"1": None, "2": "Bank"}
-
-
-def test_scans_show_statements_too(archive) -> None:
-    """Polars and DuckDB return the rows and columns of the history."""
-    archive.import_(statements_of(row(1, tip_cents=3), row(3)))
-    expected = archive.history().payments
-    found = archive.scan("polars").collect().to_pandas()
-    assert list(found) == [*HEADER, "created_us", "completed_us", "settle_us"]
-    assert found["payment_id"].tolist() == expected["payment_id"].tolist()
-    assert list_values(found["tip_cents"]) == list_values(expected["tip_cents"])
-    duckdb = pytest.importorskip("duckdb")
-    assert isinstance(found_by := archive.scan("duckdb"), duckdb.DuckDBPyRelation)
-    assert found_by.aggregate("sum(flow_cents)").fetchall() == [(expected["flow_cents"].sum(),)]
