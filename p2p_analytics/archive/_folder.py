@@ -379,7 +379,8 @@ class ArchiveFolder:
         return BrokenFileError(path, reason, by_import=is_of_statements or self.holds_statements_only())
 
     def _foreign_file_error(self, path: Path, reason: str) -> ArchiveError:
-        return ArchiveError(f"{path} is no file of the archive ({reason}): move it away, then sync the archive.")
+        then = "" if path.name in {PEOPLE_FILE, journal.NAME} else ", then sync the archive"
+        return ArchiveError(f"{path} is no file of the archive ({reason}): move it away{then}.")
 
     def account_error(self) -> ArchiveError:
         """Return the error for data of another account."""

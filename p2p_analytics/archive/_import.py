@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -25,7 +26,7 @@ from p2p_analytics.privacy import Mask
 from p2p_analytics.records import Me, User
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import pandas as pd
 
@@ -82,21 +83,36 @@ def write_import(folder: ArchiveFolder, statements: Statements) -> ImportPlan:
     number = batches[-1].number + 1 if batches else 1
     known = _read_known(folder, previous, repair=True)
     merged = _merge(folder, statements, me, known, number)
-    present = {path.name for path in folder.path.iterdir()}
-    manifest = _build_manifest(folder, me, known, merged, fetched_at)
-    after = folder.encode_manifest(manifest)
-    batch = Batch(
-        number=number,
-        imported_at=datetime.now(UTC),
-        files=tuple(dict.fromkeys(map(str, statements.files["file"]))),
-        **{name: getattr(merged.plan, name) for name in _COUNTS},
-        before=None if body is None else body.decode(),
-        after_digest=journal.digest(after),
-        written=tuple(sorted({entry.name for entry in manifest.entries} - present)),
-    )
-    folder.replace_file(journal.NAME, journal.encode((*batches, batch)))
-    folder.replace_file(_manifest.NAME, after)
+    with _remove_files_of_failure(folder, body) as present:
+        manifest = _build_manifest(folder, me, known, merged, fetched_at)
+        after = folder.encode_manifest(manifest)
+        batch = Batch(
+            number=number,
+            imported_at=datetime.now(UTC),
+            files=tuple(dict.fromkeys(map(str, statements.files["file"]))),
+            **{name: getattr(merged.plan, name) for name in _COUNTS},
+            before=None if body is None else body.decode(),
+            after_digest=journal.digest(after),
+            written=tuple(sorted({entry.name for entry in manifest.entries} - present)),
+        )
+        folder.replace_file(journal.NAME, journal.encode((*batches, batch)))
+        folder.replace_file(_manifest.NAME, after)
     return merged.plan
+
+
+@contextlib.contextmanager
+def _remove_files_of_failure(folder: ArchiveFolder, body: bytes | None) -> Iterator[set[str]]:
+    """Give the names of the present files; if the import fails, as on a full disk, remove those that it wrote."""
+    present = {path.name for path in folder.list_own_files()}
+    try:
+        yield present
+    except BaseException:
+        with contextlib.suppress(ArchiveError, OSError):
+            if folder.read_bytes(_manifest.NAME) == body:
+                for path in [*folder.list_own_files()]:
+                    if path.name not in present:
+                        path.unlink(missing_ok=True)
+        raise
 
 
 def require_import(folder: ArchiveFolder) -> None:

@@ -15,13 +15,14 @@ from p2p_analytics.formulas import defuse_text, restore_text
 from p2p_analytics.frames import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     import pandas as pd
 
 BY_PAYMENTS: Final = "payments"
 BY_FILE: Final = "people.csv"
 BY_USERNAME: Final = "username"
+_SEPARATOR_LINE: Final = "sep="
 COLUMNS: Final = ("alias", "person", "evidence")
 _OPEN: Final = "?"  # before a person who is only suggested
 _BY_USERNAME: Final = "user:"  # not "@", with which a spreadsheet begins a formula
@@ -131,20 +132,18 @@ def match_names(names: Iterable[str], known: NamesOfPeople, aliases: Sequence[Al
     Raises
     ------
     PeopleFileError
-        A line names an unknown person, or two lines name different people for one alias.
+        A line names an unknown person, two lines name different people for one alias, or lines lead to each other.
     """
     wanted = dict.fromkeys(names)
     found = {name: match for name in wanted if (match := known.match(name)) is not None}
-    decided = _read_decisions(aliases, known, file)
+    decided = _read_decisions(aliases, wanted, known, file)
     for name, person in decided.items():
         if not person:
             found.pop(name, None)  # the user keeps the name apart
     for name, person in decided.items():
         if not person or name not in wanted:
             continue
-        target = person
-        for _ in decided:  # a name may lead to a name; a ring of names ends too
-            target = decided.get(target) or target
+        target = _follow(name, decided, file)
         user_id = known.find(target)
         by_payments = found.get(target) or known.match(target)
         if user_id is None and by_payments is not None and decided.get(target) != "":
@@ -207,11 +206,14 @@ def read_aliases(body: bytes, file: str) -> list[Alias]:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ArchiveError(f"{file} is not in UTF-8: save it as CSV in UTF-8.") from None
-    first = text.partition("\n")[0]
+    lines = [*text.splitlines()[:2], ""]
+    first = lines[1] if text.startswith(_SEPARATOR_LINE) else lines[0]  # a spreadsheet writes a line of its own
     delimiter = max(",;\t", key=first.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
-        header = [name.strip() for name in next(reader, [])]
+        if text.startswith(_SEPARATOR_LINE):
+            next(reader)
+        header = [name.strip().casefold() for name in next(reader, [])]
         if set(COLUMNS) - set(header):
             raise ArchiveError(f"{file} needs the columns {', '.join(COLUMNS)} in its first line: restore them.")
         places = [header.index(name) for name in COLUMNS]
@@ -249,7 +251,22 @@ def add_suggestions(rows: Sequence[Alias], suggestions: Iterable[Alias]) -> list
     return [*kept, *(row for row in suggestions if row.alias not in decided)]
 
 
-def _read_decisions(aliases: Sequence[Alias], known: NamesOfPeople, file: str) -> dict[str, str]:
+def _follow(name: str, decided: Mapping[str, str], file: str) -> str:
+    """Return the person of a name, which may lead to another name that has a person."""
+    seen = {name: None}
+    target = decided[name]
+    while decided.get(target) and decided[target] != target:
+        if target in seen:
+            names = ", ".join(map(repr, seen))
+            raise PeopleFileError(file, f"the lines of {names} lead to each other: remove one of them.")
+        seen[target] = None
+        target = decided[target]
+    return target
+
+
+def _read_decisions(
+    aliases: Sequence[Alias], wanted: Collection[str], known: NamesOfPeople, file: str
+) -> dict[str, str]:
     """Return the person of each alias that the user decided on: an id, a name, or empty to keep the name apart."""
     decided: dict[str, str] = {}
     for row in aliases:
@@ -270,8 +287,9 @@ def _read_decisions(aliases: Sequence[Alias], known: NamesOfPeople, file: str) -
                 place,
                 f"the archive knows no person {clean_line(person)}: write a name, an id or user: and a username.",
             )
-        if decided.setdefault(row.alias, person) != person:
-            other = clean_line(decided[row.alias])
+        alias = row.alias if row.alias in wanted else row.alias.strip()
+        if decided.setdefault(alias, person) != person:
+            other = clean_line(decided[alias])
             raise PeopleFileError(place, f"{row.alias!r} is {other} in another line: keep one of the lines.")
     return decided
 

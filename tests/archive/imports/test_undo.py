@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import itertools
+import os
+
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.errors import ArchiveError
+from p2p_analytics.errors import ArchiveError, ConfigurationError
 from support.archives.statements import digests, row, statements_of
 
 MAY = statements_of(row(1), row(3, tip_cents=5))
@@ -69,6 +73,28 @@ def test_imports_one_after_the_other(tmp_path) -> None:
         assert digests(archive.path) == expected
     with pytest.raises(ArchiveError, match="no import to undo"):
         archive.undo()
+
+
+def test_a_full_disk_leaves_no_file(tmp_path, monkeypatch) -> None:
+    """Whichever file cannot be written, the folder is as before, and the next import can be undone to that."""
+    archive = p2p.open_archive(tmp_path / "new")
+    archive.import_(MAY)
+    before = digests(archive.path)
+    for step in range(3):
+        calls = itertools.count()
+
+        def full(_descriptor: int, calls=calls, step=step) -> None:
+            if next(calls) >= step:
+                raise OSError(errno.ENOSPC, "No space left on device")
+
+        with monkeypatch.context() as disk:
+            disk.setattr(os, "fsync", full)
+            with pytest.raises(ConfigurationError, match="no space left on device"):
+                archive.import_(JUNE)
+        assert digests(archive.path) == before
+    assert archive.import_(JUNE).new == 1
+    archive.undo()
+    assert digests(archive.path) == before
 
 
 def test_the_users_file_of_people_stays(tmp_path) -> None:
