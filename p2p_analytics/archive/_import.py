@@ -102,7 +102,7 @@ def write_import(folder: ArchiveFolder, statements: Statements) -> ImportPlan:
 
 @contextlib.contextmanager
 def _remove_files_of_failure(folder: ArchiveFolder, body: bytes | None) -> Iterator[set[str]]:
-    """Give the names of the present files; if the import fails, as on a full disk, remove those that it wrote."""
+    """Give the names of the present files; if the import fails, as on a full disk, remove its own files."""
     present = {path.name for path in folder.list_own_files()}
     try:
         yield present

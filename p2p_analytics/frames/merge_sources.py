@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.frames.arrow import table_of
 from p2p_analytics.frames.merge import sort_newest_first
-from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
-from p2p_analytics.vocabulary import Status
+from p2p_analytics.frames.schema import KIND_PAYMENT, PAYMENTS, STATEMENT, TEXT
+from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # Of a payment that both know, these are the service's alone: a statement knows names, not people.
 SIDES: Final = ("actor_", "target_", "counterparty_")
+_OWN_SIDES: Final = (("actor_id", "actor_username"), ("target_user_id", "target_user_username"))
 OUTCOME: Final = ("status", "date_completed")
 
 
@@ -47,6 +48,17 @@ def merge_sources(listed: pd.DataFrame, statements: pd.DataFrame) -> pd.DataFram
     dtypes: dict[Any, Any] = {**listed.dtypes.to_dict(), **statements.dtypes.to_dict(), **STATEMENT, **PAYMENTS}
     united = pd.concat([part.astype(dtypes) for part in parts], ignore_index=True)
     return sort_frame(united)
+
+
+def rename_account(rows: pd.DataFrame, account: str, username: str | None) -> pd.DataFrame:
+    """Return rows of statements with the id and username of the account holder on the holder's side."""
+    is_known = (rows["kind"].fillna(KIND_PAYMENT) == KIND_PAYMENT) & rows["action"].notna() & rows["direction"].notna()
+    # The actor of a payment sends the money, the actor of a charge receives it.
+    is_actor = (rows["direction"] == "in") == (rows["action"] == Action.CHARGE.value)
+    sides: dict[str, pd.Series[Any]] = {}
+    for (number, name), is_holder in zip(_OWN_SIDES, (is_known & is_actor, is_known & ~is_actor), strict=True):
+        sides |= {number: rows[number].mask(is_holder, account), name: rows[name].mask(is_holder, username)}
+    return rows.assign(account_id=account, **sides).astype(dict.fromkeys(("account_id", *sides), TEXT))
 
 
 def sort_frame(payments: pd.DataFrame) -> pd.DataFrame:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
+import msgspec
+
 from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
 from p2p_analytics.frames.merge import FETCHED_AT, NOT_LISTED, keep_newest, rank_states
-from p2p_analytics.frames.merge_sources import merge_sources
+from p2p_analytics.frames.merge_sources import merge_sources, rename_account
 from p2p_analytics.frames.people import merge_people
 from p2p_analytics.frames.schema import INSTANT, PAYMENTS, SOURCE_STATEMENT, TEXT, WHOLE, require
+from p2p_analytics.handles import normalize_account
 from p2p_analytics.history._history import History
 from p2p_analytics.times import in_utc
 
@@ -31,7 +34,8 @@ def combine(parts: Iterable[pd.DataFrame]) -> pd.DataFrame: ...
 def combine(parts: Iterable[History] | Iterable[pd.DataFrame]) -> History | pd.DataFrame:
     """Return one history of several histories of an account, or one PAYMENTS frame of several, each payment once.
 
-    Of several states of a payment, the one in the history that was fetched last is kept; of frames, and of histories
+    A history of statements, which name their account by its username, belongs to the user with this username. Of
+    several states of a payment, the one in the history that was fetched last is kept; of frames, and of histories
     fetched at the same time, one that is not pending, else the later in the list. A null in ``medium``, ``fee_cents``
     or a refund, which lists of the service omit, does not replace a value (document: "Payment", "States and
     transitions"). A row of the service has precedence over a statement's row of the payment, whenever it was fetched,
@@ -46,7 +50,8 @@ def combine(parts: Iterable[History] | Iterable[pd.DataFrame]) -> History | pd.D
     Returns
     -------
     History or DataFrame
-        Newest payment first. User, balance and friends of a history are those of the one that was fetched last;
+        Newest payment first. User, balance and friends of a history are those of the one that was fetched last,
+        but not from statements if there are others;
         "data as of" is the oldest, because nothing newer is known of the payments that only that history holds;
         problems of a payment are those of the last history that holds it.
 
@@ -70,6 +75,43 @@ def combine(parts: Iterable[History] | Iterable[pd.DataFrame]) -> History | pd.D
     raise ConfigurationError(f"combine needs histories alone or pandas frames of payments alone, not {kinds}.")
 
 
+def adopt_handles(histories: Sequence[History]) -> list[History]:
+    """Return histories, those of statements that name their account by a username with the id of another's user.
+
+    Statements know an account by its username only. Where exactly one other history is of the user with this username,
+    both are of one account.
+    """
+    ids: dict[str, set[str]] = {}
+    for history in histories:
+        user = history.me.user
+        if user.username and user.id and normalize_account(user.id) != normalize_account(user.username):
+            ids.setdefault(normalize_account(user.username), set()).add(user.id)
+    owners = {history.me.user.id: history.me for history in histories}
+    adopted = []
+    for history in histories:
+        known = ids.get(normalize_account(history.me.user.id or ""), set())
+        if len(known) != 1 or not _is_of_statements(history):
+            adopted.append(history)
+            continue
+        me = owners[next(iter(known))]
+        # The profile of the account comes from the other history.
+        people = history.people[history.people["user_id"] != history.me.user.id].reset_index(drop=True)
+        payments = rename_account(history.payments, str(me.user.id), me.user.username)
+        adopted.append(
+            replace(
+                history,
+                me=msgspec.structs.replace(history.me, user=me.user),
+                payments=payments,
+                people=people,
+            )
+        )
+    return adopted
+
+
+def _is_of_statements(history: History) -> bool:
+    return bool((history.payments["source"] == SOURCE_STATEMENT).all())
+
+
 def merge_problems(known: pd.DataFrame, history: History) -> pd.DataFrame:
     """Return old and new problems; the problems of a history replace the old ones of the payments that it holds.
 
@@ -91,16 +133,19 @@ def _combine_histories(histories: Sequence[History]) -> History:
             "combine cannot unite a history in privacy mode with one that is not, or days with months: combine the "
             "original histories, then mask the result."
         )
+    histories = adopt_handles(histories)
     _require_one_account([history.me.user.id for history in histories], what="histories")
     ordered = sorted(histories, key=lambda history: in_utc(history.fetched_at))
     moments = [in_utc(history.fetched_at) for history in ordered]
     problems = ordered[0].problems
     for history in ordered[1:]:
         problems = merge_problems(problems, history)
+    # Statements list no friends.
+    latest = ([each for each in ordered if not _is_of_statements(each)] or ordered)[-1]
     return replace(
-        ordered[-1],
+        latest,
         payments=_combine_frames([each.payments for each in ordered], moments),
-        friends=ordered[-1].friends.copy(),
+        friends=latest.friends.copy(),
         fetched_at=moments[0],
         problems=problems.copy(),
         since=_find_start(histories),

@@ -10,7 +10,7 @@ from p2p_analytics.frames.merge import NOT_LISTED
 from p2p_analytics.frames.merge_sources import is_pending, sort_frame
 from p2p_analytics.frames.people import merge_people
 from p2p_analytics.frames.schema import KIND_TRANSFER, PAYMENTS, SOURCE_API, STATEMENT, require
-from p2p_analytics.history._combine import combine
+from p2p_analytics.history._combine import adopt_handles, combine
 from p2p_analytics.history._history import History
 from p2p_analytics.records import Me, User
 
@@ -30,7 +30,7 @@ def household(histories: Iterable[History]) -> History:
     Parameters
     ----------
     histories : iterable of History
-        Of any number of accounts; several of one account are united with `combine` first.
+        Of any number of accounts; several of one account, also of its statements, are united with `combine` first.
 
     Returns
     -------
@@ -43,7 +43,8 @@ def household(histories: Iterable[History]) -> History:
     Raises
     ------
     ConfigurationError
-        There is no history, something else is given, or private and other histories are mixed.
+        There is no history, something else is given, private and other histories are mixed, or one of several is a
+        household already.
     SchemaError
         The payments of a history lack columns.
     """
@@ -88,6 +89,13 @@ def _list_members(given: Sequence[Any]) -> list[History]:
         require(history.payments.columns, PAYMENTS, what="household")
         if not history.me.user.id:
             raise ConfigurationError("household needs histories that name their account: set me.user.id.")
+        owners = history.payments["account_id"].dropna().unique()
+        if len(given) > 1 and len(owners) > 1:
+            raise ConfigurationError(
+                f"household needs histories of one account each, and one is of {len(owners)} accounts "
+                f"({', '.join(map(str, owners))}): give the histories of its members."
+            )
+    given = adopt_handles(given)
     accounts = dict.fromkeys(history.me.user.id for history in given)
     groups = [[history for history in given if history.me.user.id == account] for account in accounts]
     return [group[0] if len(group) == 1 else combine(group) for group in groups]

@@ -156,3 +156,39 @@ def test_wrong_input(of, payment) -> None:
     with pytest.raises(ConfigurationError, match="privacy mode with one that is not"):
         p2p.household([history, of(BO).masked()])
     assert "Ada" not in p2p.household([history.masked(), of(BO).masked()]).me.user.display_name
+
+
+@pytest.mark.parametrize("unite", [p2p.household, p2p.combine])
+def test_statements_of_a_member_are_the_members(of, payment, unite) -> None:
+    """Files name the account by its username, so its payments count once, whichever comes first."""
+    listed = of(ADA, payment(1, target=target(BO)), payment(2, target=target(BO)), friends=1)
+    listed = replace(listed, me=Me(user=User(id="7", username="Ada", display_name="Ada")))
+    stated = statements_of(row(1, tip_cents=3), row(3, "Cy")).history()
+    assert stated.me.user.id == "ada"
+    for histories in ([listed, stated], [stated, listed]):
+        united = unite(histories)
+        assert (united.me.user.id, len(united.friends)) == ("7", 1)
+        payments = united.payments.set_index("payment_id").sort_index()
+        assert payments.index.tolist() == ["1", "2", "3"]
+        assert set(payments["account_id"]) == {"7"}
+        assert payments["source"].tolist() == ["api", "api", "statement"]
+        assert (payments["tip_cents"].get("1"), payments["actor_id"].get("3")) == (3, "7")
+        assert sorted(united.people["user_id"]) == sorted(listed.people["user_id"])
+
+
+def test_a_username_of_two_people_decides_nothing(of, payment) -> None:
+    """Neither do statements of another account, which stay a member of their own."""
+    ada = replace(of(ADA, payment(1, target=target(BO))), me=Me(user=User(id="7", username="ada")))
+    other = replace(of(CY, payment(4, target=target(BO))), me=Me(user=User(id="9", username="ADA")))
+    for account in ("ada", "bo"):
+        stated = statements_of(row(3, "Di", account_id=account), account=account).history()
+        assert p2p.household([ada, other, stated]).payments["account_id"].nunique() == 3
+
+
+def test_a_household_is_no_member(of, payment) -> None:
+    """Its payments would count twice beside those of a member; alone it stays as it is."""
+    ada, bo = of(ADA, payment(1, target=target(CY))), of(BO, payment(2, target=target(CY)))
+    both = p2p.household([ada, bo])
+    with pytest.raises(ConfigurationError, match=r"one is of 2 accounts \(.*\): give the histories of its members"):
+        p2p.household([both, ada])
+    pd.testing.assert_frame_equal(p2p.household([both]).payments, both.payments)

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics.archive.tables import BATCH, MATCHED, SCHEMAS
 from p2p_analytics.errors import ArchiveError
-from p2p_analytics.frames.merge_sources import is_pending, sort_frame
+from p2p_analytics.frames.merge_sources import is_pending, rename_account, sort_frame
 from p2p_analytics.frames.schema import KIND_PAYMENT, PAYMENTS, PROBLEMS, SOURCE_STATEMENT, STATEMENT, TEXT, WHOLE
-from p2p_analytics.vocabulary import Action
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,17 +146,6 @@ def split_rows(payments: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         is_other = names_other & (held[number] != held["account_id"])
         held = held.assign(**{number: held[number].mask(is_other), username: held[username].mask(is_other)})
     return payments[~is_own], held[is_own | is_shared]
-
-
-def rename_account(rows: pd.DataFrame, account: str, username: str | None) -> pd.DataFrame:
-    """Return rows of statements with the id and username of the account holder on the holder's side."""
-    is_known = (rows["kind"].fillna(KIND_PAYMENT) == KIND_PAYMENT) & rows["action"].notna() & rows["direction"].notna()
-    # The actor of a payment sends the money, the actor of a charge receives it.
-    is_actor = (rows["direction"] == "in") == (rows["action"] == Action.CHARGE.value)
-    sides: dict[str, pd.Series[Any]] = {}
-    for (number, name), is_holder in zip(_PEOPLE[:2], (is_known & is_actor, is_known & ~is_actor), strict=True):
-        sides |= {number: rows[number].mask(is_holder, account), name: rows[name].mask(is_holder, username)}
-    return rows.assign(account_id=account, **sides).astype(dict.fromkeys(("account_id", *sides), TEXT))
 
 
 def _align(frame: pd.DataFrame, ids: pd.Index[Any]) -> pd.DataFrame:

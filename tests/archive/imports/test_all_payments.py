@@ -13,9 +13,8 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.archive._folder import ArchiveFolder
-from p2p_analytics.archive.imports.rows import rename_account
 from p2p_analytics.errors import ConfigurationError
-from p2p_analytics.frames.merge_sources import merge_sources
+from p2p_analytics.frames.merge_sources import merge_sources, rename_account
 from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
 from p2p_analytics.records import Me, User
 from support.archives.statements import row, statements_of
