@@ -304,7 +304,9 @@ def _convert(read: pl.DataFrame, zone: str) -> pl.Series:
     local = pl.col("local")
     if zone == "UTC":
         return read.select(local.dt.replace_time_zone("UTC")).to_series()
-    hour = pl.duration(hours=1)
-    exact = local.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
-    before = (local - hour).dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null") + hour
-    return read.select(pl.coalesce(exact, before).dt.convert_time_zone("UTC")).to_series()
+    # The clock skips an hour, or a day where a country changed to the other side of the date line.
+    skips = (pl.duration(), pl.duration(hours=1), pl.duration(days=1))
+    read_as = [
+        (local - skip).dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null") + skip for skip in skips
+    ]
+    return read.select(pl.coalesce(read_as).dt.convert_time_zone("UTC")).to_series()

@@ -18,7 +18,15 @@ from p2p_analytics.statements._reconcile import reconcile, running_balance
 from p2p_analytics.statements._rows import ROWS, encode_rows, polars_schema, slice_by_files
 from p2p_analytics.statements._sources import find_files, read_sources
 from p2p_analytics.statements._statements import SKIPPED, Statements
-from p2p_analytics.statements._tables import LINE, HeaderFinder, Part, has_header, split_json, split_text
+from p2p_analytics.statements._tables import (
+    LINE,
+    HeaderFinder,
+    Part,
+    has_csv_header,
+    has_header,
+    split_json,
+    split_text,
+)
 from p2p_analytics.statements._text import begins_as_json, to_utf8
 from p2p_analytics.statements._transactions import NOTICE, deduplicate_rows, fill_ids, name_accounts, sort_refunds
 from p2p_analytics.times import find_zone
@@ -137,7 +145,7 @@ class _Reader:
             return
         try:
             text = to_utf8(source.content, source.name)
-            if begins_as_json(source.content):
+            if begins_as_json(source.content) and not has_csv_header(source.content, self._finder):
                 parts = split_json(text.utf8, source.name, self._finder)
             else:
                 parts = split_text(text.utf8, source.name, self._finder)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import zipfile
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -167,7 +168,8 @@ def _expand(given: str | os.PathLike[str]) -> Iterator[_Entry]:
     if not is_pattern:
         yield _Entry(path, is_named=True)
         return
-    found = sorted(found for found in glob.iglob(str(path), recursive=True) if not Path(found).is_dir())  # noqa: PTH207 - a pattern with folders
+    names = (name for name in glob.iglob(str(path), recursive=True) if not Path(name).is_dir())  # noqa: PTH207 - a pattern with folders
+    found = sorted(islice(names, _MOST_FILES + 1))
     if not found:
         raise StatementError(f"No file matches {show_name(given)}: check the folder and the pattern.")
     yield from (_Entry(Path(name), is_named=False) for name in found)

@@ -159,9 +159,13 @@ def split_json(utf8: bytes, name: str, finder: HeaderFinder) -> list[Part]:
 
 def has_header(content: bytes, finder: HeaderFinder) -> bool:
     """Return whether a file that cannot be read begins as a statement."""
+    is_json = begins_as_json(content) and '"transactions"' in decode_start(content)
+    return is_json or has_csv_header(content, finder)
+
+
+def has_csv_header(content: bytes, finder: HeaderFinder) -> bool:
+    """Return whether one of the first lines is a header, also where the first cell begins as JSON does."""
     start = decode_start(content)
-    if begins_as_json(content):
-        return '"transactions"' in start
     for delimiter in _DELIMITERS:
         rows = islice(csv.reader(io.StringIO(start, newline=""), delimiter=delimiter), _HEAD_LINES)
         with contextlib.suppress(csv.Error):

@@ -107,6 +107,8 @@ def test_only_one_currency_symbol():
         # The clock skips 02:00 to 03:00 on 10 March 2024, and shows 01:00 to 02:00 twice on 3 November.
         ("2024-03-10T02:30:00", datetime(2024, 3, 10, 7, 30, tzinfo=UTC)),
         ("2024-11-03T01:30:00", datetime(2024, 11, 3, 5, 30, tzinfo=UTC)),
+        # Samoa skipped 30 December 2011; until then it was ten hours behind UTC.
+        ("2011-12-30 10:00 Pacific/Apia", datetime(2011, 12, 30, 20, tzinfo=UTC)),
     ],
 )
 def test_datetimes_are_instants(text, instant):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import zipfile
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,14 @@ def test_problems_of_very_many_rows_are_counted_not_kept(tmp_path, monkeypatch):
     ]
     assert of_dates["line"].iloc[-1] == 10_002
     assert len(made) == len(problems) == 10_001 * problems["field"].nunique()
+
+
+def test_a_pattern_of_endless_files_is_refused(monkeypatch):
+    """The names that match are counted while they are listed, not only when all are known."""
+    monkeypatch.setattr(_sources, "_MOST_FILES", 50)
+    monkeypatch.setattr(_sources.glob, "iglob", lambda *_, **__: (f"{number}.csv" for number in count()))
+    with pytest.raises(StatementError, match=r"^\*\.csv leads to more than 50 files: name fewer of them\.$"):
+        p2p.read_statements("*.csv")
 
 
 def test_paths_that_are_no_files_are_refused(tmp_path):

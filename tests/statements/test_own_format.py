@@ -56,6 +56,14 @@ def test_rows_of_an_own_format(tmp_path):
     assert payments["payment_id"].str.fullmatch("club-[0-9a-f]{16}-1").all()
 
 
+@pytest.mark.parametrize("name", ["[Day]", "{Day}"])
+def test_a_header_that_begins_as_json_does(tmp_path, name):
+    """The file is CSV: a bracket alone does not make it JSON."""
+    p2p.register_format(StatementFormat("club", _COLUMNS | {"day": (name,)}, ["day"], _read))
+    (tmp_path / "club.csv").write_text(f"{name},Member,Cents\n2024-01-02,Theo Marsh,150\n", encoding="utf-8")
+    assert p2p.read_statements(tmp_path / "club.csv").payments["flow_cents"].to_list() == [150]
+
+
 def test_an_own_format_wins():
     """Of two formats with the same columns of a header, the registered one is used; with its name, it replaces one."""
     header = ["Transaction ID", "Date", "Amount", "Currency", "Running Balance"]
