@@ -69,10 +69,10 @@ def format_month(instant: datetime | None, zone: ZoneInfo) -> str:
     return format_day(instant, zone).partition(" ")[2]
 
 
-def describe_start(since: datetime) -> str:
-    """Return a sentence about the date from which a history holds all payments; of older ones, pending ones only."""
+def describe_start(since: datetime, *, has_older: bool = True) -> str:
+    """Return a sentence about the date from which a history holds all payments; of older ones, pending ones at most."""
     moment = f"{since:%Y-%m-%dT%H:%M:%SZ}".removesuffix("T00:00:00Z")
-    return f"Payments made before {moment} are not loaded, except pending ones."
+    return f"Payments made before {moment} are not loaded{', except pending ones' if has_older else ''}."
 
 
 def to_zone(instant: datetime, zone: ZoneInfo) -> datetime:
@@ -106,6 +106,11 @@ def format_phone(text: str) -> str:
         return text
     country, *groups = number.groups()
     return " ".join(["+1", *groups] if country else groups)
+
+
+def is_phone(text: str) -> bool:
+    """Return whether a text is a US phone number, with or without its country code."""
+    return _US_PHONE.fullmatch(text) is not None
 
 
 def clean_text(value: object) -> str:

@@ -30,6 +30,24 @@ def test_money_has_cents(units: float | None, text: str) -> None:
     assert display.format_money(units) == text
 
 
+@pytest.mark.parametrize(
+    ("units", "currency", "text"),
+    [
+        (1234.5, "GBP", "£1,234.50"),
+        (12, "EUR", "€12.00"),
+        (1200.0, "JPY", "¥1,200"),
+        (0.5, "JPY", "¥0.50"),  # nothing is rounded
+        (-1.25, "KWD", "−KWD\u00a01.250"),  # noqa: RUF001 - a minus sign
+        (3, "CAD", "CAD\u00a03.00"),
+        (3, None, "$3.00"),
+        (3, "<b>\u202e", "b\u00a03.00"),
+    ],
+)
+def test_money_has_symbol_and_decimals_of_its_currency(units: float, currency: str | None, text: str) -> None:
+    """Other dollars than those of the US have their code; a word that is no code keeps its letters."""
+    assert display.format_money(units, currency=currency) == text
+
+
 def test_money_can_be_without_cents() -> None:
     """The number of decimals is an argument."""
     assert display.format_money(-1250.0, decimals=0) == "−$1,250"  # noqa: RUF001 - a minus sign

@@ -64,7 +64,8 @@ def read_problems(folder: ArchiveFolder, manifest: Manifest, problems: pd.DataFr
     import pandas as pd
 
     found = folder.read_frame(manifest.small["statement_problems"])
-    return pd.concat([problems, found[list(schema.PROBLEMS)]], ignore_index=True)
+    listed = problems.reindex(columns=[*schema.PROBLEMS, *schema.PLACE]).astype(dict(schema.PLACE))
+    return pd.concat([listed, found[list(listed)]], ignore_index=True)
 
 
 def read_file(folder: ArchiveFolder) -> list[Alias]:

@@ -237,7 +237,12 @@ def _describe_owner(statements: Statements, account: str, previous: Manifest | N
     history = statements.history()
     if previous is None:
         return _make_owner(account, history.me), history.fetched_at
-    return previous.me, max(history.fetched_at, previous.fetched_at)
+    if history.fetched_at < previous.fetched_at:
+        return previous.me, previous.fetched_at
+    balance = history.me.balance_cents
+    if balance is None and history.fetched_at == previous.fetched_at:
+        balance = previous.me.balance_cents
+    return msgspec.structs.replace(previous.me, balance_cents=balance), history.fetched_at
 
 
 def _make_owner(account: str, holder: Me) -> Me:

@@ -25,7 +25,7 @@ SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
     "friends": schema.FRIENDS,
     "problems": schema.PROBLEMS,
     "statements": {**schema.PAYMENTS, **schema.STATEMENT, **MICROSECONDS, BATCH: schema.WHOLE},
-    "statement_problems": {**schema.PROBLEMS, "file": schema.TEXT, "line": schema.WHOLE, BATCH: schema.WHOLE},
+    "statement_problems": {**schema.PROBLEMS, **schema.PLACE, BATCH: schema.WHOLE},
 }
 _OWN_TEXTS: Final = {"payment_id", "note", "refund_payment_id"}  # the other texts repeat
 _INSTANTS: Final = {"date_created", "date_completed", "created_us", "completed_us"}  # neighbours differ little

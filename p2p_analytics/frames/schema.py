@@ -93,6 +93,9 @@ PROBLEMS: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 
+# Problems of histories with statements also say where in the files they are.
+PLACE: Final[Mapping[str, str]] = {"file": TEXT, "line": WHOLE}
+
 # The values of the columns source and kind.
 SOURCE_API: Final = "api"
 SOURCE_STATEMENT: Final = "statement"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import msgspec
 
+from p2p_analytics.display import describe_start
 from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
 from p2p_analytics.frames.people import list_sides, mark_friends, merge_people, people_frame
 from p2p_analytics.frames.schema import (
@@ -44,7 +45,7 @@ class History:
     fetched_at : datetime
         "Data as of", aware UTC: the time of the oldest response that could have changed since.
     problems : DataFrame
-        One row per unexpected value in a record: payment_id, field, value, problem.
+        One row per unexpected value in a record: payment_id, field, value, problem; with statements also file and line.
     private : bool
         Whether its names, notes, ids and amounts are invented and its dates are days.
     strict : bool
@@ -53,8 +54,8 @@ class History:
         PEOPLE: one row per person seen (the user, friends, actors, targets), with the profile. Without it, a history
         is built with what its other parts show of each person.
     since : datetime or None
-        The date before which it holds pending payments only, in the history of an archive that a sync with ``since``
-        has made; None is no bound.
+        The date from which it holds all payments, in a history loaded with ``after`` and in that of an archive that a
+        sync with ``since`` has made, which also holds older pending ones; None is no bound.
 
     Raises
     ------
@@ -143,6 +144,13 @@ class History:
             problems=self.problems[~self.problems["payment_id"].isin(dropped)].reset_index(drop=True),
         )
 
+    def describe_start(self) -> str:
+        """Return a sentence about the date from which it holds all payments; empty without such a date."""
+        if self.since is None:
+            return ""
+        has_older = bool((self.payments["date_created"].dropna() < self.since).any())
+        return describe_start(self.since, has_older=has_older)
+
     def __repr__(self) -> str:
         """Show the size of the history, not its contents."""
         mode = ", strict privacy mode" if self.strict else ", privacy mode" if self.private else ""
@@ -166,7 +174,7 @@ class History:
             fetched_at=self.fetched_at,
             private=self.private,
             strict=self.strict,
-            since=self.since,
+            start=self.describe_start(),
         )
 
 

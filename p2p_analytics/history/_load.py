@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from p2p_analytics import records, settings
@@ -13,6 +14,7 @@ from p2p_analytics.history._history import History, mask_history
 from p2p_analytics.privacy import Mask, strip_service_text
 from p2p_analytics.progress import loading_bar
 from p2p_analytics.records import Problem
+from p2p_analytics.times import as_instant
 from p2p_analytics.vocabulary import Action
 
 if TYPE_CHECKING:
@@ -47,7 +49,8 @@ def load_history(  # noqa: PLR0913 - each is one option of the caller
     client : Client
         Its token needs the scopes ``access_profile`` and ``access_friends``.
     after, before : datetime, date or str, optional
-        Only payments made after, or before, this instant; UTC where no zone is given.
+        Only payments made after, or before, this instant; UTC where no zone is given. The history has ``after`` as
+        ``since``.
     on_bad_record : {"raise", "report"}
         Whether a field that cannot be read stops the load, or is left empty and listed in
         ``problems``. Unknown words and missing values never stop it; they are listed.
@@ -86,6 +89,7 @@ def load_history(  # noqa: PLR0913 - each is one option of the caller
         pages = client.history_pages(after=after, before=before, refresh=refresh, progress=on_progress)
         me = client.me(lenient=True)
         history = build_history(me, pages, client.friend_pages(me.user.id, fresh=True), on_bad_record, mask)
+    history = replace(history, since=None if after is None else as_instant(after))
     return history if mask is None else mask_history(history, mask, strict=strict)
 
 

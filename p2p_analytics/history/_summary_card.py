@@ -11,7 +11,6 @@ from p2p_analytics.display import (
     STRICT,
     clean_text,
     describe_kinds,
-    describe_start,
     format_count,
     format_day,
     format_money,
@@ -62,7 +61,7 @@ def render_card(  # noqa: PLR0913 - the parts of a History, which imports this m
     fetched_at: datetime,
     private: bool,
     strict: bool,
-    since: datetime | None,
+    start: str,
 ) -> str:
     """Return the card as HTML: the user, counts, settled sums, open amounts, problems and "data as of".
 
@@ -76,7 +75,11 @@ def render_card(  # noqa: PLR0913 - the parts of a History, which imports this m
     currency = find_currency(payments, what="The card", advice="") if len(counts) <= 1 else None
     payments = select_payments(payments)
     sums = "".join(_figures(payments, currency)) if currency else _refuse_sums(counts)
-    handle = f' <span style="{_QUIET}">@<bdi>{_escape(user.username)}</bdi></span>' if user.username else ""
+    handle = (
+        f' <span style="{_QUIET}">@<bdi>{_escape(user.username)}</bdi></span>'
+        if user.username and user.username != user.display_name
+        else ""
+    )
     about = [
         format_count(len(payments), "payment", "payments") + _period(payments, strict=strict),
         "from statement files" if is_statement and not friends else format_count(friends, "friend", "friends"),
@@ -88,7 +91,7 @@ def render_card(  # noqa: PLR0913 - the parts of a History, which imports this m
         place = "files" if is_statement else "records"
         notes.insert(0, f"{format_count(problems, 'problem', 'problems')} in {place}, listed in .problems")
     others_line = f'<div style="{_QUIET}">Not counted: {_escape(others)}</div>' if others else ""
-    start_line = f'<div style="{_QUIET}">{describe_start(since)}</div>' if since else ""
+    start_line = f'<div style="{_QUIET}">{escape(start)}</div>' if start else ""
     private_line = f'<div style="{_QUIET}">{STRICT if strict else PRIVATE}</div>' if private else ""
     name = _escape(user.display_name or user.username or user.id)
     return (

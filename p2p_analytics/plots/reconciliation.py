@@ -112,22 +112,16 @@ def reconciliation(table: IntoFrame, *, ax: Axes | None = None, top: SupportsInd
 
 
 def _read_files(data: dict[str, list[Any]]) -> list[_File]:
-    """Return the rows of the table; accounts and currencies are named if there are several.
-
-    Files are called without their folders, unless two would have one name.
-    """
+    """Return the rows of the table; accounts and currencies are named if there are several."""
     absent: list[Any] = [None] * len(data["file"])
     columns = {name: data.get(name, absent) for name in (*_NEEDED, *_OPTIONAL)}
     several = [name for name in ("account", "currency") if len(set(columns[name])) > 1]
-    base_names = {path: (path or "").replace("\\", "/").rpartition("/")[2] for path in data["file"]}
-    if len(set(base_names.values())) < len(base_names):
-        base_names = {path: path or "" for path in base_names}
     files = []
     for values in zip(*columns.values(), strict=True):
         row = dict(zip(columns, values, strict=True))
         state = _UNKNOWN if row["reconciled"] is None else _ADDS_UP if row["reconciled"] else _DIFFERS
         parts = [to_drawable(row[name]) for name in several if row[name]]
-        name = to_drawable_file(base_names[row["file"]])
+        name = to_drawable_file(row["file"])
         start, end = _to_days(row["period_start"]), _to_days(row["period_end"])
         files.append(
             _File(

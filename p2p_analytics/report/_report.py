@@ -86,7 +86,9 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str | Z
     mix = status_mix(payments)
     ages = pending_ageing(payments, as_of=as_of, edges=MONTH_EDGES if history.strict else EDGES)
     requests = pending_requests(payments, as_of=as_of)
-    phones = frozenset(payments["target_phone"].dropna())
+    # Statements have a phone number as the name of a person without an account.
+    nameless = payments.loc[payments["counterparty_id"].isna(), "counterparty_name"].dropna().unique()
+    phones = frozenset(payments["target_phone"].dropna()) | {name for name in nameless if display.is_phone(name)}
     draw = partial(_draw_figure, private=history.private, strict=history.strict)
     sections = (
         _build_header(history, payments)
@@ -145,10 +147,10 @@ def _build_header(history: History, payments: pd.DataFrame) -> dict[str, Any]:
     created = _keep_plausible(payments["date_created"])
     return {
         "name": user.display_name or user.username or user.id,
-        "user": user,
+        "handle": user.username if user.username != user.display_name else None,
         "balance": None if history.me.balance_cents is None else history.me.balance_cents / 100,
         "fetched_at": history.fetched_at,
-        "start": None if history.since is None else display.describe_start(history.since),
+        "start": history.describe_start(),
         "created": [created.min(), created.max()] if len(created) else [],
         "payment_count": len(payments),
         "friend_count": len(history.friends),
@@ -208,8 +210,10 @@ def _build_requests(ages: pd.DataFrame, requests: pd.DataFrame, draw: Callable[.
 
 
 def _build_problems(problems: pd.DataFrame) -> dict[str, Any]:
+    shown = problems.head(_MOST_PROBLEMS)
     return {
-        "problems": _to_rows(problems.head(_MOST_PROBLEMS)),
+        "problems": _to_rows(shown),
+        "have_places": "file" in shown and bool(shown["file"].notna().any()),
         "problem_count": len(problems),
         "problem_record_count": int(problems["payment_id"].nunique(dropna=False)),
     }

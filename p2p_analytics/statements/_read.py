@@ -6,8 +6,10 @@ import contextlib
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics import settings
+from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.errors import ConfigurationError, StatementError
 from p2p_analytics.forks import is_marked
+from p2p_analytics.frames.schema import KIND_PAYMENT
 from p2p_analytics.progress import loading_bar
 from p2p_analytics.records import Me, User
 from p2p_analytics.statements._cells import has_zone
@@ -129,7 +131,8 @@ class _Reader:
         self._pending: dict[tuple[str, tuple[str, ...]], list[Part]] = {}
         self._pending_rows = self._pending_parts = self._count = 0
         self._rows: list[pl.DataFrame] = []
-        self._names: set[str] = set()
+        self._labels: dict[str, str] = {}  # of the files by their paths
+        self._taken: set[str] = set()
         self._formats: dict[str, str] = {}
         self._services: dict[str, str] = {}
         self._subaccounts: dict[str, tuple[str, str]] = {}
@@ -153,12 +156,13 @@ class _Reader:
             is_other = isinstance(error, NoHeaderError) or not has_header(source.content, self._finder)
             if not is_other or (source.is_named and not self._skip_others):
                 raise
-            self._skip(source, str(error))
+            self._skip(source, str(error).replace(source.name, source.label))
             return
         if text.is_windows:
             problem = "the text is not UTF-8, and was read as Windows-1252"
-            self._problems.add([Problem(source.name, 1, None, "file", None, problem)])
+            self._problems.add([Problem(source.label, 1, None, "file", None, problem)])
         for part in parts:
+            self._labels[part.file] = source.label + part.file.removeprefix(source.name)  # a file can have two tables
             self._add_part(part)
         if self._pending_rows > _BATCH_ROWS or self._pending_parts > _BATCH_PARTS:
             self._flush()
@@ -187,24 +191,27 @@ class _Reader:
 
     def _make_unique(self, source: Source) -> Source:
         """Return a source with a name that no other has: two members of an archive can have one name."""
-        name, number = source.name, 2
-        while name in self._names:
-            name, number = f"{source.name} ({number})", number + 1
-        self._names.add(name)
-        return source._replace(name=name)
+        name, label, number = source.name, source.label, 2
+        while name in self._labels or label in self._taken:
+            name, label, number = f"{source.name} ({number})", f"{source.label} ({number})", number + 1
+        self._labels[name] = label
+        self._taken.add(label)
+        skipped = source.skipped and source.skipped.replace(source.name, label)
+        return source._replace(name=name, label=label, skipped=skipped)
 
     def _skip(self, source: Source, reason: str) -> None:
-        self._problems.add([Problem(source.name, 0, None, "file", None, f"{SKIPPED}{reason}")])
+        self._problems.add([Problem(source.label, 0, None, "file", None, f"{SKIPPED}{reason}")])
 
     def _add_part(self, part: Part) -> None:
         statement_format = part.header.format
-        self._formats[part.file] = statement_format.name
+        label = self._labels[part.file]
+        self._formats[label] = statement_format.name
         service = statement_format.service or statement_format.name
-        self._services[part.file] = service
-        self._subaccounts[part.file] = service, ""
-        self._problems.add(part.problems)
+        self._services[label] = service
+        self._subaccounts[label] = service, ""
+        self._add_problems(part.problems)
         if part.ragged or part.overfull:
-            self._irregular[part.file] = (part.ragged, part.overfull)
+            self._irregular[label] = (part.ragged, part.overfull)
         self._pending.setdefault((statement_format.name, part.header.names), []).append(part)
         self._pending_rows += part.cells.num_rows
         self._count += part.cells.num_rows
@@ -213,15 +220,26 @@ class _Reader:
         self._pending_parts += 1
 
     def _flush(self) -> None:
-        """Let the formats read the pending files, those with one header together."""
+        """Let the formats read the pending files, those with one header together.
+
+        From here on, files have their labels. The formats know their paths, which errors quote.
+        """
+        import polars as pl
+
         for parts in self._pending.values():
             reading = parts[0].header.format.read_table(_join_parts(parts, self._tz, self._account))
-            self._rows.append(encode_rows(reading.rows))
-            self._problems.add(reading.problems)
-            self._periods |= reading.periods
-            self._subaccounts |= {file: (self._services[file], name) for file, name in reading.subaccounts.items()}
+            labels = {part.file: self._labels[part.file] for part in parts}
+            self._rows.append(encode_rows(reading.rows.with_columns(pl.col("file").replace(labels))))
+            self._add_problems(reading.problems)
+            self._periods |= {labels.get(file, file): period for file, period in reading.periods.items()}
+            for file, name in reading.subaccounts.items():
+                self._subaccounts[labels[file]] = self._services[labels[file]], name
         self._pending.clear()
         self._pending_rows = self._pending_parts = 0
+
+    def _add_problems(self, problems: Iterable[Problem]) -> None:
+        labels = self._labels
+        self._problems.add([problem._replace(file=labels.get(problem.file, problem.file)) for problem in problems])
 
     def _find_broken(self, rows: pl.DataFrame) -> set[str]:
         """Return the files with rows that have too many or too few cells.
@@ -285,7 +303,7 @@ def _list_holders(
 ) -> dict[str, Me]:
     """Return the holder of each account, with the closing balance of the last file.
 
-    The balance is unknown if the files are about several ones, such as those of two services.
+    The balance is unknown if the files are about several ones, such as those of two services or in two currencies.
     """
     import polars as pl
 
@@ -297,10 +315,26 @@ def _list_holders(
     owners = ordered.group_by("account", maintain_order=True).agg(
         pl.col("owner").drop_nulls().first(), pl.col("is_handle").any()
     )
+    currencies = _list_currencies(rows)
+    codes = files["currency"].fillna(US_DOLLARS)
     for account, owner, is_handle in owners.sort("account").iter_rows():
-        own = files[(files["account"] == account) & (files["currency"] == "USD")].dropna(subset=["period_end"])
+        used = currencies.get(account, [])
+        own = files[(files["account"] == account) & codes.isin(used)].dropna(subset=["period_end"])
         own = own.sort_values(["period_end", "file"])
         closings = own.groupby(own["file"].map(subaccounts)).tail(1)["closing_cents"].dropna()
+        is_known = len(closings) == len(used) == 1
         user = User(id=account, username=account if is_handle else None, display_name=owner or account)
-        holders[account] = Me(user=user, balance_cents=int(closings.iloc[0]) if len(closings) == 1 else None)
+        holders[account] = Me(user=user, balance_cents=int(closings.iloc[0]) if is_known else None)
     return holders
+
+
+def _list_currencies(rows: pl.DataFrame) -> dict[str, list[str]]:
+    """Return the currencies of each account's payments between people, or of all rows where there are none."""
+    import polars as pl
+
+    is_payment = pl.col("kind") == KIND_PAYMENT
+    counts = rows.select("account", "currency", "kind").filter(pl.col("kind") != NOTICE).group_by("account", "currency")
+    code = pl.col("currency").cast(pl.String).fill_null(US_DOLLARS)
+    found = counts.agg(is_payment.any().alias("of_people")).group_by(pl.col("account").cast(pl.String))
+    lists = found.agg(code.unique().alias("every"), code.filter("of_people").unique().alias("of_people"))
+    return {account: of_people or every for account, every, of_people in lists.iter_rows()}

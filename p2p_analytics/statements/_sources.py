@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import os
 import zipfile
+from collections import Counter
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -18,7 +19,7 @@ from p2p_analytics.errors import ConfigurationError, StatementError, describe_os
 from p2p_analytics.files import NotRegularFileError, open_regular, to_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import IO
 
 LARGEST_FILE: Final = 256 * 2**20
@@ -44,7 +45,10 @@ class Source(NamedTuple):
     Attributes
     ----------
     name : str
-        The path as the caller gave it, joined with the name in the folder or archive, in printable characters.
+        The path as the caller gave it, joined with the name in the folder or archive, in printable characters: for
+        errors, which the caller reads only.
+    label : str
+        The shortest name that no other file of the call has, for frames, which the caller may pass on.
     content : bytes
         Empty for a skipped file.
     is_named : bool
@@ -54,6 +58,7 @@ class Source(NamedTuple):
     """
 
     name: str
+    label: str
     content: bytes
     is_named: bool
     skipped: str | None = None
@@ -62,6 +67,7 @@ class Source(NamedTuple):
 class _Entry(NamedTuple):
     path: Path
     is_named: bool
+    label: str = ""
 
 
 def find_files(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[_Entry]:
@@ -84,7 +90,22 @@ def find_files(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]])
             entries[key] = _Entry(entry.path, entry.is_named or (key in entries and entries[key].is_named))
             if len(entries) > _MOST_FILES:
                 raise StatementError(f"{show_name(path)} leads to more than {_MOST_FILES:,} files: name fewer of them.")
-    return list(entries.values())
+    labels = shorten_paths([entry.path for entry in entries.values()])
+    return [entry._replace(label=label) for entry, label in zip(entries.values(), labels, strict=True)]
+
+
+def shorten_paths(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
+    """Return the name of each file, preceded by as many of its folders as distinguish it from the others."""
+    parts = [Path(os.path.abspath(path)).parts[1:] for path in paths]  # noqa: PTH100 - links stay as they are
+    lengths = [1] * len(parts)
+    while True:
+        labels = ["/".join(each[-length:]) for each, length in zip(parts, lengths, strict=True)]
+        counts = Counter(labels)
+        short = [at for at, label in enumerate(labels) if counts[label] > 1 and lengths[at] < len(parts[at])]
+        if not short:
+            return [show_name(label) for label in labels]
+        for at in short:
+            lengths[at] += 1
 
 
 def read_sources(entry: _Entry) -> Iterator[Source]:
@@ -98,7 +119,9 @@ def read_sources(entry: _Entry) -> Iterator[Source]:
     name = show_name(entry.path)
     suffix = entry.path.suffix.lower()
     if not entry.is_named and suffix not in _SUFFIXES | {_ZIP} and not entry.path.is_dir():
-        yield Source(name, b"", is_named=False, skipped=f"{name} is no statement by the ending of its name")
+        yield Source(
+            name, entry.label, b"", is_named=False, skipped=f"{name} is no statement by the ending of its name"
+        )
         return
     is_begun = False
     try:
@@ -106,20 +129,20 @@ def read_sources(entry: _Entry) -> Iterator[Source]:
             start = file.read(4)
             file.seek(0)
             if start in _ZIP_MAGIC:
-                for source in _read_archive(file, name, is_named=entry.is_named):
+                for source in _read_archive(file, name, entry):
                     is_begun = True
                     yield source
             else:
-                yield Source(name, read_bounded(file, name), is_named=entry.is_named)
+                yield Source(name, entry.label, read_bounded(file, name), is_named=entry.is_named)
     except StatementError as error:
         if entry.is_named or is_begun:  # an archive is not read in part
             raise
-        yield Source(name, b"", is_named=False, skipped=str(error))
+        yield Source(name, entry.label, b"", is_named=False, skipped=str(error))
     except OSError as error:
         reason = error.reason if isinstance(error, NotRegularFileError) else describe_os_error(error)
         if entry.is_named:
             raise StatementError(f"{name} cannot be read: {reason}.") from None
-        yield Source(name, b"", is_named=False, skipped=f"{name} cannot be read: {reason}")
+        yield Source(name, entry.label, b"", is_named=False, skipped=f"{name} cannot be read: {reason}")
 
 
 def read_bounded(file: IO[bytes], name: str) -> bytes:
@@ -180,7 +203,7 @@ def _open(entry: _Entry) -> IO[bytes]:
     return open_regular(entry.path, follow_links=entry.is_named)
 
 
-def _read_archive(file: IO[bytes], name: str, *, is_named: bool) -> Iterator[Source]:
+def _read_archive(file: IO[bytes], name: str, entry: _Entry) -> Iterator[Source]:
     """Yield the members of a zip archive; others than statements, by their names, are skipped."""
     _require_small_directory(file, name)
     try:
@@ -193,11 +216,13 @@ def _read_archive(file: IO[bytes], name: str, *, is_named: bool) -> Iterator[Sou
             raise StatementError(f"{name} is a workbook of a spreadsheet, which rounds ids: download the CSV file.")
         _require_safe(members, name, file.seek(0, os.SEEK_END))
         for member in sorted(members, key=lambda member: member.filename):
-            inner = f"{name}/{show_name(member.filename)}"
+            inner, label = (f"{folder}/{show_name(member.filename)}" for folder in (name, entry.label))
             if Path(member.filename).suffix.lower() not in _SUFFIXES:
-                yield Source(inner, b"", is_named=False, skipped=f"{inner} is no statement by the ending of its name")
+                reason = f"{inner} is no statement by the ending of its name"
+                yield Source(inner, label, b"", is_named=False, skipped=reason)
                 continue
-            yield Source(inner, _read_member(archive, member, inner), is_named=is_named and len(members) == 1)
+            is_named = entry.is_named and len(members) == 1
+            yield Source(inner, label, _read_member(archive, member, inner), is_named=is_named)
 
 
 def _require_small_directory(file: IO[bytes], name: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.display import PRIVATE, STRICT, format_count
 from p2p_analytics.errors import ConfigurationError
-from p2p_analytics.frames.schema import FRIENDS, KIND_PAYMENT
+from p2p_analytics.frames.schema import FRIENDS, KIND_PAYMENT, PLACE
 from p2p_analytics.frames.schema import PROBLEMS as RECORD_PROBLEMS
 from p2p_analytics.history import History
 from p2p_analytics.privacy import NOT_SHOWN, Mask, is_masked
@@ -111,7 +111,7 @@ class Statements:
             payments=payments,
             friends=to_frame({name: [] for name in FRIENDS}, FRIENDS),
             fetched_at=self._find_end(chosen),
-            problems=problems.loc[listed, list(RECORD_PROBLEMS)].reset_index(drop=True),
+            problems=problems.loc[listed, [*RECORD_PROBLEMS, *PLACE]].reset_index(drop=True),
             private=self.private,
             strict=self.strict,
         )

@@ -13,7 +13,7 @@ import ipywidgets
 from p2p_analytics import plots
 from p2p_analytics.analyses import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
 from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
-from p2p_analytics.display import describe_start, format_count
+from p2p_analytics.display import format_count
 from p2p_analytics.errors import P2PAnalyticsError
 from p2p_analytics.export import to_csv
 from p2p_analytics.files import atomic_file
@@ -189,8 +189,8 @@ class Explorer(NotebookDisplay):
                 scope += " Ages count from the date of creation."
             if name != _PAYMENTS and (others := len(self.payments) - len(select_payments(self.payments))):
                 scope += f" {format_count(others, 'is', 'are')} no payment between people, and not counted below."
-            if self._history.since is not None:
-                scope += f" {describe_start(self._history.since)}"
+            if start := self._history.describe_start():
+                scope += f" {start}"
         for each in (self._single.previous, self._single.next):
             set_visible(each, name == _PAYMENTS and len(self.table) > MOST_ROWS)
         self._scope.value, self._plot.value, self._table.value = (

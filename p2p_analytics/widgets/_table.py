@@ -47,7 +47,9 @@ def analysis_to_html(table: pd.DataFrame, title: str, zone: ZoneInfo, dates: str
             is_foreign=name in _FOREIGN,
         )
         for name in table.columns
-        if not name.endswith(("_id", "_username")) and name != "currency"  # which the amounts show
+        if not name.endswith(("_id", "_username"))
+        and name != "currency"  # which the amounts show
+        and not (name == "is_friend" and table[name].isna().all())  # people in statements have no ids
     ]
     size = format_count(len(table), "row", "rows")
     if len(table) > MOST_ROWS:

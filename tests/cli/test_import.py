@@ -46,7 +46,7 @@ def test_other_files_of_a_pattern_are_skipped(folder, tmp_path, capsys) -> None:
     assert cli.main(["import", folder, str(STATEMENT), str(other)]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].startswith("6 new transactions (")
-    assert printed[2:] == [f"1 file is no statement and is skipped: {other}"]
+    assert printed[2:] == ["1 file is no statement and is skipped: shop.csv"]
     assert len(p2p.open_archive(folder).history().problems) == 1
     assert cli.main(["report", folder, "--out", str(tmp_path / "r.html")]) == 0
     assert capsys.readouterr().out.startswith("The report of 3 payments, in ")
@@ -91,11 +91,11 @@ def test_undo(folder, capsys) -> None:
     account = p2p.open_archive(folder).history().me.user.username
     capsys.readouterr()
     assert cli.main(["undo", folder]) == 0
-    undone = f"Import 2 of {SAMPLES / 'gen_c_2021.csv'} (6 new transactions, 0 changed) is undone, in {folder}"
+    undone = f"Import 2 of gen_c_2021.csv (6 new transactions, 0 changed) is undone, in {folder}"
     assert capsys.readouterr().out == f"{undone}: 1 import is left\n"
     assert cli.main(["undo", folder, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
-        "archive": folder, "number": 1, "files": [str(STATEMENT)], "new": 6, "changed": 0, "left": 0,
+        "archive": folder, "number": 1, "files": ["gen_d_2024.csv"], "new": 6, "changed": 0, "left": 0,
     }  # fmt: skip
     assert account == "nora-quill"
     assert cli.main(["undo", folder]) == 1

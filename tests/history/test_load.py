@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import p2p_analytics as p2p
 from p2p_analytics.client import Client
 from p2p_analytics.errors import ConfigurationError, RecordError, ServerError
 from p2p_analytics.history import load_history
@@ -94,6 +95,18 @@ def test_a_payment_between_others_is_a_problem(start_service) -> None:
     history = load_history(client_of(service_with(start_service, foreign)))
     assert history.payments["direction"].isna().all()
     assert history.problems[["payment_id", "field"]].to_numpy().tolist() == [["2", "actor"]]
+
+
+def test_a_bound_is_kept_and_shown(start_service) -> None:
+    """A partial history says since when it is complete; of older pending payments it has none."""
+    history = load_history(client_of(service_with(start_service, GOOD)), after="2000-05-01T02:00:00+02:00")
+    assert history.since == datetime(2000, 5, 1, tzinfo=UTC)
+    sentence = "Payments made before 2000-05-01 are not loaded."
+    assert sentence in history._repr_html_()
+    assert sentence in p2p.Explorer(history)._scope.value
+    whole = load_history(client_of(service_with(start_service, GOOD)))
+    assert whole.since is None
+    assert "not loaded" not in whole._repr_html_() + p2p.Explorer(whole)._scope.value
 
 
 def test_a_bad_bound_is_refused_before_anything_is_sent(start_service) -> None:

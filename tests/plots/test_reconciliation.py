@@ -154,12 +154,10 @@ def test_names_of_files_keep_their_end() -> None:
     assert _names(plots.reconciliation(_make(2, file=names))) == ["account…ora_2024-01.csv", "account…ora_2024-02.csv"]
 
 
-def test_folders_are_left_out() -> None:
-    """Unless two files of different folders have the same name."""
-    names = ["/home/nora/a.csv", "downloads/b.csv", "c:\\d.csv"]
-    assert _names(plots.reconciliation(_make(3, file=names))) == ["a.csv", "b.csv", "d.csv"]
+def test_files_have_the_names_of_the_table() -> None:
+    """Which has as many folders as distinguish them; a file with two currencies has two rows."""
     assert _names(plots.reconciliation(_make(2, file=["x/a.csv", "y/a.csv"]))) == ["x/a.csv", "y/a.csv"]
-    assert _names(plots.reconciliation(_make(2, file="x/a.csv", currency=["EUR", "USD"]))) == [
+    assert _names(plots.reconciliation(_make(2, file="a.csv", currency=["EUR", "USD"]))) == [
         "a.csv\nEUR",
         "a.csv\nUSD",
     ]

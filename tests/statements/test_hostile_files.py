@@ -127,9 +127,9 @@ def test_a_folder_skips_what_is_no_statement(tmp_path):
     (tmp_path / "inner.csv").mkdir()
     statements = p2p.read_statements(tmp_path)
     assert len(statements.payments) == 6
-    skipped = statements.problems.set_index(statements.problems["file"].map(lambda name: Path(name).name))["problem"]
+    skipped = statements.problems.set_index("file")["problem"]
     assert sorted(skipped.index) == ["inner.csv", "link.csv", "manual.pdf", "notes.csv", "pipe.csv"]
-    assert skipped["link.csv"] == f"skipped: {tmp_path / 'link.csv'} cannot be read: it is a link, not a file"
+    assert skipped["link.csv"] == "skipped: link.csv cannot be read: it is a link, not a file"
     assert skipped.str.startswith("skipped: ").all()
     (tmp_path / "a.csv").unlink()
     with pytest.raises(StatementError, match="No statement was found"):
@@ -179,7 +179,7 @@ def test_members_with_one_name_are_two_files(tmp_path):
         with pytest.warns(UserWarning, match="Duplicate name"):
             archive.writestr("a.csv", _D)
     statements = p2p.read_statements(path)
-    assert statements.files["file"].tolist() == [f"{path}/a.csv", f"{path}/a.csv (2)"]
+    assert statements.files["file"].tolist() == ["s.zip/a.csv", "s.zip/a.csv (2)"]
     assert statements.files["rows"].tolist() == [6, 8]
 
 
@@ -198,7 +198,7 @@ def test_zip_archives(tmp_path):
     path = pack(tmp_path, {"year/a.csv": _A, "d.csv": _D.encode(), "readme.md": b"hello"})
     statements = p2p.read_statements(path)
     assert len(statements.payments) == 12
-    assert set(statements.payments["file"]) == {f"{path}/year/a.csv", f"{path}/d.csv"}
+    assert set(statements.payments["file"]) == {"s.zip/year/a.csv", "s.zip/d.csv"}
     assert statements.problems["problem"].str.contains("skipped").sum() == 1
 
 

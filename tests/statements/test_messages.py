@@ -78,9 +78,7 @@ def test_a_folder_without_statements(tmp_path: Path) -> None:
     end = "; name the CSV files, or the folder they are in."
     assert _refuse(tmp_path) == f"No statement was found: there are no files{end}"
     (tmp_path / "photo.png").write_bytes(b"")
-    assert _refuse(tmp_path) == (
-        f"No statement was found: /{tmp_path.name}/photo.png is no statement by the ending of its name{end}"
-    )
+    assert _refuse(tmp_path) == (f"No statement was found: photo.png is no statement by the ending of its name{end}")
 
 
 def test_several_accounts_are_named() -> None:

@@ -138,6 +138,47 @@ def test_settled_payments_of_which_none_counts_have_no_sums(tmp_path: Path) -> N
     )
 
 
+def test_people_and_kinds_are_listed_apart(tmp_path: Path) -> None:
+    """The list of people has no shops; that of kinds is there in this view, if there are several kinds."""
+    rows = [
+        build_payment(1, None, "2", "Ben", -100),
+        build_payment(2, None, None, "Ben", 100, kind=None),
+        build_payment(3, None, None, "Kiosk", -300, kind="merchant"),
+        build_payment(4, None, None, "Ben", -500, kind="transfer"),
+    ]
+    explorer = open_payments(rows, tmp_path)
+    assert [label.split()[0] for label, _ in explorer.person.options] == ["everyone", "Ben", "Ben"]
+    assert [label for label, _ in explorer.kind.options] == ["every kind", "payment", "merchant", "transfer"]
+    choose(explorer, "kind", "payment")
+    assert list(explorer.table["payment_id"]) == ["1", "2"]
+    choose(explorer, "kind", "merchant")
+    assert list(explorer.table["payment_id"]) == ["3"]
+    assert explorer._file_name().startswith("payments-merchant-")
+    choose(explorer, "analysis", "Where it went")
+    assert (explorer.kind.layout.display, len(explorer.payments)) == ("none", 4)
+    explorer.person.value = ("counterparty_name", "Ben")
+    assert list(explorer.payments["payment_id"]) == ["2"]
+    assert open_payments(rows[:2], tmp_path).kind.layout.display == "none"
+
+
+def test_one_of_several_currencies_is_selected(tmp_path: Path) -> None:
+    """At first the most frequent; no view adds two currencies, and the file is named after the choice."""
+    rows = [
+        build_payment(1, None, "2", "Ben", -100, currency="EUR"),
+        build_payment(2, None, "2", "Ben", -150, currency="GBP"),
+        build_payment(3, None, "2", "Ben", -150, currency="GBP"),
+    ]
+    explorer = p2p.Explorer(build_history(rows), folder=tmp_path)
+    assert [label for label, _ in explorer.currency.options] == ["GBP", "EUR"]
+    assert explorer.table["sent"].tolist() == [3.0]
+    assert "£3.00" in explorer._table.value
+    choose(explorer, "currency", "EUR")
+    assert explorer.table["sent"].tolist() == [1.0]
+    assert "€1.00" in explorer._table.value
+    assert explorer._file_name() == "spend_by_friend-EUR"
+    assert p2p.Explorer(build_history(rows[:1])).currency.layout.display == "none"
+
+
 def test_each_amount_has_its_currency(tmp_path: Path) -> None:
     """A purchase abroad stands beside payments in pounds; the sums count the payments, in pounds."""
     rows = [

@@ -152,7 +152,8 @@ def test_problems_of_the_statements_are_kept(archive) -> None:
     for _ in range(2):
         archive.import_(statements_of(row(3), problems=problems))
     (problem,) = archive.history().problems.to_dict("records")
-    assert problem == {"payment_id": "3", "field": "date", "value": "x", "problem": "is no date"}
+    expected = {"payment_id": "3", "field": "date", "value": "x", "problem": "is no date"}
+    assert problem == {**expected, "file": "may.csv", "line": 3}
 
 
 @pytest.mark.parametrize("account", ["ada", "Ada", "@ada", "7"])
