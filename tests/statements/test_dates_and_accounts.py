@@ -86,3 +86,11 @@ def test_the_fee_of_a_transfer_is_inside_its_amount(tmp_path):
     assert statements.reconciliation["moved_cents"].to_list() == [-3941 + 1952]
     bank = _write(tmp_path, "bank.txt", "Date,Description,Amount\n2025-01-31,VENMO,38.72\n")
     assert p2p.match_bank(statements, bank)["state"].to_list() == ["paired"]
+
+
+def test_short_ids_that_were_saved_as_numbers(tmp_path):
+    """A file that a program saved again has the payments of the original, and no others."""
+    row = "{},2021-01-01,Payment,Complete,n,Cy,Di,- $5.00,,,\n"
+    _write(tmp_path, "original.csv", _A + row.format("123") + row.format("7.5"))
+    _write(tmp_path, "saved.csv", _A + row.format("123.0"))
+    assert sorted(p2p.read_statements(tmp_path).payments["payment_id"]) == ["123", "7.5"]

@@ -68,6 +68,7 @@ _NONE: Final = "(None)"
 _BALANCE: Final = "balance"
 _ELSEWHERE: Final = "elsewhere"
 _YEAR_LAST: Final = r"^\s*[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4}"
+_DECIMALS: Final = r"^(?<id>[0-9]{1,14})\.0$"  # a short id that a program saved as a number, which is exact
 _ACTIONS: Final = {"payment": Action.PAY.value, "charge": Action.CHARGE.value}
 
 
@@ -122,7 +123,8 @@ def _complete(cells: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     fields = [pl.col(name) if name in cells.columns else pl.lit(None, pl.String).alias(name) for name in _ALL]
-    return cells.select("file", "line", *fields).with_columns(pl.col("id").str.strip_chars("\"'=\t ").replace("", None))
+    plain = pl.col("id").str.strip_chars("\"'=\t ").replace("", None)
+    return cells.select("file", "line", *fields).with_columns(plain.str.replace(_DECIMALS, "$id"))
 
 
 def _map_words(cells: pl.Series, find: Callable[[str], str | None]) -> pl.Series:
