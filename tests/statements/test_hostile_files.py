@@ -12,7 +12,7 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError, StatementError
-from p2p_analytics.statements import Problem, _cells, _sources, _tables
+from p2p_analytics.statements import Problem, _cells, _read, _sources, _tables
 
 _SAMPLES = Path(__file__).parent / "samples"
 _A = (_SAMPLES / "gen_a_2018.csv").read_bytes()
@@ -79,6 +79,14 @@ def test_small_files_that_are_large_in_memory_are_refused(content, message, tmp_
         monkeypatch.setattr(_tables, "_MOST_FILE_CELLS", 1_000)
     with pytest.raises(StatementError, match=message):
         p2p.read_statements(write(tmp_path, "file.csv", content), account="ada")
+
+
+def test_the_rows_of_all_files_are_bounded(tmp_path, monkeypatch):
+    """A zip archive of many files, each with few rows, cannot fill the memory either."""
+    monkeypatch.setattr(_read, "_MOST_ROWS", 100)
+    path = pack(tmp_path, {f"{number}.csv": _HEADER + b"1,,,,,,,,,,\n" * 51 for number in range(2)})
+    with pytest.raises(StatementError, match=r"^The files have more than 100 rows together: read them in several"):
+        p2p.read_statements(path, account="ada")
 
 
 def test_problems_of_very_many_rows_are_counted_not_kept(tmp_path, monkeypatch):
