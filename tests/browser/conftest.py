@@ -49,6 +49,11 @@ READY = """async () => {
   await panel.sessionContext.ready;
   await panel.sessionContext.session.kernel.info;
 }"""
+CLOSE = """async () => {
+  const panel = window.jupyterapp.shell.currentWidget;
+  await panel.sessionContext.shutdown();
+  panel.dispose();
+}"""
 COMMAND = """([name, args, patience]) => Promise.race([
   window.jupyterapp.commands.execute(name, args).then(() => null),
   new Promise((_, fail) => setTimeout(() => fail(new Error(`${name} did not end`)), patience)),
@@ -73,24 +78,32 @@ def browser() -> Iterator[Browser]:
 
 @dataclass
 class Lab:
-    """Running JupyterLab with its own folders."""
+    """Running JupyterLab with its own folders.
+
+    Loading JupyterLab is slow, so a notebook is opened in the page where the last one was closed.
+    """
 
     root: Path
     url: str
     token: str
     context: BrowserContext
+    free_page: Page | None = None
 
     def open_notebook(self, name: str, *cells: str) -> Notebook:
-        """Write a notebook of code cells and open it."""
+        """Write a notebook of code cells and open it; a test that fails leaves no page to the next one."""
         document = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
         document.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
         nbformat.write(document, self.root / f"{name}.ipynb")
-        page = self.context.new_page()
-        page.goto(f"{self.url}/lab/tree/{name}.ipynb?token={self.token}&reset")
+        page, self.free_page = self.free_page, None
+        if page is None:
+            page = self.context.new_page()
+            page.goto(f"{self.url}/lab/tree/{name}.ipynb?token={self.token}&reset")
+        else:
+            page.evaluate(COMMAND, ["docmanager:open", {"path": f"{name}.ipynb"}, PATIENCE])
         page.locator(".jp-Notebook").wait_for()
         page.wait_for_function("() => window.jupyterapp?.shell?.currentWidget?.sessionContext")
         page.evaluate(READY)
-        notebook = Notebook(page, self.root / f"{name}.ipynb")
+        notebook = Notebook(self, page, self.root / f"{name}.ipynb")
         notebook.wait_for_splash()
         return notebook
 
@@ -99,8 +112,15 @@ class Lab:
 class Notebook:
     """Notebook that is open in the browser."""
 
+    lab: Lab
     page: Page
     path: Path
+
+    def close(self) -> None:
+        """End the kernel and close the notebook, but not its page."""
+        self.page.evaluate(CLOSE)
+        self.page.locator(".jp-Notebook").wait_for(state="detached")
+        self.lab.free_page = self.page
 
     def code(self, cell: int) -> Locator:
         """Return a code cell."""
@@ -207,7 +227,7 @@ def run_server(home: Path, arguments: list[str], ready: str, variables: dict[str
     own = {name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "PYTHONDONTWRITE"))}
     own |= {name: str(home / place) for name, place in places.items()} | variables
     command = [sys.executable, "-m", *arguments, "--no-browser", "--ip=127.0.0.1", f"--port={port}"]
-    command += ["--ServerApp.port_retries=0"]
+    command += ["--ServerApp.port_retries=0", "--LanguageServerManager.autodetect=False"]  # which starts Node ten times
     if setpriv := shutil.which("setpriv"):
         # An interrupted run may kill this process before its fixtures end; the server must not outlive it.
         command = [setpriv, "--pdeathsig", "TERM", *command]

@@ -6,22 +6,38 @@ JupyterLab saves the state of all widgets here: the setting "Save Widget State A
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import p2p_analytics as p2p
 from p2p_analytics.sandbox import SandboxServer
 from p2p_analytics.sandbox.town import build
+from support.browser_tabs import resize_page
 from support.canary import CANARY, TOKEN_BYTES, issue_canary_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from playwright.sync_api import Page
+
 FORM = "import p2p_analytics as p2p\nform = p2p.TokenForm()\nform"
 LOAD = """client = p2p.Client(form.token, cache_dir=False)
 history = p2p.load_history(client)
 print(len(history.payments), "payments of", history.me.user.display_name)"""
+LOAD_LONG = f"""import sys
+sys.path.insert(0, {str(Path(__file__).parents[1])!r})
+import time
+import p2p_analytics as p2p
+from support.widgets.histories import build_long_history
+explorer = p2p.Explorer(build_long_history(20_000))
+explorer"""
+MEASURE = """started = time.process_time()
+explorer.analysis.value = "payments"
+print("first rows within a second:", time.process_time() - started < 1)"""
+FIRST_NOTE = "tbody tr >> nth=0 >> td >> nth=-1"
 EXPLORE = 'p2p.Explorer(history, as_of="2025-06-30", tz="America/New_York")'
 BOXES = "all => all.map(one => one.getBoundingClientRect()).filter(box => box.width)"
 CUT = "all => all.filter(one => one.scrollWidth > one.clientWidth).map(one => one.textContent)"
@@ -45,12 +61,16 @@ def jupyter(lab: Callable[..., Any], server: SandboxServer) -> Any:
     return lab(P2P_BASE_URL=server.base_url, P2P_CLIENT_ID=server.client_id)
 
 
-@pytest.fixture(scope="module")
-def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder for screenshots."""
-    folder = Path(os.environ.get("P2P_SHOTS") or tmp_path_factory.mktemp("shots"))
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+@pytest.fixture
+def shoot() -> Callable[..., None]:
+    """Return a function that takes a screenshot, if the environment variable P2P_SHOTS names a folder for them."""
+    folder = os.environ.get("P2P_SHOTS")
+
+    def take(page: Page, name: str, **options: Any) -> None:
+        if folder:
+            page.screenshot(path=Path(folder) / f"{name}.png", **options)  # which makes the folder
+
+    return take
 
 
 def complete_sign_in(notebook: Any, username: str | None, button: str = "Allow") -> None:
@@ -67,7 +87,7 @@ def complete_sign_in(notebook: Any, username: str | None, button: str = "Allow")
     tab.close()
 
 
-def test_from_the_link_to_a_saved_plot(jupyter: Any, server: SandboxServer, shots: Path) -> None:
+def test_from_the_link_to_a_saved_plot(jupyter: Any, server: SandboxServer, shoot: Callable[..., None]) -> None:
     """Sign in, load, explore and save; after expiry, sign in and rerun the same cell; no saved state holds a token."""
     from playwright.sync_api import expect
 
@@ -80,7 +100,7 @@ def test_from_the_link_to_a_saved_plot(jupyter: Any, server: SandboxServer, shot
     expect(notebook.output(1)).to_contain_text(
         "NotSignedIn: Not signed in yet: sign in with the form, then run this cell again."
     )
-    notebook.page.screenshot(path=shots / "form.png")
+    shoot(notebook.page, "form")
     complete_sign_in(notebook, server.viewer)
     expect(form.get_by_role("status")).to_contain_text("Signed in as Maya Lindqvist")
     expect(form).to_contain_text("Valid for 29 minutes")
@@ -90,7 +110,7 @@ def test_from_the_link_to_a_saved_plot(jupyter: Any, server: SandboxServer, shot
     notebook.run(2)
     explorer = notebook.output(2)
     explorer.get_by_role("table").wait_for()
-    notebook.page.screenshot(path=shots / "explorer.png")
+    shoot(notebook.page, "explorer")
     notebook.change_theme("JupyterLab Dark")
     explorer.get_by_label("Show").press("Space")  # JupyterLab handles the arrow keys of a closed list itself
     notebook.page.keyboard.press("ArrowDown")
@@ -105,7 +125,7 @@ def test_from_the_link_to_a_saved_plot(jupyter: Any, server: SandboxServer, shot
     expect(explorer.get_by_role("status")).to_contain_text(".csv")
     explorer.get_by_role("button", name="Save this plot").press("Enter")
     expect(explorer.get_by_role("status")).to_contain_text(".png")
-    notebook.page.screenshot(path=shots / "explorer-dark.png")
+    shoot(notebook.page, "explorer-dark")
     assert sorted(path.suffix for path in notebook.path.parent.glob("monthly_flow-*")) == [".csv", ".png"]
 
     notebook.run(3)
@@ -114,18 +134,21 @@ def test_from_the_link_to_a_saved_plot(jupyter: Any, server: SandboxServer, shot
     notebook.run(1)
     expect(notebook.output(1)).to_contain_text("UTC: sign in with the form, then run this cell again.")
     form.scroll_into_view_if_needed()
-    notebook.page.screenshot(path=shots / "expired-dark.png")
+    shoot(notebook.page, "expired-dark")
     complete_sign_in(notebook, None)
     expect(form.get_by_role("status")).to_contain_text("Signed in as Maya Lindqvist")
     notebook.run(1)
     expect(notebook.output(1)).to_contain_text(f"{COUNT} payments")
-    notebook.page.screenshot(path=shots / "signed-in-dark.png")
+    shoot(notebook.page, "signed-in-dark")
     assert CANARY not in notebook.save()
-    notebook.page.close()
+    notebook.close()
 
 
-def test_by_pasting_and_by_declining(jupyter: Any, server: SandboxServer, shots: Path) -> None:
-    """The box accepts a redirect URL and explains the problem with another; no saved state holds its text."""
+def test_by_pasting_and_by_declining(jupyter: Any, server: SandboxServer, shoot: Callable[..., None]) -> None:
+    """The box accepts a redirect URL and explains the problem with another; no file of Jupyter holds its text.
+
+    These are the saved states, the log, the workspaces and the history of the cells.
+    """
     from playwright.sync_api import expect
 
     notebook = jupyter.open_notebook("paste", FORM, LOAD)
@@ -134,7 +157,7 @@ def test_by_pasting_and_by_declining(jupyter: Any, server: SandboxServer, shots:
     box = form.get_by_label("Address or token")
     complete_sign_in(notebook, None, "Deny")
     expect(form.get_by_role("alert")).to_contain_text("(user denied access): sign in again and agree.")
-    notebook.page.screenshot(path=shots / "declined.png")
+    shoot(notebook.page, "declined")
     address = server.sign_in(form.locator("a.sign-in").get_attribute("href"), server.viewer)
     box.press_sequentially(address)
     assert CANARY not in notebook.save()
@@ -158,7 +181,12 @@ def test_by_pasting_and_by_declining(jupyter: Any, server: SandboxServer, shots:
     notebook.run(1)
     expect(notebook.output(1)).to_contain_text(f"{COUNT} payments")
     assert CANARY not in notebook.save()
-    notebook.page.close()
+    notebook.close()
+    files = {path: path.read_bytes() for path in jupyter.root.parent.rglob("*") if path.is_file()}
+    history = b"".join(content for path, content in files.items() if path.name.startswith("history.sqlite"))
+    assert b"p2p.TokenForm()" in history
+    assert {"log", "paste.ipynb", "paste-checkpoint.ipynb"} <= {path.name for path in files}
+    assert [path for path, content in files.items() if CANARY.encode() in content] == []
 
 
 def test_a_busy_kernel_disables_the_box(jupyter: Any, server: SandboxServer) -> None:
@@ -180,7 +208,7 @@ def test_a_busy_kernel_disables_the_box(jupyter: Any, server: SandboxServer) -> 
     box.press("Enter")
     expect(notebook.output(0).get_by_role("status")).to_contain_text("Signed in as Maya Lindqvist")
     assert CANARY not in notebook.save()
-    notebook.page.close()
+    notebook.close()
 
 
 def test_a_prompt_survives_run_all(jupyter: Any, server: SandboxServer) -> None:
@@ -196,29 +224,52 @@ def test_a_prompt_survives_run_all(jupyter: Any, server: SandboxServer) -> None:
     notebook.wait_for_cell(1)
     expect(notebook.output(1)).to_contain_text(f"{COUNT} payments of Maya Lindqvist")
     assert CANARY not in notebook.save()
-    notebook.page.close()
+    notebook.close()
 
 
-def test_files_of_jupyter_hold_no_token(jupyter: Any, server: SandboxServer) -> None:
-    """After a sign-in by pasting, log, workspaces and cell history do not hold the pasted text."""
+def test_twenty_thousand_payments(jupyter: Any) -> None:
+    """The page holds a hundred rows at a time; search, order, pages and file work with mouse and keyboard."""
     from playwright.sync_api import expect
 
-    notebook = jupyter.open_notebook("kept", FORM)
+    notebook = jupyter.open_notebook("long", LOAD_LONG, MEASURE)
     notebook.run(0)
-    box = notebook.output(0).get_by_label("Address or token")
-    box.fill(server.sign_in(server.authorize_url("access_profile", "access_friends"), server.viewer))
-    box.press("Enter")
-    expect(notebook.output(0).get_by_role("status")).to_contain_text("Signed in as Maya Lindqvist")
-    notebook.save()
-    notebook.page.close()
-    files = {path: path.read_bytes() for path in jupyter.root.parent.rglob("*") if path.is_file()}
-    history = b"".join(content for path, content in files.items() if path.name.startswith("history.sqlite"))
-    assert b"p2p.TokenForm()" in history
-    assert {"log", "kept.ipynb", "kept-checkpoint.ipynb"} <= {path.name for path in files}
-    assert [path for path, content in files.items() if CANARY.encode() in content] == []
+    notebook.run(1)
+    expect(notebook.output(1)).to_contain_text("first rows within a second: True")
+    explorer = notebook.output(0)
+    table = explorer.get_by_role("table")
+    expect(table).to_contain_text("The newest 100 of 20,000 payments.")
+    expect(explorer).to_contain_text("sent $10,000.00, received $10,000.00, net $0.00. Only the 20,000 settled ones")
+    assert explorer.locator("tbody tr").count() == 100
+    assert explorer.locator("*").count() < 3_000  # a page with all rows would have 200,000 elements
+
+    explorer.get_by_role("button", name="Next 100").press("Enter")
+    expect(table).to_contain_text("Payments 101 to 200 of 20,000, newest first.")
+    expect(table.locator(FIRST_NOTE)).to_have_text("Pizza 🍕 100")
+    explorer.get_by_label("Sort by").press("o")  # selects "oldest first" in the closed list
+    expect(table.locator(FIRST_NOTE)).to_have_text("Pizza 🍕 19999")
+    expect(table.get_by_role("columnheader", name="date created")).to_have_attribute("aria-sort", "ascending")
+
+    search = explorer.get_by_label("Search")
+    search.press_sequentially("RENT 1")  # each key is a request to the kernel
+    expect(table.locator("caption")).to_have_text("11 payments, oldest first")
+    assert search.input_value() == "RENT 1"
+    explorer.get_by_role("button", name="Save as CSV").click()
+    expect(explorer.get_by_role("status")).to_contain_text("11 payments in the displayed order")
+    (written,) = notebook.path.parent.glob("payments-*.csv")
+    assert list(p2p.read_csv(written)["note"]) == [f"rent {number}000" for number in range(19, 9, -1)] + ["rent 1000"]
+    search.fill("@handle-07")
+    expect(table).to_contain_text("The oldest 100 of 500 payments.")
+    explorer.get_by_label("Period").select_option("this year")
+    expect(explorer).to_contain_text("of 20,000 payments, created from 1 Jan 2024 to 31 Dec 2024, UTC time.")
+    notebook.change_theme("JupyterLab Light")  # an earlier test may have changed it
+    expect(explorer.get_by_label("From")).not_to_have_css("color-scheme", "dark")
+    notebook.change_theme("JupyterLab Dark")
+    expect(explorer.get_by_label("From")).to_have_css("color-scheme", "dark")  # a light icon on the dark input
+    expect(explorer.get_by_label("Show")).to_have_css("background-image", re.compile("^linear-gradient"))
+    notebook.close()
 
 
-def test_the_dashboard_is_a_page(voila: Callable[[Path], Any], shots: Path) -> None:
+def test_the_dashboard_is_a_page(voila: Callable[[Path], Any], shoot: Callable[..., None]) -> None:
     """Voila runs the dashboard's notebook as an application, and shows a working explorer without the code."""
     from playwright.sync_api import expect
 
@@ -226,12 +277,12 @@ def test_the_dashboard_is_a_page(voila: Callable[[Path], Any], shots: Path) -> N
     expect(page.get_by_role("table")).to_contain_text("Noor Haddad")
     page.get_by_label("Show").select_option("What became of it")
     expect(page.get_by_role("table")).to_contain_text("What became of it")
-    page.screenshot(path=shots / "dashboard.png", full_page=True)
+    shoot(page, "dashboard", full_page=True)
     for width in (340, 420, 700, 1280):  # each input is within the page, and its text is not cut
-        page.set_viewport_size({"width": width, "height": 1200})
+        resize_page(page, width, 1200)
         boxes = page.locator(".inputs input, .inputs select").evaluate_all(BOXES)
         assert len(boxes) == 8
         assert [box for box in boxes if box["left"] < 0 or box["right"] > width or box["width"] < 180] == []
         assert page.locator(".inputs .widget-label").evaluate_all(CUT) == []
-        page.screenshot(path=shots / f"dashboard-{width}.png")
+        shoot(page, f"dashboard-{width}")
     assert "SandboxServer" not in page.content()

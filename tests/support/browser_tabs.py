@@ -39,6 +39,10 @@ LOW_CONTRAST = """() => {
   }
   return weak;
 }"""  # noqa: E501 - a program in another language
+RESIZED = """async width => {
+  do await new Promise(requestAnimationFrame); while (innerWidth !== width);
+  await new Promise(requestAnimationFrame);
+}"""
 
 
 @contextlib.contextmanager
@@ -51,6 +55,12 @@ def open_tab(browser: Browser, **device: Any) -> Iterator[Page]:
     yield page
     context.close()
     assert dialogs == []
+
+
+def resize_page(page: Page, width: int, height: int) -> None:
+    """Resize a page, and wait until it is drawn in its new size."""
+    page.set_viewport_size({"width": width, "height": height})
+    page.evaluate(RESIZED, width)
 
 
 def fill_sign_in(page: Page, username: str) -> None:
