@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.errors import ConfigurationError, name_type
@@ -25,7 +26,8 @@ def household(histories: Iterable[History]) -> History:
 
     A payment between two members is internal: it is the row of one of them, with kind "transfer", no direction and a
     flow of 0, so no analysis counts it. It is recognised by the ids of both sides, or by one payment id in the
-    histories of both members with the same amount and opposite directions. Names alone prove nothing.
+    histories of both members with the same amount, opposite directions and dates at most a day apart. Names alone
+    prove nothing.
 
     Parameters
     ----------
@@ -73,6 +75,7 @@ def household(histories: Iterable[History]) -> History:
 
 
 _OWNER: Final = "\0owner"  # no column of a user
+_SAME_TIME: Final = timedelta(days=1)  # files without time of day or zone
 
 
 def _list_members(given: Sequence[Any]) -> list[History]:
@@ -125,15 +128,13 @@ def _mark_internal(united: pd.DataFrame, owners: set[str]) -> pd.DataFrame:
     other = united["actor_id"].where(united["actor_id"] != united[_OWNER], united["target_user_id"])
     by_people = united["actor_id"].isin(owners) & united["target_user_id"].isin(owners) & (other != united[_OWNER])
     is_shared = united["payment_id"].duplicated(keep=False)
-    shared = united[is_shared].assign(size=united["amount_cents"].abs())
-    groups = shared.groupby("payment_id")
+    groups = united[is_shared].assign(size=united["amount_cents"].abs()).groupby("payment_id")
     # The row of each member, and nothing that contradicts that it is one payment.
     distinct = pd.DataFrame(
         {name: groups[name].nunique(dropna=False) for name in (_OWNER, "direction", "size", "currency")}
     )
-    pairs = distinct.index[
-        distinct.eq(pd.Series({_OWNER: 2, "direction": 2, "size": 1, "currency": 1})).all(axis="columns")
-    ]
+    is_pair = distinct.eq(pd.Series({_OWNER: 2, "direction": 2, "size": 1, "currency": 1})).all(axis="columns")
+    pairs = distinct.index[is_pair & _is_at_one_time(united[is_shared])]
     is_internal = by_people | (is_shared & united["payment_id"].isin(pairs))
     clash = is_shared & ~is_internal
     ids = united["payment_id"].mask(clash, united[_OWNER] + ":" + united["payment_id"])
@@ -147,3 +148,11 @@ def _mark_internal(united: pd.DataFrame, owners: set[str]) -> pd.DataFrame:
     inside = inside.assign(kind=KIND_TRANSFER, direction=None, flow_cents=0)
     dtypes = rows.dtypes.to_dict()
     return pd.concat([rows[~is_internal], inside.astype(dtypes)], ignore_index=True).astype(dtypes)
+
+
+def _is_at_one_time(rows: pd.DataFrame) -> pd.Series[bool]:
+    """Return, by payment id, whether the rows can be of one payment: a file may have its completion date alone."""
+    ends = rows["date_completed"].fillna(rows["date_created"]).mask(is_pending(rows))  # a pending one is open
+    last_start = rows.groupby("payment_id")["date_created"].max()
+    first_end = ends.groupby(rows["payment_id"]).min()
+    return ~(last_start - first_end > _SAME_TIME)

@@ -108,7 +108,9 @@ def test_statements_of_two_members() -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [{"amount_cents": 501}, {"direction": "out"}, {"currency": "EUR"}], ids=["amount", "direction", "currency"]
+    "other",
+    [{"amount_cents": 501}, {"direction": "out"}, {"currency": "EUR"}, {"date": "2024-05-02T12:00:01"}],
+    ids=["amount", "direction", "currency", "date"],
 )
 def test_different_payments_with_one_id(other) -> None:
     """Both stay, with the account in the id, because services with short ids use them again."""
@@ -117,6 +119,22 @@ def test_different_payments_with_one_id(other) -> None:
     united = p2p.household([ada, bo]).payments
     assert sorted(united["payment_id"]) == ["ada:1", "bo:1"]
     assert (united["kind"] == "payment").all()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"date": "2024-05-02T12:00:00"},
+        {"date": "2024-04-01T00:00:00", "status": "pending"},
+        {"date": "2024-04-01T00:00:00", "date_completed": pd.Timestamp("2024-05-01", tz="UTC")},
+    ],
+    ids=["another zone", "still pending", "from request to completion"],
+)
+def test_one_payment_with_two_dates(other) -> None:
+    """A file may have the day or the completion alone, while the other member sees the request."""
+    ada = statements_of(row(1)).history()
+    bo = statements_of(row(1, direction="in", account_id="bo", **other), account="bo").history()
+    assert p2p.household([ada, bo]).payments["flow_cents"].tolist() == [0]
 
 
 def test_flows_of_a_closed_town(town_histories) -> None:
