@@ -10,10 +10,9 @@ import json
 import os
 import signal
 import sys
-import tempfile
 import threading
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd  # noqa: F401 - loaded before the forks, not in each
 import pyarrow.compute
@@ -23,9 +22,12 @@ import p2p_analytics as p2p
 
 sys.path.append(str(Path(__file__).parents[1]))
 from support.archives.statements import row, statements_of
+from support.archives.steps import act_before_each_step
+
+if TYPE_CHECKING:
+    import contextlib
 
 LOADED = (p2p.Client, p2p.History, p2p.load_history, p2p.open_archive)  # before the forks too
-STEPS = ((os, "fsync"), (os, "replace"), (os, "rename"), (os, "unlink"), (os, "mkdir"), (tempfile, "mkstemp"))
 
 
 def die() -> None:
@@ -33,30 +35,31 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def die_before(number: int) -> None:
+def die_before(number: int) -> contextlib.AbstractContextManager[None]:
     """Kill the process in place of the n-th call that changes a folder or waits for the disk."""
     left = number
 
-    def count_calls(call):
-        def counting(*args, **keywords):
-            nonlocal left
-            if left == 0:
-                die()
-            left -= 1
-            return call(*args, **keywords)
+    def count_calls() -> None:
+        nonlocal left
+        if left == 0:
+            die()
+        left -= 1
 
-        return counting
-
-    for module, name in STEPS:
-        setattr(module, name, count_calls(getattr(module, name)))
+    return act_before_each_step(count_calls)
 
 
 def work(order: dict[str, Any]) -> None:
     """Change an archive as the order says, unless the process is killed first."""
     if "step" in order:
-        die_before(order["step"])
+        with die_before(order["step"]):
+            change(order)
     else:
         threading.Timer(order["seconds"], die).start()
+        change(order)
+
+
+def change(order: dict[str, Any]) -> None:
+    """Change an archive as the order says."""
     archive = p2p.open_archive(order["archive"])
     if "statements" in order:
         archive.import_(statements_of(*(row(**fields) for fields in order["statements"])))

@@ -11,6 +11,7 @@ from datetime import timedelta
 import pytest
 
 import p2p_analytics as p2p
+from support.archives.steps import Copies
 
 DONE, KILLED = 0, -signal.SIGKILL
 
@@ -27,8 +28,14 @@ def states(history: p2p.History) -> list[tuple[str, str]]:
     return list(history.payments[["payment_id", "status"]].astype(str).itertuples(index=False, name=None))
 
 
+@pytest.fixture(params=[pytest.param(9, id="some"), pytest.param(1, id="all", marks=pytest.mark.soak)])
+def kills(request) -> range:
+    """Return the steps at which processes are really killed; all of them take long."""
+    return range(0, 100, request.param)
+
+
 @pytest.mark.usefixtures("small_files")
-def test_a_merge_that_is_killed_at_any_step(tmp_path, history_of, payment, change_archive) -> None:
+def test_a_merge_that_is_killed_at_any_step(tmp_path, history_of, payment, change_archive, kills) -> None:
     """Before each call that changes the folder: the old or the new, each payment once, and a merge completes it."""
     days = [payment(day, status="pending", date_created=f"2024-05-{day:02}T12:00:00") for day in range(1, 10)]
     newer = [day | {"status": "settled"} for day in days[::3]] + [payment(99, date_created="2024-05-05T13:00:00")]
@@ -36,11 +43,8 @@ def test_a_merge_that_is_killed_at_any_step(tmp_path, history_of, payment, chang
     other.merge(history_of(*newer, friends=2))
     before.merge(history_of(*days))
     old, changes = states(before.history()), other.history()
-    ended: Counter[int] = Counter()
-    step = 0
-    while not ended[DONE]:
-        archive = p2p.open_archive(shutil.copytree(before.path, tmp_path / f"{step}"))
-        ended[change_archive(archive=str(archive.path), other=str(other.path), step=step)] += 1
+
+    def check(archive: p2p.Archive) -> list[tuple[str, str]]:
         found = states(archive.history())
         archive.merge(changes)
         new = states(archive.history())
@@ -51,29 +55,58 @@ def test_a_merge_that_is_killed_at_any_step(tmp_path, history_of, payment, chang
         left = {file.name for file in archive.path.iterdir()}
         now = {entry.name for entry in archive._folder.read_manifest().entries}
         assert left == named | now | {"manifest.json", "lock"}, "what the dead left behind is gone"
-        step += 1
-    assert ended[KILLED] == step - 1 >= 20
-    assert sorted(ended) == [KILLED, DONE]
+        return found
+
+    changed = p2p.open_archive(shutil.copytree(before.path, tmp_path / "changed"))
+    copies = Copies(changed.path, tmp_path)
+    with copies.watch_changes():
+        changed.merge(changes)
+    found = [check(p2p.open_archive(copy)) for copy in copies.different]
+    assert copies.steps > 20
+    assert len(found) > 10
+    assert found[0] == old != found[-1]
+    ended: Counter[int] = Counter()
+    for step in kills:
+        archive = p2p.open_archive(shutil.copytree(before.path, tmp_path / f"killed-{step}"))
+        ended[change_archive(archive=str(archive.path), other=str(other.path), step=step)] += 1
+        check(archive)
+        if ended[DONE]:
+            break
+    assert ended == {KILLED: len(range(0, copies.steps - 1, kills.step)), DONE: 1}
 
 
-def test_a_first_sync_that_is_killed_at_any_step(tmp_path, change_archive) -> None:
+def test_a_first_sync_that_is_killed_at_any_step(tmp_path, change_archive, kills) -> None:
     """There is no archive, or a whole one; the next sync makes it whole."""
     with p2p.sandbox.SandboxServer(seed=7, people=5, years=1) as server:
         token = server.token(server.viewer)
         with p2p.Client(token, base_url=server.base_url, cache_dir=False) as client:
             expected = states(p2p.load_history(client))
-            step, ended = 0, KILLED
-            while ended == KILLED:
-                archive = p2p.open_archive(tmp_path / f"{step}")
-                ended = change_archive(archive=str(archive.path), token=token, base_url=server.base_url, step=step)
-                if (archive.path / "manifest.json").exists():
-                    assert states(archive.history()) == expected
-                else:
+
+            def check(archive: p2p.Archive) -> bool:
+                whole = (archive.path / "manifest.json").exists()
+                if not whole:
                     assert archive.sync(client).added <= len(expected)
-                    assert states(archive.history()) == expected
-                step += 1
-    assert ended == DONE
-    assert step > 12
+                assert states(archive.history()) == expected
+                return whole
+
+            synced = p2p.open_archive(tmp_path / "synced")
+            copies = Copies(synced.path, tmp_path)
+            with copies.watch_changes():
+                synced.sync(client)
+            found = [check(p2p.open_archive(copy)) for copy in copies.different]
+            assert copies.steps > 12
+            assert len(found) > 5
+            assert found == sorted(found)
+            assert set(found) == {False, True}
+            ended: Counter[int] = Counter()
+            for step in kills:
+                archive = p2p.open_archive(tmp_path / f"killed-{step}")
+                order = {"archive": str(archive.path), "token": token, "base_url": server.base_url}
+                ended[change_archive(**order, step=step)] += 1
+                check(archive)
+                if ended[DONE]:
+                    break
+    assert ended == {KILLED: len(range(0, copies.steps - 1, kills.step)), DONE: 1}
 
 
 @pytest.mark.soak
