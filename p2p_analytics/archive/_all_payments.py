@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.archive._folder import PEOPLE_FILE
-from p2p_analytics.archive.imports.people import BY_USERNAME, NamesOfPeople, match_names, read_aliases
+from p2p_analytics.archive.imports.people import BY_USERNAME, NamesOfPeople, PeopleFile, match_names, read_aliases
 from p2p_analytics.archive.tables import MATCHED
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.forks import is_marked
@@ -14,14 +14,14 @@ from p2p_analytics.frames.arrow import frame_of_polars
 from p2p_analytics.frames.people import merge_people
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
     import pandas as pd
     import polars as pl
 
     from p2p_analytics.archive._folder import ArchiveFolder
     from p2p_analytics.archive._manifest import Manifest
-    from p2p_analytics.archive.imports.people import Alias, Match
+    from p2p_analytics.archive.imports.people import Match
 
 _COLUMNS: Final = {**schema.PAYMENTS, **schema.STATEMENT, MATCHED: schema.TEXT}
 _NAMES: Final = ("counterparty_name", "counterparty_username")
@@ -31,7 +31,7 @@ _STATED: Final = ("payment_id", "kind", "counterparty_id", *_NAMES)
 
 
 class Names(NamedTuple):
-    """Names in statements: payments by name, matches, names of people, and the lines of the user's file.
+    """Names in statements: payments by name, matches, and names of people.
 
     Then PEOPLE, with those whom statements show; and the table of persons of `_lazy_merge.concat_rows`, None if no name
     has a match.
@@ -40,7 +40,6 @@ class Names(NamedTuple):
     counts: Mapping[str, int]
     matches: Mapping[str, Match]
     known: NamesOfPeople
-    aliases: Sequence[Alias]
     people: pd.DataFrame
     persons: pl.DataFrame | None
 
@@ -68,10 +67,10 @@ def read_problems(folder: ArchiveFolder, manifest: Manifest, problems: pd.DataFr
     return pd.concat([listed, found[list(listed)]], ignore_index=True)
 
 
-def read_file(folder: ArchiveFolder) -> list[Alias]:
-    """Return the lines of the user's file of people; none without the file."""
+def read_file(folder: ArchiveFolder) -> PeopleFile:
+    """Return the content of the user's file of people; no lines without the file."""
     body = folder.read_bytes(PEOPLE_FILE)
-    return [] if body is None else read_aliases(body, str(folder.path / PEOPLE_FILE))
+    return PeopleFile() if body is None else read_aliases(body, str(folder.path / PEOPLE_FILE))
 
 
 def read_all_payments(
@@ -149,9 +148,8 @@ def _match(folder: ArchiveFolder, manifest: Manifest, tables: _Tables, people: p
     named = tables.only.filter(is_payment, pl.col(number).is_null(), pl.col(name).is_not_null()).select(_NAMES)
     counts = dict(named.group_by(name).len().rows())
     known = NamesOfPeople(people, seen, shown)
-    aliases = read_file(folder)
-    matches = match_names(counts, known, aliases, str(folder.path / PEOPLE_FILE))
-    return Names(counts, matches, known, aliases, people, _list_persons(named, matches, known))
+    matches = match_names(counts, known, read_file(folder).lines, str(folder.path / PEOPLE_FILE))
+    return Names(counts, matches, known, people, _list_persons(named, matches, known))
 
 
 def _list_stated_people(rows: pl.DataFrame, owner: str) -> pd.DataFrame:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
 import unicodedata
+from bisect import bisect_left
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -45,17 +47,30 @@ class PeopleFileError(ArchiveError):
 
 
 class Alias(NamedTuple):
-    """A line of people.csv: a name of statements, the person that it is, and why."""
+    """A line of people.csv: a name of statements, the person that it is, why, and the cells of the user's columns."""
 
     alias: str
     person: str
     evidence: str
     line: int = 0
+    further: tuple[str, ...] = ()
 
     @property
     def is_open(self) -> bool:
         """Whether the user has not decided yet."""
         return self.person.startswith(_OPEN)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the user decided, or wrote into a column of their own."""
+        return not self.is_open or any(self.further)
+
+
+class PeopleFile(NamedTuple):
+    """The content of people.csv: its lines, and the names of the columns that the user added."""
+
+    lines: Sequence[Alias] = ()
+    further: tuple[str, ...] = ()
 
 
 class Match(NamedTuple):
@@ -155,10 +170,11 @@ def match_names(names: Iterable[str], known: NamesOfPeople, aliases: Sequence[Al
 def suggest_people(names: Iterable[str], known: NamesOfPeople, settled: Mapping[str, Match]) -> list[Alias]:
     """Return suggestions for names without a match; nothing is united until the user accepts one."""
     unsettled = sorted(name for name in set(names) if name not in settled)
-    others = {*known.ids, *names}
+    folded = {name: _fold(name) for name in {*known.ids, *names}}
     spellings = defaultdict(set)
-    for name in others:
-        spellings[_fold(name)].add(name)
+    for name, plain in folded.items():
+        spellings[plain].add(name)
+    full_names = _FullNames(spellings)
     found = []
     for name in unsettled:
         ids = sorted(known.ids.get(name, ()), key=lambda each: (len(each), each))
@@ -167,13 +183,13 @@ def suggest_people(names: Iterable[str], known: NamesOfPeople, settled: Mapping[
         if ids:
             continue
         # Of two spellings that only statements know, the first in alphabetical order stays.
-        alike = {other for other in spellings[_fold(name)] if other != name and (other in known.ids or other < name)}
+        alike = {other for other in spellings[folded[name]] if other != name and (other in known.ids or other < name)}
         if len(alike) == 1:
             found.append(Alias(name, _OPEN + min(alike), f"{min(alike)} differs in case, accents or blanks alone"))
             continue
-        full = [other for other in others if _is_short_for(name, other)]
-        if len({_fold(other) for other in full}) == 1:
-            other = min(full, key=lambda each: (each not in known.ids, each))
+        full = full_names.find(folded[name])
+        if len(full) == 1:
+            other = min(spellings[full[0]], key=lambda each: (each not in known.ids, each))
             found.append(Alias(name, _OPEN + other, f"{other} may be the name in full"))
     return found
 
@@ -194,8 +210,8 @@ def list_people(counts: Mapping[str, int], matches: Mapping[str, Match], open_ro
     return pd.DataFrame(rows, columns=[*_PEOPLE, "payments"]).astype({**_PEOPLE, "payments": "int64"})
 
 
-def read_aliases(body: bytes, file: str) -> list[Alias]:
-    """Return the lines of people.csv, also as a spreadsheet saved it.
+def read_aliases(body: bytes, file: str) -> PeopleFile:
+    """Return the content of people.csv, also as a spreadsheet saved it.
 
     Raises
     ------
@@ -213,42 +229,51 @@ def read_aliases(body: bytes, file: str) -> list[Alias]:
     try:
         if text.startswith(_SEPARATOR_LINE):
             next(reader)
-        header = [name.strip().casefold() for name in next(reader, [])]
+        names = next(reader, [])
+        header = [name.strip().casefold() for name in names]
         if set(COLUMNS) - set(header):
             raise ArchiveError(f"{file} needs the columns {', '.join(COLUMNS)} in its first line: restore them.")
-        places = [header.index(name) for name in COLUMNS]
-        rows = []
-        for cells in reader:
-            padded = [*cells, *[""] * len(header)]
-            alias, person, evidence = (restore_text(padded[place]) for place in places)
-            if person.startswith(_OPEN):
-                person = _OPEN + restore_text(person.removeprefix(_OPEN))
-            if any(cell.strip() for cell in (alias, person, evidence)):
-                rows.append(Alias(alias, person.strip(), evidence, reader.line_num))
+        rows = [(reader.line_num, [restore_text(cell) for cell in cells]) for cells in reader]
     except csv.Error as error:
         raise ArchiveError(f"{file}, line {reader.line_num}: {error}; correct the line.") from None
-    return rows
+    width = max([len(names), *(len(cells) for _, cells in rows)])
+    places = [header.index(name) for name in COLUMNS]
+    others = [place for place in range(width) if place not in places]
+    found = []
+    for line, cells in rows:
+        if not any(cell.strip() for cell in cells):
+            continue
+        texts = [*cells, *[""] * (width - len(cells))]
+        alias, person, evidence = (texts[place] for place in places)
+        if person.startswith(_OPEN):
+            person = _OPEN + restore_text(person.removeprefix(_OPEN))
+        found.append(Alias(alias, person.strip(), evidence, line, tuple(texts[place] for place in others)))
+    further = [*map(restore_text, names), *[""] * (width - len(names))]
+    return PeopleFile(found, tuple(further[place] for place in others))
 
 
-def write_aliases(rows: Iterable[Alias]) -> bytes:
-    """Return lines of people.csv, with formulas defused; `read_aliases` returns them again.
+def write_aliases(content: PeopleFile) -> bytes:
+    """Return people.csv, with formulas defused; `read_aliases` returns its content again.
 
     The person of a suggestion is defused behind the question mark, because the user removes that in a spreadsheet.
     """
     sink = io.StringIO(newline="")
     writer = csv.writer(sink, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    writer.writerow(COLUMNS)
-    for row in rows:
+    blank = ("",) * len(content.further)
+    writer.writerow([*COLUMNS, *map(defuse_text, content.further)])
+    for row in content.lines:
         person = _OPEN + defuse_text(row.person.removeprefix(_OPEN)) if row.is_open else row.person
-        writer.writerow([defuse_text(cell) for cell in (row.alias, person, row.evidence)])
+        writer.writerow([defuse_text(cell) for cell in (row.alias, person, row.evidence, *(row.further or blank))])
     return sink.getvalue().encode("utf-8-sig")
 
 
-def add_suggestions(rows: Sequence[Alias], suggestions: Iterable[Alias]) -> list[Alias]:
-    """Return the user's lines unchanged, then suggestions for names that have none; open lines are replaced."""
-    kept = [row for row in rows if not row.is_open]
-    decided = {row.alias for row in kept}
-    return [*kept, *(row for row in suggestions if row.alias not in decided)]
+def add_suggestions(content: PeopleFile, suggestions: Iterable[Alias]) -> PeopleFile:
+    """Return the user's lines unchanged, then suggestions for names that have none; other open lines are replaced."""
+    kept = [row for row in content.lines if row.is_kept]
+    decided = {row.alias for row in kept if not row.is_open}
+    present = {(row.alias, row.person) for row in kept}
+    new = (row for row in suggestions if row.alias not in decided and row[:2] not in present)
+    return content._replace(lines=[*kept, *new])
 
 
 def _follow(name: str, decided: Mapping[str, str], file: str) -> str:
@@ -300,11 +325,22 @@ def _fold(name: str) -> str:
     return " ".join(plain.casefold().split())
 
 
-def _is_short_for(name: str, other: str) -> bool:
-    """Return whether a name is another one with its last word cut, as in "Ada L." for "Ada Lovelace"."""
-    short, full = _fold(name).split(), _fold(other).split()
-    if len(short) < 2 or len(short) != len(full) or short[:-1] != full[:-1]:  # noqa: PLR2004 - first and last name
-        return False
-    cut = short[-1].removesuffix(".")
-    last = full[-1].removesuffix(".")
-    return cut != last and bool(cut) and last.startswith(cut)
+class _FullNames:
+    """Folded names of several words, to find those of which another is short, as "ada l." is for "ada lovelace"."""
+
+    def __init__(self, folded: Iterable[str]) -> None:
+        self._last_words: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)  # by the words before
+        for name in folded:
+            before, _, last = name.rpartition(" ")
+            if before:
+                self._last_words[before].append((last.removesuffix("."), name))
+        for words in self._last_words.values():
+            words.sort()
+
+    def find(self, short: str) -> list[str]:
+        """Return the names of which a name is short: with a longer last word that begins with its last word."""
+        before, _, last = short.rpartition(" ")
+        cut = last.removesuffix(".")
+        words = self._last_words.get(before, []) if cut else []
+        found = itertools.takewhile(lambda each: each[0].startswith(cut), words[bisect_left(words, (cut, "")) :])
+        return [name for last_word, name in found if last_word != cut]

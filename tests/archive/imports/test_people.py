@@ -9,10 +9,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import p2p_analytics as p2p
-from p2p_analytics.archive.imports.people import Alias, read_aliases, write_aliases
+from p2p_analytics.archive.imports import people as people_module
+from p2p_analytics.archive.imports.people import Alias, PeopleFile, read_aliases, write_aliases
 from p2p_analytics.errors import ArchiveError, ConfigurationError
+from p2p_analytics.frames.schema import PEOPLE
 from support.archives.statements import row, statements_of
-from support.frames import list_values
+from support.frames import frame_from_rows, list_values
 from support.hostile_texts import TRIGGERS
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(
@@ -173,16 +175,42 @@ def test_a_file_that_cannot_be_followed(archive, history_of, payment, text, mess
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS)))
-@example([("", "", "\n")])
-def test_the_file_is_defused_and_read_back(rows) -> None:
+@given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS, TEXTS)), TEXTS)
+@example([("", "", "\n", "")], "")
+def test_the_file_is_defused_and_read_back(rows, column) -> None:
     """Any text comes back, except blanks around a person and rows without text; no cell is a formula."""
-    aliases = [Alias(alias, person.strip(), evidence) for alias, person, evidence in rows]
-    found = read_aliases(body := write_aliases(aliases), "people.csv")
-    expected = [each[:3] for each in aliases if any(cell.strip() for cell in each[:3])]
-    assert [each[:3] for each in found] == expected
+    aliases = [Alias(alias, person.strip(), evidence, further=(more,)) for alias, person, evidence, more in rows]
+    content = PeopleFile(aliases, (column,))
+    found = read_aliases(body := write_aliases(content), "people.csv")
+    expected = [each for each in aliases if any(cell.strip() for cell in (*each[:3], *each.further))]
+    assert [each._replace(line=0) for each in found.lines] == expected
+    assert found.further == (column,)
     for trigger in TRIGGERS:
         assert f'"{trigger}1+1'.encode() not in body
+
+
+def test_columns_of_the_user_stay(archive) -> None:
+    """With their cells, also beyond the header, and with a suggestion beside which the user wrote."""
+    archive.import_(statements_of(row(1, "Bo"), row(2, "BO"), row(3, "Cy Di"), row(4, "Cy D.")))
+    file = archive.path / "people.csv"
+    file.write_text("Since,alias,person,evidence\n2019,Cy D.,?Cy Di,my guess\n2020,Bo,Bob,,at work\n")
+    for _ in range(2):
+        assert archive.write_people().read_text("utf-8-sig").splitlines() == [
+            '"alias","person","evidence","Since",""',
+            '"Cy D.","?Cy Di","my guess","2019",""',
+            '"Bo","Bob","","2020","at work"',
+        ]
+
+
+def test_suggestions_fold_each_name_once(monkeypatch) -> None:
+    """So the time grows with the number of names, not with its square."""
+    folds = []
+    monkeypatch.setattr(people_module, "_fold", lambda name: folds.append(name) or name.casefold())
+    names = [f"Name{number} {last}" for number in range(100) for last in ("L.", "Lovelace")]
+    known = people_module.NamesOfPeople(frame_from_rows([], PEOPLE), [])
+    found = people_module.suggest_people(names, known, {})
+    assert [(each.alias, each.person) for each in found][:1] == [("Name0 L.", "?Name0 Lovelace")]
+    assert (len(found), len(folds)) == (100, 200)
 
 
 def test_an_archive_without_statements(archive, history_of, payment, monkeypatch) -> None:
