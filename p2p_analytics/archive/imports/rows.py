@@ -37,7 +37,7 @@ class ImportPlan(NamedTuple):
     known : int
         Number of transactions that it held already; what the statement knows more, such as a fee, is added.
     changed : int
-        Number of transactions that it held otherwise, such as pending payments that are settled now.
+        Number of transactions that it held with another value, such as pending payments that are settled now.
     refused : int
         Number of rows that contradict the service's amount, currency or direction of the payment.
     details : DataFrame
@@ -109,7 +109,9 @@ def merge_rows(known: pd.DataFrame, listed: pd.DataFrame, given: pd.DataFrame, b
     differ = _find_changes(before, after)
     # A statement of an earlier day does not make a payment pending again.
     is_older = is_held & ~is_pending(before) & is_pending(given)
-    is_changed = is_held & differ.any(axis="columns") & ~is_older
+    # What was null is not held otherwise, except that a payment without a status can still change.
+    is_new_value = before[list(differ)].isna().assign(status=False)
+    is_changed = is_held & (differ & ~is_new_value).any(axis="columns") & ~is_older
     is_listed = pd.Series(ids.isin(listed[_KEY]))
     has_ended = ~is_held & is_listed & is_pending(service) & ~is_pending(given)
     differ = differ.where(is_held, other=False).assign(status=differ["status"].where(is_held, has_ended))
@@ -119,7 +121,7 @@ def merge_rows(known: pd.DataFrame, listed: pd.DataFrame, given: pd.DataFrame, b
         ),
         dtype=TEXT,
     )
-    stored = after[~is_refused & (is_changed | ~is_held)].assign(**{BATCH: batch})
+    stored = after[~is_refused & (~is_held | (differ.any(axis="columns") & ~is_older))].assign(**{BATCH: batch})
     kept = known[~known[_KEY].isin(stored[_KEY])]
     rows = pd.concat([kept, stored], ignore_index=True).astype({**PAYMENTS, **STATEMENT, BATCH: WHOLE})
     details = _describe(given, outcome, differ.where(~is_refused, contradictions.reindex(columns=differ.columns)))
@@ -132,7 +134,8 @@ def merge_rows(known: pd.DataFrame, listed: pd.DataFrame, given: pd.DataFrame, b
 def split_rows(payments: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Split the payments of a history into the rows that the service listed and the rows of statements.
 
-    A payment that both know is in both parts. The second part is as statements know it: without ids of other people.
+    A payment that both know is in both parts. The second part is as statements know it: without ids of other people,
+    and with the names in the files, because decisions of the user about names are in people.csv alone.
     """
     import pandas as pd
 
@@ -140,12 +143,22 @@ def split_rows(payments: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     if not set(STATEMENT) <= set(payments):
         return payments[~is_own], payments[is_own]
     is_shared = ~is_own & payments["file"].notna()
-    names_other = is_shared | payments.get(MATCHED, pd.Series(index=payments.index, dtype=TEXT)).notna()
-    held = payments.assign(source=SOURCE_STATEMENT)
+    is_matched = payments.get(MATCHED, pd.Series(index=payments.index, dtype=TEXT)).notna()
+    names_other = is_shared | is_matched
+    stated = _find_other_name(payments)
+    name = payments["counterparty_name"].mask(is_matched & stated.notna(), stated)
+    held = payments.assign(source=SOURCE_STATEMENT, counterparty_name=name)
     for number, username in _PEOPLE:
         is_other = names_other & (held[number] != held["account_id"])
         held = held.assign(**{number: held[number].mask(is_other), username: held[username].mask(is_other)})
     return payments[~is_own], held[is_own | is_shared]
+
+
+def _find_other_name(payments: pd.DataFrame) -> pd.Series[str]:
+    """Return the name of the side that is not the account holder; null where neither is the holder."""
+    is_target = payments["target_user_id"] == payments["account_id"]
+    is_actor = payments["actor_id"] == payments["account_id"]
+    return payments["actor_display_name"].where(is_target, payments["target_user_display_name"].where(is_actor))
 
 
 def _align(frame: pd.DataFrame, ids: pd.Index[Any]) -> pd.DataFrame:

@@ -80,6 +80,20 @@ def test_importing_again_adds_nothing(archive) -> None:
     assert list(archive.imports["undoable"]) == [False, True]
 
 
+def test_a_statement_that_knows_more_changes_nothing(tmp_path) -> None:
+    """A value that was missing is added to a known payment; another value, or a first status, is a change."""
+    archive = p2p.open_archive(tmp_path / "new")
+    archive.import_(statements_of(row(1), row(2, fee_cents=1), row(3, status=None)))
+    plan = archive.import_(statements_of(row(1, fee_cents=5), row(2, fee_cents=3, tax_cents=4), row(3)))
+    assert counts(plan) == (0, 1, 2, 0)
+    assert plan.details[["payment_id", "fields"]].to_numpy().tolist() == [
+        ["2", "fee_cents, tax_cents"],
+        ["3", "status, date_completed"],
+    ]
+    assert column(archive.history(), "fee_cents") == {"1": 5, "2": 3, "3": None}
+    assert column(archive.history(), "status") == dict.fromkeys("123", "settled")
+
+
 def test_of_two_statements_the_later_state_stays(archive) -> None:
     """A pending row does not replace a settled one; a null does not replace a value; other values do, and are named."""
     archive.import_(statements_of(row(3, status="pending"), row(5, tax_cents=9, note="rent")))

@@ -88,6 +88,18 @@ def test_a_history_with_statements_is_merged_as_such(archive, tmp_path, history_
     assert pd.isna(other.history().payments.set_index("payment_id")["counterparty_id"]["3"])
 
 
+def test_names_that_the_user_decided_are_not_merged(tmp_path) -> None:
+    """They are in people.csv of the one archive; the other gets the names in the files."""
+    one, other = (p2p.open_archive(tmp_path / name) for name in ("one", "other"))
+    statements = statements_of(row(1, "Bo"), row(2, "Bo", direction="in"), row(3, "Bo", action="charge"))
+    one.import_(statements)
+    (one.path / "people.csv").write_text("alias,person,evidence\nBo,Robert,\n")
+    assert set(one.history().payments["counterparty_name"]) == {"Robert"}
+    other.merge(one.history())
+    assert set(other.history().payments["counterparty_name"]) == {"Bo"}
+    assert other.import_(statements).known == 3
+
+
 def test_a_history_of_statements_alone_makes_the_same_archive(tmp_path, archive, service) -> None:
     """A merge of it belongs to the account of the statements, and the first sync adopts the user."""
     other = p2p.open_archive(tmp_path / "other")
