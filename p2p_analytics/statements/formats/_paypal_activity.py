@@ -70,9 +70,9 @@ def read(table: Table) -> Reading:
     """Return the rows of a PayPal activity download.
 
     A row moves its net amount if its balance impact is debit or credit, whatever its status. Downloads without that
-    column move it for completed rows, and for pending withdrawals. Rows with the impact "Memo" move nothing and are
-    notices, except authorizations, which are holds. The rows of a currency conversion name the converted payment in
-    `reference_id`; each stays in its own currency.
+    column move it for completed rows, and for pending withdrawals. Rows with the impact "Memo" move nothing: completed
+    ones are notices, except authorizations, which are holds; others, such as a pending payment, have the kind of their
+    type. The rows of a currency conversion name the converted payment in `reference_id`; each stays in its own currency.
     """
     import polars as pl
 
@@ -93,10 +93,12 @@ def read(table: Table) -> Reading:
         .then(~is_memo)
         .otherwise((pl.col("status") == Status.SETTLED) | is_pending_transfer)
     )
-    is_notice = is_memo & (pl.col("kind").fill_null("") != "hold")
+    is_record = is_memo & (pl.col("kind").fill_null("") != "hold")
+    is_notice = is_record & (pl.col("status").fill_null(Status.SETTLED.value) == Status.SETTLED)
     frame = frame.with_columns(
         pl.when(moves.fill_null(value=False)).then(net).otherwise(0).alias("moved_cents"),
         pl.when(is_notice).then(pl.lit("notice")).otherwise("kind").alias("kind"),
+        is_record.alias("is_record"),
     )
     other_address = pl.when(net < 0).then("to_address").otherwise("from_address")
     has_address = pl.col("kind").is_in(["payment", "merchant"])
@@ -104,7 +106,7 @@ def read(table: Table) -> Reading:
         _find_accounts(frame),
         pl.coalesce("note", "subject", "item").alias("note"),
         pl.coalesce("counterparty_name", pl.when(has_address).then(other_address)).alias("counterparty_name"),
-        pl.when(pl.col("kind").ne_missing("notice")).then("balance_cents").alias("balance_cents"),
+        pl.when(~pl.col("is_record")).then("balance_cents").alias("balance_cents"),
     )
     return Reading(build_rows(table, frame.drop("file")), problems)
 
