@@ -15,7 +15,7 @@ from p2p_analytics.statements._cells import (
 from p2p_analytics.statements._format import Reading
 from p2p_analytics.statements._rows import complete_rows
 from p2p_analytics.statements.formats._holder import find_holders, read_handles, read_periods
-from p2p_analytics.statements.formats._service_ids import require_whole_ids
+from p2p_analytics.statements.formats._service_ids import check_ids
 from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _read(table: Table, cells: pl.DataFrame, tz: ZoneInfo, *, order: Order | Non
     import polars as pl
 
     instants, problems = _read_instants(cells, tz, order)
-    require_whole_ids(cells.select("file", "line", "id"))
+    problems += check_ids(cells.select("file", "line", "id"))
     handles = read_handles(table.preambles, cells)
     cells = cells.with_columns(
         *(parse_money(cells[name], symbol="$").alias(f"{name}_cents") for name in _AMOUNTS),
