@@ -72,7 +72,8 @@ def read(table: Table) -> Reading:
     A row moves its net amount if its balance impact is debit or credit, whatever its status. Downloads without that
     column move it for completed rows, and for pending withdrawals. Rows with the impact "Memo" move nothing: completed
     ones are notices, except authorizations, which are holds; others, such as a pending payment, have the kind of their
-    type. The rows of a currency conversion name the converted payment in `reference_id`; each stays in its own currency.
+    type. The rows of a currency conversion name the converted payment in `reference_id`; each stays in its own
+    currency.
     """
     import polars as pl
 
