@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import ZoneInfo
 
 from p2p_analytics import settings
 from p2p_analytics.currencies import US_DOLLARS
@@ -30,20 +32,27 @@ from p2p_analytics.statements._tables import (
     split_text,
 )
 from p2p_analytics.statements._text import begins_as_json, to_utf8
-from p2p_analytics.statements._transactions import NOTICE, deduplicate_rows, fill_ids, name_accounts, sort_refunds
+from p2p_analytics.statements._transactions import (
+    NOTICE,
+    deduplicate_rows,
+    fill_ids,
+    has_missing_ids,
+    name_accounts,
+    sort_refunds,
+)
 from p2p_analytics.times import find_zone
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
-    from zoneinfo import ZoneInfo
 
     import polars as pl
 
     from p2p_analytics.statements._sources import Source
     from p2p_analytics.statements._tables import Header
 
+_UTC: Final = ZoneInfo("UTC")
 _BATCH_ROWS: Final = 100_000  # that become ROWS together
 _BATCH_PARTS: Final = 500
 _MOST_ROWS: Final = 5_000_000  # of all files
@@ -176,7 +185,6 @@ class _Reader:
             raise StatementError(f"No statement was found: {reason}; name the CSV files, or the folder they are in.")
         rows = name_accounts(_concatenate(self._rows), self._services, self._account)
         rows, refund_problems = sort_refunds(rows)
-        rows = fill_ids(rows, self._services)
         reconciliation = reconcile(rows, self._find_broken(rows), self._periods, self._subaccounts)
         files = fill_balances(list_files(rows, self._formats, self._periods), reconciliation)
         rows = running_balance(rows)
@@ -227,9 +235,15 @@ class _Reader:
         import polars as pl
 
         for parts in self._pending.values():
-            reading = parts[0].header.format.read_table(_join_parts(parts, self._tz, self._account))
+            statement_format = parts[0].header.format
+            table = _join_parts(parts, self._tz, self._account)
+            reading = statement_format.read_table(table)
+            rows = reading.rows
+            if has_missing_ids(rows):
+                in_utc = rows if self._tz.key == "UTC" else statement_format.read_table(replace(table, tz=_UTC)).rows
+                rows = fill_ids(rows, in_utc["date"], statement_format.service or statement_format.name)
             labels = {part.file: self._labels[part.file] for part in parts}
-            self._rows.append(encode_rows(reading.rows.with_columns(pl.col("file").replace(labels))))
+            self._rows.append(encode_rows(rows.with_columns(pl.col("file").replace(labels))))
             self._add_problems(reading.problems)
             self._periods |= {labels.get(file, file): period for file, period in reading.periods.items()}
             for file, name in reading.subaccounts.items():

@@ -5,6 +5,7 @@ A format turns its cells into ROWS; everything after it (ids, reconciliation, PA
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ _REPEATED: Final = (
     "counterparty_name", "counterparty_username", "counterparty_id", "currency", "funding_source", "destination",
 )  # fmt: skip
 _SLICE_ROWS: Final = 50_000
+SEPARATOR: Final = "\x1f"  # of the parts of a content
+_ID_DIGITS: Final = 16
 
 
 def polars_schema() -> dict[str, pl.DataType]:
@@ -80,6 +83,20 @@ def encode_rows(rows: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     return rows.with_columns(pl.col(_REPEATED).cast(pl.Categorical))
+
+
+def make_ids(places: pl.DataFrame, service: str, contents: pl.Series) -> pl.Series:
+    """Return ids for rows without one: service, hash of the content, number among the equal rows of the file.
+
+    So the same row of another file gets the same id, and look-alikes get different ones. The content must not depend
+    on how the file is read, such as the account or the zone that the caller names.
+    """
+    import polars as pl
+
+    hashes = [hashlib.sha256(content.encode()).hexdigest()[:_ID_DIGITS] for content in contents.to_list()]
+    frame = places.select("file", "line", hash=pl.Series(hashes, dtype=pl.String))
+    number = pl.int_range(1, pl.len() + 1).over("file", "hash", order_by="line")
+    return frame.select(pl.concat_str(pl.lit(service), "hash", number, separator="-").alias("payment_id")).to_series()
 
 
 def slice_by_files(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:

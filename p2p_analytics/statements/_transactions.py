@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.frames.schema import KIND_PAYMENT
 from p2p_analytics.statements._cells import list_problems
+from p2p_analytics.statements._rows import SEPARATOR, make_ids
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -19,13 +19,12 @@ if TYPE_CHECKING:
 NOTICE: Final = "notice"
 _MERCHANT: Final = "merchant"
 _UNKNOWN: Final = "unknown"
-# The content of a row without an id. Status and balance are left out: both may be others in a later file.
+# The content of a row without an id. Status and balance are left out: both may be others in a later file. So is the
+# account, which is a part of the key, but can be spelled in several ways.
 _CONTENT: Final = (
-    "account", "date", "type", "note", "from_name", "to_name", "counterparty_name", "flow_cents", "fee_cents",
+    "date", "type", "note", "from_name", "to_name", "counterparty_name", "flow_cents", "fee_cents",
     "currency", "funding_source", "destination",
 )  # fmt: skip
-_ID_DIGITS: Final = 16
-_SEPARATOR: Final = "\x1f"
 _NULL: Final = "\x00"
 _KEY: Final = ("account", "payment_id")
 # Of several rows of one payment, a null in the row that is kept does not hide the value of another one.
@@ -136,29 +135,38 @@ def sort_refunds(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
     return sorted_rows, list_problems(rows, unknown, rows["counterparty_name"], field="kind", problem=problem)
 
 
-def fill_ids(rows: pl.DataFrame, services: Mapping[str, str]) -> pl.DataFrame:
-    """Return ROWS with an id in every transaction.
+def has_missing_ids(rows: pl.DataFrame) -> bool:
+    """Return whether a transaction has no id."""
+    return bool(rows.select(_lacks_id().any()).item())
 
-    A row without one gets its service, a hash of its content, and the number of the row among the equal ones of its
-    file, so that the same row of another file gets the same id and look-alikes get different ones.
+
+def fill_ids(rows: pl.DataFrame, dates: pl.Series, service: str) -> pl.DataFrame:
+    """Return ROWS of a service with an id in every transaction, made of the content where the file gives none.
+
+    Parameters
+    ----------
+    rows : polars.DataFrame
+        ROWS.
+    dates : polars.Series
+        The date of each row as it is when dates without a zone are read as UTC, so that no id depends on the zone that
+        the caller names.
+    service : str
+        First part of the ids.
     """
     import polars as pl
 
-    missing = rows.filter(pl.col("payment_id").is_null(), pl.col("kind") != NOTICE)
-    if missing.is_empty():
-        return rows
+    missing = rows.with_columns(dates.alias("date")).filter(_lacks_id())
     parts = [pl.col(name).cast(pl.String).fill_null(_NULL) for name in _CONTENT]
-    contents = missing.select(pl.concat_str(parts, separator=_SEPARATOR)).to_series()
-    hashes = [hashlib.sha256(content.encode()).hexdigest()[:_ID_DIGITS] for content in contents.to_list()]
-    service = pl.col("file").replace_strict(dict(services), return_dtype=pl.String)
-    keyed = missing.select("file", "line", service=service, hash=pl.Series(hashes, dtype=pl.String))
-    number = pl.int_range(1, pl.len() + 1).over("file", "hash", order_by="line")
-    ids = keyed.with_columns(made_id=pl.concat_str("service", "hash", number, separator="-"))
-    return (
-        rows.join(ids.select("file", "line", "made_id"), on=["file", "line"], how="left", maintain_order="left")
-        .with_columns(pl.when(pl.col("kind") != NOTICE).then(pl.coalesce("payment_id", "made_id")).alias("payment_id"))
-        .drop("made_id")
-    )
+    contents = missing.select(pl.concat_str(parts, separator=SEPARATOR)).to_series()
+    ids = make_ids(missing, service, contents)
+    places = rows.select(_lacks_id().arg_true()).to_series()
+    return rows.with_columns(rows["payment_id"].scatter(places, ids))
+
+
+def _lacks_id() -> pl.Expr:
+    import polars as pl
+
+    return pl.col("payment_id").is_null() & pl.col("kind").ne_missing(NOTICE)
 
 
 def deduplicate_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series, list[Problem]]:

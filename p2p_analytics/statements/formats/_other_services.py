@@ -6,7 +6,6 @@ All amounts are whole hundredths of the unit of their currency, also where the c
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -34,11 +33,9 @@ Spelling: TypeAlias = str | tuple[str, ...]
 Languages: TypeAlias = "Mapping[str, Mapping[str, Spelling]]"
 ENGLISH: Final = "en"
 UNKNOWN: Final = "unknown"
-SEPARATOR: Final = "\x1f"
 
 _DECIMAL_COMMA: Final = r",[0-9]{1,2}[^0-9]*$"
 _DECIMAL_POINT: Final = r"\.[0-9]{1,2}[^0-9]*$"
-_ID_DIGITS: Final = 16
 _READ_AS: Final = {"mdy": "month/day/year", "dmy": "day/month/year"}
 _GERMAN_ZONES: Final = {"MEZ": "CET", "MESZ": "CEST"}
 
@@ -271,19 +268,6 @@ def find_currencies(table: Table, cells: pl.Series) -> tuple[pl.Series, list[Pro
         problem="is missing, and the file has several or none",
     )
     return values.alias("currency"), problems
-
-
-def make_ids(table: Table, service: str, contents: pl.Series) -> pl.Series:
-    """Return ids for rows without one: service, hash of the content, number among the equal rows of the file.
-
-    For services with content that `build_rows` does not keep, or that changes when a row is completed.
-    """
-    import polars as pl
-
-    hashes = [hashlib.sha256(content.encode()).hexdigest()[:_ID_DIGITS] for content in contents.to_list()]
-    frame = table.cells.select("file", "line", hash=pl.Series(hashes, dtype=pl.String))
-    number = pl.int_range(1, pl.len() + 1).over("file", "hash", order_by="line")
-    return frame.select(pl.concat_str(pl.lit(service), "hash", number, separator="-").alias("payment_id")).to_series()
 
 
 def _number_ids(frame: pl.DataFrame) -> pl.DataFrame:

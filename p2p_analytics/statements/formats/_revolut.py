@@ -6,13 +6,12 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.statements._format import Reading, StatementFormat
+from p2p_analytics.statements._rows import SEPARATOR, make_ids
 from p2p_analytics.statements.formats._other_services import (
-    SEPARATOR,
     blank_cells,
     build_rows,
     find_currencies,
     find_language,
-    make_ids,
     match_kinds,
     merge_names,
     read_dates,
@@ -146,7 +145,7 @@ def _make_ids(table: Table, frame: pl.DataFrame) -> pl.Series:
             *fields, frame["amount"].cast(pl.String).fill_null(""), frame["currency"].fill_null(""), separator=SEPARATOR
         )
     )
-    return make_ids(table, _SERVICE, contents.to_series())
+    return make_ids(table.cells, _SERVICE, contents.to_series())
 
 
 def _find_products(cells: pl.DataFrame) -> dict[str, str]:

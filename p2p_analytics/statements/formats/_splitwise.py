@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
+from zoneinfo import ZoneInfo
 
 from p2p_analytics.display import clean_line
 from p2p_analytics.errors import StatementError
 from p2p_analytics.statements._cells import list_problems
 from p2p_analytics.statements._format import Reading, StatementFormat
+from p2p_analytics.statements._rows import SEPARATOR, make_ids
 from p2p_analytics.statements.formats._other_services import (
-    SEPARATOR,
     blank_cells,
     build_rows,
     find_currencies,
     find_language,
     list_places,
-    make_ids,
     merge_names,
     read_dates,
     read_money,
@@ -30,6 +30,7 @@ from p2p_analytics.vocabulary import Status
 if TYPE_CHECKING:
     import polars as pl
 
+    from p2p_analytics.statements._cells import Order
     from p2p_analytics.statements._format import Problem, Table
     from p2p_analytics.statements.formats._other_services import Languages
 
@@ -83,9 +84,7 @@ def read(table: Table) -> Reading:
     table = blank_cells(table)
     member, columns = _find_member(table)
     wide, problems = _read_cells(table, columns)
-    dates, faults = read_dates(
-        table, table.cells["date"], order=None if find_language(table.header, _LANGUAGES) == "en" else "dmy"
-    )
+    dates, faults = _read_dates(table)
     problems += faults
     currency, faults = find_currencies(table, table.cells["currency"])
     problems += faults + _list_unbalanced(table, wide, columns)
@@ -117,6 +116,11 @@ def read(table: Table) -> Reading:
     frame = frame.with_columns(_make_ids(table, frame, columns))
     group = clean_line(", ".join(sorted(columns)))
     return Reading(build_rows(table, frame), problems, subaccounts=dict.fromkeys(table.preambles, group))
+
+
+def _read_dates(table: Table) -> tuple[pl.Series, list[Problem]]:
+    order: Order | None = None if find_language(table.header, _LANGUAGES) == "en" else "dmy"
+    return read_dates(table, table.cells["date"], order=order)
 
 
 def _find_member(table: Table) -> tuple[str, dict[str, str]]:
@@ -166,19 +170,22 @@ def _list_unbalanced(table: Table, wide: pl.DataFrame, columns: dict[str, str]) 
 def _make_ids(table: Table, frame: pl.DataFrame, columns: dict[str, str]) -> pl.Series:
     """Return ids of the content with the members that have a part in it, so that equal rows of two groups differ.
 
-    Members without a part are left out: a new member of the group changes no earlier row. A total has no id.
+    Members without a part are left out: a new member of the group changes no earlier row. The zone that the caller
+    names is left out, too. A total has no id.
     """
     import polars as pl
 
+    dates, _ = _read_dates(replace(table, tz=ZoneInfo("UTC")))
     parts = [
         pl.when(pl.col(key).fill_null(0) != 0).then(
             pl.lit(f"{name.removesuffix(_REMOVED)}=") + pl.col(key).cast(pl.String)
         )
         for name, key in sorted(columns.items())
     ]
-    texts = [pl.col(name).cast(pl.String).fill_null("") for name in ("date", "note", "type", "cost", "currency")]
-    joined = pl.concat_str(*texts, *parts, separator=SEPARATOR, ignore_nulls=True)
-    ids = make_ids(table, _SERVICE, frame.select(joined).to_series())
+    names = ("note", "type", "cost", "currency")
+    texts = [pl.col(name).cast(pl.String).fill_null("") for name in names]
+    joined = pl.concat_str(dates.cast(pl.String).fill_null(""), *texts, *parts, separator=SEPARATOR, ignore_nulls=True)
+    ids = make_ids(table.cells, _SERVICE, frame.select(joined).to_series())
     return frame.select(pl.when(~pl.col("is_total")).then(ids).alias("payment_id")).to_series()
 
 
