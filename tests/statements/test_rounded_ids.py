@@ -29,7 +29,7 @@ def _read(ids: list[str], folder: Path) -> p2p.Statements:
     ],
 )
 def test_ids_that_may_end_in_zeros_by_chance_are_read(ids, doubtful, tmp_path):
-    """The payments of an account do not depend on the digits of its ids; one that cannot be told is listed."""
+    """The payments of an account do not depend on the digits of its ids; a doubtful one is listed."""
     statements = _read(ids, tmp_path)
     assert sorted(statements.payments["payment_id"]) == sorted(ids)
     assert statements.problems["value"].to_list() == doubtful

@@ -62,7 +62,7 @@ def check_ids(rows: pl.DataFrame) -> list[Problem]:
         (pl.col("zeros") > 1) & (pl.col("zeros") * _RARE > pl.col("count"))
     )
     all_floats = (pl.col("floats") == pl.col("count")) & (pl.col("count") >= _FEW)
-    # The upper bound of the chance of so many (Chernoff), for a Poisson distribution.
+    # An upper bound of the chance of this count, for a Poisson distribution (Chernoff).
     is_accident = pl.col("zeros") * (1 + (pl.col("expected") / pl.col("zeros")).log()) > math.log(_CHANCE)
     _refuse(counts.filter((many_zeros & ~is_accident) | all_floats))
     doubtful = counts.filter(pl.col("zeros") == pl.col("count")).with_columns(pl.col("id").alias("payment_id"))
