@@ -9,7 +9,7 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics.errors import StatementError
 
-_HEADER = (Path(__file__).parent / "samples" / "gen_a_2018.csv").read_text("utf-8").splitlines()[0] + "\n"
+_HEADER = (Path(__file__).parents[1] / "samples" / "gen_a_2018.csv").read_text("utf-8").splitlines()[0] + "\n"
 _WHOLE_17 = [f"123456789012{number:05}" for number in range(1, 149)]  # the last is ...00148; ...00100 ends in zeros
 
 
