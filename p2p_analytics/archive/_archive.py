@@ -9,6 +9,7 @@ from p2p_analytics import settings
 from p2p_analytics.archive._all_payments import has_statements, read_names
 from p2p_analytics.archive._baseline import build_baseline
 from p2p_analytics.archive._manifest import STATEMENT_KINDS, BrokenFileError, Entry, Manifest
+from p2p_analytics.archive._recovery import settle_imports
 from p2p_analytics.archive._rewrite import Changes, build_rows, write_changes
 from p2p_analytics.archive._scan import scan, scan_merged
 from p2p_analytics.archive._statement_archive import StatementArchive
@@ -133,6 +134,7 @@ class Archive(StatementArchive):
             )
         rows = build_rows(history)
         with self._folder.lock():
+            settle_imports(self._folder)
             return write_changes(self._folder, history, rows, self._folder.read_manifest(), synced_to=None)
 
     def sync(
@@ -191,6 +193,7 @@ class Archive(StatementArchive):
         latest = history.payments["date_created"].max()
         synced_to = None if latest != latest else min(latest.to_pydatetime(), history.fetched_at)  # noqa: PLR0124 - NaT
         with self._folder.lock():
+            settle_imports(self._folder)
             # Another process may have repaired a file in the meantime.
             broken = [entry.name for entry in suspects if not self._folder.is_sound(entry)]
             for name in broken:

@@ -11,7 +11,9 @@ import msgspec
 
 from p2p_analytics import settings
 from p2p_analytics.archive import _manifest
+from p2p_analytics.archive._folder import ArchiveFolder
 from p2p_analytics.archive._manifest import STATEMENT_KINDS, Manifest
+from p2p_analytics.archive._recovery import read_journal, settle_imports, write_journal
 from p2p_analytics.archive._rewrite import name_account, read_listed, read_statements, write_table
 from p2p_analytics.archive._statements_only import create_manifest, find_damage, repair_archive
 from p2p_analytics.archive.imports import journal
@@ -19,7 +21,7 @@ from p2p_analytics.archive.imports.journal import Batch
 from p2p_analytics.archive.imports.rows import ImportPlan, MergedRows, check_rows, merge_rows
 from p2p_analytics.archive.tables import BATCH, SCHEMAS
 from p2p_analytics.display import clean_line
-from p2p_analytics.errors import ArchiveError
+from p2p_analytics.errors import ArchiveError, P2PAnalyticsError
 from p2p_analytics.frames.schema import INSTANT, TEXT
 from p2p_analytics.handles import normalize_account
 from p2p_analytics.privacy import Mask
@@ -27,10 +29,10 @@ from p2p_analytics.records import Me, User
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     import pandas as pd
 
-    from p2p_analytics.archive._folder import ArchiveFolder
     from p2p_analytics.archive._manifest import Entry
     from p2p_analytics.statements import Statements
 
@@ -52,6 +54,18 @@ class _Known(NamedTuple):
 log = logging.getLogger(__name__)
 
 
+class _StagedFolder(ArchiveFolder):
+    """The folder of an archive; new files stay in memory, because the journal names them before they are written."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.contents: dict[str, bytes] = {}
+
+    def replace_file(self, name: str, body: bytes) -> None:
+        """Keep a file in memory."""
+        self.contents[name] = body
+
+
 def plan_import(folder: ArchiveFolder, statements: Statements) -> ImportPlan:
     """Return what an import would do, and change nothing."""
     previous = folder.read_manifest()
@@ -69,8 +83,10 @@ def require_importable(folder: ArchiveFolder, statements: Statements) -> None:
 def write_import(folder: ArchiveFolder, statements: Statements) -> ImportPlan:
     """Add statements to an archive as a batch that can be undone; call it within the lock.
 
-    New files are written first, then the journal, then the manifest: a crash leaves the old state or the new one.
+    The journal is written first, then the new files, then the manifest: a crash leaves the old state or the new one,
+    and `settle_imports` finds which.
     """
+    batches = settle_imports(folder)
     damage = find_damage(folder)
     if damage is not None:
         account = _require_account(folder, statements, damage.manifest)
@@ -79,40 +95,39 @@ def write_import(folder: ArchiveFolder, statements: Statements) -> ImportPlan:
     previous = None if body is None else folder.decode_manifest(body)
     account = _require_account(folder, statements, previous)
     me, fetched_at = _describe_owner(statements, account, previous)
-    batches = _read_current(folder, body)
     number = batches[-1].number + 1 if batches else 1
     known = _read_known(folder, previous, repair=True)
     merged = _merge(folder, statements, me, known, number)
-    with _remove_files_of_failure(folder, body) as present:
-        manifest = _build_manifest(folder, me, known, merged, fetched_at)
-        after = folder.encode_manifest(manifest)
-        batch = Batch(
-            number=number,
-            imported_at=datetime.now(UTC),
-            files=tuple(dict.fromkeys(map(str, statements.files["file"]))),
-            **{name: getattr(merged.plan, name) for name in _COUNTS},
-            before=None if body is None else body.decode(),
-            after_digest=journal.digest(after),
-            written=tuple(sorted({entry.name for entry in manifest.entries} - present)),
-        )
-        folder.replace_file(journal.NAME, journal.encode((*batches, batch)))
+    present = {path.name for path in folder.list_own_files()}
+    staged = _StagedFolder(folder.path)
+    manifest = _build_manifest(staged, me, known, merged, fetched_at)
+    after = folder.encode_manifest(manifest)
+    batch = Batch(
+        number=number,
+        imported_at=datetime.now(UTC),
+        files=tuple(dict.fromkeys(map(str, statements.files["file"]))),
+        **{name: getattr(merged.plan, name) for name in _COUNTS},
+        before=None if body is None else body.decode(),
+        after_digest=journal.digest(after),
+        written=tuple(sorted({entry.name for entry in manifest.entries} - present)),
+        under_way="import",
+    )
+    with _settle_after(folder):
+        write_journal(folder, (*batches, batch))
+        for name, content in staged.contents.items():
+            folder.replace_file(name, content)
         folder.replace_file(_manifest.NAME, after)
     return merged.plan
 
 
 @contextlib.contextmanager
-def _remove_files_of_failure(folder: ArchiveFolder, body: bytes | None) -> Iterator[set[str]]:
-    """Give the names of the present files; if the import fails, as on a full disk, remove its own files."""
-    present = {path.name for path in folder.list_own_files()}
+def _settle_after(folder: ArchiveFolder) -> Iterator[None]:
+    """Settle the import or undo of the block, also if it fails, as on a full disk; else the next writer settles it."""
     try:
-        yield present
-    except BaseException:
-        with contextlib.suppress(ArchiveError, OSError):
-            if folder.read_bytes(_manifest.NAME) == body:
-                for path in [*folder.list_own_files()]:
-                    if path.name not in present:
-                        path.unlink(missing_ok=True)
-        raise
+        yield
+    finally:
+        with contextlib.suppress(P2PAnalyticsError, OSError):
+            settle_imports(folder)
 
 
 def require_import(folder: ArchiveFolder) -> None:
@@ -123,30 +138,23 @@ def require_import(folder: ArchiveFolder) -> None:
 
 def undo_import(folder: ArchiveFolder) -> Batch:
     """Take the last import back, and return it; call it within the lock. Every file is as before, byte for byte."""
-    body = folder.read_bytes(_manifest.NAME)
-    batches = _read_current(folder, body)
+    batches = settle_imports(folder)
     require_import(folder)
+    body = folder.read_bytes(_manifest.NAME)
     if not journal.can_undo(batches, None if body is None else journal.digest(body)):
         raise ArchiveError(
             f"The last import into {folder.path} cannot be undone, because a sync, a merge or a repair came after it: "
             "import the files that you want into a new archive."
         )
     *earlier, last = batches
-    kept: set[str] = set()
-    if last.before is None:
-        folder.remove_file(_manifest.NAME)
-    else:
-        before = folder.decode_manifest(last.before.encode())
-        for entry in before.entries:
-            folder.require_sound(entry)
-        kept = {entry.name for entry in before.entries}
-        folder.replace_file(_manifest.NAME, last.before.encode())
-    for name in set(last.written) - kept:
-        folder.remove_file(name)
-    if earlier:
-        folder.replace_file(journal.NAME, journal.encode(tuple(earlier)))
-    else:
-        folder.remove_file(journal.NAME)
+    for entry in folder.decode_manifest(last.before.encode()).entries if last.before is not None else ():
+        folder.require_sound(entry)
+    with _settle_after(folder):
+        write_journal(folder, (*earlier, msgspec.structs.replace(last, under_way="undo")))
+        if last.before is None:
+            folder.remove_file(_manifest.NAME)
+        else:
+            folder.replace_file(_manifest.NAME, last.before.encode())
     return last
 
 
@@ -154,7 +162,7 @@ def list_imports(folder: ArchiveFolder) -> tuple[tuple[Batch, ...], bool]:
     """Return the imports, and whether the last one can be undone."""
     body = folder.read_bytes(_manifest.NAME)
     state = None if body is None else journal.digest(body)
-    batches = journal.find_current(_read_journal(folder), state)
+    batches = journal.find_current(read_journal(folder), state)
     return batches, journal.can_undo(batches, state)
 
 
@@ -181,29 +189,6 @@ def _mask_files(files: Sequence[str], mask: Mask) -> list[str]:
     import pandas as pd
 
     return mask.frame(pd.DataFrame({"file": list(files)}, dtype=TEXT))["file"].tolist()
-
-
-def _read_journal(folder: ArchiveFolder) -> tuple[Batch, ...]:
-    body = folder.read_bytes(journal.NAME)
-    try:
-        return () if body is None else journal.decode(body)
-    except journal.JournalError as error:
-        raise ArchiveError(
-            f"{folder.path / journal.NAME} is broken ({error}): remove it; the imports before can then not be undone."
-        ) from None
-
-
-def _read_current(folder: ArchiveFolder, body: bytes | None) -> tuple[Batch, ...]:
-    """Return the imports that took effect, and remove the files that only interrupted ones wrote."""
-    batches = _read_journal(folder)
-    current = journal.find_current(batches, None if body is None else journal.digest(body))
-    manifests = [text.encode() for text in (batch.before for batch in current) if text is not None]
-    named = [folder.decode_manifest(text) for text in (*manifests, *([body] if body is not None else []))]
-    kept = {entry.name for manifest in named for entry in manifest.entries}
-    for batch in batches[len(current) :]:
-        for name in set(batch.written) - kept:
-            folder.remove_file(name)
-    return current
 
 
 def _require_account(folder: ArchiveFolder, statements: Statements, previous: Manifest | None) -> str:

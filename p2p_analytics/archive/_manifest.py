@@ -155,8 +155,7 @@ def is_account_name(manifest: Manifest, me: Me) -> bool:
 def encode(manifest: Manifest) -> bytes:
     """Return a manifest as JSON; its last member is a digest of all bytes before it."""
     written_as = _FORMAT_WITH_STATEMENTS if "statements" in manifest.small else _FORMAT
-    body = msgspec.json.encode(msgspec.structs.replace(manifest, format=written_as))[:-1]
-    return body + b',"digest":"%b"}' % sha256(body).hexdigest().encode()
+    return append_digest(msgspec.json.encode(msgspec.structs.replace(manifest, format=written_as)))
 
 
 def decode(body: bytes) -> Manifest | None:
@@ -167,14 +166,12 @@ def decode(body: bytes) -> Manifest | None:
     ManifestError
         The manifest is damaged or contradicts itself. One of an earlier version has no digest to check.
     """
-    found = _DIGEST.search(body)
-    if found is not None and sha256(body[: found.start()]).hexdigest().encode() != found[1]:
-        raise ManifestError("its content is not as it was written")
+    has_digest = check_digest(body)
     try:
         written_as = msgspec.json.decode(body, type=_Format).format
         if written_as > _FORMAT_WITH_STATEMENTS:
             return None
-        if (written_as == 1) != (found is None):
+        if (written_as == 1) == has_digest:
             raise ManifestError("its digest is missing or does not belong there")
         manifest = msgspec.json.decode(body, type=Manifest)
         if (written_as >= _FORMAT) != (manifest.people is not None):
@@ -187,6 +184,25 @@ def decode(body: bytes) -> Manifest | None:
         raise ManifestError("it is no manifest") from None
     people_at = max(manifest.fetched_at, manifest.friends_at) if manifest.people is None else manifest.people_at
     return msgspec.structs.replace(manifest, people_at=people_at, format=_FORMAT)
+
+
+def append_digest(body: bytes) -> bytes:
+    """Return a JSON object with a last member that is a digest of all bytes before it."""
+    return body[:-1] + b',"digest":"%b"}' % sha256(body[:-1]).hexdigest().encode()
+
+
+def check_digest(body: bytes) -> bool:
+    """Return whether a JSON object ends in its digest.
+
+    Raises
+    ------
+    ManifestError
+        The digest is of another content.
+    """
+    found = _DIGEST.search(body)
+    if found is not None and sha256(body[: found.start()]).hexdigest().encode() != found[1]:
+        raise ManifestError("its content is not as it was written")
+    return found is not None
 
 
 def build_file_name(kind: str, start: date | None, digest: str) -> str:

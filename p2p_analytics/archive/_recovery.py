@@ -1,4 +1,4 @@
-"""Recovery of the tables of an archive without its manifest."""
+"""Recovery of the tables of an archive without its manifest, and of the state before a killed import."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from p2p_analytics.archive import _manifest
 from p2p_analytics.archive._earlier_form import PROFILES, earlier_schema, is_earlier_form, to_present_form
 from p2p_analytics.archive._manifest import STATEMENT_KINDS
+from p2p_analytics.archive.imports import journal
 from p2p_analytics.archive.tables import arrow_schema
+from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames.arrow import frame_of
 from p2p_analytics.handles import normalize_account
 
@@ -18,7 +20,47 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from p2p_analytics.archive._folder import ArchiveFolder
+    from p2p_analytics.archive.imports.journal import Batch
     from p2p_analytics.records import Me
+
+
+def read_journal(folder: ArchiveFolder) -> tuple[Batch, ...]:
+    """Return the imports as the journal lists them, the first one first."""
+    body = folder.read_bytes(journal.NAME)
+    try:
+        return () if body is None else journal.decode(body)
+    except journal.JournalError as error:
+        raise ArchiveError(
+            f"{folder.path / journal.NAME} is broken ({error}): remove it; the imports before can then not be undone."
+        ) from None
+
+
+def write_journal(folder: ArchiveFolder, batches: tuple[Batch, ...]) -> None:
+    """Replace the journal; without imports there is none."""
+    if batches:
+        folder.replace_file(journal.NAME, journal.encode(batches))
+    else:
+        folder.remove_file(journal.NAME)
+
+
+def settle_imports(folder: ArchiveFolder) -> tuple[Batch, ...]:
+    """Finish an import or undo that is under way in the journal, and return the imports in effect.
+
+    Call it within the lock, before the manifest is replaced for another reason: the manifest says whether the import is
+    in effect. The files of one that is not are removed.
+    """
+    batches = read_journal(folder)
+    body = folder.read_bytes(_manifest.NAME)
+    current = journal.find_current(batches, None if body is None else journal.digest(body))
+    if current == batches:
+        return batches
+    if len(current) < len(batches):
+        texts = [batch.before for batch in batches if batch.before is not None]
+        kept = {entry.name for text in texts for entry in folder.decode_manifest(text.encode()).entries}
+        for name in set(batches[-1].written) - kept:
+            folder.remove_file(name)
+    write_journal(folder, current)
+    return current
 
 
 def recover_payments(folder: ArchiveFolder, me: Me) -> Iterator[pa.Table]:

@@ -9,7 +9,7 @@ import msgspec
 
 from p2p_analytics.archive import _manifest
 from p2p_analytics.archive._manifest import STATEMENT_KINDS, BrokenFileError, Manifest
-from p2p_analytics.archive._recovery import recover_statements
+from p2p_analytics.archive._recovery import read_journal, recover_statements
 from p2p_analytics.archive._rewrite import write_table
 from p2p_analytics.archive.tables import arrow_schema
 from p2p_analytics.frames.arrow import frame_of
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 class Damage(NamedTuple):
-    """The manifest, None if it is broken, and the names of all broken files."""
+    """The manifest, None if it is broken or lost, and the names of all broken files."""
 
     manifest: Manifest | None
     files: tuple[str, ...]
@@ -52,7 +52,7 @@ def create_manifest(folder: ArchiveFolder, me: Me, fetched_at: datetime, stateme
 
 
 def find_damage(folder: ArchiveFolder) -> Damage | None:
-    """Return what only an import can repair: a broken manifest or file of an archive without the service's payments.
+    """Return what only an import can repair: a broken or lost file of an archive without the service's payments.
 
     Broken files of statements alone are none, because every import replaces them.
     """
@@ -60,7 +60,10 @@ def find_damage(folder: ArchiveFolder) -> Damage | None:
         manifest = folder.read_manifest()
     except BrokenFileError:
         return Damage(None, (_manifest.NAME,)) if folder.holds_statements_only() else None
-    if manifest is None or not isinstance(manifest.account_name, str):
+    if manifest is None:
+        is_lost = bool(read_journal(folder)) and folder.holds_statements_only()
+        return Damage(None, ()) if is_lost else None
+    if not isinstance(manifest.account_name, str):
         return None
     broken = tuple(entry.name for entry in manifest.entries if not folder.is_sound(entry))
     is_only_statements = {name.partition("-")[0] for name in broken} <= {*STATEMENT_KINDS}

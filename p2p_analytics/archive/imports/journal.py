@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 from hashlib import sha256
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import msgspec
 from msgspec import Meta
+
+from p2p_analytics.archive import _manifest
 
 NAME: Final = "batches.json"
 Count = Annotated[int, Meta(ge=0)]
@@ -30,11 +32,23 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     before: str | None  # the text of the manifest; None: there was no archive
     after_digest: str
     written: tuple[str, ...]
+    under_way: Literal["import", "undo"] | None = None
+
+    def __post_init__(self) -> None:
+        """Raise a ValueError if it names other files than those of tables, because an undo removes them."""
+        if not all(map(_manifest.is_file_name, self.written)):
+            raise ValueError("it names files that are not the archive's")
 
     @property
     def before_digest(self) -> str | None:
         """The digest of the manifest that the import replaced."""
         return None if self.before is None else digest(self.before.encode())
+
+
+class _Journal(msgspec.Struct):
+    """The content of the file, which ends in a digest."""
+
+    batches: tuple[Batch, ...]
 
 
 def digest(manifest: bytes) -> str:
@@ -44,7 +58,7 @@ def digest(manifest: bytes) -> str:
 
 def encode(batches: tuple[Batch, ...]) -> bytes:
     """Return the journal as JSON."""
-    return msgspec.json.encode(batches)
+    return _manifest.append_digest(msgspec.json.encode(_Journal(batches)))
 
 
 def decode(body: bytes) -> tuple[Batch, ...]:
@@ -56,13 +70,17 @@ def decode(body: bytes) -> tuple[Batch, ...]:
         The journal is damaged.
     """
     try:
-        return msgspec.json.decode(body, type=tuple[Batch, ...])
+        if not _manifest.check_digest(body):
+            raise JournalError("its digest is missing")
+        return msgspec.json.decode(body, type=_Journal).batches
+    except _manifest.ManifestError as error:
+        raise JournalError(str(error)) from None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise JournalError("it is no journal of imports") from None
 
 
 def find_current(batches: tuple[Batch, ...], state: str | None) -> tuple[Batch, ...]:
-    """Return the imports that took effect; those after them were interrupted, or undone by a process that was killed.
+    """Return the imports that are in effect. Only the last one can be under way; a killed process may have left it so.
 
     Parameters
     ----------
@@ -71,12 +89,13 @@ def find_current(batches: tuple[Batch, ...], state: str | None) -> tuple[Batch, 
     state : str or None
         The digest of the present manifest, None without one.
     """
-    for place in reversed(range(len(batches))):
-        if batches[place].after_digest == state:
-            return batches[: place + 1]
-        if batches[place].before_digest == state:
-            return batches[:place]
-    return batches  # a sync or merge came after them
+    if not batches or batches[-1].under_way is None:
+        return batches
+    *earlier, last = batches
+    is_unchanged = last.before_digest == last.after_digest  # an import of known payments: the state says nothing
+    if state == last.before_digest and not (is_unchanged and last.under_way == "import"):
+        return (*earlier,)
+    return (*earlier, msgspec.structs.replace(last, under_way=None))
 
 
 def can_undo(batches: tuple[Batch, ...], state: str | None) -> bool:

@@ -34,6 +34,19 @@ def digest_listed(folder: Path) -> dict[str, str]:
     return {name: digest for name, digest in digests(folder).items() if name in names}
 
 
+def list_files(folder: Path) -> frozenset[tuple[str, int]]:
+    """Return name and size of each file except temporary ones."""
+    return frozenset((path.name, path.stat().st_size) for path in folder.iterdir() if path.suffix != ".part")
+
+
+def check_a_merge(folder: Path, history, known: list[str] | None, imports: int) -> None:
+    """Check that a merge after the kill settles it: the rows are those of the imports that the archive lists."""
+    archive = p2p.open_archive(shutil.copytree(folder, folder.with_name(f"{folder.name}-merged")))
+    archive.merge(history)
+    assert sorted(read(archive)) == sorted([*(known or []), "9"])
+    assert len(archive.imports) == imports
+
+
 @pytest.mark.parametrize("first", [True, False], ids=["first import", "into an archive"])
 def test_an_import_that_is_killed_at_any_step(tmp_path, history_of, payment, change_archive, first) -> None:
     """Before each call that changes the folder: the old or the new, both can be imported into and undone."""
@@ -47,12 +60,15 @@ def test_an_import_that_is_killed_at_any_step(tmp_path, history_of, payment, cha
     old, old_files, new_files = read(before), digest_listed(before.path), digest_listed(after.path)
     new = ["4", "3"] if first else ["4", "3", "1"]
     assert read(after) == new
-    step, ended = 0, KILLED
+    step, ended, merged = 0, KILLED, set()
     while ended == KILLED:
         archive = p2p.open_archive(shutil.copytree(before.path, tmp_path / f"{step}"))
         ended = change_archive(archive=str(archive.path), statements=JUNE, step=step)
         found = read(archive)
         assert found in (old, new)
+        if list_files(archive.path) not in merged:
+            merged.add(list_files(archive.path))
+            check_a_merge(archive.path, history_of(payment(9), account="ada"), found, (not first) + (found == new))
         if found == old:
             assert digest_listed(archive.path) == old_files
             archive.import_(statements_of(*(row(**fields) for fields in JUNE)))
@@ -64,19 +80,22 @@ def test_an_import_that_is_killed_at_any_step(tmp_path, history_of, payment, cha
     assert step > (20 if first else 10)
 
 
-def test_an_undo_that_is_killed_at_any_step(tmp_path, change_archive) -> None:
+def test_an_undo_that_is_killed_at_any_step(tmp_path, history_of, payment, change_archive) -> None:
     """The import is there, or it is gone; either way the rest can be undone."""
     before = p2p.open_archive(tmp_path / "before")
     before.import_(statements_of(*(row(**fields) for fields in MAY)))
     old = digest_listed(before.path)
     before.import_(statements_of(*(row(**fields) for fields in JUNE)))
     new = digest_listed(before.path)
-    step, ended = 0, KILLED
+    step, ended, merged = 0, KILLED, set()
     while ended == KILLED:
         archive = p2p.open_archive(shutil.copytree(before.path, tmp_path / f"{step}"))
         ended = change_archive(archive=str(archive.path), undo=True, step=step)
         found = digest_listed(archive.path)
         assert found in (old, new)
+        if list_files(archive.path) not in merged:
+            merged.add(list_files(archive.path))
+            check_a_merge(archive.path, history_of(payment(9), account="ada"), read(archive), 1 + (found == new))
         if found == new:
             archive.undo()
             assert digest_listed(archive.path) == old

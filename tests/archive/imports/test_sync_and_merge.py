@@ -167,22 +167,27 @@ def test_a_town(tmp_path) -> None:
 
 
 def test_states_of_the_journal() -> None:
-    """Interrupted imports and undos are recognised by the digests of the manifests; a sync ends the chain."""
+    """Whether an import or undo that was killed took effect is known from the digest of the manifest."""
 
-    def batch(number: int, before: str | None, after: str) -> journal.Batch:
+    def batch(number: int, before: str | None, after: str, under_way: str | None = None) -> journal.Batch:
         counts = dict.fromkeys(("new", "known", "changed", "refused"), 0)
         return journal.Batch(
             number=number, imported_at=EPOCH, files=(), before=before, written=(), **counts,
-            after_digest=journal.digest(after.encode()),
+            after_digest=journal.digest(after.encode()), under_way=under_way,
         )  # fmt: skip
 
-    first, second, third = batch(1, None, "a"), batch(2, "a", "b"), batch(3, "b", "c")
-    chain = (first, second, third)
-    states = {None: (), "a": (first,), "b": (first, second), "c": chain, "synced": chain}
-    for text, expected in states.items():
-        state = None if text is None else journal.digest(text.encode())
-        assert journal.find_current(chain, state) == expected
-        assert journal.can_undo(expected, state) == (text in {"a", "b", "c"})
-    same = (first, batch(2, "a", "a"))
-    assert journal.find_current(same, journal.digest(b"a")) == same
-    assert journal.decode(journal.encode(chain)) == chain
+    def find(chain: tuple[journal.Batch, ...], text: str | None) -> tuple[journal.Batch, ...]:
+        assert journal.decode(journal.encode(chain)) == chain
+        return journal.find_current(chain, None if text is None else journal.digest(text.encode()))
+
+    first, second, same = batch(1, None, "a"), batch(2, "a", "b"), batch(2, "a", "a")
+    for text in (None, "a", "b", "synced"):
+        assert find((first, second), text) == (first, second), "nothing is under way"
+    for kind in ("import", "undo"):
+        assert find((batch(1, None, "a", kind),), None) == ()
+        assert find((batch(1, None, "a", kind),), "a") == (first,)
+        assert find((first, batch(2, "a", "b", kind)), "a") == (first,)
+        assert find((first, batch(2, "a", "b", kind)), "b") == (first, second)
+    assert find((first, batch(2, "a", "a", "import")), "a") == (first, same)
+    assert find((first, batch(2, "a", "a", "undo")), "a") == (first,)
+    assert [journal.can_undo((first, second), journal.digest(text)) for text in (b"a", b"b")] == [False, True]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import itertools
 import os
 
+import msgspec
 import pytest
 
 import p2p_analytics as p2p
@@ -154,6 +156,48 @@ def test_a_broken_journal(archive) -> None:
     archive.import_(JUNE)
     archive.undo()
     assert archive.history().payments["tip_cents"].notna().sum() == 2
+
+
+def test_a_journal_with_another_digest(archive) -> None:
+    """One changed number is found."""
+    archive.import_(MAY)
+    path = archive.path / "batches.json"
+    path.write_bytes(path.read_bytes().replace(b'"known":2', b'"known":3'))
+    with pytest.raises(ArchiveError, match=r"batches.json is broken \(its content is not as it was written\)"):
+        archive.undo()
+
+
+@pytest.mark.parametrize("name", ["../mine.txt", "people.csv", "manifest.json", "lock"])
+def test_a_journal_with_other_peoples_files(tmp_path, name) -> None:
+    """An undo, or an import after an undo that was killed, would remove them: they stay, whatever the journal says."""
+    archive = p2p.open_archive(tmp_path / "archive")
+    archive.import_(MAY)
+    archive.import_(JUNE)
+    mine = tmp_path / "mine.txt"
+    mine.write_text("mine")
+    (archive.path / "people.csv").write_text("alias,person\n")
+    path = archive.path / "batches.json"
+    document = msgspec.json.decode(path.read_bytes().rpartition(b',"digest"')[0] + b"}")
+    document["batches"][-1]["written"].append(name)
+    for under_way in (None, "undo"):
+        document["batches"][-1]["under_way"] = under_way
+        body = msgspec.json.encode(document)[:-1]
+        path.write_bytes(body + b',"digest":"' + hashlib.sha256(body).hexdigest().encode() + b'"}')
+        before = digests(archive.path)
+        for call in (archive.undo, lambda: archive.import_(JULY)):
+            with pytest.raises(ArchiveError, match=r"batches.json is broken \(it is no journal of imports\)"):
+                call()
+        assert digests(archive.path) == before
+        assert mine.read_text() == "mine"
+
+
+def test_a_lost_manifest(tmp_path) -> None:
+    """An import keeps the statements that are left, as for a broken manifest."""
+    archive = p2p.open_archive(tmp_path / "archive")
+    archive.import_(MAY)
+    (archive.path / "manifest.json").unlink()
+    assert archive.import_(JUNE)[:4] == (1, 1, 0, 0)
+    assert sorted(archive.history().payments["payment_id"]) == ["1", "3", "4"]
 
 
 @pytest.mark.parametrize("file", ["manifest.json", "friends-*", "problems-*", "people-*", "payments-*"])
