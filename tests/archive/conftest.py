@@ -36,6 +36,12 @@ def archive(service, tmp_path, monkeypatch) -> Archive:
     return synced
 
 
+@pytest.fixture(params=[pytest.param(9, id="some"), pytest.param(1, id="all", marks=pytest.mark.soak)])
+def kills(request) -> range:
+    """Return the steps at which processes are really killed; all of them take long."""
+    return range(0, 100, request.param)
+
+
 @pytest.fixture
 def change_archive() -> Iterator[Callable[..., int]]:
     """Return a function that changes an archive in a process, which may be killed, and returns its exit code."""

@@ -28,12 +28,6 @@ def states(history: p2p.History) -> list[tuple[str, str]]:
     return list(history.payments[["payment_id", "status"]].astype(str).itertuples(index=False, name=None))
 
 
-@pytest.fixture(params=[pytest.param(9, id="some"), pytest.param(1, id="all", marks=pytest.mark.soak)])
-def kills(request) -> range:
-    """Return the steps at which processes are really killed; all of them take long."""
-    return range(0, 100, request.param)
-
-
 @pytest.mark.usefixtures("small_files")
 def test_a_merge_that_is_killed_at_any_step(tmp_path, history_of, payment, change_archive, kills) -> None:
     """Before each call that changes the folder: the old or the new, each payment once, and a merge completes it."""
