@@ -205,12 +205,10 @@ def _require_account(folder: ArchiveFolder, statements: Statements, previous: Ma
         raise ArchiveError(f"{folder.path} was written by an earlier p2p_analytics: sync it, or merge a history, once.")
     user = previous.me.user
     if normalize_account(name) not in {normalize_account(text) for text in (user.id, user.username) if text}:
-        is_named = statements.history(name).me.user.username is not None
         holding, name = clean_line(user.username or user.id), clean_line(name)
-        advice = f', read them with account="{holding}" (--account {holding})'
         raise ArchiveError(
             f"The statements are of the account {name}, and {folder.path} is the archive of {holding}: name another "
-            f"archive{'' if is_named else f' or, if the account is the same{advice}'}."
+            f'archive or, if the account is the same, read them with account="{holding}" (--account {holding}).'
         )
     return name
 

@@ -36,7 +36,7 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     command.add_argument(
         "--tz", metavar="ZONE", type=_arguments.parse_zone, default="UTC", help="the zone of dates that name none (UTC)"
     )
-    command.add_argument("--account", metavar="NAME", help="your username, for files that name no account")
+    command.add_argument("--account", metavar="NAME", help="your username; files that name another account are listed")
     _arguments.add_progress(command)
     _arguments.add_json(command)
     command.set_defaults(command=_import)

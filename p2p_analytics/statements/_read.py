@@ -81,7 +81,8 @@ def read_statements(
     tz : str or ZoneInfo
         Zone of datetimes in files that name none. A local time that the clock shows twice is the first one.
     account : str, optional
-        Name of the account of files that name none.
+        Name of the account of all files. A file that names another one, such as a former handle or an e-mail address,
+        is listed in the problems. By default the account is the one that the file names.
     skip_others : bool
         Whether a named file without the header of a statement is skipped, too, as for a list of files of which some may
         be others.
@@ -100,7 +101,7 @@ def read_statements(
     zone = find_zone(tz)
     if zone.key is None or not has_zone(zone.key):
         raise ConfigurationError(f"tz must be a zone name like 'America/New_York' or 'UTC', not {tz!r}.")
-    if account is not None and not (isinstance(account, str) and account.strip()):
+    if account is not None and not (isinstance(account, str) and account.strip().removeprefix("@")):
         raise ConfigurationError(f"account is the name of an account, not {account!r}.")
     if is_marked():
         raise ConfigurationError(
@@ -183,18 +184,19 @@ class _Reader:
             reason = next((problem.problem for problem in reversed(self._problems.listed)), "")
             reason = reason.removeprefix(SKIPPED).removesuffix(".") or "there are no files"
             raise StatementError(f"No statement was found: {reason}; name the CSV files, or the folder they are in.")
-        rows = name_accounts(_concatenate(self._rows), self._services, self._account)
+        name = self._account and self._account.strip().removeprefix("@")  # formats compare the name as it is given
+        rows, account_problems = name_accounts(_concatenate(self._rows), self._services, name)
         rows, refund_problems = sort_refunds(rows)
         reconciliation = reconcile(rows, self._find_broken(rows), self._periods, self._subaccounts)
         files = fill_balances(list_files(rows, self._formats, self._periods), reconciliation)
         rows = running_balance(rows)
         holders = _list_holders(rows, files, self._subaccounts)
-        if self._account is not None:  # no row says so if no file has rows
-            files = files.fillna({"account": self._account})
-            holders = holders or {self._account: Me(user=User(id=self._account, display_name=self._account))}
+        if name is not None:  # no row says so if no file has rows
+            files = files.fillna({"account": name})
+            holders = holders or {name: Me(user=User(id=name, display_name=name))}
         rows, order, differences = deduplicate_rows(rows)
         payments = build_payments(rows, order)
-        self._problems.add([*refund_problems, *differences])
+        self._problems.add([*account_problems, *refund_problems, *differences])
         return Statements(payments, reconciliation, self._problems.to_frame(), files, _holders=holders)
 
     def _make_unique(self, source: Source) -> Source:

@@ -144,14 +144,17 @@ def test_a_file_that_names_no_account(folder, tmp_path, capsys) -> None:
 
 
 def test_files_of_another_account(folder, tmp_path, capsys) -> None:
-    """The option is named only where it helps: it gives no other account to a file that names one."""
+    """The option that the message names unites files of a former handle and files without one."""
     file = tmp_path / "d.csv"
     text = (SAMPLES / "gen_d_2024.csv").read_text("utf-8")
     file.write_text(text.replace("(@nora-quill)", "(@nora-old)"), "utf-8")
     assert cli.main(["import", folder, str(SAMPLES / "gen_d_2024.csv")]) == 0
     assert cli.main(["import", folder, str(file)]) == 1
     said = capsys.readouterr().err
-    assert said.endswith(f"account nora-old, and {folder} is the archive of nora-quill: name another archive.\n")
+    advice = 'name another archive or, if the account is the same, read them with account="nora-quill" '
+    assert f"account nora-old, and {folder} is the archive of nora-quill: {advice}(--account nora-quill).\n" in said
+    assert cli.main(["import", folder, str(file), "--account", "nora-quill"]) == 0
+    assert set(p2p.open_archive(folder).history().payments["account_id"]) == {"nora-quill"}
     assert cli.main(["import", folder, str(SAMPLES / "gen_a_2018.csv")]) == 1
     assert capsys.readouterr().err.endswith(
         'account is the same, read them with account="nora-quill" (--account nora-quill).\n'

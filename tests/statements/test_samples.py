@@ -151,12 +151,13 @@ def test_the_account_must_be_known():
         statements.history("theo")
 
 
-def test_the_argument_names_the_account_of_files_without_one():
-    """The account of the caller is that of files that name none; a handle in a file stays."""
+def test_the_argument_names_the_account():
+    """The account of the caller is that of all files, and one that names another is listed."""
     a = p2p.read_statements(_HERE / "samples/gen_a_2018.csv", account="nora")
     assert set(a.payments["account_id"]) == {"nora"}
     b = p2p.read_statements(_HERE / "samples/gen_b_2019.csv", account="nora")
-    assert set(b.payments["account_id"]) == {"nora-quill"}
+    assert set(b.payments["account_id"]) == {"nora"}
+    assert b.problems[b.problems["field"] == "account"]["value"].tolist() == ["nora-quill"]
 
 
 def test_datetimes_without_a_zone_are_in_the_callers_zone():
