@@ -34,7 +34,8 @@ def test_each_statement_of_a_joined_file_is_checked(tmp_path, order):
     assert statements.accounts == ["nora-quill"]
     assert statements.problems["field"].tolist() == ["type"]  # the word "Boost Cashback"
     files = statements.files.assign(transactions=statements.files["rows"] - statements.files["notice"])
-    assert files["file"].tolist() == [str(path), *(f"{path} (part {number})" for number in range(2, len(order) + 1))]
+    parts = [path.name, *(f"{path.name} (part {number})" for number in range(2, len(order) + 1))]
+    assert files["file"].tolist() == parts
     found = files[["transactions", "opening_cents", "closing_cents"]].astype(object)
     assert found.where(found.notna(), None).to_numpy().tolist() == [_PARTS[generation] for generation in order]
     assert len(statements.payments) == files["transactions"].sum()
