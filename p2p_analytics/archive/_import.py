@@ -18,11 +18,11 @@ from p2p_analytics.archive._rewrite import name_account, read_listed, read_state
 from p2p_analytics.archive._statements_only import create_manifest, find_damage, repair_archive
 from p2p_analytics.archive.imports import journal
 from p2p_analytics.archive.imports.journal import Batch
-from p2p_analytics.archive.imports.rows import ImportPlan, MergedRows, check_rows, merge_rows
+from p2p_analytics.archive.imports.rows import ImportPlan, MergedRows, add_problems, check_rows, merge_rows
 from p2p_analytics.archive.tables import BATCH, SCHEMAS
 from p2p_analytics.display import clean_line
 from p2p_analytics.errors import ArchiveError, P2PAnalyticsError
-from p2p_analytics.frames.schema import INSTANT, TEXT
+from p2p_analytics.frames.schema import INSTANT, KIND_PAYMENT, TEXT
 from p2p_analytics.handles import normalize_account
 from p2p_analytics.privacy import Mask
 from p2p_analytics.records import Me, User
@@ -98,6 +98,8 @@ def write_import(folder: ArchiveFolder, statements: Statements) -> ImportPlan:
     number = batches[-1].number + 1 if batches else 1
     known = _read_known(folder, previous, repair=True)
     merged = _merge(folder, statements, me, known, number)
+    if (previous is None or isinstance(previous.account_name, str)) and _has_currencies(merged.rows):
+        me = msgspec.structs.replace(me, balance_cents=None)
     present = {path.name for path in folder.list_own_files()}
     staged = _StagedFolder(folder.path)
     manifest = _build_manifest(staged, me, known, merged, fetched_at)
@@ -214,7 +216,10 @@ def _require_account(folder: ArchiveFolder, statements: Statements, previous: Ma
 
 
 def _describe_owner(statements: Statements, account: str, previous: Manifest | None) -> tuple[Me, datetime]:
-    """Return the owner of an archive and the date of its data after an import; those of a sync stay."""
+    """Return the owner of an archive and the date of its data after an import; those of a sync stay.
+
+    The balance is that of the statements with the later date; an older file does not replace it.
+    """
     if previous is not None and not isinstance(previous.account_name, str):
         return previous.me, previous.fetched_at
     history = statements.history()
@@ -226,6 +231,12 @@ def _describe_owner(statements: Statements, account: str, previous: Manifest | N
     if balance is None and history.fetched_at == previous.fetched_at:
         balance = previous.me.balance_cents
     return msgspec.structs.replace(previous.me, balance_cents=balance), history.fetched_at
+
+
+def _has_currencies(rows: pd.DataFrame) -> bool:
+    """Return whether payments are in several currencies; a balance does not say in which one it is."""
+    is_payment = rows["kind"].fillna(KIND_PAYMENT) == KIND_PAYMENT
+    return len({*rows.loc[is_payment, "currency"].dropna()}) > 1
 
 
 def _make_owner(account: str, holder: Me) -> Me:
@@ -255,8 +266,6 @@ def _find_account(statements: Statements) -> str:
 
 def _merge(folder: ArchiveFolder, statements: Statements, me: Me, known: _Known, number: int) -> MergedRows:
     """Return the rows and problems of statements in the archive after an import, and the counts."""
-    import pandas as pd
-
     from p2p_analytics.statements import select_row_problems
 
     listed = read_listed(folder, known.manifest.payments if known.manifest else ())
@@ -264,10 +273,7 @@ def _merge(folder: ArchiveFolder, statements: Statements, me: Me, known: _Known,
     merged = merge_rows(known.tables["statements"], listed, given, number)
     columns = dict(SCHEMAS["statement_problems"])
     found = select_row_problems(statements.problems).reindex(columns=list(columns)).assign(**{BATCH: number})
-    tables = [known.tables["statement_problems"], found, merged.problems]
-    problems = pd.concat([table.astype(columns) for table in tables], ignore_index=True)
-    content = [name for name in problems if name != BATCH]
-    return merged._replace(problems=problems.drop_duplicates(content, ignore_index=True))
+    return merged._replace(problems=add_problems(known.tables["statement_problems"], found, merged.problems))
 
 
 def _build_manifest(folder: ArchiveFolder, me: Me, known: _Known, merged: MergedRows, fetched_at: datetime) -> Manifest:
@@ -279,7 +285,7 @@ def _build_manifest(folder: ArchiveFolder, me: Me, known: _Known, merged: Merged
     }
     if previous is None:
         return create_manifest(folder, me, fetched_at, fields)
-    return msgspec.structs.replace(previous, fetched_at=fetched_at, **fields)
+    return msgspec.structs.replace(previous, me=me, fetched_at=fetched_at, **fields)
 
 
 def _read_known(folder: ArchiveFolder, manifest: Manifest | None, *, repair: bool) -> _Known:

@@ -10,7 +10,7 @@ import msgspec
 from p2p_analytics.archive import _merge
 from p2p_analytics.archive._manifest import STATEMENT_KINDS, Entry, Manifest, list_starts
 from p2p_analytics.archive._recovery import recover_payments, recover_people, recover_statements
-from p2p_analytics.archive.imports.rows import LISTED, check_rows, merge_rows, split_rows
+from p2p_analytics.archive.imports.rows import LISTED, add_problems, check_rows, merge_rows, split_rows
 from p2p_analytics.archive.tables import arrow_schema
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError
@@ -178,7 +178,10 @@ def _merge_statements(
         tables = tables or read_statements(folder, fields)
         listed = read_listed(folder, payments)
         merged = merge_rows(tables["statements"], listed, check_rows(given, name_account(history.me)), batch=0)
-        tables = {"statements": merged.rows, "statement_problems": tables["statement_problems"]}
+        tables = {
+            "statements": merged.rows,
+            "statement_problems": add_problems(tables["statement_problems"], merged.problems),
+        }
         changes = changes._replace(added=changes.added + merged.plan.new, changed=changes.changed + merged.plan.changed)
     fields |= {kind: write_table(folder, kind, frame, fields.get(kind), account) for kind, frame in tables.items()}
     is_unnamed = name_account(history.me) == normalize_account(account)

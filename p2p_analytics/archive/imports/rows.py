@@ -131,6 +131,15 @@ def merge_rows(known: pd.DataFrame, listed: pd.DataFrame, given: pd.DataFrame, b
     return MergedRows(sort_frame(rows), plan, problems)
 
 
+def add_problems(*tables: pd.DataFrame) -> pd.DataFrame:
+    """Return the problems of several tables. A problem that several imports found keeps the first number."""
+    import pandas as pd
+
+    columns = dict(SCHEMAS["statement_problems"])
+    problems = pd.concat([table.astype(columns) for table in tables], ignore_index=True)
+    return problems.drop_duplicates([name for name in columns if name != BATCH], ignore_index=True)
+
+
 def split_rows(payments: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Split the payments of a history into the rows that the service listed and the rows of statements.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pandas as pd
@@ -35,6 +36,12 @@ def counts(plan: p2p.archive.ImportPlan) -> tuple[int, int, int, int]:
 def column(history: p2p.History, name: str) -> dict[str, object]:
     """Return a column of the payments by payment id."""
     return dict(zip(history.payments["payment_id"], list_values(history.payments[name]), strict=True))
+
+
+def with_balance(line: dict[str, object], balance_cents: int) -> p2p.statements.Statements:
+    """Return the statements of one row of ada, with a closing balance."""
+    user = User(id="ada", username="ada", display_name="Ada")
+    return replace(statements_of(line), _holders={"ada": Me(user=user, balance_cents=balance_cents)})
 
 
 def test_each_row_is_new_known_changed_or_refused(archive) -> None:
@@ -256,3 +263,27 @@ def test_histories_of_statements_have_all_columns(tmp_path) -> None:
     imported.import_(statements)
     pd.testing.assert_frame_equal(merged.history().payments, imported.history().payments)
     assert column(merged.history(), "destination") == {"1": None, "2": "Bank"}
+
+
+@pytest.mark.parametrize("order", [("june", "july"), ("july", "june")])
+def test_the_balance_is_that_of_the_latest_statement(tmp_path, order) -> None:
+    """July closes with 150.00, whichever file is imported last, as if both were read together; a sync's stays."""
+    files = {
+        "june": (row(1, file="june.csv", date="2021-06-30T12:00:00"), 10_000),
+        "july": (row(2, file="july.csv", date="2021-07-30T12:00:00"), 15_000),
+    }
+    made = p2p.open_archive(tmp_path / "archive")
+    for name in order:
+        made.import_(with_balance(*files[name]))
+    history = made.history()
+    assert (history.me.balance_cents, history.fetched_at.date().isoformat()) == (15_000, "2021-07-30")
+    made.undo()
+    assert made.history().me.balance_cents == files[order[0]][1]
+    made.import_(with_balance(row(3, file="euro.csv", date="2021-08-30T12:00:00", currency="EUR"), 700))
+    assert made.history().me.balance_cents is None, "a balance has no currency of its own"
+
+
+def test_the_balance_of_the_service_stays(archive) -> None:
+    """The statement is newer than the sync, and the balance is the one that the service sent."""
+    archive.import_(with_balance(row(3, date="2030-01-01T12:00:00"), 1))
+    assert archive.history().me.balance_cents == 990

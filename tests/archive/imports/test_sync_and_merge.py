@@ -166,6 +166,22 @@ def test_a_town(tmp_path) -> None:
                                   listed.payments[[*PAYMENTS][1:]].drop(columns="fee_cents"))  # fmt: skip
 
 
+def test_a_merged_history_of_statements_that_contradicts_the_service(tmp_path, history_of, payment) -> None:
+    """The row is refused and listed as by an import, once however often it is merged; the other row is added."""
+    lines = row(5, amount_cents=9_900), row(6)
+    archives = [p2p.open_archive(tmp_path / name) for name in ("imported", "merged")]
+    for archive in archives:
+        archive.merge(history_of(payment(5, amount="10.00"), account="ada"))
+    assert archives[0].import_(statements_of(*lines)).refused == 1
+    changes = [archives[1].merge(statements_of(*lines).history()) for _ in range(2)]
+    assert [(each.added, each.changed) for each in changes] == [(1, 0), (0, 0)]
+    for archive in archives:
+        history = archive.history()
+        assert sorted(history.payments["payment_id"]) == ["5", "6"]
+        (problem,) = history.problems.to_dict("records")
+        assert (problem["payment_id"], problem["field"], problem["value"]) == ("5", "amount_cents", "9900")
+
+
 def test_states_of_the_journal() -> None:
     """Whether an import or undo that was killed took effect is known from the digest of the manifest."""
 
