@@ -101,6 +101,9 @@ class StatementFormat:
     service : str or None
         Name of the account if neither a file nor the caller names it, such as "paypal" for all files of that
         service; by default the name of the format.
+    repeats_ids : bool
+        Whether rows of one file with one id and different amounts are different transactions, such as a payment and its
+        refund. By default they are one, and a problem.
     """
 
     name: str
@@ -108,6 +111,7 @@ class StatementFormat:
     required: Collection[str]
     read: Callable[[Table], Reading]
     service: str | None = None
+    repeats_ids: bool = False
     _names: Mapping[str, str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -37,7 +37,9 @@ from p2p_analytics.statements._transactions import (
     deduplicate_rows,
     fill_ids,
     has_missing_ids,
+    list_shared_ids,
     name_accounts,
+    separate_ids,
     sort_refunds,
 )
 from p2p_analytics.times import find_zone
@@ -148,6 +150,7 @@ class _Reader:
         self._subaccounts: dict[str, tuple[str, str]] = {}
         self._periods: dict[str, tuple[datetime | None, datetime | None]] = {}
         self._irregular: dict[str, tuple[set[int], set[int]]] = {}
+        self._shared_ids: set[str] = set()
         self._problems = ProblemList()
 
     def add(self, source: Source) -> None:
@@ -186,6 +189,7 @@ class _Reader:
             raise StatementError(f"No statement was found: {reason}; name the CSV files, or the folder they are in.")
         name = self._account and self._account.strip().removeprefix("@")  # formats compare the name as it is given
         rows, account_problems = name_accounts(_concatenate(self._rows), self._services, name)
+        rows = separate_ids(rows, self._shared_ids)
         rows, refund_problems = sort_refunds(rows)
         reconciliation = reconcile(rows, self._find_broken(rows), self._periods, self._subaccounts)
         files = fill_balances(list_files(rows, self._formats, self._periods), reconciliation)
@@ -244,6 +248,8 @@ class _Reader:
             if has_missing_ids(rows):
                 in_utc = rows if self._tz.key == "UTC" else statement_format.read_table(replace(table, tz=_UTC)).rows
                 rows = fill_ids(rows, in_utc["date"], statement_format.service or statement_format.name)
+            if statement_format.repeats_ids:
+                self._shared_ids |= list_shared_ids(rows)
             labels = {part.file: self._labels[part.file] for part in parts}
             self._rows.append(encode_rows(rows.with_columns(pl.col("file").replace(labels))))
             self._add_problems(reading.problems)

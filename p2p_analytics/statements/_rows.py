@@ -93,10 +93,17 @@ def make_ids(places: pl.DataFrame, service: str, contents: pl.Series) -> pl.Seri
     """
     import polars as pl
 
-    hashes = [hashlib.sha256(content.encode()).hexdigest()[:_ID_DIGITS] for content in contents.to_list()]
-    frame = places.select("file", "line", hash=pl.Series(hashes, dtype=pl.String))
+    frame = places.select("file", "line", hash=hash_contents(contents, _ID_DIGITS))
     number = pl.int_range(1, pl.len() + 1).over("file", "hash", order_by="line")
     return frame.select(pl.concat_str(pl.lit(service), "hash", number, separator="-").alias("payment_id")).to_series()
+
+
+def hash_contents(contents: pl.Series, digits: int = 8) -> pl.Series:
+    """Return hexadecimal digits of the hash of each text; null for null."""
+    import polars as pl
+
+    hashes = [text and hashlib.sha256(text.encode()).hexdigest()[:digits] for text in contents.to_list()]
+    return pl.Series("hash", hashes, pl.String)
 
 
 def slice_by_files(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:

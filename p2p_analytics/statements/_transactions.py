@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 from p2p_analytics.frames.schema import KIND_PAYMENT
 from p2p_analytics.handles import normalize_account
 from p2p_analytics.statements._cells import list_problems
-from p2p_analytics.statements._rows import SEPARATOR, make_ids
+from p2p_analytics.statements._rows import SEPARATOR, hash_contents, make_ids
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import polars as pl
 
@@ -227,6 +227,39 @@ def _lacks_id() -> pl.Expr:
     import polars as pl
 
     return pl.col("payment_id").is_null() & pl.col("kind").ne_missing(NOTICE)
+
+
+def list_shared_ids(rows: pl.DataFrame) -> set[str]:
+    """Return the ids that one file gives to several amounts."""
+    import polars as pl
+
+    repeated = rows.filter(pl.struct("file", "payment_id").is_duplicated() & pl.col("payment_id").is_not_null())
+    counts = repeated.group_by("file", "payment_id").agg(
+        pl.struct("flow_cents", "currency").n_unique().alias("amounts")
+    )
+    return set(counts.filter(pl.col("amounts") > 1)["payment_id"].to_list())
+
+
+def separate_ids(rows: pl.DataFrame, shared: Collection[str]) -> pl.DataFrame:
+    """Return ROWS in which the amounts of a shared id have ids of their own, whatever file they are in.
+
+    The largest amount keeps the id. The others get the hash of amount and currency, and refer to it.
+    """
+    import polars as pl
+
+    if not shared:
+        return rows
+    places = rows.select(pl.col("payment_id").is_in(list(shared)).fill_null(value=False).arg_true()).to_series()
+    parts = rows[places].select(*_KEY, "reference_id", "flow_cents", currency=pl.col("currency").cast(pl.String))
+    contents = parts.select(pl.concat_str("flow_cents", pl.col("currency").fill_null(_NULL), separator=SEPARATOR))
+    amount = pl.struct(-pl.col("flow_cents").abs().alias("size"), "flow_cents", "currency")
+    is_later = amount.rank("dense").over(_KEY) > 1
+    own = pl.col("payment_id")
+    found = parts.with_columns(hash_contents(contents.to_series())).select(
+        pl.when(is_later).then(pl.concat_str(own, "hash", separator="-")).otherwise(own).alias("payment_id"),
+        pl.when(is_later).then(pl.coalesce("reference_id", own)).otherwise("reference_id").alias("reference_id"),
+    )
+    return rows.with_columns(rows[name].scatter(places, found[name]) for name in found.columns)
 
 
 def deduplicate_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series, list[Problem]]:

@@ -164,4 +164,5 @@ CASH_APP: Final = StatementFormat(
     columns=_COLUMNS,
     required=("id", "date", "type", "currency", "amount", "fee", "net", "asset_type"),
     read=read,
+    repeats_ids=True,
 )

@@ -90,4 +90,5 @@ MONZO: Final = StatementFormat(
     columns=_COLUMNS,
     required=("id", "date", "type", "name", "amount", "currency", "local_amount", "local_currency"),
     read=read,
+    repeats_ids=True,
 )

@@ -270,31 +270,11 @@ def find_currencies(table: Table, cells: pl.Series) -> tuple[pl.Series, list[Pro
     return values.alias("currency"), problems
 
 
-def _number_ids(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return rows in which an id that a file gives to several amounts is numbered, from the second amount on.
-
-    The largest amount is the first. Equal rows keep one id: they are one payment.
-    """
-    import polars as pl
-
-    key = ("file", "payment_id")
-    if not frame.select((pl.struct(key).is_duplicated() & pl.col("payment_id").is_not_null()).any()).item():
-        return frame
-    amount = pl.struct(-pl.col("flow_cents").abs().alias("size"), "flow_cents", "currency")
-    number = amount.rank("dense").over(key)
-    is_later = number > 1
-    own, reference = pl.col("payment_id"), pl.col("reference_id")
-    return frame.with_columns(
-        pl.when(is_later).then(pl.concat_str(own, number, separator="-")).otherwise(own).alias("payment_id"),
-        pl.when(is_later).then(pl.coalesce(reference, own)).otherwise(reference).alias("reference_id"),
-    )
-
-
 def build_rows(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
     """Return ROWS of a table.
 
     Direction and sides follow from the sign of ``flow_cents`` and from ``counterparty_name``; a notice has none.
-    Payments have the action "pay". An id that occurs with several amounts in a file is made unique.
+    Payments have the action "pay".
     """
     import polars as pl
 
@@ -313,13 +293,12 @@ def build_rows(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
     )
     is_out = pl.col("direction") == "out"
     is_in = pl.col("direction") == "in"
-    rows = complete_rows(
+    return complete_rows(
         frame.with_columns(
             pl.when(is_in).then("counterparty_name").when(is_out).then(owner).alias("from_name"),
             pl.when(is_out).then("counterparty_name").when(is_in).then(owner).alias("to_name"),
         )
     )
-    return _number_ids(rows)
 
 
 def list_places(table: Table) -> pl.DataFrame:

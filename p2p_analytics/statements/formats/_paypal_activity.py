@@ -158,4 +158,5 @@ PAYPAL_ACTIVITY: Final = StatementFormat(
     required=("date", "name", "type", "status", "currency", "gross", "net", "id"),
     read=read,
     service=SERVICE,
+    repeats_ids=True,
 )

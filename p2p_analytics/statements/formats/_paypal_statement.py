@@ -68,4 +68,5 @@ PAYPAL_STATEMENT: Final = StatementFormat(
     required=("date", "description", "currency", "gross", "net", "balance", "id"),
     read=read,
     service=SERVICE,
+    repeats_ids=True,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.statements._format import Reading, StatementFormat
+from p2p_analytics.statements._rows import SEPARATOR, hash_contents
 from p2p_analytics.statements.formats._other_services import (
     blank_cells,
     build_rows,
@@ -59,8 +60,9 @@ _KINDS: Final = (
 def read(table: Table) -> Reading:
     """Return the rows of Wise; dates are day-month-year, and a row moves its amount, the fee included.
 
-    Both sides of a conversion have one id, and a card refund has the id of its payment. The currency, or "refund",
-    makes their `payment_id` unique; `reference_id` keeps the id of the file.
+    Both sides of a conversion have one id, and the refunds of a card payment have its id. The currency, or "refund"
+    with the hash of amount and day, makes their `payment_id` unique, whatever other rows the file has; `reference_id`
+    keeps the id of the file.
     """
     import polars as pl
 
@@ -88,9 +90,12 @@ def read(table: Table) -> Reading:
     frame = cells.select("id", "payer", "payee", "merchant", "reference", "note", "description").with_columns(
         [*money.get_columns(), dates, currency, kind, has_fee_row.alias("has_fee_row")]
     )
+    hashes = hash_contents(
+        frame.select(pl.concat_str("amount", "currency", cells["date"], separator=SEPARATOR)).to_series()
+    )
     frame = frame.with_columns(
         pl.when(is_conversion).then(pl.concat_str("id", "currency", separator="-"))
-        .when(is_refund).then(flow_id + "-refund")
+        .when(is_refund).then(pl.concat_str(flow_id, pl.lit("refund"), hashes, separator="-"))
         .otherwise(flow_id).alias("payment_id"),
         pl.when(is_conversion | is_refund).then("id")
         .when(flow_id.str.to_uppercase().str.starts_with(_FEE)).then(flow_id.str.slice(len(_FEE)))
@@ -109,5 +114,9 @@ def read(table: Table) -> Reading:
 
 
 WISE: Final = StatementFormat(
-    name="wise", columns=_COLUMNS, required=("id", "date", "amount", "currency", "balance"), read=read
+    name="wise",
+    columns=_COLUMNS,
+    required=("id", "date", "amount", "currency", "balance"),
+    read=read,
+    repeats_ids=True,
 )

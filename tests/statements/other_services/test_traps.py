@@ -219,20 +219,6 @@ def test_cells_of_spaces_are_empty():
     assert reading.problems == []
 
 
-def test_an_id_with_several_amounts_is_made_unique():
-    """A fee with the id of its transfer is a row of its own; a row that is twice in the file is one payment."""
-    header = "TransferWise ID,Date,Amount,Currency,Description,Running Balance\n"
-    rows = "TRANSFER-1,13-03-2024,-2.10,EUR,Wise fee,0\nTRANSFER-1,13-03-2024,-350.00,EUR,Sent,2.10\n"
-    rows += "TRANSFER-2,14-03-2024,5.00,EUR,Received,5.00\nTRANSFER-2,14-03-2024,5.00,EUR,Received,5.00\n"
-    reading = read_text(header + rows)
-    assert reading.rows.select("payment_id", "reference_id", "flow_cents").rows() == [
-        ("TRANSFER-1-2", "TRANSFER-1", -210),
-        ("TRANSFER-1", None, -35000),
-        ("TRANSFER-2", None, 500),
-        ("TRANSFER-2", None, 500),
-    ]
-
-
 @pytest.mark.parametrize("product", ["Savings", "Pocket"])
 def test_a_file_of_one_other_product_has_its_own_balance(product):
     """Where a file has no current account, its product is the account."""

@@ -1,0 +1,57 @@
+"""Ids that a service gives to several rows, such as a payment and its refunds, in files that overlap."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+import p2p_analytics as p2p
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_WISE = "TransferWise ID,Date,Amount,Currency,Description,Running Balance\n"
+_CARD = [
+    "CARD-9,03-03-2024,-80.00,EUR,Shop,20.00\n",
+    "CARD-9,05-03-2024,50.00,EUR,Shop,70.00\n",
+    "CARD-9,09-03-2024,20.00,EUR,Shop,90.00\n",
+    "CARD-9,11-03-2024,20.00,EUR,Shop,110.00\n",
+]
+_FEE = [
+    "TRANSFER-1,13-03-2024,-2.10,EUR,Wise fee,0\n",
+    "TRANSFER-1,13-03-2024,-350.00,EUR,Sent,2.10\n",
+    "TRANSFER-2,14-03-2024,5.00,EUR,Received,5.00\n",
+    "TRANSFER-2,14-03-2024,5.00,EUR,Received,5.00\n",
+]
+
+
+def _read(folder: Path, *files: list[str]) -> dict[str, int]:
+    paths = [folder / f"{number}.csv" for number in range(len(files))]
+    for path, rows in zip(paths, files, strict=True):
+        path.write_text(_WISE + "".join(rows), encoding="utf-8")
+    payments = p2p.read_statements(paths, account="ada").payments
+    return dict(zip(payments["payment_id"], payments["flow_cents"], strict=True))
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:8]
+
+
+@pytest.mark.parametrize("at", range(1, len(_CARD)))
+def test_refunds_have_the_same_ids_in_any_file(at, tmp_path):
+    """A file with all rows, and one with the later ones alone, read together or each by itself."""
+    expected = {"CARD-9": -8000} | {
+        f"CARD-9-refund-{_hash(cents, 'EUR', day)}": int(cents)
+        for cents, day in (("5000", "05-03-2024"), ("2000", "09-03-2024"), ("2000", "11-03-2024"))
+    }
+    assert _read(tmp_path, _CARD, _CARD[at:]) == _read(tmp_path, _CARD[:at], _CARD[at:]) == expected
+    assert _read(tmp_path, _CARD[:at]) | _read(tmp_path, _CARD[at:]) == expected
+
+
+@pytest.mark.parametrize("files", [[_FEE], [_FEE, _FEE[:1]], [_FEE[:1], _FEE], [_FEE[1:], _FEE]])
+def test_the_amounts_of_an_id_are_transactions(files, tmp_path):
+    """A fee with the id of its transfer is a row of its own; a row that is twice in the file is one payment."""
+    fee = f"TRANSFER-1-{_hash('-210', 'EUR')}"
+    assert _read(tmp_path, *files) == {"TRANSFER-1": -35000, fee: -210, "TRANSFER-2": 500}
