@@ -20,7 +20,7 @@ from p2p_analytics.archive.imports import journal
 from p2p_analytics.archive.imports.journal import Batch
 from p2p_analytics.archive.imports.rows import ImportPlan, MergedRows, add_problems, check_rows, merge_rows
 from p2p_analytics.archive.tables import BATCH, SCHEMAS
-from p2p_analytics.display import clean_line
+from p2p_analytics.display import clean_line, format_count
 from p2p_analytics.errors import ArchiveError, P2PAnalyticsError
 from p2p_analytics.frames.schema import INSTANT, KIND_PAYMENT, TEXT
 from p2p_analytics.handles import normalize_account
@@ -134,7 +134,7 @@ def _settle_after(folder: ArchiveFolder) -> Iterator[None]:
 
 def require_import(folder: ArchiveFolder) -> None:
     """Raise an ArchiveError if there is no import to undo."""
-    if not list_imports(folder)[0]:
+    if not _list_current(folder)[0]:
         raise ArchiveError(f"{folder.path} holds no import to undo.")
 
 
@@ -149,8 +149,12 @@ def undo_import(folder: ArchiveFolder) -> Batch:
             "import the files that you want into a new archive."
         )
     *earlier, last = batches
-    for entry in folder.decode_manifest(last.before.encode()).entries if last.before is not None else ():
-        folder.require_sound(entry)
+    broken = _find_broken_before(folder, last)
+    if broken is not None:
+        raise ArchiveError(
+            f"{folder.path / broken} is broken, and the last import cannot be undone without it: import the files that "
+            "you want into a new archive."
+        )
     with _settle_after(folder):
         write_journal(folder, (*earlier, msgspec.structs.replace(last, under_way="undo")))
         if last.before is None:
@@ -162,10 +166,21 @@ def undo_import(folder: ArchiveFolder) -> Batch:
 
 def list_imports(folder: ArchiveFolder) -> tuple[tuple[Batch, ...], bool]:
     """Return the imports, and whether the last one can be undone."""
+    batches, state = _list_current(folder)
+    return batches, journal.can_undo(batches, state) and _find_broken_before(folder, batches[-1]) is None
+
+
+def _list_current(folder: ArchiveFolder) -> tuple[tuple[Batch, ...], str | None]:
+    """Return the imports, and the digest of the manifest."""
     body = folder.read_bytes(_manifest.NAME)
     state = None if body is None else journal.digest(body)
-    batches = journal.find_current(read_journal(folder), state)
-    return batches, journal.can_undo(batches, state)
+    return journal.find_current(read_journal(folder), state), state
+
+
+def _find_broken_before(folder: ArchiveFolder, batch: Batch) -> str | None:
+    """Return the name of the first broken file of the state before an import; None if all are sound."""
+    entries = () if batch.before is None else folder.decode_manifest(batch.before.encode()).entries
+    return next((entry.name for entry in entries if not folder.is_sound(entry)), None)
 
 
 def frame_batches(batches: Sequence[Batch], *, undoable: bool) -> pd.DataFrame:
@@ -297,6 +312,9 @@ def _read_known(folder: ArchiveFolder, manifest: Manifest | None, *, repair: boo
         if folder.is_sound(entry):
             files[kind] = entry
         elif repair:
-            log.warning("The file %s of the archive %s was broken and is set aside.", entry.name, folder.path)
+            log.warning(
+                "The file %s of the archive %s was broken and is set aside, with %s: import all your statement files "
+                "again.", entry.name, folder.path, format_count(entry.rows, "row", "rows"),
+            )  # fmt: skip
             folder.set_aside(entry.name)
     return _Known(manifest, files, read_statements(folder, files))

@@ -248,3 +248,18 @@ def test_a_broken_file_of_statements(archive, service, kind) -> None:
     archive.import_(MAY)
     assert archive.history().payments["tip_cents"].notna().sum() == 2
     assert len(list(archive.path.glob(f"{file.name}.corrupt-*"))) == 1
+
+
+def test_an_import_over_a_broken_file_of_statements(tmp_path, caplog) -> None:
+    """A warning says how many rows are lost, and neither `imports` nor the error promises an undo."""
+    archive = p2p.open_archive(tmp_path / "new")
+    archive.import_(MAY)
+    (file,) = archive.path.glob("statements-*")
+    file.write_bytes(b"broken")
+    archive.import_(JUNE)
+    assert "set aside, with 2 rows: import all your statement files again" in caplog.text
+    assert not archive.imports["undoable"].any()
+    before = digests(archive.path)
+    with pytest.raises(ArchiveError, match=f"{file.name} is broken, and the last import cannot be undone without it"):
+        archive.undo()
+    assert digests(archive.path) == before
