@@ -10,7 +10,15 @@ import msgspec
 from p2p_analytics.archive import _merge
 from p2p_analytics.archive._manifest import STATEMENT_KINDS, Entry, Manifest, list_starts
 from p2p_analytics.archive._recovery import recover_payments, recover_people, recover_statements
-from p2p_analytics.archive.imports.rows import LISTED, add_problems, check_rows, merge_rows, split_rows
+from p2p_analytics.archive.imports.rows import (
+    LISTED,
+    add_problems,
+    check_rows,
+    has_contradictions,
+    merge_rows,
+    refuse_rows,
+    split_rows,
+)
 from p2p_analytics.archive.tables import arrow_schema
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError
@@ -173,7 +181,9 @@ def _merge_statements(
         fields = {kind: previous.small[kind] for kind in STATEMENT_KINDS}
         if previous.me.user.id == account:
             fields["account_name"] = previous.account_name
-    _, given = split_rows(history.payments)
+    own, given = split_rows(history.payments)
+    if fields:
+        tables = _refuse_rows(folder, fields, own[[*LISTED]])
     if not given.empty:
         tables = tables or read_statements(folder, fields)
         listed = read_listed(folder, payments)
@@ -188,6 +198,20 @@ def _merge_statements(
     if previous is None and fields and is_unnamed and not any(entry.rows for entry in payments):
         fields["account_name"] = account
     return fields, changes
+
+
+def _refuse_rows(folder: ArchiveFolder, entries: Mapping[str, Entry], listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the tables of statements after the service listed payments, if rows contradict these; else no tables."""
+    rows, problems = (entries[kind] for kind in STATEMENT_KINDS)
+    if not (folder.is_sound(rows) and folder.is_sound(problems)):
+        return {}  # an import replaces them
+    if not has_contradictions(frame_of(folder.read(rows, columns=[*LISTED])), listed):
+        return {}
+    tables = read_statements(folder, entries)
+    tables["statements"], tables["statement_problems"] = refuse_rows(
+        tables["statements"], tables["statement_problems"], listed
+    )
+    return tables
 
 
 def name_account(me: Me) -> str:

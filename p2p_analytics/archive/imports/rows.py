@@ -126,7 +126,7 @@ def merge_rows(known: pd.DataFrame, listed: pd.DataFrame, given: pd.DataFrame, b
     rows = pd.concat([kept, stored], ignore_index=True).astype({**PAYMENTS, **STATEMENT, BATCH: WHOLE})
     details = _describe(given, outcome, differ.where(~is_refused, contradictions.reindex(columns=differ.columns)))
     counts = {name: int((outcome == name).sum()) for name in _OUTCOMES}
-    problems = _list_refused(given[is_refused], contradictions[is_refused], batch)
+    problems = _list_refused(given[is_refused].assign(**{BATCH: batch}), contradictions[is_refused])
     plan = ImportPlan(details=details, kinds=_count_kinds(given["kind"], outcome), **counts)
     return MergedRows(sort_frame(rows), plan, problems)
 
@@ -138,6 +138,19 @@ def add_problems(*tables: pd.DataFrame) -> pd.DataFrame:
     columns = dict(SCHEMAS["statement_problems"])
     problems = pd.concat([table.astype(columns) for table in tables], ignore_index=True)
     return problems.drop_duplicates([name for name in columns if name != BATCH], ignore_index=True)
+
+
+def has_contradictions(known: pd.DataFrame, listed: pd.DataFrame) -> bool:
+    """Return whether rows of statements contradict payments that the service has listed; both have `LISTED`."""
+    return bool(_compare(known, listed).any(axis=None))
+
+
+def refuse_rows(known: pd.DataFrame, problems: pd.DataFrame, listed: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the rows of an archive that do not contradict what the service listed later, and all problems."""
+    contradictions = _compare(known, listed)
+    is_refused = contradictions.any(axis="columns")
+    new = _list_refused(known[is_refused], contradictions[is_refused])
+    return known[~is_refused].reset_index(drop=True), add_problems(problems, new)
 
 
 def split_rows(payments: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -173,6 +186,12 @@ def _find_other_name(payments: pd.DataFrame) -> pd.Series[str]:
 def _align(frame: pd.DataFrame, ids: pd.Index[Any]) -> pd.DataFrame:
     """Return the row of each id, null where there is none, in the order of the ids."""
     return frame.set_index(_KEY, drop=False).reindex(ids).reset_index(drop=True).astype(frame.dtypes.to_dict())
+
+
+def _compare(known: pd.DataFrame, listed: pd.DataFrame) -> pd.DataFrame:
+    import pandas as pd
+
+    return _find_contradictions(known, _align(listed, pd.Index(known[_KEY])))
 
 
 def _find_contradictions(given: pd.DataFrame, service: pd.DataFrame) -> pd.DataFrame:
@@ -221,12 +240,12 @@ def _count_kinds(kinds: pd.Series[str], outcome: pd.Series[str]) -> pd.DataFrame
     return table.loc[order].reset_index(drop=True).astype({"kind": TEXT, **dict.fromkeys(_OUTCOMES, "int64")})
 
 
-def _list_refused(refused: pd.DataFrame, contradictions: pd.DataFrame, batch: int) -> pd.DataFrame:
+def _list_refused(refused: pd.DataFrame, contradictions: pd.DataFrame) -> pd.DataFrame:
     """Return a problem for each field of a refused row that contradicts the service."""
     import pandas as pd
 
     found = [
-        (row[_KEY], name, str(row[name]), _REFUSED, row["file"], row["line"], batch)
+        (row[_KEY], name, str(row[name]), _REFUSED, row["file"], row["line"], row[BATCH])
         for row, flags in zip(refused.to_dict("records"), contradictions.to_dict("records"), strict=True)
         for name, is_wrong in flags.items()
         if is_wrong

@@ -88,6 +88,26 @@ def test_a_history_with_statements_is_merged_as_such(archive, tmp_path, history_
     assert pd.isna(other.history().payments.set_index("payment_id")["counterparty_id"]["3"])
 
 
+def test_a_row_that_the_service_contradicts_later_is_refused(tmp_path, history_of, payment) -> None:
+    """As if the service had listed the payment before: the same payments and problems, and row 3 stays."""
+    statements = statements_of(row(1, amount_cents=9900, fee_cents=100), row(3))
+    listed = replace(history_of(payment(1), friends=0), me=Me(user=User(id="7", username="ada")))
+    before, after = (p2p.open_archive(tmp_path / name) for name in ("before", "after"))
+    before.merge(listed)
+    assert before.import_(statements).refused == 1
+    after.import_(statements)
+    after.merge(listed)
+    assert after.merge(listed)[:2] == (0, 0)
+    found = after.history()
+    payments = found.payments.set_index("payment_id")
+    assert sorted(payments.index) == ["1", "3"]
+    assert payments.loc["1", "amount_cents"] == 500
+    assert payments.loc["1", ["fee_cents", "file"]].isna().all()
+    assert found.problems[["payment_id", "field", "value"]].to_numpy().tolist() == [["1", "amount_cents", "9900"]]
+    pd.testing.assert_frame_equal(found.problems, before.history().problems)
+    pd.testing.assert_frame_equal(found.payments, before.history().payments)
+
+
 def test_names_that_the_user_decided_are_not_merged(tmp_path) -> None:
     """They are in people.csv of the one archive; the other gets the names in the files."""
     one, other = (p2p.open_archive(tmp_path / name) for name in ("one", "other"))
