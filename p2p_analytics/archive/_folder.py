@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import io
 import os
 import re
@@ -18,10 +17,17 @@ from p2p_analytics.archive import _manifest
 from p2p_analytics.archive._earlier_form import PROFILES, earlier_schema, is_earlier_form, to_present_form
 from p2p_analytics.archive._manifest import BrokenFileError, Entry, Manifest
 from p2p_analytics.archive.imports import journal
-from p2p_analytics.archive.tables import arrow_schema, encode_parquet, pending_ids, read_constants, with_large_texts
+from p2p_analytics.archive.tables import (
+    arrow_schema,
+    encode_parquet,
+    join_payments,
+    pending_ids,
+    read_constants,
+    with_large_texts,
+)
 from p2p_analytics.errors import ArchiveError, describe_os_error
 from p2p_analytics.files import NotRegularFileError, atomic_file, hold_lock, is_regular, open_regular, sync_folder
-from p2p_analytics.frames.arrow import frame_of, repeat_text
+from p2p_analytics.frames.arrow import frame_of
 from p2p_analytics.frames.people import list_sides, merge_people, people_frame
 from p2p_analytics.frames.schema import PAYMENTS
 
@@ -115,17 +121,15 @@ class ArchiveFolder:
 
     def read_payments(self, manifest: Manifest) -> pd.DataFrame:
         """Return the payments that the service listed, newest first."""
-        import pyarrow as pa
+        entries = manifest.payments[::-1]
 
-        longest = max(entry.rows for entry in manifest.payments)
-        repeat = functools.cache(functools.partial(repeat_text, length=longest))  # files share the memory of constants
-
-        def read(entry: Entry) -> pa.Table:
+        def read(entry: Entry) -> tuple[pa.Table, Constants]:
             rows, constants = self._read_columns(entry, list(PAYMENTS), use_threads=False)
-            return with_large_texts(rows, {name: repeat(text)[: entry.rows] for name, text in constants.items()})
+            return with_large_texts(rows), constants
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # faster than column by column
-            return frame_of(pa.concat_tables(pool.map(read, reversed(manifest.payments))))
+            parts = list(pool.map(read, entries))
+        return frame_of(join_payments(parts, [entry.rows for entry in entries]))
 
     def read_people(self, manifest: Manifest) -> pd.DataFrame:
         """Return the people; those of an archive in the earlier form are collected from its other tables."""

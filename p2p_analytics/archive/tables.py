@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.frames import schema
-from p2p_analytics.frames.arrow import MICROSECONDS, arrow_type
+from p2p_analytics.frames.arrow import MICROSECONDS, arrow_type, repeat_text
 from p2p_analytics.frames.merge import FETCHED_AT
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -80,14 +81,29 @@ def read_constants(file: pq.ParquetFile, names: Collection[str]) -> Constants:
     return constants
 
 
-def with_large_texts(rows: pa.Table, more: Mapping[str, pa.ChunkedArray]) -> pa.Table:
-    """Return rows of payments with more columns, in the order of PAYMENTS; their texts become large, as in pandas."""
+def with_large_texts(rows: pa.Table) -> pa.Table:
+    """Return rows with large texts, as pandas has them."""
     import pyarrow as pa
 
-    columns = dict(more)
-    for field, column in zip(rows.schema, rows.columns, strict=True):
-        columns[field.name] = column.cast(pa.large_string()) if field.type == pa.string() else column
-    return pa.table(columns).select(list(schema.PAYMENTS))
+    large = {pa.string(): pa.large_string()}
+    return rows.cast(pa.schema([(field.name, large.get(field.type, field.type)) for field in rows.schema]))
+
+
+def join_payments(parts: Sequence[tuple[pa.Table, Constants]], lengths: Sequence[int]) -> pa.Table:
+    """Return the payments of files, each with that many rows, in the order of PAYMENTS.
+
+    A part is a file's columns, and the text of each column that has the same one in all rows.
+    """
+    import pyarrow as pa
+
+    longest = max(lengths)
+    repeat = functools.cache(functools.partial(repeat_text, length=longest))  # files share the memory of constants
+    tables = []
+    for (rows, constants), length in zip(parts, lengths, strict=True):
+        columns = dict(zip(rows.column_names, rows.columns, strict=True))
+        columns |= {name: repeat(text)[:length] for name, text in constants.items()}
+        tables.append(pa.table({name: columns[name] for name in schema.PAYMENTS}))
+    return pa.concat_tables(tables)
 
 
 def pending_ids(payments: pa.Table) -> tuple[str, ...]:
