@@ -105,10 +105,10 @@ def merge_rows(known: pd.DataFrame, listed: pd.DataFrame, given: pd.DataFrame, b
     is_refused = contradictions.any(axis="columns")
     before = _align(known, ids)
     is_held = pd.Series(ids.isin(known[_KEY]))
-    after = given.where(given.notna(), before[given.columns]).astype(given.dtypes.to_dict())
+    is_older = is_held & _find_older(before, _align(known.assign(_end=_find_ends(known)), ids)["_end"], given)
+    after = _fill_nulls(given, before).mask(is_older, _fill_nulls(before[given.columns], given))
+    after = after.astype(given.dtypes.to_dict())
     differ = _find_changes(before, after)
-    # A statement of an earlier day does not make a payment pending again.
-    is_older = is_held & ~is_pending(before) & is_pending(given)
     # What was null is not held otherwise, except that a payment without a status can still change.
     is_new_value = before[list(differ)].isna().assign(status=False)
     is_changed = is_held & (differ & ~is_new_value).any(axis="columns") & ~is_older
@@ -121,7 +121,8 @@ def merge_rows(known: pd.DataFrame, listed: pd.DataFrame, given: pd.DataFrame, b
         ),
         dtype=TEXT,
     )
-    stored = after[~is_refused & (~is_held | (differ.any(axis="columns") & ~is_older))].assign(**{BATCH: batch})
+    numbers = before[BATCH].where(is_older, batch)  # of an older row only what was null is stored
+    stored = after.assign(**{BATCH: numbers})[~is_refused & (~is_held | differ.any(axis="columns"))]
     kept = known[~known[_KEY].isin(stored[_KEY])]
     rows = pd.concat([kept, stored], ignore_index=True).astype({**PAYMENTS, **STATEMENT, BATCH: WHOLE})
     details = _describe(given, outcome, differ.where(~is_refused, contradictions.reindex(columns=differ.columns)))
@@ -205,6 +206,23 @@ def _find_contradictions(given: pd.DataFrame, service: pd.DataFrame) -> pd.DataF
             one, other = one.abs(), other.abs()
         found[name] = (one != other).fillna(value=False).astype(bool) & one.notna() & other.notna()
     return pd.DataFrame(found)
+
+
+def _find_older(before: pd.DataFrame, end: pd.Series[Any], given: pd.DataFrame) -> pd.Series[bool]:
+    """Return whether a row says what was true before: it is pending again, or its file ends earlier."""
+    was_pending, is_now = is_pending(before), is_pending(given)
+    ends_earlier = (_find_ends(given) < end).fillna(value=False).astype(bool)
+    return (~was_pending & is_now) | ((was_pending == is_now) & ends_earlier)
+
+
+def _find_ends(rows: pd.DataFrame) -> pd.Series[Any]:
+    """Return the last date of each row's file, by the rows that are given or still stored."""
+    keys = [name for name in ("file", BATCH) if name in rows]
+    return rows.groupby(keys, dropna=False)["date_created"].transform("max")
+
+
+def _fill_nulls(rows: pd.DataFrame, more: pd.DataFrame) -> pd.DataFrame:
+    return rows.where(rows.notna(), more[rows.columns])
 
 
 def _find_changes(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:

@@ -115,6 +115,26 @@ def test_of_two_statements_the_later_state_stays(archive) -> None:
     assert column(history, "note")["5"] == "food"
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])
+def test_of_several_statements_the_latest_file_counts(archive, order: tuple[int, ...]) -> None:
+    """Imports in any order give the value of the file that ends last, and what only another file knows."""
+    months = [
+        [row(5, note="rent", fee_cents=25, file="may.csv"), row(6, date="2024-05-31T12:00:00", file="may.csv")],
+        [row(5, note="Rent", file="june.csv"), row(7, date="2024-06-30T12:00:00", file="june.csv")],
+        [
+            row(5, status="cancelled", note="no rent", file="july.csv"),
+            row(8, date="2024-07-31T12:00:00", file="july.csv"),
+        ],
+    ]
+    for number in order:
+        archive.import_(statements_of(*months[number]))
+    history = archive.history()
+    assert {key for key in column(history, "status") if key in "5678"} == {"5", "6", "7", "8"}
+    assert column(history, "status")["5"] == "cancelled"
+    assert column(history, "note")["5"] == "no rent"
+    assert column(history, "fee_cents")["5"] == 25
+
+
 @pytest.mark.parametrize(
     ("field", "value", "fields"),
     [
