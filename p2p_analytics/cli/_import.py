@@ -101,7 +101,14 @@ def _import(options: argparse.Namespace) -> None:
     ]
     _output.print_summary(
         options,
-        "\n".join([*lines, *_list_skipped(statements), *_describe_details(plan, dry_run=options.dry_run)]),
+        "\n".join(
+            [
+                *lines,
+                *_list_wrong_balances(statements),
+                *_list_skipped(statements),
+                *_describe_details(plan, dry_run=options.dry_run),
+            ]
+        ),
         archive=options.archive,
         dry_run=options.dry_run,
         files=files,
@@ -167,6 +174,28 @@ def _describe_people(people: pd.DataFrame, verb: str) -> list[str]:
 
     rows = people[["alias", "person", "evidence"]].itertuples(index=False, name=None)
     return [f"{clean_line(name)} {verb} {clean_line(who)}: {clean_line(why)}" for name, who, why in rows]
+
+
+def _list_wrong_balances(statements: Statements) -> list[str]:
+    """Return a line for each file with rows that do not add up, or after a gap; the first of many."""
+    from decimal import Decimal
+
+    from p2p_analytics.display import clean_line, format_money
+
+    rows = statements.reconciliation
+    is_wrong = (~rows["reconciled"]).fillna(value=False) | rows["gap_cents"].notna()
+    lines = []
+    for row in rows[is_wrong].head(_MOST_LINES).to_dict("records"):
+        found = []
+        if row["reconciled"] is False:
+            money = format_money(Decimal(int(row["difference_cents"])) / 100, currency=row["currency"])
+            found.append(f"the balances and the rows differ by {money}")
+            if isinstance(row["suggestion"], str):
+                found.append(f"which {row['suggestion']} would explain")
+        if isinstance(row["note"], str):
+            found.append(row["note"])
+        lines.append(clean_line(f"{row['file']}: {', '.join(found)}"))
+    return lines
 
 
 def _list_skipped(statements: Statements) -> list[str]:

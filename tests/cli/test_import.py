@@ -39,6 +39,19 @@ def test_from_files_to_a_report(folder, tmp_path, capsys) -> None:
     assert frame["payment_id"].tolist() == expected["payment_id"].tolist()
 
 
+def test_files_that_do_not_add_up_are_named(folder, tmp_path, capsys) -> None:
+    """A payment of $75.00 with the sign reversed makes a difference of $150.00; years without a file are a gap."""
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text(STATEMENT.read_text("utf-8").replace("- $75.00", "+ $75.00"), "utf-8")
+    assert cli.main(["import", folder, str(SAMPLES / "gen_c_2021.csv"), str(wrong)]) == 0
+    second, third = capsys.readouterr().out.splitlines()[1:]
+    assert second.startswith("2 files, 1 of 2 balances reconciled, ")
+    assert third.startswith(
+        "wrong.csv: the balances and the rows differ by \u2212$150.00, which reversing 3970000000000000301 would "
+        "explain, 27 months without rows after the file before: a file may be missing."
+    )
+
+
 def test_other_files_of_a_pattern_are_skipped(folder, tmp_path, capsys) -> None:
     """A shell expands a pattern to all files of such a name; one file alone has to be a statement."""
     other = tmp_path / "shop.csv"

@@ -132,7 +132,7 @@ ELSEWHERE: Final = {
     "debuglevel of http.client, in the sandbox's scripted browser": (
         "sandbox/test_logging.py", "test_a_process_that_debugs_its_http",
     ),
-    "IPython's history of cells": (LAB, "test_files_of_jupyter_hold_no_token"),
+    "IPython's history of cells": (LAB, "test_by_pasting_and_by_declining"),
     "a parameters cell for papermill": ("notebooks/test_guard.py", "test_no_cell_hides_a_failure"),
     "attrs of a frame, Parquet and pickle": (CANARIES, "test_a_load_leaves_no_token_behind"),
     "CSV, report and plots": (CANARIES, "test_a_load_leaves_no_token_behind"),

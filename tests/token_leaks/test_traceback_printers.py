@@ -40,7 +40,14 @@ def print_with_logging(error: BaseException) -> str:
 
 def print_with_ipython(error: BaseException) -> str:
     """Return the output of ``%xmode Verbose``."""
-    return "\n".join(VerboseTB(include_vars=True).structured_traceback(type(error), error, error.__traceback__))
+
+    def show() -> str:
+        return "\n".join(VerboseTB(include_vars=True).structured_traceback(type(error), error, error.__traceback__))
+
+    try:
+        return show()
+    except SystemError:  # CPython 3.11 counts the depth of ast.parse for all threads together; a thread ended one
+        return show()
 
 
 def print_with_rich(error: BaseException) -> str:
