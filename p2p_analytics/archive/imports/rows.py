@@ -17,6 +17,7 @@ LISTED: Final = ("payment_id", "status", "amount_cents", "direction", "currency"
 _OWN_SIDE: Final = ("account_id", "actor_id", "actor_username", "target_user_id", "target_user_username")
 _NOT_COMPARED: Final = ("file", "line", *_OWN_SIDE)  # the same payment in another file is not another payment
 _KEY: Final = "payment_id"
+_END: Final = "end"  # the last date of the file that a row is from
 _PEOPLE: Final = (
     ("actor_id", "actor_username"),
     ("target_user_id", "target_user_username"),
@@ -103,9 +104,9 @@ def merge_rows(known: pd.DataFrame, listed: pd.DataFrame, given: pd.DataFrame, b
     service = _align(listed, ids)
     contradictions = _find_contradictions(given, service)
     is_refused = contradictions.any(axis="columns")
-    before = _align(known, ids)
+    before = _align(known.assign(**{_END: _find_ends(known)}), ids)
     is_held = pd.Series(ids.isin(known[_KEY]))
-    is_older = is_held & _find_older(before, _align(known.assign(_end=_find_ends(known)), ids)["_end"], given)
+    is_older = is_held & _find_older(before, given)
     after = _fill_nulls(given, before).mask(is_older, _fill_nulls(before[given.columns], given))
     after = after.astype(given.dtypes.to_dict())
     differ = _find_changes(before, after)
@@ -208,10 +209,10 @@ def _find_contradictions(given: pd.DataFrame, service: pd.DataFrame) -> pd.DataF
     return pd.DataFrame(found)
 
 
-def _find_older(before: pd.DataFrame, end: pd.Series[Any], given: pd.DataFrame) -> pd.Series[bool]:
+def _find_older(before: pd.DataFrame, given: pd.DataFrame) -> pd.Series[bool]:
     """Return whether a row says what was true before: it is pending again, or its file ends earlier."""
     was_pending, is_now = is_pending(before), is_pending(given)
-    ends_earlier = (_find_ends(given) < end).fillna(value=False).astype(bool)
+    ends_earlier = (_find_ends(given) < before[_END]).fillna(value=False).astype(bool)
     return (~was_pending & is_now) | ((was_pending == is_now) & ends_earlier)
 
 
