@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
-from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.analyses._by import check_by
 
 if TYPE_CHECKING:
-    from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
+    from narwhals.stable.v2.typing import IntoFrameT
 
 _COLUMNS: Final = {
     "status": _engine.TEXT,
@@ -60,7 +59,7 @@ def status_mix(payments: IntoFrameT, *, by: str = "action") -> IntoFrameT:
         The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
         2**53 cents or more.
     """
-    _check_by(by, payments)
+    check_by(by, payments, {*_COLUMNS, "amount_cents"}, what="status_mix")
     opened = _engine.open_frame(
         payments, [by, "status", "amount_cents"], what="status_mix", by_currency=by == "currency"
     )
@@ -79,19 +78,3 @@ def status_mix(payments: IntoFrameT, *, by: str = "action") -> IntoFrameT:
         .sort(by, "payments", "status", descending=[False, True, False], nulls_last=True)
     )
     return _engine.to_result(table, payments, {by: _engine.TEXT, **_COLUMNS}, opened.currency)
-
-
-def _check_by(by: object, payments: IntoFrame) -> None:
-    names = _engine.read_names(payments, what="status_mix")
-    if isinstance(by, str) and by in {*_COLUMNS, "amount_cents"}:
-        raise ConfigurationError(f"by={by!r} is a column of the result: name another text column, like 'action'.")
-    if by in names and _engine.is_text_column(payments, str(by)):
-        return
-    _engine.open_frame(payments, ["status", "amount_cents"], what="status_mix")  # a frame of something else comes first
-    texts = [name for name in names if _engine.is_text_column(payments, name)]
-    near = get_close_matches(by, texts, n=1) if isinstance(by, str) else []
-    if near == ["status"]:
-        advice = "the result has 'status' anyway, so name another, like 'action'"
-    else:
-        advice = f"did you mean {near[0]!r}, or another like 'action'" if near else "name one, like 'action'"
-    raise ConfigurationError(f"by={by!r} is not a text column of the frame: {advice}.")

@@ -21,7 +21,7 @@ from p2p_analytics.analyses._engine._engines import (
     read_names,
     to_result,
 )
-from p2p_analytics.analyses._engine._expressions import integers, share, units
+from p2p_analytics.analyses._engine._expressions import days, integers, person_key, share, text_key, units
 from p2p_analytics.analyses._engine._kinds import COUNT, DATE, FLAG, INSTANT, NUMBER, TEXT, WHOLE, Kind
 from p2p_analytics.analyses._engine._open import open_frame
 
@@ -37,11 +37,14 @@ __all__ = [
     "build_rows",
     "collect",
     "collect_here",
+    "days",
     "integers",
     "is_text_column",
     "open_frame",
+    "person_key",
     "read_names",
     "share",
+    "text_key",
     "to_result",
     "units",
 ]

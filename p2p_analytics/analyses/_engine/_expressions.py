@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import narwhals.stable.v2 as nw
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+_DAY_US: Final = 86_400_000_000
 
 
 def integers(names: Iterable[str]) -> nw.Expr:
@@ -25,3 +27,23 @@ def share(part: str, whole: nw.Expr) -> nw.Expr:
     """Return a column as a fraction of a whole, 0 where the whole is 0."""
     column = nw.col(part) * 0 + whole  # a column, for exact division as in `units`
     return nw.when(column != 0).then(nw.col(part) / column).otherwise(0.0)
+
+
+def days(name: str) -> nw.Expr:
+    """Return a column of microseconds as days, a fraction."""
+    return nw.col(name) / (nw.col(name) * 0 + _DAY_US)  # a column, for exact division as in `units`
+
+
+def text_key(name: str) -> nw.Expr:
+    """Return a text column for a join: never null, and different for null and every text."""
+    return nw.when(nw.col(name).is_null()).then(nw.lit("")).otherwise(nw.concat_str(nw.lit("="), nw.col(name)))
+
+
+def person_key() -> nw.Expr:
+    """Return a text for each counterparty that joins can compare: the id, else the name; it is never null."""
+    has_id = ~nw.col("counterparty_id").is_null()
+    return (
+        nw.when(has_id)
+        .then(nw.concat_str(nw.lit("id"), nw.col("counterparty_id")))
+        .otherwise(text_key("counterparty_name"))
+    )

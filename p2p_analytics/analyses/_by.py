@@ -1,0 +1,39 @@
+"""The argument ``by``: a text column that groups the rows of a table."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from p2p_analytics.analyses import _engine
+from p2p_analytics.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from narwhals.stable.v2.typing import IntoFrame
+
+
+def check_by(by: object, payments: IntoFrame, taken: Collection[str], *, what: str) -> None:
+    """Refuse a ``by`` that is not a text column of the frame, or is a column of the result.
+
+    Raises
+    ------
+    ConfigurationError
+        The sentence suggests a column.
+    SchemaError
+        The frame is something else.
+    """
+    names = _engine.read_names(payments, what=what)
+    if isinstance(by, str) and by in taken:
+        raise ConfigurationError(f"by={by!r} is a column of the result: name another text column, like 'action'.")
+    if by in names and _engine.is_text_column(payments, str(by)):
+        return
+    _engine.open_frame(payments, ["status", "amount_cents"], what=what)  # a frame of something else comes first
+    texts = [name for name in names if _engine.is_text_column(payments, name)]
+    near = get_close_matches(by, texts, n=1) if isinstance(by, str) else []
+    if near and near[0] in taken:
+        advice = f"the result has {near[0]!r} anyway, so name another, like 'action'"
+    else:
+        advice = f"did you mean {near[0]!r}, or another like 'action'" if near else "name one, like 'action'"
+    raise ConfigurationError(f"by={by!r} is not a text column of the frame: {advice}.")

@@ -1,0 +1,179 @@
+"""Requests: what became of them, and how long that took."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import narwhals.stable.v2 as nw
+
+from p2p_analytics.analyses import _engine, _percentiles
+from p2p_analytics.analyses._by import check_by
+from p2p_analytics.vocabulary import Action, Status
+
+if TYPE_CHECKING:
+    from narwhals.stable.v2.typing import IntoFrameT
+
+_COUNTS: Final = ("settled", "pending", "cancelled", "expired", "failed")
+_CENTS: Final = {"asked": "asked_cents", "collected": "collected_cents", "still_open": "open_cents"}
+_OUTCOMES: Final = {
+    "counterparty_id": _engine.TEXT,
+    "counterparty_name": _engine.TEXT,
+    "direction": _engine.TEXT,
+    "requests": _engine.COUNT,
+    **dict.fromkeys(_COUNTS, _engine.COUNT),
+    **dict.fromkeys(_CENTS, _engine.NUMBER),
+    "share_settled": _engine.NUMBER,
+    "days_p50": _engine.NUMBER,
+    "days_p90": _engine.NUMBER,
+}
+_DAYS: Final = {
+    "payments": _engine.COUNT,
+    **dict.fromkeys(("days_p50", "days_p90", "days_p99", "days_max"), _engine.NUMBER),
+}
+
+
+def request_outcomes(payments: IntoFrameT) -> IntoFrameT:
+    """Return what became of the requests between the viewer and each person.
+
+    One row per counterparty and direction: ``in`` are requests that the viewer made, ``out`` those that the viewer got.
+    A person without an id is known by name; one person with several names is under the last in the alphabet.
+
+    Columns
+    -------
+    counterparty_id, counterparty_name, direction : text
+    requests, settled, pending, cancelled, expired, failed : count
+        ``requests`` also counts those with another status.
+    asked, collected, still_open : currency units
+        Of all requests, of the settled and of the pending ones. An unknown amount counts as 0.
+    share_settled : fraction
+        Of the requests that are not pending; 0 if there are none.
+    days_p50, days_p90 : days
+        Within which half, and nine of ten, of the settled requests were paid, counted from creation to completion; a
+        fraction, the nearest rank; null if no settled request has both dates.
+
+    Parameters
+    ----------
+    payments : frame
+        PAYMENTS. Rows of another action than ``charge``, or without a direction, are excluded; so are rows of another
+        ``kind`` than payments. Datetimes without a zone are UTC. Repeated payment ids count twice:
+        `p2p_analytics.combine` unites frames. A lazy frame is queried at the call, for the checks.
+
+    Returns
+    -------
+    frame
+        Largest ``asked`` first, then by id, name and direction; without rows if there are no requests.
+
+    Raises
+    ------
+    SchemaError
+        The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
+        2**53 cents or more.
+    """
+    needed = ["action", "status", "direction", "amount_cents", "date_created", "date_completed"]
+    opened = _engine.open_frame(
+        payments, [*needed, "counterparty_id", "counterparty_name"], status=None, what="request_outcomes"
+    )
+    col = nw.col
+    is_directed = (col("direction") == "in") | (col("direction") == "out")
+    charges = opened.frame.filter(col("action") == Action.CHARGE.value, is_directed).with_columns(
+        amount_cents=col("amount_cents").abs(), person=_engine.person_key()
+    )
+    settled = charges.filter(col("status") == Status.SETTLED.value)
+    keys = ["person", "direction"]
+    counted = charges.with_columns(
+        **{name: nw.when(col("status") == name).then(1).otherwise(0) for name in _COUNTS},
+        collected_cents=_of_status(Status.SETTLED),
+        open_cents=_of_status(Status.PENDING),
+    )
+    sums = counted.group_by(*keys).agg(
+        *(col(name).sum() for name in _COUNTS),
+        col("counterparty_id").max(),
+        col("counterparty_name").max(),
+        col("collected_cents").sum(),
+        col("open_cents").sum(),
+        asked_cents=col("amount_cents").sum(),
+        requests=nw.len(),
+    )
+    table = (
+        sums.join(_find_days(settled, keys, {"days_p50": 50, "days_p90": 90}), on=keys, how="left")
+        .with_columns(_engine.integers([*_COUNTS, *_CENTS.values(), "requests"]))
+        .with_columns(decided=col("requests") - col("pending"))
+        .with_columns(
+            **{name: _engine.units(cents) for name, cents in _CENTS.items()},
+            share_settled=_engine.share("settled", col("decided")),
+        )
+        .sort(
+            "asked_cents",
+            "counterparty_id",
+            "counterparty_name",
+            "direction",
+            descending=[True, False, False, False],
+            nulls_last=True,
+        )
+    )
+    return _engine.to_result(table, payments, _OUTCOMES, opened.currency)
+
+
+def time_to_settle(payments: IntoFrameT, *, by: str = "direction") -> IntoFrameT:
+    """Return how long settled requests took.
+
+    One row per value of ``by``; null is a value of its own.
+
+    Columns
+    -------
+    the column ``by`` : text
+    payments : count
+        Of settled requests with both dates.
+    days_p50, days_p90, days_p99, days_max : days
+        Within which half, nine of ten, 99 of 100, and all of them were paid, counted from creation to completion; a
+        fraction, the nearest rank.
+
+    Parameters
+    ----------
+    payments : frame
+        PAYMENTS. Only settled rows with the action ``charge``, a direction and both dates count; rows of another
+        ``kind`` than payments are excluded. Datetimes without a zone are UTC. Repeated payment ids count twice:
+        `p2p_analytics.combine` unites frames. A lazy frame is queried at the call, for the checks.
+    by : str
+        A text column, such as ``"direction"``, ``"counterparty_name"``, ``"audience"``.
+
+    Returns
+    -------
+    frame
+        By ``by``, nulls last; without rows if there are no such requests.
+
+    Raises
+    ------
+    ConfigurationError
+        ``by`` is not a text column of the frame, or is a column of the result.
+    SchemaError
+        The frame lacks a column or holds other types.
+    """
+    check_by(by, payments, _DAYS, what="time_to_settle")
+    opened = _engine.open_frame(
+        payments,
+        ["action", "date_created", "date_completed", by],
+        status=Status.SETTLED,
+        what="time_to_settle",
+        by_currency=True,
+    )
+    col = nw.col
+    waited = opened.frame.filter(col("action") == Action.CHARGE.value).with_columns(
+        waited_us=col("date_completed") - col("date_created"), group=_engine.text_key(by)
+    )
+    dated = waited.filter(~col("waited_us").is_null())
+    counts = dated.group_by("group").agg(col(by).max(), payments=nw.len())
+    names = {"days_p50": 50, "days_p90": 90, "days_p99": 99, "days_max": 100}
+    table = counts.join(_find_days(dated, ["group"], names), on="group", how="left").sort(by, nulls_last=True)
+    return _engine.to_result(table, payments, {by: _engine.TEXT, **_DAYS})
+
+
+def _of_status(status: Status) -> nw.Expr:
+    return nw.when(nw.col("status") == status.value).then(nw.col("amount_cents")).otherwise(0)
+
+
+def _find_days(settled: nw.LazyFrame[Any], keys: list[str], percents: dict[str, int]) -> nw.LazyFrame[Any]:
+    """Return percentiles of the days from creation to completion, of the rows with both dates."""
+    dated = settled.with_columns(waited_us=nw.col("date_completed") - nw.col("date_created"))
+    found = _percentiles.find_percentiles(dated.filter(~nw.col("waited_us").is_null()), keys, "waited_us", percents)
+    return found.with_columns(**{name: _engine.days(name) for name in percents})
