@@ -37,6 +37,7 @@ _STRETCHES: Final = {
     "before": _engine.COUNT,
     "after": _engine.COUNT,
 }
+_FIRST_DAYS: Final = dict.fromkeys(("local_day", "first_day"), _engine.COUNT)
 _DAYS: Final = dict.fromkeys(("local_day", "period"), _engine.COUNT)
 
 
@@ -108,6 +109,25 @@ def build_days(periods: Periods, payments: IntoFrame) -> nw.LazyFrame[Any]:
     """Return ``local_day`` and the number of its ``period``, for a join."""
     rows = {"local_day": list(periods.days), "period": list(periods.of_day)}
     return _engine.build_rows(payments, rows, _DAYS)
+
+
+def add_first_day(
+    frame: nw.LazyFrame[Any], every: Every, ends: tuple[int, int], payments: IntoFrame
+) -> nw.LazyFrame[Any]:
+    """Return a frame with ``first_day``: the first day of the period of ``local_us``, counted from 1970-01-01.
+
+    ``ends`` are instants at or before the first, and at or after the last of the frame.
+    """
+    day = local_day()
+    if every == "day":
+        return frame.with_columns(first_day=day)
+    if every == "week":
+        return frame.with_columns(first_day=day - weekday(day))
+    days = range(ends[0] // DAY_US - 1, ends[1] // DAY_US + 2)  # no clock is a day ahead or behind
+    rows = {"local_day": list(days), "first_day": [_first_day(each, every) for each in days]}
+    return frame.with_columns(local_day=day).join(
+        _engine.build_rows(payments, rows, _FIRST_DAYS), on="local_day", how="left"
+    )
 
 
 def count_periods(days: Collection[int], every: Every) -> Periods:

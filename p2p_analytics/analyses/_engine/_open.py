@@ -60,13 +60,14 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
     status: Status | None = None,
     optional: Sequence[str] = (),
     by_currency: bool = False,
+    every_kind: bool = False,
 ) -> Payments:
     """Return the needed and optional columns of the payments that count.
 
     Payments count if they are of the kind "payment", which a frame without ``kind``, or a row without a value in it,
     is; and with ``status``, if they have it and a direction. A missing optional column is null, and a column that the
     schema does not have is text. A lazy frame is queried for the checks. With ``by_currency``, the payments may be in
-    several currencies, and the currency that is returned has no meaning.
+    several currencies, and the currency that is returned has no meaning. With ``every_kind``, rows of every kind count.
 
     Raises
     ------
@@ -90,7 +91,7 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
     frame, currency = engine.read(native, given, wanted, status, what)
     changes = _plan_casts(frame, what)
     changes |= {name: nw.lit(None, dtype=_find_dtype(name)) for name in optional if name not in given}
-    counted = _filter(frame, status)
+    counted = _filter(frame, status, every_kind=every_kind)
     found, ends = _check(counted, native, what, by_currency=by_currency)
     counted = counted.with_columns(**changes) if changes else counted
     return Payments(counted.select(*wanted), currency or found, ends)
@@ -127,9 +128,9 @@ def _find_dtype(name: str) -> DType:
     return _DTYPES[_columns.find_kind(name)]
 
 
-def _filter(frame: nw.LazyFrame[Any], status: Status | None) -> nw.LazyFrame[Any]:
+def _filter(frame: nw.LazyFrame[Any], status: Status | None, *, every_kind: bool) -> nw.LazyFrame[Any]:
     col = nw.col
-    if "kind" in frame.collect_schema():
+    if "kind" in frame.collect_schema() and not every_kind:
         frame = frame.filter((col("kind") == frames.KIND_PAYMENT) | col("kind").is_null())
     if status:
         frame = frame.filter(col("status") == status.value, (col("direction") == "in") | (col("direction") == "out"))

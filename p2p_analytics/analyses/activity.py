@@ -1,0 +1,87 @@
+"""Payments by hour of the week."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import narwhals.stable.v2 as nw
+
+from p2p_analytics.analyses import _calendar, _engine
+from p2p_analytics.times import find_zone
+from p2p_analytics.vocabulary import Status
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+    from narwhals.stable.v2.typing import IntoFrameT
+
+_COLUMNS: Final = {
+    "weekday": _engine.COUNT,
+    "hour": _engine.COUNT,
+    "payments": _engine.COUNT,
+    "amount": _engine.NUMBER,
+}
+_HOURS: Final = {"weekday": _engine.COUNT, "hour": _engine.COUNT}
+
+
+def activity(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
+    """Return the settled payments by weekday and hour of their creation, on the clocks of a zone.
+
+    One row per weekday and hour, always 168.
+
+    Columns
+    -------
+    weekday : 0 to 6
+        Monday is 0.
+    hour : 0 to 23
+    payments : count
+    amount : currency units
+        Sent and received, without sign. An unknown amount counts as 0.
+
+    Parameters
+    ----------
+    payments : frame
+        PAYMENTS. Rows that are not settled, have no direction or no date_created within 1970 to 2199 (UTC), are
+        excluded; so are rows of another ``kind`` than payments. Datetimes without a zone are UTC. Repeated payment ids
+        count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried at the call.
+    tz : str or ZoneInfo, optional
+        Time zone of the hours, such as ``America/New_York``.
+
+    Returns
+    -------
+    frame
+        By weekday, then hour. Without settled payments all counts are 0.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such zone.
+    SchemaError
+        The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
+        2**53 cents or more.
+    """
+    zone = find_zone(tz)
+    col = nw.col
+    opened = _engine.open_frame(payments, ["amount_cents", "date_created"], status=Status.SETTLED, what="activity")
+    created = opened.frame.select(
+        col("amount_cents").abs(), created_us=_calendar.within_calendar(col("date_created"))
+    ).filter(~col("created_us").is_null())
+    sums = (
+        _calendar.add_local_time(created, "created_us", zone, opened.ends, payments)
+        .with_columns(
+            weekday=_calendar.weekday(_calendar.local_day()),
+            hour=col("local_us") % _calendar.DAY_US // _calendar.HOUR_US,
+        )
+        .group_by("weekday", "hour")
+        .agg(col("amount_cents").sum(), payments=nw.len())
+    )
+    slots = [(weekday, hour) for weekday in range(7) for hour in range(24)]
+    rows = {"weekday": [weekday for weekday, _ in slots], "hour": [hour for _, hour in slots]}
+    table = (
+        _engine.build_rows(payments, rows, _HOURS)
+        .join(sums, on=["weekday", "hour"], how="left")
+        .with_columns(_engine.integers(["payments", "amount_cents"]))
+        .with_columns(amount=_engine.units("amount_cents"))
+        .sort("weekday", "hour")
+    )
+    return _engine.to_result(table, payments, _COLUMNS, opened.currency)

@@ -1,0 +1,134 @@
+"""The people of each year: how many, who is new, and how much of the money went to and came from a few."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import narwhals.stable.v2 as nw
+
+from p2p_analytics.analyses import _calendar, _engine
+from p2p_analytics.times import find_zone
+from p2p_analytics.vocabulary import Status
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+    from narwhals.stable.v2.typing import IntoFrameT
+
+_COLUMNS: Final = {
+    **dict.fromkeys(("year", "people", "new", "lost"), _engine.COUNT),
+    "top_person_share": _engine.NUMBER,
+    "top_5_share": _engine.NUMBER,
+    "payments": _engine.COUNT,
+    "sent": _engine.NUMBER,
+    "received": _engine.NUMBER,
+}
+_YEARS: Final = dict.fromkeys(("first_day", "year"), _engine.COUNT)
+_TOP: Final = 5
+_SUMS: Final = ["moved_cents", "received_cents", "payments"]
+
+
+def people_by_year(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
+    """Return the number of people in each calendar year, and how the money was spread among them.
+
+    One row per year of the zone, from the first to the last with a settled payment; years between them without
+    payments hold zeros. A person is known by id, or without one by name. Money moves when a payment completes, so the
+    year is that of date_completed, or of date_created where date_completed is null.
+
+    Columns
+    -------
+    year : number
+    people : count
+        With a settled payment in this year.
+    new : count
+        With the first settled payment of all in this year.
+    lost : count
+        With a settled payment in the year before, and none in this one.
+    top_person_share, top_5_share : fraction
+        Of the money sent and received, that of the person with the most, and of the five with the most; 0 if no money
+        moved.
+    payments : count
+    sent, received : currency units
+        An unknown amount counts as 0.
+
+    Parameters
+    ----------
+    payments : frame
+        PAYMENTS. Rows that are not settled, have no direction or no date within 1970 to 2199 (UTC), are excluded; so
+        are rows of another ``kind`` than payments. Datetimes without a zone are UTC. Repeated payment ids count twice:
+        `p2p_analytics.combine` unites frames. A lazy frame is queried at the call; one row per person and year is read
+        into memory.
+    tz : str or ZoneInfo, optional
+        Time zone of the years, such as ``America/New_York``.
+
+    Returns
+    -------
+    frame
+        In order of time; without rows if there are no settled payments.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such zone.
+    SchemaError
+        The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
+        2**53 cents or more.
+    """
+    zone = find_zone(tz)
+    col = nw.col
+    needed = ["direction", "flow_cents", "counterparty_id", "counterparty_name", "date_created", "date_completed"]
+    opened = _engine.open_frame(payments, needed, status=Status.SETTLED, what="people_by_year")
+    moved = opened.frame.with_columns(
+        moved_cents=col("flow_cents").abs(),
+        received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
+        moved_us=_calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),
+        person=_engine.person_key(),
+    ).filter(~col("moved_us").is_null())
+    local = _calendar.add_local_time(moved, "moved_us", zone, opened.ends, payments)
+    of_person = (
+        _calendar.add_first_day(local, "year", opened.ends, payments)
+        .group_by("person", "first_day")
+        .agg(*(col(name).sum() for name in _SUMS[:2]), payments=nw.len())
+        .with_columns(_engine.integers([*_SUMS, "first_day"]))
+    )
+    table = _count_people(_engine.collect_here(of_person, payments, what="people_by_year"))
+    return _engine.to_result(table, payments, _COLUMNS, opened.currency)
+
+
+def _count_people(of_person: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Return the years of one row per person and year."""
+    col = nw.col
+    found = sorted(set(of_person.collect()["first_day"].to_list()))
+    years = range(_year(found[0]), _year(found[-1]) + 1) if found else range(0)
+    numbers = {"first_day": found, "year": [_year(day) for day in found]}
+    here = of_person.to_native()
+    active = of_person.join(_engine.build_rows(here, numbers, _YEARS), on="first_day", how="left")
+    marked = active.with_columns(
+        before=col("year").shift(1).over("person", order_by="year"),
+        after=col("year").shift(-1).over("person", order_by="year"),
+        rank=col("moved_cents").rank("ordinal", descending=True).over("year"),
+    ).with_columns(
+        new=nw.when(col("before").is_null()).then(1).otherwise(0),
+        leaves=nw.when(col("after") == col("year") + 1).then(0).otherwise(1),
+        top_cents=nw.when(col("rank") == 1).then(col("moved_cents")).otherwise(0),
+        top_5_cents=nw.when(col("rank") <= _TOP).then(col("moved_cents")).otherwise(0),
+    )
+    summed = [*_SUMS, "new", "leaves", "top_cents", "top_5_cents"]
+    sums = marked.group_by("year").agg(*(col(name).sum() for name in summed), people=nw.len())
+    return (
+        _engine.build_rows(here, {"year": list(years)}, {"year": _engine.COUNT})
+        .join(sums, on="year", how="left")
+        .with_columns(_engine.integers([*summed, "people"]))
+        .with_columns(
+            lost=col("leaves").shift(1).over(order_by="year").fill_null(0),
+            sent_cents=col("moved_cents") - col("received_cents"),
+            top_person_share=_engine.share("top_cents", col("moved_cents")),
+            top_5_share=_engine.share("top_5_cents", col("moved_cents")),
+        )
+        .with_columns(sent=_engine.units("sent_cents"), received=_engine.units("received_cents"))
+        .sort("year")
+    )
+
+
+def _year(day: int) -> int:
+    return _calendar.to_date(day).year

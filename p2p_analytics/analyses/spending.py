@@ -1,0 +1,152 @@
+"""Money sent and received over time, by period and by person, category, action or kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+import narwhals.stable.v2 as nw
+
+from p2p_analytics.analyses import _calendar, _engine
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.times import find_zone
+from p2p_analytics.vocabulary import Status
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+    from narwhals.stable.v2.typing import IntoFrameT
+
+By = Literal["counterparty", "action", "kind"]
+
+_COLUMNS_BY: Final[dict[str | None, list[str]]] = {
+    None: [],
+    "counterparty": ["counterparty_id", "counterparty_name"],
+    "action": ["action"],
+    "kind": ["kind"],
+}
+_SUMS: Final = {
+    **dict.fromkeys(("sent", "received", "net"), _engine.NUMBER),
+    "payments": _engine.COUNT,
+}
+_CENTS: Final = ["flow_cents", "received_cents", "payments"]
+
+
+def spending_over_time(
+    payments: IntoFrameT, *, every: _calendar.Every = "month", by: By | None = None, tz: str | ZoneInfo = "UTC"
+) -> IntoFrameT:
+    """Return the money sent and received in each period, in settled payments.
+
+    One row per period, from the first to the last with a payment, without gaps; with ``by``, one row per period and
+    value that occurs at all. Money moves when a payment completes, so the period is that of date_completed, or of
+    date_created where date_completed is null. Settled payments without either date, or with a date before 1970 or after
+    2199 (UTC), are in last rows with a null period.
+
+    Columns
+    -------
+    period : date
+        The first day of the period on the clocks of the zone; a week begins on Monday.
+    counterparty_id and counterparty_name, or action, or kind : text
+        With ``by``. A person without an id is known by name.
+    sent, received, net : currency units
+        ``net`` is received less sent. An unknown amount counts as 0.
+    payments : count
+
+    Parameters
+    ----------
+    payments : frame
+        PAYMENTS. Rows that are not settled, or have no direction, are excluded; so are rows of another ``kind`` than
+        payments, except with ``by="kind"``. Datetimes without a zone are UTC. Repeated payment ids count twice:
+        `p2p_analytics.combine` unites frames. A lazy frame is queried at the call; one row per period and value of
+        ``by`` is read into memory.
+    every : {"month", "day", "week", "quarter", "year"}, optional
+    by : {"counterparty", "action", "kind"}, optional
+    tz : str or ZoneInfo, optional
+        Time zone of the periods, such as ``America/New_York``.
+
+    Returns
+    -------
+    frame
+        In order of time; in a period, people with the most sent first, then by id and name, and other values in
+        alphabetical order, nulls last. Without rows if there are no settled payments.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such zone, period, or value of ``by``.
+    SchemaError
+        The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
+        2**53 cents or more.
+    """
+    zone = find_zone(tz)
+    _check_choice("every", every, get_args(_calendar.Every))
+    _check_choice("by", by, (None, *get_args(By)))
+    columns = _COLUMNS_BY[by]
+    col = nw.col
+    opened = _engine.open_frame(
+        payments,
+        ["direction", "flow_cents", "date_created", "date_completed", *columns],
+        status=Status.SETTLED,
+        every_kind=by == "kind",
+        what="spending_over_time",
+    )
+    moved = opened.frame.with_columns(
+        received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
+        moved_us=_calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),
+        group=_key(by),
+    )
+    local = _calendar.add_local_time(moved, "moved_us", zone, opened.ends, payments)
+    sums = (
+        _calendar.add_first_day(local, every, opened.ends, payments)
+        .group_by("first_day", "group")
+        .agg(
+            *(col(name).max() for name in columns),
+            col("flow_cents").sum(),
+            col("received_cents").sum(),
+            payments=nw.len(),
+        )
+        .with_columns(_engine.integers(_CENTS))
+    )
+    table = _fill_gaps(_engine.collect_here(sums, payments, what="spending_over_time"), every, columns)
+    schema = {"period": _engine.DATE, **dict.fromkeys(columns, _engine.TEXT), **_SUMS}
+    return _engine.to_result(table, payments, schema, opened.currency)
+
+
+def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
+    if value not in choices:
+        words = " or ".join(repr(choice) for choice in choices)
+        raise ConfigurationError(f"{name}={value!r} is not valid: give {words}.")
+
+
+def _key(by: str | None) -> nw.Expr:
+    if by is None:
+        return nw.lit("")
+    return _engine.person_key() if by == "counterparty" else _engine.text_key(by)
+
+
+def _fill_gaps(sums: nw.LazyFrame[Any], every: _calendar.Every, columns: list[str]) -> nw.LazyFrame[Any]:
+    """Return a row for every period and value of the grouping columns, from one for each that occur together."""
+    col = nw.col
+    found = sums.collect()["first_day"].to_list()
+    dated = [day for day in found if day is not None]
+    days: list[int | None] = [*_calendar.count_periods(dated, every).first_days]
+    if len(dated) < len(found):
+        days.append(None)
+    rows: dict[str, list[Any]] = {"number": list(range(len(days))), "period": days}
+    periods = _engine.build_rows(sums.to_native(), rows, {"number": _engine.COUNT, "period": _engine.DATE})
+    groups = sums.group_by("group").agg(*(col(name).max() for name in columns))
+    numbered = sums.join(periods, left_on="first_day", right_on="period", how="left").with_columns(
+        number=col("number").fill_null(len(days) - 1)  # a null day is that of the last period
+    )
+    order, descending = ["number"], [False]
+    if "counterparty_id" in columns:
+        order, descending = [*order, "sent_cents"], [False, True]
+    return (
+        periods.join(groups, how="cross")
+        .join(numbered.select("number", "group", *_CENTS), on=["number", "group"], how="left")
+        .with_columns(_engine.integers(_CENTS))
+        .with_columns(sent_cents=col("received_cents") - col("flow_cents"))
+        .with_columns(
+            sent=_engine.units("sent_cents"), received=_engine.units("received_cents"), net=_engine.units("flow_cents")
+        )
+        .sort([*order, *columns], descending=[*descending, *(False for _ in columns)], nulls_last=True)
+    )

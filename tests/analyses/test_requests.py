@@ -1,0 +1,117 @@
+"""Tests of request_outcomes and time_to_settle against hand calculation, on every kind of frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from p2p_analytics.analyses.requests import request_outcomes, time_to_settle
+from p2p_analytics.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Builder = Callable[..., Any]
+    Reader = Callable[[Any], list[dict[str, Any]]]
+
+
+def charge(status: str | None, cents: int | None, days: float | None = None, **more: Any) -> dict[str, Any]:
+    """Return a request to Ann, paid some days after noon of May 1st."""
+    hours = None if days is None else round(12 + 24 * days)
+    completed = None if hours is None else f"2024-05-{1 + hours // 24:02}T{hours % 24:02}:00:00Z"
+    row = {"action": "charge", "direction": "in", "counterparty_id": "1", "counterparty_name": "Ann"}
+    return (
+        row
+        | {"status": status, "amount_cents": cents, "created": "2024-05-01T12:00:00Z", "completed": completed}
+        | more
+    )
+
+
+def test_one_person(payments: Builder, rows_of: Reader) -> None:
+    """Five requests of one person; the one with an unknown status counts as a request alone."""
+    found = request_outcomes(
+        payments(
+            charge("settled", -1000, 1),
+            charge("settled", -250, 2.5),
+            charge("settled", None, 10, counterparty_name="Annie"),
+            charge("pending", -4000),
+            charge("expired", -1),
+            charge("on_hold", -9),
+        )
+    )
+    assert rows_of(found) == [
+        {
+            "counterparty_id": "1", "counterparty_name": "Annie", "direction": "in", "requests": 6, "settled": 3,
+            "pending": 1, "cancelled": 0, "expired": 1, "failed": 0, "asked": 52.6, "collected": 12.5,
+            "still_open": 40.0, "share_settled": 0.6, "days_p50": 2.5, "days_p90": 10.0,
+        }
+    ]  # fmt: skip
+
+
+def test_people_and_directions(payments: Builder, rows_of: Reader) -> None:
+    """Namesakes with ids are two people, without ids one; payments, and rows without a direction, do not count."""
+    found = request_outcomes(
+        payments(
+            charge("pending", -500),
+            charge("pending", -500, direction="out"),
+            charge("failed", -500, counterparty_id="2"),
+            charge("cancelled", -700, counterparty_id=None),
+            charge("cancelled", -50, counterparty_id=None),
+            charge("cancelled", -20, counterparty_id=None, counterparty_name=None),
+            charge("settled", -900, 1, action="pay"),
+            charge("settled", -900, 1, direction=None),
+        )
+    )
+    keys = ("counterparty_id", "counterparty_name", "direction", "requests", "asked", "share_settled", "days_p50")
+    assert [tuple(row[key] for key in keys) for row in rows_of(found)] == [
+        (None, "Ann", "in", 2, 7.5, 0.0, None),
+        ("1", "Ann", "in", 1, 5.0, 0.0, None),
+        ("1", "Ann", "out", 1, 5.0, 0.0, None),
+        ("2", "Ann", "in", 1, 5.0, 0.0, None),
+        (None, None, "in", 1, 0.2, 0.0, None),
+    ]
+
+
+@pytest.mark.parametrize("ranks", [(1, 1, 1, 1), (2, 1, 2, 2), (9, 5, 9, 9), (10, 5, 9, 10), (11, 6, 10, 11)])
+def test_nearest_rank(payments: Builder, rows_of: Reader, ranks: tuple[int, int, int, int]) -> None:
+    """Of n requests that took 1, 2, ... n days, the percentile is the day at rank ceil(p * n)."""
+    number, p50, p90, p99 = ranks
+    (row,) = rows_of(time_to_settle(payments(*(charge("settled", -1, days) for days in range(1, number + 1)))))
+    assert row == {
+        "direction": "in", "payments": number, "days_p50": p50, "days_p90": p90, "days_p99": p99, "days_max": number,
+    }  # fmt: skip
+
+
+def test_by_another_column(payments: Builder, rows_of: Reader) -> None:
+    """Null is a value of its own, listed last; requests without both dates or a direction are left out."""
+    found = time_to_settle(
+        payments(
+            charge("settled", -1, 2, audience="public"),
+            charge("settled", -1, 4, audience="public"),
+            charge("settled", -1, 0.25),
+            charge("settled", -1, audience="friends"),
+            charge("settled", -1, 3, audience="friends", created=None),
+            charge("settled", -1, 3, audience="friends", direction=None),
+            charge("pending", -1, 3, audience="friends"),
+        ),
+        by="audience",
+    )
+    assert [(row["audience"], row["payments"], row["days_p50"], row["days_max"]) for row in rows_of(found)] == [
+        ("public", 2, 2.0, 4.0),
+        (None, 1, 0.25, 0.25),
+    ]
+
+
+def test_no_requests(payments: Builder, rows_of: Reader) -> None:
+    """Without requests there are no rows."""
+    assert rows_of(request_outcomes(payments())) == rows_of(time_to_settle(payments())) == []
+
+
+@pytest.mark.parametrize(
+    ("by", "said"), [("payments", "is a column of the result"), ("directoin", "did you mean 'dir")]
+)
+def test_a_wrong_column(payments: Builder, by: str, said: str) -> None:
+    """The error suggests a column."""
+    with pytest.raises(ConfigurationError, match=said):
+        time_to_settle(payments(charge("settled", -1, 1)), by=by)

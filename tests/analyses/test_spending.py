@@ -1,0 +1,130 @@
+"""Tests of spending_over_time against hand calculation, on every kind of frame."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from p2p_analytics.analyses.spending import spending_over_time
+from p2p_analytics.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Builder = Callable[..., Any]
+    Reader = Callable[[Any], list[dict[str, Any]]]
+
+
+def moved(cents: int | None, completed: str | None, **more: Any) -> dict[str, Any]:
+    """Return a settled payment, received if the cents are positive."""
+    direction = "in" if (cents or 0) > 0 else "out"
+    row = {"counterparty_id": "1", "counterparty_name": "Ann", "flow_cents": cents, "direction": direction}
+    return row | {"completed": completed} | more
+
+
+def read(table: Any, rows_of: Reader) -> list[tuple[Any, ...]]:
+    """Return the rows as tuples, with each period as a date text."""
+    rows = []
+    for row in rows_of(table):
+        period = row.pop("period")
+        assert period is None or isinstance(period, (date, datetime))
+        rows.append((None if period is None else period.strftime("%Y-%m-%d"), *row.values()))
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("every", "expected"),
+    [
+        ("day", [("2023-12-31", 3.0, 0.0, -3.0, 1), ("2024-01-01", 0.0, 1.5, 1.5, 2)]),
+        ("week", [("2023-12-25", 3.0, 0.0, -3.0, 1), ("2024-01-01", 0.0, 1.5, 1.5, 2)]),
+        ("month", [("2023-12-01", 3.0, 0.0, -3.0, 1), ("2024-01-01", 0.0, 1.5, 1.5, 2)]),
+        ("quarter", [("2023-10-01", 3.0, 0.0, -3.0, 1), ("2024-01-01", 0.0, 1.5, 1.5, 2)]),
+        ("year", [("2023-01-01", 3.0, 0.0, -3.0, 1), ("2024-01-01", 0.0, 1.5, 1.5, 2)]),
+    ],
+)
+def test_each_period(payments: Builder, rows_of: Reader, every: Any, expected: list[Any]) -> None:
+    """The first moment of 2024 is a Monday, and the first of every kind of period."""
+    frame = payments(
+        moved(-300, "2023-12-31T23:59:59.999999Z"),
+        moved(150, "2024-01-01T00:00:00Z"),
+        moved(None, "2024-01-01T23:00:00Z"),
+        moved(-999, "2024-01-05T00:00:00Z", status="pending"),
+        moved(-999, "2024-01-05T00:00:00Z", direction=None),
+        moved(-999, "2024-01-05T00:00:00Z", kind="transfer"),
+    )
+    assert read(spending_over_time(frame, every=every), rows_of) == expected
+
+
+def test_gaps_and_dates_that_are_missing(payments: Builder, rows_of: Reader) -> None:
+    """A month without payments holds zeros; without a completion the creation counts; no date is a last row."""
+    frame = payments(
+        moved(-100, "2024-01-31T00:00:00Z"),
+        moved(-200, None, created="2024-03-01T00:00:00Z"),
+        moved(400, None),
+        moved(-800, "1969-12-31T23:59:59Z"),
+    )
+    assert read(spending_over_time(frame), rows_of) == [
+        ("2024-01-01", 1.0, 0.0, -1.0, 1),
+        ("2024-02-01", 0.0, 0.0, 0.0, 0),
+        ("2024-03-01", 2.0, 0.0, -2.0, 1),
+        (None, 8.0, 4.0, -4.0, 2),
+    ]
+
+
+def test_by_counterparty(payments: Builder, rows_of: Reader) -> None:
+    """Every person is in every period, largest sent first; the later name of an id is everywhere."""
+    frame = payments(
+        moved(-100, "2024-01-10T00:00:00Z"),
+        moved(-300, "2024-01-10T00:00:00Z", counterparty_id="2", counterparty_name="Bo"),
+        moved(500, "2024-02-10T00:00:00Z", counterparty_name="Zoe"),
+        moved(-50, "2024-02-10T00:00:00Z", counterparty_id=None, counterparty_name="Zoe"),
+    )
+    assert read(spending_over_time(frame, by="counterparty"), rows_of) == [
+        ("2024-01-01", "2", "Bo", 3.0, 0.0, -3.0, 1),
+        ("2024-01-01", "1", "Zoe", 1.0, 0.0, -1.0, 1),
+        ("2024-01-01", None, "Zoe", 0.0, 0.0, 0.0, 0),
+        ("2024-02-01", None, "Zoe", 0.5, 0.0, -0.5, 1),
+        ("2024-02-01", "1", "Zoe", 0.0, 5.0, 5.0, 1),
+        ("2024-02-01", "2", "Bo", 0.0, 0.0, 0.0, 0),
+    ]
+
+
+def test_by_kind_and_action(payments: Builder, rows_of: Reader) -> None:
+    """By kind, rows of every kind count; null is a value of its own."""
+    frame = payments(
+        moved(-100, "2024-01-10T00:00:00Z", action=None, kind="merchant"),
+        moved(-300, "2024-01-10T00:00:00Z", kind="payment"),
+        moved(500, "2024-01-10T00:00:00Z", action="charge", kind="payment"),
+    )
+    assert read(spending_over_time(frame, every="year", by="kind"), rows_of) == [
+        ("2024-01-01", "merchant", 1.0, 0.0, -1.0, 1),
+        ("2024-01-01", "payment", 3.0, 5.0, 2.0, 2),
+    ]
+    assert read(spending_over_time(frame, every="year", by="action"), rows_of) == [
+        ("2024-01-01", "charge", 0.0, 5.0, 5.0, 1),
+        ("2024-01-01", "pay", 3.0, 0.0, -3.0, 1),
+    ]
+
+
+def test_a_week_of_a_zone(payments: Builder, rows_of: Reader) -> None:
+    """Sunday, 23:59 in Honolulu is Monday in UTC."""
+    frame = payments(moved(-100, "2024-01-08T09:59:00Z"))
+    assert read(spending_over_time(frame, every="week"), rows_of)[0][0] == "2024-01-08"
+    assert read(spending_over_time(frame, every="week", tz="Pacific/Honolulu"), rows_of)[0][0] == "2024-01-01"
+
+
+@pytest.mark.parametrize("by", [None, "counterparty", "kind"])
+def test_no_spending(payments: Builder, rows_of: Reader, by: Any) -> None:
+    """Without settled payments there are no rows."""
+    assert rows_of(spending_over_time(payments(), by=by)) == []
+
+
+@pytest.mark.parametrize(
+    ("option", "said"), [({"every": "months"}, "every='months'"), ({"by": "person"}, "by='person'")]
+)
+def test_a_wrong_choice(payments: Builder, option: dict[str, Any], said: str) -> None:
+    """The error lists the choices."""
+    with pytest.raises(ConfigurationError, match=f"{said} is not valid: give "):
+        spending_over_time(payments(), **option)
