@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
-from typing import TYPE_CHECKING
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from typing import SupportsIndex
+
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?) ?(s|min|h|d)", re.ASCII)
+_UNITS: Final = {
+    "s": timedelta(seconds=1), "min": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1),
+}  # fmt: skip
 
 
 def check_top(top: SupportsIndex) -> int:
@@ -26,3 +34,20 @@ def check_top(top: SupportsIndex) -> int:
     if rows < 1:
         raise ConfigurationError(f"top={top!r} is not valid: give the number of rows, 1 or more.")
     return rows
+
+
+def parse_duration(name: str, duration: timedelta | str) -> timedelta:
+    """Return a duration from the user: a timedelta, or text like ``90s``, ``10min``, ``6h`` or ``2d``.
+
+    Raises
+    ------
+    ConfigurationError
+        It is neither, or negative.
+    """
+    if isinstance(duration, str) and (found := _DURATION.fullmatch(duration)):
+        number, unit = found.groups()
+        with contextlib.suppress(OverflowError):
+            return float(number) * _UNITS[unit]
+    if isinstance(duration, timedelta) and duration >= timedelta():
+        return duration
+    raise ConfigurationError(f"{name}={duration!r} is not a duration: give a timedelta, or text like '10min' or '6h'.")

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 NAIVE_EPOCH: Final = EPOCH.replace(tzinfo=None)
-_MICROSECOND: Final = timedelta(microseconds=1)
+MICROSECOND: Final = timedelta(microseconds=1)
 
 # A date outside these years is an error in the data; a series of months up to it would have thousands of empty rows.
 FIRST_US: Final = 0
-END_US: Final = (datetime(2200, 1, 1, tzinfo=UTC) - EPOCH) // _MICROSECOND
+END_US: Final = (datetime(2200, 1, 1, tzinfo=UTC) - EPOCH) // MICROSECOND
 
 
 def parse_instant(text: str) -> datetime:
@@ -100,7 +100,7 @@ def format_instant(instant: datetime) -> str:
 
 def to_microseconds(instant: datetime) -> int:
     """Return an aware instant as whole microseconds since 1970-01-01 UTC."""
-    return (instant - EPOCH) // _MICROSECOND
+    return (instant - EPOCH) // MICROSECOND
 
 
 def from_microseconds(microseconds: int) -> datetime:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
+from p2p_analytics.analyses._as_of import parse_as_of
 from p2p_analytics.errors import ConfigurationError
-from p2p_analytics.times import as_instant, to_microseconds
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def pending_ageing(
         The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
         2**53 cents or more.
     """
-    moment = _parse_as_of(as_of)
+    moment = parse_as_of(as_of)
     days = _check_edges(edges)
     col = nw.col
     needed = ["direction", "date_created", "amount_cents"]
@@ -164,7 +164,7 @@ def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.dat
         The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
         2**53 cents or more.
     """
-    moment = _parse_as_of(as_of)
+    moment = parse_as_of(as_of)
     opened = _engine.open_frame(
         payments,
         ["payment_id", "direction", "counterparty_id", "counterparty_name", "note", "amount_cents", "date_created"],
@@ -212,12 +212,3 @@ def _check_edges(edges: Iterable[SupportsIndex]) -> tuple[int, ...]:
             f"edges={edges!r} is not valid: give whole days from 1 in ascending order, like (1, 7, 30)."
         )
     return days
-
-
-def _parse_as_of(as_of: datetime | date | str | np.datetime64) -> int:
-    try:
-        return int(to_microseconds(as_instant(as_of)))
-    except (TypeError, ValueError, OverflowError):
-        raise ConfigurationError(
-            f"as_of={as_of!r} is not an instant: give a datetime, a date or text like 2024-05-31T18:30:00Z."
-        ) from None

@@ -21,7 +21,7 @@ from p2p_analytics.analyses._engine._engines import (
     read_names,
     to_result,
 )
-from p2p_analytics.analyses._engine._expressions import days, integers, person_key, share, text_key, units
+from p2p_analytics.analyses._engine._expressions import days, integers, normalise, person_key, share, text_key, units
 from p2p_analytics.analyses._engine._kinds import COUNT, DATE, FLAG, INSTANT, NUMBER, TEXT, WHOLE, Kind
 from p2p_analytics.analyses._engine._open import open_frame
 
@@ -40,6 +40,7 @@ __all__ = [
     "days",
     "integers",
     "is_text_column",
+    "normalise",
     "open_frame",
     "person_key",
     "read_names",

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _DAY_US: Final = 86_400_000_000
+_WHITE: Final = "[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"  # as str.split() has it
 
 
 def integers(names: Iterable[str]) -> nw.Expr:
@@ -47,3 +48,11 @@ def person_key() -> nw.Expr:
         .then(nw.concat_str(nw.lit("id"), nw.col("counterparty_id")))
         .otherwise(text_key("counterparty_name"))
     )
+
+
+def normalise(name: str) -> nw.Expr:
+    """Return a text column in lower case, without white space at the ends, with one space for any within; null is "".
+
+    The white space is listed, because engines disagree on what it is.
+    """
+    return nw.col(name).fill_null("").str.replace_all(_WHITE, " ").str.strip_chars(" ").str.to_lowercase()

@@ -1,0 +1,149 @@
+"""Bills that the viewer split: requests with one note, made soon after each other, to several people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import narwhals.stable.v2 as nw
+
+from p2p_analytics.analyses import _engine
+from p2p_analytics.analyses._as_of import parse_as_of
+from p2p_analytics.arguments import parse_duration
+from p2p_analytics.times import MICROSECOND
+from p2p_analytics.vocabulary import Action, Status
+
+if TYPE_CHECKING:
+    from datetime import date, datetime, timedelta
+
+    import numpy as np
+    from narwhals.stable.v2.typing import IntoFrameT
+
+_COLUMNS: Final = {
+    "bill_id": _engine.TEXT,
+    "date": _engine.INSTANT,
+    "note": _engine.TEXT,
+    "people": _engine.COUNT,
+    **dict.fromkeys(("asked", "collected", "still_open", "declined"), _engine.NUMBER),
+    "oldest_open_days": _engine.NUMBER,
+}
+_CENTS: Final = {
+    "asked": None,
+    "collected": (Status.SETTLED,),
+    "still_open": (Status.PENDING,),
+    "declined": (Status.CANCELLED, Status.EXPIRED, Status.FAILED),
+}
+_FEWEST: Final = 2  # people of a bill
+
+
+def split_bills(
+    payments: IntoFrameT, *, as_of: datetime | date | str | np.datetime64, within: timedelta | str = "6h"
+) -> IntoFrameT:
+    """Return the bills that the viewer split, and what became of them.
+
+    One row per bill: the viewer's requests of any status with the same note, each at most ``within`` after the one
+    before, to two people or more. Upper and lower case and white space in notes do not matter; requests without a note
+    make no bill.
+
+    Columns
+    -------
+    bill_id : text
+        The payment_id of the first request.
+    date : instant
+        Of creation of the first request.
+    note : text
+        Of the first request, as it was written.
+    people : count
+        A person without an id is known by name.
+    asked, collected, still_open, declined : currency units
+        Of all requests, of the settled, of the pending, and of the cancelled, expired and failed ones. An unknown
+        amount counts as 0.
+    oldest_open_days : days
+        Age of the oldest pending request, a fraction; null if none is pending; 0 for one created after ``as_of``.
+
+    Parameters
+    ----------
+    payments : frame
+        PAYMENTS. Only requests that the viewer made count, with date_created; rows of another ``kind`` than payments
+        are excluded. Datetimes without a zone are UTC. Repeated payment ids count twice: `p2p_analytics.combine` unites
+        frames. A lazy frame is queried at the call, for the checks.
+    as_of : datetime, date, str or numpy.datetime64
+        The instant at which ages end, as text in ISO 8601; a date means its first instant, a missing zone means UTC.
+    within : timedelta or str, optional
+        Text like ``"10min"``, ``"6h"``, ``"2d"``.
+
+    Returns
+    -------
+    frame
+        Newest first, then by id; without rows if there are no bills.
+
+    Raises
+    ------
+    ConfigurationError
+        ``as_of`` is not an instant, or ``within`` is not a duration.
+    SchemaError
+        The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
+        2**53 cents or more.
+    """
+    moment = parse_as_of(as_of)
+    gap = parse_duration("within", within) // MICROSECOND
+    col = nw.col
+    opened = _engine.open_frame(
+        payments,
+        [
+            "payment_id", "action", "status", "direction", "amount_cents", "note", "date_created", "counterparty_id",
+            "counterparty_name",
+        ],
+        what="split_bills",
+    )  # fmt: skip
+    in_order = {"order_by": ["date_created", "payment_id"]}
+    requests = (
+        opened.frame.with_columns(
+            col("amount_cents").abs(), text=_engine.normalise("note"), person=_engine.person_key()
+        )
+        .filter(
+            col("action") == Action.CHARGE.value,
+            col("direction") == "in",
+            col("text") != "",
+            ~col("date_created").is_null(),
+        )
+        .with_columns(before=col("date_created").shift(1).over("text", **in_order))
+        .with_columns(is_first=nw.when(col("date_created") - col("before") <= gap).then(0).otherwise(1))
+        .with_columns(bill=col("is_first").cum_sum().over("text", **in_order).cast(nw.Int64()))
+        .with_columns(
+            bill_id=nw.when(col("is_first") == 1).then(col("payment_id")),
+            first_note=nw.when(col("is_first") == 1).then(col("note")),
+            open_since=nw.when(col("status") == Status.PENDING.value).then(col("date_created")),
+            **{f"{name}_cents": _of_statuses(statuses) for name, statuses in _CENTS.items()},
+        )
+    )
+    keys = ["text", "bill"]
+    people = requests.select(*keys, "person").unique().group_by(*keys).agg(people=nw.len())
+    sums = requests.group_by(*keys).agg(
+        col("bill_id").max(),
+        col("first_note").max(),
+        col("open_since").min(),
+        *(col(f"{name}_cents").sum() for name in _CENTS),
+        date=col("date_created").min(),
+    )
+    age = moment - col("open_since")
+    table = (
+        sums.join(people, on=keys, how="left")
+        .with_columns(_engine.integers([*(f"{name}_cents" for name in _CENTS), "people"]))
+        .filter(col("people") >= _FEWEST)
+        .with_columns(
+            **{name: _engine.units(f"{name}_cents") for name in _CENTS},
+            note=col("first_note"),
+            oldest_open_days=nw.when(age < 0).then(0).otherwise(age),
+        )
+        .with_columns(oldest_open_days=_engine.days("oldest_open_days"))
+        .sort("date", "bill_id", descending=[True, False])
+    )
+    return _engine.to_result(table, payments, _COLUMNS, opened.currency)
+
+
+def _of_statuses(statuses: tuple[Status, ...] | None) -> nw.Expr:
+    if statuses is None:
+        return nw.col("amount_cents")
+    return (
+        nw.when(nw.col("status").is_in([status.value for status in statuses])).then(nw.col("amount_cents")).otherwise(0)
+    )

@@ -1,0 +1,133 @@
+"""Payments to look at again: probable duplicates, and amounts far above the usual."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import narwhals.stable.v2 as nw
+
+from p2p_analytics.analyses import _engine, _percentiles
+from p2p_analytics.arguments import parse_duration
+from p2p_analytics.times import MICROSECOND
+from p2p_analytics.vocabulary import Status
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from narwhals.stable.v2.typing import IntoFrameT
+
+_COLUMNS: Final = {
+    "payment_id": _engine.TEXT,
+    "reason": _engine.TEXT,
+    "other_id": _engine.TEXT,
+    "amount": _engine.NUMBER,
+    "usual": _engine.NUMBER,
+    "counterparty_id": _engine.TEXT,
+    "counterparty_name": _engine.TEXT,
+    "date_created": _engine.INSTANT,
+    "note": _engine.TEXT,
+}
+_LARGE: Final = 5  # times the median
+_FEWEST: Final = 5  # payments that make a median usual
+_FOUND: Final = [
+    "payment_id", "reason", "other_id", "amount_cents", "twice_usual", "counterparty_id", "counterparty_name",
+    "date_created", "note",
+]  # fmt: skip
+
+
+def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoFrameT:
+    """Return settled payments that look like duplicates, or are far larger than usual.
+
+    One row per payment and reason. A duplicate has the person, direction, amount and note of a payment at most
+    ``within`` before it; upper and lower case and white space in notes do not matter. A large one is at least five
+    times the median of the person and direction, where there are at least five.
+
+    Columns
+    -------
+    payment_id : text
+        Of two duplicates, the later; of two at the same instant, the larger id.
+    reason : text
+        ``duplicate`` or ``large``.
+    other_id : text
+        The nearest earlier payment of a duplicate, else null.
+    amount : currency units
+    usual : currency units
+        The median that a large payment is compared with, itself included; else null.
+    counterparty_id, counterparty_name : text
+        A person without an id is known by name.
+    date_created : instant
+    note : text
+
+    Parameters
+    ----------
+    payments : frame
+        PAYMENTS. Rows that are not settled, or have no direction or amount, are excluded, for duplicates also those
+        without date_created; so are rows of another ``kind`` than payments. Datetimes without a zone are UTC. A lazy
+        frame is queried at the call, for the checks.
+    within : timedelta or str, optional
+        Text like ``"90s"``, ``"10min"``, ``"6h"``.
+
+    Returns
+    -------
+    frame
+        Newest first, then by id and reason; rows without a date last. Without unusual payments there are no rows.
+
+    Raises
+    ------
+    ConfigurationError
+        ``within`` is not a duration.
+    SchemaError
+        The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
+        2**53 cents or more.
+    """
+    gap = parse_duration("within", within) // MICROSECOND
+    col = nw.col
+    opened = _engine.open_frame(
+        payments,
+        ["payment_id", "direction", "amount_cents", "counterparty_id", "counterparty_name", "date_created", "note"],
+        status=Status.SETTLED,
+        what="unusual",
+    )
+    settled = opened.frame.filter(~col("amount_cents").is_null()).with_columns(
+        col("amount_cents").abs(), person=_engine.person_key()
+    )
+    found = nw.concat([_find_duplicates(settled, gap), _find_large(settled)])
+    table = found.with_columns(
+        amount=_engine.units("amount_cents"), usual=col("twice_usual") / (col("twice_usual") * 0 + 200)
+    ).sort("date_created", "payment_id", "reason", descending=[True, False, False], nulls_last=True)
+    return _engine.to_result(table, payments, _COLUMNS, opened.currency)
+
+
+def _find_duplicates(settled: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
+    col = nw.col
+    alike = ["person", "direction", "amount_cents", "text"]
+    in_order = {"order_by": ["date_created", "payment_id"]}
+    return (
+        settled.filter(~col("date_created").is_null())
+        .with_columns(text=_engine.normalise("note"))
+        .with_columns(
+            before=col("date_created").shift(1).over(*alike, **in_order),
+            other_id=col("payment_id").shift(1).over(*alike, **in_order),
+            twice_usual=nw.lit(None, dtype=nw.Int64()),
+            reason=nw.lit("duplicate"),
+        )
+        .filter(col("date_created") - col("before") <= gap)
+        .select(*_FOUND)
+    )
+
+
+def _find_large(settled: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    col = nw.col
+    keys = ["person", "direction"]
+    counts = settled.group_by(*keys).agg(payments=nw.len())
+    medians = _percentiles.find_medians(settled, keys, "amount_cents").join(counts, on=keys, how="left")
+    return (
+        settled.join(medians, on=keys, how="left")
+        .with_columns(
+            twice_usual=(col("lower") + col("upper")).cast(nw.Int64()),
+            other_id=nw.lit(None, dtype=nw.String()),
+            reason=nw.lit("large"),
+        )
+        .filter(col("payments") >= _FEWEST, col("amount_cents") * 2 >= col("twice_usual") * _LARGE)
+        .select(*_FOUND)
+    )

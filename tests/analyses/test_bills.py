@@ -1,0 +1,146 @@
+"""Tests of split_bills and unusual against hand calculation, on every kind of frame."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from p2p_analytics.analyses.bills import split_bills
+from p2p_analytics.analyses.unusual import unusual
+from p2p_analytics.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Builder = Callable[..., Any]
+    Reader = Callable[[Any], list[dict[str, Any]]]
+
+AS_OF = "2024-05-11T00:00:00Z"
+
+
+def asked(person: str | None, cents: int | None, at: str, **more: Any) -> dict[str, Any]:
+    """Return a request of the viewer in May 2024 with the note Pizza."""
+    row = {"action": "charge", "direction": "in", "status": "pending", "note": "Pizza", "created": f"2024-05-{at}Z"}
+    return row | {"counterparty_id": person, "counterparty_name": "Ann", "amount_cents": cents} | more
+
+
+def test_a_bill(payments: Builder, rows_of: Reader) -> None:
+    """Five requests, of which the first is the name of the bill, to four people."""
+    frame = payments(
+        asked("1", -100, "01T06:00:00", note=" pizza\u00a0\t "),
+        asked("2", -200, "01T12:00:00", status="settled"),
+        asked("3", -400, "01T17:59:59", status="cancelled"),
+        asked(None, -800, "01T18:00:00", status="failed"),
+        asked("1", None, "01T18:00:00", note="PIZZA"),
+        asked("5", -9, "01T18:00:00", note="Pizza Hut"),
+        asked("6", -9, "01T18:00:00", action="pay"),
+        asked("7", -9, "01T18:00:00", direction="out"),
+        asked("8", -9, "01T18:00:00", kind="merchant"),
+    )
+    (row,) = rows_of(split_bills(frame, as_of=AS_OF))
+    assert row.pop("date").isoformat() == "2024-05-01T06:00:00+00:00"
+    assert row == {
+        "bill_id": "000", "note": " pizza\u00a0\t ", "people": 4, "asked": 15.0, "collected": 2.0, "still_open": 1.0,
+        "declined": 12.0, "oldest_open_days": 9.75,
+    }  # fmt: skip
+
+
+def test_the_gap_between_requests(payments: Builder, rows_of: Reader) -> None:
+    """Six hours and a microsecond begin another bill; several short gaps make one long bill."""
+    frame = payments(
+        asked("1", -100, "01T00:00:00"),
+        asked("2", -100, "01T06:00:00"),
+        asked("3", -100, "01T12:00:00.000001"),
+        asked("4", -100, "01T18:00:00.000001"),
+        asked("5", -100, "02T00:00:00"),
+    )
+    bills = rows_of(split_bills(frame, as_of=AS_OF))
+    assert [(row["bill_id"], row["people"], row["asked"]) for row in bills] == [("002", 3, 3.0), ("000", 2, 2.0)]
+    assert [row["people"] for row in rows_of(split_bills(frame, as_of=AS_OF, within=timedelta(hours=7)))] == [5]
+    assert rows_of(split_bills(frame, as_of=AS_OF, within="10min")) == []
+
+
+def test_what_makes_no_bill(payments: Builder, rows_of: Reader) -> None:
+    """One person asked twice, no note, and no date make no bill; nothing open has no age, the future has age 0."""
+    frame = payments(
+        asked("1", -100, "01T00:00:00", note="rent"),
+        asked("1", -100, "01T00:00:00", note="rent"),
+        asked("1", -100, "01T00:00:00", note="  "),
+        asked("2", -100, "01T00:00:00", note=None),
+        asked("3", -100, "01T00:00:00", note="bus"),
+        asked("4", -100, "01T00:00:00", note="bus", created=None),
+        asked("5", -100, "02T00:00:00", note="tea", status="settled"),
+        asked("6", -100, "02T00:00:00", note="tea", status="settled"),
+        asked("5", -100, "20T00:00:00"),
+        asked("6", -100, "20T00:00:00"),
+    )
+    rows = rows_of(split_bills(frame, as_of=AS_OF))
+    assert [(row["note"], row["oldest_open_days"]) for row in rows] == [("Pizza", 0.0), ("tea", None)]
+
+
+def paid(cents: int | None, minute: int, **more: Any) -> dict[str, Any]:
+    """Return a settled payment to Ann for lunch, some minutes after noon."""
+    row = {"direction": "out", "amount_cents": cents, "note": "lunch", "created": f"2024-05-01T12:{minute:02}:00Z"}
+    return row | {"counterparty_id": "1", "counterparty_name": "Ann"} | more
+
+
+def test_duplicates(payments: Builder, rows_of: Reader) -> None:
+    """The later of two alike payments, each with the nearest earlier one; what differs in one thing is no duplicate."""
+    frame = payments(
+        paid(100, 0),
+        paid(100, 10, note=" LUNCH "),
+        paid(100, 10),
+        paid(100, 21),
+        paid(101, 22),
+        paid(100, 22, direction="in"),
+        paid(100, 22, counterparty_id="2"),
+        paid(100, 22, note="lunch!"),
+        paid(100, 22, status="pending"),
+        paid(None, 22),
+        paid(None, 22),
+        paid(100, 22, created=None),
+    )
+    rows = rows_of(unusual(frame))
+    assert [(row["payment_id"], row["reason"], row["other_id"]) for row in rows] == [
+        ("001", "duplicate", "000"),
+        ("002", "duplicate", "001"),
+    ]
+    assert [row["payment_id"] for row in rows_of(unusual(frame, within="11min"))] == ["003", "001", "002"]
+    assert rows[0]["usual"] is None
+    assert rows[0]["amount"] == 1.0
+    assert rows[0]["note"] == " LUNCH "
+
+
+@pytest.mark.parametrize(
+    ("amounts", "large", "usual"),
+    [
+        ((1, 2, 10, 11, 50), (50,), 0.1),  # the middle of five
+        ((1, 2, 10, 11, 49), (), None),
+        ((1, 2, 10, 13, 58, 59), (58, 59), 0.115),  # between 10 and 13 of six
+        ((1, 2, 10, 50), (), None),  # four are too few
+        ((1, 2, 10, -50, 11), (-50,), 0.1),
+    ],
+)
+def test_large_payments(
+    payments: Builder, rows_of: Reader, amounts: tuple[int, ...], large: tuple[int, ...], usual: float
+) -> None:
+    """Five times the median or more, of at least five payments of a person in one direction."""
+    apart = [paid(cents, 10 * number, note=f"{number}") for number, cents in enumerate(amounts)]
+    rows = rows_of(unusual(payments(*apart, paid(10_000, 0, direction="in"), paid(None, 0))))
+    assert sorted((row["amount"], row["usual"], row["other_id"]) for row in rows if row["reason"] == "large") == sorted(
+        (abs(cents) / 100, usual, None) for cents in large
+    )
+
+
+def test_nothing_unusual(payments: Builder, rows_of: Reader) -> None:
+    """Without payments there are no rows."""
+    assert rows_of(unusual(payments())) == rows_of(split_bills(payments(), as_of=AS_OF)) == []
+
+
+@pytest.mark.parametrize("within", ["6 hours", "-1h", "", "h", 6, None, timedelta(seconds=-1)])
+def test_a_wrong_duration(payments: Builder, within: Any) -> None:
+    """The error shows how durations are written."""
+    with pytest.raises(ConfigurationError, match="is not a duration: give a timedelta, or text like '10min'"):
+        unusual(payments(), within=within)
