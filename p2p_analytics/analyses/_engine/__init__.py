@@ -24,6 +24,7 @@ from p2p_analytics.analyses._engine._engines import (
 from p2p_analytics.analyses._engine._expressions import days, integers, normalise, person_key, share, text_key, units
 from p2p_analytics.analyses._engine._kinds import COUNT, DATE, FLAG, INSTANT, NUMBER, TEXT, WHOLE, Kind
 from p2p_analytics.analyses._engine._open import open_frame
+from p2p_analytics.analyses._engine._text_column import add_text_column
 
 __all__ = [
     "COUNT",
@@ -34,6 +35,7 @@ __all__ = [
     "TEXT",
     "WHOLE",
     "Kind",
+    "add_text_column",
     "build_rows",
     "collect",
     "collect_here",

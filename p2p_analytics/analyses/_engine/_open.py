@@ -76,7 +76,7 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
         it twice; a column is of another type; the rows that count are in several currencies, or have amounts that add
         up to 2**53 cents or more; or the query of a lazy frame fails.
     """
-    _refuse_forked_process()
+    refuse_forked_process()
     engine = find_engine(native, what=what)
     names = read_names(native, what=what)
     needed = list(dict.fromkeys([*needed, *(["status", "direction"] if status else [])]))
@@ -89,7 +89,7 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
         )
     engine.check(native, what)
     frame, currency = engine.read(native, given, wanted, status, what)
-    changes = _plan_casts(frame, what)
+    changes = plan_casts(frame, what)
     changes |= {name: nw.lit(None, dtype=_find_dtype(name)) for name in optional if name not in given}
     counted = _filter(frame, status, every_kind=every_kind)
     found, ends = _check(counted, native, what, by_currency=by_currency)
@@ -97,7 +97,7 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
     return Payments(counted.select(*wanted), currency or found, ends)
 
 
-def _refuse_forked_process() -> None:
+def refuse_forked_process() -> None:
     if forks.is_marked():
         raise ConfigurationError(
             "Analyses could hang in a process forked after its parent loaded Polars, because threads are not forked: "
@@ -111,7 +111,7 @@ def _require(native: IntoFrame, names: Sequence[str], needed: Sequence[str], wha
     frames.require(names, needed, what=what, **advice)
 
 
-def _plan_casts(frame: nw.LazyFrame[Any], what: str) -> dict[str, nw.Expr]:
+def plan_casts(frame: nw.LazyFrame[Any], what: str) -> dict[str, nw.Expr]:
     """Return the casts of columns to the dtypes of the schema."""
     casts = {}
     for name, found in frame.collect_schema().items():
