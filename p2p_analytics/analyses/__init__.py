@@ -6,9 +6,31 @@ Polars frames, including lazy ones.
 
 from __future__ import annotations
 
+from p2p_analytics.analyses.bills import split_bills
+from p2p_analytics.analyses.category import categories, categorise
 from p2p_analytics.analyses.flow import monthly_flow
+from p2p_analytics.analyses.hours import activity
+from p2p_analytics.analyses.outliers import unusual
 from p2p_analytics.analyses.pending import pending_ageing, pending_requests
+from p2p_analytics.analyses.people import people_by_year
+from p2p_analytics.analyses.requests import request_outcomes, time_to_settle
 from p2p_analytics.analyses.spend import spend_by_friend
+from p2p_analytics.analyses.spending import spending_over_time
 from p2p_analytics.analyses.status import status_mix
 
-__all__ = ["monthly_flow", "pending_ageing", "pending_requests", "spend_by_friend", "status_mix"]
+__all__ = [
+    "activity",
+    "categories",
+    "categorise",
+    "monthly_flow",
+    "pending_ageing",
+    "pending_requests",
+    "people_by_year",
+    "request_outcomes",
+    "spend_by_friend",
+    "spending_over_time",
+    "split_bills",
+    "status_mix",
+    "time_to_settle",
+    "unusual",
+]

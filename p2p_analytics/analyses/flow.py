@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
 
-from p2p_analytics.analyses import _calendar, _engine
+from p2p_analytics.analyses import _engine
+from p2p_analytics.analyses._parts import calendar
 from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Status
 
@@ -74,11 +75,11 @@ def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC") -> IntoFrameT
     moved = opened.frame.select(
         "flow_cents",
         received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
-        moved_us=_calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),
+        moved_us=calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),
     )
     days = (
-        _calendar.add_local_time(moved, "moved_us", zone, opened.ends, payments)
-        .with_columns(local_day=_calendar.local_day())
+        calendar.add_local_time(moved, "moved_us", zone, opened.ends, payments)
+        .with_columns(local_day=calendar.local_day())
         .group_by("local_day")  # one row per day of the calendar at most, so the rest is finished here
         .agg(col("flow_cents").sum(), col("received_cents").sum(), payments=nw.len())
         .with_columns(_engine.integers(["flow_cents", "received_cents", "payments"]))
@@ -92,13 +93,13 @@ def _add_up_months(days: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     col = nw.col
     found = days.collect()["local_day"].to_list()
     dated = [day for day in found if day is not None]
-    periods = _calendar.count_periods(dated, "month")
-    labels: list[str | None] = [f"{_calendar.to_date(day):%Y-%m}" for day in periods.first_days]
+    periods = calendar.count_periods(dated, "month")
+    labels: list[str | None] = [f"{calendar.to_date(day):%Y-%m}" for day in periods.first_days]
     if len(dated) < len(found):
         labels.append(None)
     rows: dict[str, list[Any]] = {"number": list(range(len(labels))), "month": labels}
     sums = (
-        days.join(_calendar.build_days(periods, days.to_native()), on="local_day", how="left")
+        days.join(calendar.build_days(periods, days.to_native()), on="local_day", how="left")
         .with_columns(number=col("period").fill_null(len(periods.first_days)))
         .group_by("number")
         .agg(col("flow_cents").sum(), col("received_cents").sum(), col("payments").sum())

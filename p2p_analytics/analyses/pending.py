@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
-from p2p_analytics.analyses._as_of import parse_as_of
+from p2p_analytics.analyses._parts.as_of import parse_as_of
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.vocabulary import Status
 

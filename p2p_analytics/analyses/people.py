@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
 
-from p2p_analytics.analyses import _calendar, _engine
+from p2p_analytics.analyses import _engine
+from p2p_analytics.analyses._parts import calendar
 from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Status
 
@@ -81,12 +82,12 @@ def people_by_year(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoF
     moved = opened.frame.with_columns(
         moved_cents=col("flow_cents").abs(),
         received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
-        moved_us=_calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),
+        moved_us=calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),
         person=_engine.person_key(),
     ).filter(~col("moved_us").is_null())
-    local = _calendar.add_local_time(moved, "moved_us", zone, opened.ends, payments)
+    local = calendar.add_local_time(moved, "moved_us", zone, opened.ends, payments)
     of_person = (
-        _calendar.add_first_day(local, "year", opened.ends, payments)
+        calendar.add_first_day(local, "year", opened.ends, payments)
         .group_by("person", "first_day")
         .agg(*(col(name).sum() for name in _SUMS[:2]), payments=nw.len())
         .with_columns(_engine.integers([*_SUMS, "first_day"]))
@@ -131,4 +132,4 @@ def _count_people(of_person: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
 
 
 def _year(day: int) -> int:
-    return _calendar.to_date(day).year
+    return calendar.to_date(day).year

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
 
-from p2p_analytics.analyses import _engine, _percentiles
-from p2p_analytics.analyses._by import check_by
+from p2p_analytics.analyses import _engine
+from p2p_analytics.analyses._parts import percentiles
+from p2p_analytics.analyses._parts.by import check_by
 from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ _DAYS: Final = {
 def request_outcomes(payments: IntoFrameT) -> IntoFrameT:
     """Return what became of the requests between the viewer and each person.
 
-    One row per counterparty and direction: ``in`` are requests that the viewer made, ``out`` those that the viewer got.
+    One row per counterparty and direction: ``in`` are requests by the viewer, ``out`` requests to the viewer.
     A person without an id is known by name; one person with several names is under the last in the alphabet.
 
     Columns
@@ -175,5 +176,5 @@ def _of_status(status: Status) -> nw.Expr:
 def _find_days(settled: nw.LazyFrame[Any], keys: list[str], percents: dict[str, int]) -> nw.LazyFrame[Any]:
     """Return percentiles of the days from creation to completion, of the rows with both dates."""
     dated = settled.with_columns(waited_us=nw.col("date_completed") - nw.col("date_created"))
-    found = _percentiles.find_percentiles(dated.filter(~nw.col("waited_us").is_null()), keys, "waited_us", percents)
+    found = percentiles.find_percentiles(dated.filter(~nw.col("waited_us").is_null()), keys, "waited_us", percents)
     return found.with_columns(**{name: _engine.days(name) for name in percents})

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import narwhals.stable.v2 as nw
 
-from p2p_analytics.analyses import _calendar, _engine
+from p2p_analytics.analyses import _engine
+from p2p_analytics.analyses._parts import calendar
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Status
@@ -32,7 +33,7 @@ _CENTS: Final = ["flow_cents", "received_cents", "payments"]
 
 
 def spending_over_time(
-    payments: IntoFrameT, *, every: _calendar.Every = "month", by: By | None = None, tz: str | ZoneInfo = "UTC"
+    payments: IntoFrameT, *, every: calendar.Every = "month", by: By | None = None, tz: str | ZoneInfo = "UTC"
 ) -> IntoFrameT:
     """Return the money sent and received in each period, in settled payments.
 
@@ -78,7 +79,7 @@ def spending_over_time(
         2**53 cents or more.
     """
     zone = find_zone(tz)
-    _check_choice("every", every, get_args(_calendar.Every))
+    _check_choice("every", every, get_args(calendar.Every))
     _check_choice("by", by, (None, *get_args(By)))
     columns = _COLUMNS_BY[by]
     col = nw.col
@@ -91,12 +92,12 @@ def spending_over_time(
     )
     moved = opened.frame.with_columns(
         received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
-        moved_us=_calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),
+        moved_us=calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),
         group=_key(by),
     )
-    local = _calendar.add_local_time(moved, "moved_us", zone, opened.ends, payments)
+    local = calendar.add_local_time(moved, "moved_us", zone, opened.ends, payments)
     sums = (
-        _calendar.add_first_day(local, every, opened.ends, payments)
+        calendar.add_first_day(local, every, opened.ends, payments)
         .group_by("first_day", "group")
         .agg(
             *(col(name).max() for name in columns),
@@ -123,12 +124,12 @@ def _key(by: str | None) -> nw.Expr:
     return _engine.person_key() if by == "counterparty" else _engine.text_key(by)
 
 
-def _fill_gaps(sums: nw.LazyFrame[Any], every: _calendar.Every, columns: list[str]) -> nw.LazyFrame[Any]:
+def _fill_gaps(sums: nw.LazyFrame[Any], every: calendar.Every, columns: list[str]) -> nw.LazyFrame[Any]:
     """Return a row for every period and value of the grouping columns, from one for each that occur together."""
     col = nw.col
     found = sums.collect()["first_day"].to_list()
     dated = [day for day in found if day is not None]
-    days: list[int | None] = [*_calendar.count_periods(dated, every).first_days]
+    days: list[int | None] = [*calendar.count_periods(dated, every).first_days]
     if len(dated) < len(found):
         days.append(None)
     rows: dict[str, list[Any]] = {"number": list(range(len(days))), "period": days}

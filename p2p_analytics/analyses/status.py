@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
-from p2p_analytics.analyses._by import check_by
+from p2p_analytics.analyses._parts.by import check_by
 
 if TYPE_CHECKING:
     from narwhals.stable.v2.typing import IntoFrameT

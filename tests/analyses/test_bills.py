@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from p2p_analytics.analyses.bills import split_bills
-from p2p_analytics.analyses.unusual import unusual
+from p2p_analytics.analyses.outliers import unusual
 from p2p_analytics.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 AS_OF = "2024-05-11T00:00:00Z"
 
 
-def asked(person: str | None, cents: int | None, at: str, **more: Any) -> dict[str, Any]:
+def make_request(person: str | None, cents: int | None, at: str, **more: Any) -> dict[str, Any]:
     """Return a request of the viewer in May 2024 with the note Pizza."""
     row = {"action": "charge", "direction": "in", "status": "pending", "note": "Pizza", "created": f"2024-05-{at}Z"}
     return row | {"counterparty_id": person, "counterparty_name": "Ann", "amount_cents": cents} | more
@@ -29,15 +29,15 @@ def asked(person: str | None, cents: int | None, at: str, **more: Any) -> dict[s
 def test_a_bill(payments: Builder, rows_of: Reader) -> None:
     """Five requests, of which the first is the name of the bill, to four people."""
     frame = payments(
-        asked("1", -100, "01T06:00:00", note=" pizza\u00a0\t "),
-        asked("2", -200, "01T12:00:00", status="settled"),
-        asked("3", -400, "01T17:59:59", status="cancelled"),
-        asked(None, -800, "01T18:00:00", status="failed"),
-        asked("1", None, "01T18:00:00", note="PIZZA"),
-        asked("5", -9, "01T18:00:00", note="Pizza Hut"),
-        asked("6", -9, "01T18:00:00", action="pay"),
-        asked("7", -9, "01T18:00:00", direction="out"),
-        asked("8", -9, "01T18:00:00", kind="merchant"),
+        make_request("1", -100, "01T06:00:00", note=" pizza\u00a0\t "),
+        make_request("2", -200, "01T12:00:00", status="settled"),
+        make_request("3", -400, "01T17:59:59", status="cancelled"),
+        make_request(None, -800, "01T18:00:00", status="failed"),
+        make_request("1", None, "01T18:00:00", note="PIZZA"),
+        make_request("5", -9, "01T18:00:00", note="Pizza Hut"),
+        make_request("6", -9, "01T18:00:00", action="pay"),
+        make_request("7", -9, "01T18:00:00", direction="out"),
+        make_request("8", -9, "01T18:00:00", kind="merchant"),
     )
     (row,) = rows_of(split_bills(frame, as_of=AS_OF))
     assert row.pop("date").isoformat() == "2024-05-01T06:00:00+00:00"
@@ -50,11 +50,11 @@ def test_a_bill(payments: Builder, rows_of: Reader) -> None:
 def test_the_gap_between_requests(payments: Builder, rows_of: Reader) -> None:
     """Six hours and a microsecond begin another bill; several short gaps make one long bill."""
     frame = payments(
-        asked("1", -100, "01T00:00:00"),
-        asked("2", -100, "01T06:00:00"),
-        asked("3", -100, "01T12:00:00.000001"),
-        asked("4", -100, "01T18:00:00.000001"),
-        asked("5", -100, "02T00:00:00"),
+        make_request("1", -100, "01T00:00:00"),
+        make_request("2", -100, "01T06:00:00"),
+        make_request("3", -100, "01T12:00:00.000001"),
+        make_request("4", -100, "01T18:00:00.000001"),
+        make_request("5", -100, "02T00:00:00"),
     )
     bills = rows_of(split_bills(frame, as_of=AS_OF))
     assert [(row["bill_id"], row["people"], row["asked"]) for row in bills] == [("002", 3, 3.0), ("000", 2, 2.0)]
@@ -65,22 +65,22 @@ def test_the_gap_between_requests(payments: Builder, rows_of: Reader) -> None:
 def test_what_makes_no_bill(payments: Builder, rows_of: Reader) -> None:
     """One person asked twice, no note, and no date make no bill; nothing open has no age, the future has age 0."""
     frame = payments(
-        asked("1", -100, "01T00:00:00", note="rent"),
-        asked("1", -100, "01T00:00:00", note="rent"),
-        asked("1", -100, "01T00:00:00", note="  "),
-        asked("2", -100, "01T00:00:00", note=None),
-        asked("3", -100, "01T00:00:00", note="bus"),
-        asked("4", -100, "01T00:00:00", note="bus", created=None),
-        asked("5", -100, "02T00:00:00", note="tea", status="settled"),
-        asked("6", -100, "02T00:00:00", note="tea", status="settled"),
-        asked("5", -100, "20T00:00:00"),
-        asked("6", -100, "20T00:00:00"),
+        make_request("1", -100, "01T00:00:00", note="rent"),
+        make_request("1", -100, "01T00:00:00", note="rent"),
+        make_request("1", -100, "01T00:00:00", note="  "),
+        make_request("2", -100, "01T00:00:00", note=None),
+        make_request("3", -100, "01T00:00:00", note="bus"),
+        make_request("4", -100, "01T00:00:00", note="bus", created=None),
+        make_request("5", -100, "02T00:00:00", note="tea", status="settled"),
+        make_request("6", -100, "02T00:00:00", note="tea", status="settled"),
+        make_request("5", -100, "20T00:00:00"),
+        make_request("6", -100, "20T00:00:00"),
     )
     rows = rows_of(split_bills(frame, as_of=AS_OF))
     assert [(row["note"], row["oldest_open_days"]) for row in rows] == [("Pizza", 0.0), ("tea", None)]
 
 
-def paid(cents: int | None, minute: int, **more: Any) -> dict[str, Any]:
+def make_payment(cents: int | None, minute: int, **more: Any) -> dict[str, Any]:
     """Return a settled payment to Ann for lunch, some minutes after noon."""
     row = {"direction": "out", "amount_cents": cents, "note": "lunch", "created": f"2024-05-01T12:{minute:02}:00Z"}
     return row | {"counterparty_id": "1", "counterparty_name": "Ann"} | more
@@ -89,18 +89,18 @@ def paid(cents: int | None, minute: int, **more: Any) -> dict[str, Any]:
 def test_duplicates(payments: Builder, rows_of: Reader) -> None:
     """The later of two alike payments, each with the nearest earlier one; what differs in one thing is no duplicate."""
     frame = payments(
-        paid(100, 0),
-        paid(100, 10, note=" LUNCH "),
-        paid(100, 10),
-        paid(100, 21),
-        paid(101, 22),
-        paid(100, 22, direction="in"),
-        paid(100, 22, counterparty_id="2"),
-        paid(100, 22, note="lunch!"),
-        paid(100, 22, status="pending"),
-        paid(None, 22),
-        paid(None, 22),
-        paid(100, 22, created=None),
+        make_payment(100, 0),
+        make_payment(100, 10, note=" LUNCH "),
+        make_payment(100, 10),
+        make_payment(100, 21),
+        make_payment(101, 22),
+        make_payment(100, 22, direction="in"),
+        make_payment(100, 22, counterparty_id="2"),
+        make_payment(100, 22, note="lunch!"),
+        make_payment(100, 22, status="pending"),
+        make_payment(None, 22),
+        make_payment(None, 22),
+        make_payment(100, 22, created=None),
     )
     rows = rows_of(unusual(frame))
     assert [(row["payment_id"], row["reason"], row["other_id"]) for row in rows] == [
@@ -127,8 +127,8 @@ def test_large_payments(
     payments: Builder, rows_of: Reader, amounts: tuple[int, ...], large: tuple[int, ...], usual: float
 ) -> None:
     """Five times the median or more, of at least five payments of a person in one direction."""
-    apart = [paid(cents, 10 * number, note=f"{number}") for number, cents in enumerate(amounts)]
-    rows = rows_of(unusual(payments(*apart, paid(10_000, 0, direction="in"), paid(None, 0))))
+    apart = [make_payment(cents, 10 * number, note=f"{number}") for number, cents in enumerate(amounts)]
+    rows = rows_of(unusual(payments(*apart, make_payment(10_000, 0, direction="in"), make_payment(None, 0))))
     assert sorted((row["amount"], row["usual"], row["other_id"]) for row in rows if row["reason"] == "large") == sorted(
         (abs(cents) / 100, usual, None) for cents in large
     )

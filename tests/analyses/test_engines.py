@@ -13,7 +13,7 @@ import pytest
 from analyses.conftest import connect
 
 from p2p_analytics import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
-from p2p_analytics.analyses import _calendar
+from p2p_analytics.analyses._parts import calendar
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.arrow import table_of
 from p2p_analytics.times import from_microseconds, to_microseconds
@@ -103,13 +103,13 @@ def test_local_time_equals_that_of_the_clocks(name: str) -> None:
     """Seconds around every change of the clocks, and two instants of each day, from 1970 to 2037."""
     zone = ZoneInfo(name)
     first, last = datetime(1970, 1, 1, tzinfo=UTC), datetime(2037, 12, 31, tzinfo=UTC)
-    changes = [at for at, _ in _calendar.find_offsets(to_microseconds(first), to_microseconds(last), zone)]
+    changes = [at for at, _ in calendar.find_offsets(to_microseconds(first), to_microseconds(last), zone)]
     instants = [first + timedelta(hours=12 * half) for half in range(2 * (last - first).days)]
     instants += [from_microseconds(at) + timedelta(seconds=step) for at in changes for step in (-3601, -1, 0, 1, 3601)]
     instants = sorted(at for at in instants if first <= at <= last)
     frame = pl.DataFrame({"at": [to_microseconds(at) for at in instants]})
     ends = to_microseconds(first), to_microseconds(last)
-    found = _calendar.add_local_time(nw.from_native(frame).lazy(), "at", zone, ends, frame)
+    found = calendar.add_local_time(nw.from_native(frame).lazy(), "at", zone, ends, frame)
     seconds = found.sort("at").collect().to_native()["local_us"].to_list()
     assert seconds == [to_microseconds(at.astimezone(zone).replace(tzinfo=UTC)) for at in instants]
 
@@ -126,8 +126,8 @@ def test_local_time_equals_that_of_the_clocks(name: str) -> None:
         ("year", "2024-12-31", "2024-01-01"),
     ],
 )
-def test_first_day_of_a_period(every: _calendar.Every, day: str, start: str) -> None:
+def test_first_day_of_a_period(every: calendar.Every, day: str, start: str) -> None:
     """The first day of the period that a day is in."""
     number = (datetime.fromisoformat(day) - datetime(1970, 1, 1)).days  # noqa: DTZ001 - days have no zone
-    (first,) = _calendar.count_periods([number], every).first_days
-    assert _calendar.to_date(first).isoformat() == start
+    (first,) = calendar.count_periods([number], every).first_days
+    assert calendar.to_date(first).isoformat() == start

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from p2p_analytics.analyses.activity import activity
+from p2p_analytics.analyses.hours import activity
 from p2p_analytics.analyses.people import people_by_year
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Reader = Callable[[Any], list[dict[str, Any]]]
 
 
-def paid(person: str | None, cents: int, completed: str | None, **more: Any) -> dict[str, Any]:
+def make_payment(person: str | None, cents: int, completed: str | None, **more: Any) -> dict[str, Any]:
     """Return a settled payment to a person, from one if the cents are positive."""
     row = {"counterparty_id": person, "counterparty_name": f"name of {person}", "flow_cents": cents}
     return row | {"direction": "in" if cents > 0 else "out", "completed": completed} | more
@@ -24,18 +24,18 @@ def paid(person: str | None, cents: int, completed: str | None, **more: Any) -> 
 
 def test_people_come_and_go(payments: Builder, rows_of: Reader) -> None:
     """Ann pays in 2019 and 2022, Bo in 2019 and 2020, six others once in 2022; 2021 is empty."""
-    others = [paid(f"{number}", -100 * number, "2022-07-01T00:00:00Z") for number in range(1, 7)]
+    others = [make_payment(f"{number}", -100 * number, "2022-07-01T00:00:00Z") for number in range(1, 7)]
     found = people_by_year(
         payments(
-            paid("ann", -300, "2019-12-31T23:59:59.999999Z"),
-            paid("bo", 100, "2019-01-01T00:00:00Z"),
-            paid("bo", 0, "2020-01-01T00:00:00Z"),
-            paid("ann", 700, "2022-01-01T00:00:00Z"),
+            make_payment("ann", -300, "2019-12-31T23:59:59.999999Z"),
+            make_payment("bo", 100, "2019-01-01T00:00:00Z"),
+            make_payment("bo", 0, "2020-01-01T00:00:00Z"),
+            make_payment("ann", 700, "2022-01-01T00:00:00Z"),
             *others,
-            paid("ann", -1, None),
-            paid("ann", -1, "1969-12-31T23:59:59Z"),
-            paid("cy", -1, "2019-05-05T00:00:00Z", status="pending"),
-            paid("cy", -1, "2019-05-05T00:00:00Z", direction=None),
+            make_payment("ann", -1, None),
+            make_payment("ann", -1, "1969-12-31T23:59:59Z"),
+            make_payment("cy", -1, "2019-05-05T00:00:00Z", status="pending"),
+            make_payment("cy", -1, "2019-05-05T00:00:00Z", direction=None),
         )
     )
     assert [tuple(row.values()) for row in rows_of(found)] == [
@@ -52,9 +52,9 @@ def test_people_come_and_go(payments: Builder, rows_of: Reader) -> None:
 def test_the_year_of_a_zone(payments: Builder, rows_of: Reader) -> None:
     """In Kolkata the year begins 5.5 hours earlier; without a completion the creation counts."""
     rows = [
-        paid("1", -1, "2019-12-31T18:29:59.999999Z"),
-        paid("1", -1, "2019-12-31T18:30:00Z"),
-        paid(None, -1, None, created="2019-12-31T18:30:00Z"),
+        make_payment("1", -1, "2019-12-31T18:29:59.999999Z"),
+        make_payment("1", -1, "2019-12-31T18:30:00Z"),
+        make_payment(None, -1, None, created="2019-12-31T18:30:00Z"),
     ]
     found = rows_of(people_by_year(payments(*rows), tz="Asia/Kolkata"))
     assert [(row["year"], row["people"], row["new"]) for row in found] == [(2019, 1, 1), (2020, 2, 1)]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Reader = Callable[[Any], list[dict[str, Any]]]
 
 
-def moved(cents: int | None, completed: str | None, **more: Any) -> dict[str, Any]:
+def make_payment(cents: int | None, completed: str | None, **more: Any) -> dict[str, Any]:
     """Return a settled payment, received if the cents are positive."""
     direction = "in" if (cents or 0) > 0 else "out"
     row = {"counterparty_id": "1", "counterparty_name": "Ann", "flow_cents": cents, "direction": direction}
@@ -47,12 +47,12 @@ def read(table: Any, rows_of: Reader) -> list[tuple[Any, ...]]:
 def test_each_period(payments: Builder, rows_of: Reader, every: Any, expected: list[Any]) -> None:
     """The first moment of 2024 is a Monday, and the first of every kind of period."""
     frame = payments(
-        moved(-300, "2023-12-31T23:59:59.999999Z"),
-        moved(150, "2024-01-01T00:00:00Z"),
-        moved(None, "2024-01-01T23:00:00Z"),
-        moved(-999, "2024-01-05T00:00:00Z", status="pending"),
-        moved(-999, "2024-01-05T00:00:00Z", direction=None),
-        moved(-999, "2024-01-05T00:00:00Z", kind="transfer"),
+        make_payment(-300, "2023-12-31T23:59:59.999999Z"),
+        make_payment(150, "2024-01-01T00:00:00Z"),
+        make_payment(None, "2024-01-01T23:00:00Z"),
+        make_payment(-999, "2024-01-05T00:00:00Z", status="pending"),
+        make_payment(-999, "2024-01-05T00:00:00Z", direction=None),
+        make_payment(-999, "2024-01-05T00:00:00Z", kind="transfer"),
     )
     assert read(spending_over_time(frame, every=every), rows_of) == expected
 
@@ -60,10 +60,10 @@ def test_each_period(payments: Builder, rows_of: Reader, every: Any, expected: l
 def test_gaps_and_dates_that_are_missing(payments: Builder, rows_of: Reader) -> None:
     """A month without payments holds zeros; without a completion the creation counts; no date is a last row."""
     frame = payments(
-        moved(-100, "2024-01-31T00:00:00Z"),
-        moved(-200, None, created="2024-03-01T00:00:00Z"),
-        moved(400, None),
-        moved(-800, "1969-12-31T23:59:59Z"),
+        make_payment(-100, "2024-01-31T00:00:00Z"),
+        make_payment(-200, None, created="2024-03-01T00:00:00Z"),
+        make_payment(400, None),
+        make_payment(-800, "1969-12-31T23:59:59Z"),
     )
     assert read(spending_over_time(frame), rows_of) == [
         ("2024-01-01", 1.0, 0.0, -1.0, 1),
@@ -76,10 +76,10 @@ def test_gaps_and_dates_that_are_missing(payments: Builder, rows_of: Reader) -> 
 def test_by_counterparty(payments: Builder, rows_of: Reader) -> None:
     """Every person is in every period, largest sent first; the later name of an id is everywhere."""
     frame = payments(
-        moved(-100, "2024-01-10T00:00:00Z"),
-        moved(-300, "2024-01-10T00:00:00Z", counterparty_id="2", counterparty_name="Bo"),
-        moved(500, "2024-02-10T00:00:00Z", counterparty_name="Zoe"),
-        moved(-50, "2024-02-10T00:00:00Z", counterparty_id=None, counterparty_name="Zoe"),
+        make_payment(-100, "2024-01-10T00:00:00Z"),
+        make_payment(-300, "2024-01-10T00:00:00Z", counterparty_id="2", counterparty_name="Bo"),
+        make_payment(500, "2024-02-10T00:00:00Z", counterparty_name="Zoe"),
+        make_payment(-50, "2024-02-10T00:00:00Z", counterparty_id=None, counterparty_name="Zoe"),
     )
     assert read(spending_over_time(frame, by="counterparty"), rows_of) == [
         ("2024-01-01", "2", "Bo", 3.0, 0.0, -3.0, 1),
@@ -94,9 +94,9 @@ def test_by_counterparty(payments: Builder, rows_of: Reader) -> None:
 def test_by_kind_and_action(payments: Builder, rows_of: Reader) -> None:
     """By kind, rows of every kind count; null is a value of its own."""
     frame = payments(
-        moved(-100, "2024-01-10T00:00:00Z", action=None, kind="merchant"),
-        moved(-300, "2024-01-10T00:00:00Z", kind="payment"),
-        moved(500, "2024-01-10T00:00:00Z", action="charge", kind="payment"),
+        make_payment(-100, "2024-01-10T00:00:00Z", action=None, kind="merchant"),
+        make_payment(-300, "2024-01-10T00:00:00Z", kind="payment"),
+        make_payment(500, "2024-01-10T00:00:00Z", action="charge", kind="payment"),
     )
     assert read(spending_over_time(frame, every="year", by="kind"), rows_of) == [
         ("2024-01-01", "merchant", 1.0, 0.0, -1.0, 1),
@@ -110,7 +110,7 @@ def test_by_kind_and_action(payments: Builder, rows_of: Reader) -> None:
 
 def test_a_week_of_a_zone(payments: Builder, rows_of: Reader) -> None:
     """Sunday, 23:59 in Honolulu is Monday in UTC."""
-    frame = payments(moved(-100, "2024-01-08T09:59:00Z"))
+    frame = payments(make_payment(-100, "2024-01-08T09:59:00Z"))
     assert read(spending_over_time(frame, every="week"), rows_of)[0][0] == "2024-01-08"
     assert read(spending_over_time(frame, every="week", tz="Pacific/Honolulu"), rows_of)[0][0] == "2024-01-01"
 

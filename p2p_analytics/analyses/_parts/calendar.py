@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Every = Literal["day", "week", "month", "quarter", "year"]
 
 DAY_US: Final = timedelta(days=1) // timedelta(microseconds=1)
+HOUR_US: Final = DAY_US // 24
 _SECOND_US: Final = 1_000_000
 _MONDAY: Final = 3  # 1970-01-01 was a Thursday
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
@@ -103,6 +104,11 @@ def add_local_time(
 def local_day() -> nw.Expr:
     """Return the day of ``local_us``, counted from 1970-01-01."""
     return nw.col("local_us") // DAY_US
+
+
+def weekday(day: nw.Expr) -> nw.Expr:
+    """Return the day of the week, Monday is 0."""
+    return (day + _MONDAY) % 7
 
 
 def build_days(periods: Periods, payments: IntoFrame) -> nw.LazyFrame[Any]:

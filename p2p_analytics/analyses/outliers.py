@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
 
-from p2p_analytics.analyses import _engine, _percentiles
+from p2p_analytics.analyses import _engine
+from p2p_analytics.analyses._parts import percentiles
 from p2p_analytics.arguments import parse_duration
 from p2p_analytics.times import MICROSECOND
 from p2p_analytics.vocabulary import Status
@@ -120,7 +121,7 @@ def _find_large(settled: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     col = nw.col
     keys = ["person", "direction"]
     counts = settled.group_by(*keys).agg(payments=nw.len())
-    medians = _percentiles.find_medians(settled, keys, "amount_cents").join(counts, on=keys, how="left")
+    medians = percentiles.find_medians(settled, keys, "amount_cents").join(counts, on=keys, how="left")
     return (
         settled.join(medians, on=keys, how="left")
         .with_columns(

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import narwhals.stable.v2 as nw
 
-from p2p_analytics.analyses import _calendar, _engine
+from p2p_analytics.analyses import _engine
+from p2p_analytics.analyses._parts import calendar
 from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Status
 
@@ -64,13 +65,13 @@ def activity(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
     col = nw.col
     opened = _engine.open_frame(payments, ["amount_cents", "date_created"], status=Status.SETTLED, what="activity")
     created = opened.frame.select(
-        col("amount_cents").abs(), created_us=_calendar.within_calendar(col("date_created"))
+        col("amount_cents").abs(), created_us=calendar.within_calendar(col("date_created"))
     ).filter(~col("created_us").is_null())
     sums = (
-        _calendar.add_local_time(created, "created_us", zone, opened.ends, payments)
+        calendar.add_local_time(created, "created_us", zone, opened.ends, payments)
         .with_columns(
-            weekday=_calendar.weekday(_calendar.local_day()),
-            hour=col("local_us") % _calendar.DAY_US // _calendar.HOUR_US,
+            weekday=calendar.weekday(calendar.local_day()),
+            hour=col("local_us") % calendar.DAY_US // calendar.HOUR_US,
         )
         .group_by("weekday", "hour")
         .agg(col("amount_cents").sum(), payments=nw.len())

@@ -1,0 +1,1 @@
+"""Parts that several analyses use: their arguments, local time, percentiles."""
