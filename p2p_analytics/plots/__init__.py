@@ -6,10 +6,10 @@ imports matplotlib.
 
 from __future__ import annotations
 
-from p2p_analytics.plots._others import sum_other_people, sum_other_requests
-from p2p_analytics.plots._periods import build_period_table, choose_period
-from p2p_analytics.plots._render import to_image
-from p2p_analytics.plots._style import mark_private
+from p2p_analytics.plots._parts.others import sum_other_people, sum_other_requests
+from p2p_analytics.plots._parts.periods import build_period_table, choose_period
+from p2p_analytics.plots._parts.render import to_image
+from p2p_analytics.plots._parts.style import mark_private
 from p2p_analytics.plots.flow import monthly_flow
 from p2p_analytics.plots.pending import pending_ageing, pending_requests
 from p2p_analytics.plots.reconciliation import reconciliation

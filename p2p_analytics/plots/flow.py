@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from p2p_analytics.currencies import name_currency
 from p2p_analytics.display import MONTH_NAMES
 from p2p_analytics.errors import ConfigurationError
-from p2p_analytics.plots import _style
-from p2p_analytics.plots._periods import MONTH, QUARTER, YEAR, PeriodTable, build_period_table, choose_period
-from p2p_analytics.plots._text import TEXT
+from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts.periods import MONTH, QUARTER, YEAR, PeriodTable, build_period_table, choose_period
+from p2p_analytics.plots._parts.text import TEXT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,35 +48,35 @@ def monthly_flow(table: IntoFrame, *, ax: Axes | None = None, period: str | None
     """
     if period is not None and period not in _PER_YEAR:
         raise ConfigurationError(f"period={period!r} is not valid: give one of {', '.join(map(repr, _PER_YEAR))}.")
-    data = _style.read_columns(table, ["month", "sent", "received", "net"], what="plots.monthly_flow")
-    currency = _style.find_currency(data, what="plots.monthly_flow")
+    data = style.read_columns(table, ["month", "sent", "received", "net"], what="plots.monthly_flow")
+    currency = style.find_currency(data, what="plots.monthly_flow")
     months = [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
     periods = build_period_table(months, period or choose_period(months))
-    ax = _style.prepare_axes(ax, height=3.8)
+    ax = style.prepare_axes(ax, height=3.8)
     title = f"Money received and sent, {periods.word} by {periods.word}"
     if not months:
-        return _style.draw_empty(ax, title, "No settled payments")
+        return style.draw_empty(ax, title, "No settled payments")
     columns = {name: [row[name] for row in periods.rows] for name in ("period", "received", "sent", "net")}
     rows = range(len(periods.rows))
-    received = ax.bar(rows, columns["received"], width=0.8, color=_style.IN)
-    sent = ax.bar(rows, [-amount for amount in columns["sent"]], width=0.8, color=_style.OUT)
+    received = ax.bar(rows, columns["received"], width=0.8, color=style.IN)
+    sent = ax.bar(rows, [-amount for amount in columns["sent"]], width=0.8, color=style.OUT)
     room = max(int(ax.bbox.width / ax.figure.dpi / _LABEL), 2)
     few = len(rows) <= room
-    style: dict[str, Any] = {"linewidth": 1.2, "marker": "o", "markersize": 4} if few else {"linewidth": 0.9}
-    (net,) = ax.plot(rows, columns["net"], color=_ink(), **style)
-    ax.axhline(0, color=_style.QUIET, linewidth=0.8)
+    properties: dict[str, Any] = {"linewidth": 1.2, "marker": "o", "markersize": 4} if few else {"linewidth": 0.9}
+    (net,) = ax.plot(rows, columns["net"], color=_ink(), **properties)
+    ax.axhline(0, color=style.QUIET, linewidth=0.8)
     middle, half = (len(rows) - 1) / 2, max(len(rows), _FEWEST) / 2 + 0.2
     ax.set_xlim(middle - half, middle + half)
     ticks = _label_periods(columns["period"], periods, room)
-    ax.set_xticks(list(ticks), list(ticks.values()), fontsize=_style.AXIS_SIZE, color=_style.QUIET, **TEXT)
+    ax.set_xticks(list(ticks), list(ticks.values()), fontsize=style.AXIS_SIZE, color=style.QUIET, **TEXT)
     ax.tick_params(axis="x", length=0)
     label = f"Settled payments, {name_currency(currency)}"
-    _style.style_value_axis(ax, ax.yaxis, label, _style.tick_format(currency))
+    style.style_value_axis(ax, ax.yaxis, label, style.tick_format(currency))
     remarks = [f"{periods.word.capitalize()}s without payments are left out"] if periods.left_out else []
     if periods.word == YEAR:
         remarks += _describe_partial_years(sorted(month for month in data["month"] if month is not None))
-    ax.set_xlabel("; ".join(remarks), fontsize=_style.AXIS_SIZE, color=_style.QUIET, **TEXT)
-    _style.set_title(ax, title, [("received", received), ("sent", sent), ("net", net)])
+    ax.set_xlabel("; ".join(remarks), fontsize=style.AXIS_SIZE, color=style.QUIET, **TEXT)
+    style.set_title(ax, title, [("received", received), ("sent", sent), ("net", net)])
     return ax
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 from p2p_analytics.arguments import check_top
 from p2p_analytics.currencies import name_currency
 from p2p_analytics.display import format_count
-from p2p_analytics.plots import _style
-from p2p_analytics.plots._others import OtherRequests, sum_other_requests
-from p2p_analytics.plots._text import keep_left_to_right, to_drawable
+from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts.others import OtherRequests, sum_other_requests
+from p2p_analytics.plots._parts.text import keep_left_to_right, to_drawable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from narwhals.stable.v2.typing import IntoFrame
 
-_SIDES: Final = {"in": ("to receive", _style.IN), "out": ("to pay", _style.OUT)}
+_SIDES: Final = {"in": ("to receive", style.IN), "out": ("to pay", style.OUT)}
 _NOTHING: Final = "No pending payments"
 
 
@@ -39,15 +39,15 @@ def pending_ageing(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     SchemaError
         The table lacks a column, or its amounts are in several currencies.
     """
-    data = _style.read_columns(table, ["direction", "band", "payments", "amount"], what="plots.pending_ageing")
-    currency = _style.find_currency(data, what="plots.pending_ageing")
+    data = style.read_columns(table, ["direction", "band", "payments", "amount"], what="plots.pending_ageing")
+    currency = style.find_currency(data, what="plots.pending_ageing")
     bands = list(dict.fromkeys(data["band"]))
-    ax = _style.prepare_axes(ax, height=_style.height_of_bars(max(len(bands), 3)))
+    ax = style.prepare_axes(ax, height=style.height_of_bars(max(len(bands), 3)))
     title = "Money still open, by age of the request"
     if not sum(data["payments"]):
-        return _style.draw_empty(ax, title, _NOTHING)
+        return style.draw_empty(ax, title, _NOTHING)
     key = []
-    money = _style.money_format(data["amount"], currency)
+    money = style.money_format(data["amount"], currency)
     for shift, (side, (label, colour)) in zip((-0.2, 0.2), _SIDES.items(), strict=True):
         mine = [at for at, direction in enumerate(data["direction"]) if direction == side]
         rows = [bands.index(data["band"][at]) + shift for at in mine]
@@ -56,7 +56,7 @@ def pending_ageing(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
         for row, at in zip(rows, mine, strict=True):
             if payments := data["payments"][at]:
                 amount = data["amount"][at]
-                _style.label_bar(
+                style.label_bar(
                     ax,
                     amount,
                     row,
@@ -65,16 +65,16 @@ def pending_ageing(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     filled = {band for band, payments in zip(data["band"], data["payments"], strict=True) if payments}
     for row, band in enumerate(bands):
         if band not in filled:
-            _style.label_bar(ax, 0, row, "none", quiet=True)
+            style.label_bar(ax, 0, row, "none", quiet=True)
     ax.set_xlim(0, max(*data["amount"], 1) * 1.45)
-    _style.label_rows(ax, [to_drawable(band) for band in bands])
+    style.label_rows(ax, [to_drawable(band) for band in bands])
     label = f"Pending payments, {name_currency(currency)}"
-    _style.style_value_axis(ax, ax.xaxis, label, _style.tick_format(currency))
-    _style.set_title(ax, title, key)
+    style.style_value_axis(ax, ax.xaxis, label, style.tick_format(currency))
+    style.set_title(ax, title, key)
     return ax
 
 
-def pending_requests(table: IntoFrame, *, ax: Axes | None = None, top: int = _style.MOST_ROWS) -> Axes:
+def pending_requests(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST_ROWS) -> Axes:
     """Draw how long each open request has waited.
 
     Each row of the table, in its order, is labelled with its person and amount, and has a bar labelled with its age.
@@ -99,34 +99,34 @@ def pending_requests(table: IntoFrame, *, ax: Axes | None = None, top: int = _st
     """
     rows = check_top(top)
     needed = ["direction", "counterparty_name", "amount", "age_days"]
-    data = _style.read_columns(table, needed, what="plots.pending_requests")
+    data = style.read_columns(table, needed, what="plots.pending_requests")
     ages, amounts = data["age_days"][:rows], data["amount"][:rows]
     others = sum_other_requests(table, rows)
-    currency = _style.find_currency(data, what="plots.pending_requests")
-    money = _style.money_format([*amounts, others.to_receive, others.to_pay], currency)
+    currency = style.find_currency(data, what="plots.pending_requests")
+    money = style.money_format([*amounts, others.to_receive, others.to_pay], currency)
     names = [
         f"{keep_left_to_right(name)}, {'amount not known' if amount is None else money(amount)}"
-        for name, amount in zip(_style.read_names(data, rows), amounts, strict=True)
+        for name, amount in zip(style.read_names(data, rows), amounts, strict=True)
     ]
     if others.requests:
         names.append(format_count(others.requests, "other request", "other requests"))
-    ax = _style.prepare_axes(ax, height=_style.height_of_bars(max(len(names), 3)))
+    ax = style.prepare_axes(ax, height=style.height_of_bars(max(len(names), 3)))
     title = "How long requests have waited"
     if not names:
-        return _style.draw_empty(ax, title, _NOTHING)
+        return style.draw_empty(ax, title, _NOTHING)
     key = []
     for side, (label, colour) in _SIDES.items():
         mine = [row for row in range(len(ages)) if data["direction"][row] == side]
         if mine:
             key.append((label, ax.barh(mine, [ages[row] or 0 for row in mine], height=0.6, color=colour)))
     for row, age in enumerate(ages):
-        _style.label_bar(ax, age or 0, row, "no date" if age is None else format_count(age, "day", "days"))
+        style.label_bar(ax, age or 0, row, "no date" if age is None else format_count(age, "day", "days"))
     if others.requests:
-        _style.label_bar(ax, 0, len(ages), _describe_others(others, money), quiet=True)
+        style.label_bar(ax, 0, len(ages), _describe_others(others, money), quiet=True)
     ax.set_xlim(0, max(*(age or 0 for age in ages), 1) * 1.2)
-    _style.label_rows(ax, names, others=bool(others.requests))
-    _style.style_value_axis(ax, ax.xaxis, "Age, days", _style.format_whole)
-    _style.set_title(ax, title, key)
+    style.label_rows(ax, names, others=bool(others.requests))
+    style.style_value_axis(ax, ax.xaxis, "Age, days", style.format_whole)
+    style.set_title(ax, title, key)
     return ax
 
 

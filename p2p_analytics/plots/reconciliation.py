@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from p2p_analytics.arguments import check_top
 from p2p_analytics.display import MONTH_NAMES, format_count, format_money
 from p2p_analytics.money import to_units
-from p2p_analytics.plots import _style
-from p2p_analytics.plots._text import TEXT, to_drawable, to_drawable_file
+from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts.text import TEXT, to_drawable, to_drawable_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ _OPTIONAL: Final = ("account", "currency", "gap_cents")
 _ADDS_UP: Final = "adds up"
 _DIFFERS: Final = "does not add up"
 _UNKNOWN: Final = "balance not known"
-_COLOURS: Final = {_ADDS_UP: "#009E73", _UNKNOWN: "#999999", _DIFFERS: _style.OUT}
+_COLOURS: Final = {_ADDS_UP: "#009E73", _UNKNOWN: "#999999", _DIFFERS: style.OUT}
 _ROOM: Final = 0.62  # for labels, in lengths of the time axis
 _MARGIN: Final = 0.03  # without labels
 _THINNEST: Final = 1 / 120
@@ -51,7 +51,7 @@ class _File(NamedTuple):
         return ",\n".join(filter(None, [self.label, self.gap]))
 
 
-def reconciliation(table: IntoFrame, *, ax: Axes | None = None, top: SupportsIndex = _style.MOST_ROWS) -> Axes:
+def reconciliation(table: IntoFrame, *, ax: Axes | None = None, top: SupportsIndex = style.MOST_ROWS) -> Axes:
     """Draw the period of each statement file, and whether its balances agree with its rows.
 
     Each row of the table, in its order, has a bar from its first to its last day in the colour of the result, labelled
@@ -76,14 +76,14 @@ def reconciliation(table: IntoFrame, *, ax: Axes | None = None, top: SupportsInd
         The table lacks a column.
     """
     rows = check_top(top)
-    data = _style.read_columns(table, _NEEDED, what="plots.reconciliation")
+    data = style.read_columns(table, _NEEDED, what="plots.reconciliation")
     files = _read_files(data)
     shown, others = _choose_rows(files, rows)
     row_height = _TWO_LINES if any("\n" in file.name for file in shown) else 1
-    ax = _style.prepare_axes(ax, height=_style.height_of_bars(max(round(row_height * (len(shown) + 1)), 3)))
+    ax = style.prepare_axes(ax, height=style.height_of_bars(max(round(row_height * (len(shown) + 1)), 3)))
     title = "Statement files, and whether they add up"
     if not files:
-        return _style.draw_empty(ax, title, "No statement files")
+        return style.draw_empty(ax, title, "No statement files")
     start, end = _set_time_axis(ax, files, room=_ROOM if others or any(file.text for file in shown) else _MARGIN)
     rows_of = [*enumerate(shown), *((len(shown), file) for file in others)]
     thinnest = (end - start) * _THINNEST
@@ -101,13 +101,13 @@ def reconciliation(table: IntoFrame, *, ax: Axes | None = None, top: SupportsInd
     for row, file in enumerate(shown):
         edge = start if file.start is None or file.end is None else max(file.end, file.start + thinnest)
         if file.text:
-            _style.label_bar(ax, edge, row, file.text)
+            style.label_bar(ax, edge, row, file.text)
     names = [file.name for file in shown]
     if others:
         names.append(format_count(len(others), "other file", "other files"))
-        _style.label_bar(ax, end, len(shown), _describe_others(others), quiet=True)
-    _style.label_rows(ax, names, others=bool(others))
-    _style.set_title(ax, title, key)
+        style.label_bar(ax, end, len(shown), _describe_others(others), quiet=True)
+    style.label_rows(ax, names, others=bool(others))
+    style.set_title(ax, title, key)
     return ax
 
 
@@ -193,10 +193,10 @@ def _set_time_axis(ax: Axes, files: Sequence[_File], *, room: float) -> tuple[fl
     start, end = _to_day(first), _to_day(last + 1)
     ax.set_xlim(start, end + (end - start) * room)
     labels = [_label_month(month, step, is_first=month == ticks[0]) for month in ticks]
-    style: dict[str, Any] = {"fontsize": _style.AXIS_SIZE, "color": _style.QUIET}
-    ax.set_xticks([_to_day(month) for month in ticks], labels, **style, **TEXT)
+    properties: dict[str, Any] = {"fontsize": style.AXIS_SIZE, "color": style.QUIET}
+    ax.set_xticks([_to_day(month) for month in ticks], labels, **properties, **TEXT)
     ax.tick_params(axis="x", length=0)
-    ax.grid(visible=True, axis="x", color=_style.QUIET, alpha=0.25, linewidth=0.6)
+    ax.grid(visible=True, axis="x", color=style.QUIET, alpha=0.25, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[:].set_visible(False)
     return start, end

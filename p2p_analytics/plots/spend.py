@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from p2p_analytics.arguments import check_top
 from p2p_analytics.currencies import name_currency
 from p2p_analytics.display import format_count
-from p2p_analytics.plots import _style
-from p2p_analytics.plots._others import OtherPeople, sum_other_people
+from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts.others import OtherPeople, sum_other_people
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ _MOST_TIMES: Final = 4  # longest bar of the others, in lengths of the longest b
 _SHORTENED: Final = 1.25
 
 
-def spend_by_friend(table: IntoFrame, *, ax: Axes | None = None, top: int = _style.MOST_ROWS) -> Axes:
+def spend_by_friend(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST_ROWS) -> Axes:
     """Draw what was sent to and received from each person.
 
     Each row of the table, in its order, has a bar for sent and a thinner one for received, labelled with their
@@ -46,13 +46,13 @@ def spend_by_friend(table: IntoFrame, *, ax: Axes | None = None, top: int = _sty
         The table lacks a column, or its amounts are in several currencies.
     """
     rows = check_top(top)
-    data = _style.read_columns(table, ["counterparty_name", "sent", "received"], what="plots.spend_by_friend")
-    currency = _style.find_currency(data, what="plots.spend_by_friend")
-    names = _style.read_names(data, rows)
-    ax = _style.prepare_axes(ax, height=_style.height_of_bars(max(min(len(data["sent"]), rows + 1), 3)))
+    data = style.read_columns(table, ["counterparty_name", "sent", "received"], what="plots.spend_by_friend")
+    currency = style.find_currency(data, what="plots.spend_by_friend")
+    names = style.read_names(data, rows)
+    ax = style.prepare_axes(ax, height=style.height_of_bars(max(min(len(data["sent"]), rows + 1), 3)))
     title = "Money sent and received, by person"
     if not names:
-        return _style.draw_empty(ax, title, "No settled payments")
+        return style.draw_empty(ax, title, "No settled payments")
     sent, received = data["sent"][:rows], data["received"][:rows]
     drawn = [*sent, *received]
     others = sum_other_people(table, rows)
@@ -63,12 +63,12 @@ def spend_by_friend(table: IntoFrame, *, ax: Axes | None = None, top: int = _sty
         sent.append(others.sent)
         received.append(others.received)
         drawn += [others.sent * scale, others.received * scale]
-    money = _style.money_format([*sent, *received], currency)
+    money = style.money_format([*sent, *received], currency)
     factors = [1.0] * len(data["sent"][:rows]) + [scale] * bool(others.people)
     key = []
     for label, amounts, shift, height, colour in (
-        ("sent", sent, _SENT, 0.44, _style.OUT),
-        ("received", received, _RECEIVED, 0.22, _style.IN),
+        ("sent", sent, _SENT, 0.44, style.OUT),
+        ("received", received, _RECEIVED, 0.22, style.IN),
     ):
         lengths = [amount * factor for amount, factor in zip(amounts, factors, strict=True)]
         bars = ax.barh([row + shift for row in range(len(names))], lengths, height=height, color=colour)
@@ -77,14 +77,14 @@ def spend_by_friend(table: IntoFrame, *, ax: Axes | None = None, top: int = _sty
         key.append((label, bars))
     for row, factor in enumerate(factors):
         if sent[row] or not received[row]:
-            _style.label_bar(ax, sent[row] * factor, row + _SENT, money(sent[row]))
+            style.label_bar(ax, sent[row] * factor, row + _SENT, money(sent[row]))
         if received[row]:
-            _style.label_bar(ax, received[row] * factor, row + _RECEIVED, money(received[row]))
+            style.label_bar(ax, received[row] * factor, row + _RECEIVED, money(received[row]))
     ax.set_xlim(min(*drawn, 0), max(*drawn, 1) * 1.2)
-    _style.label_rows(ax, names, others=bool(others.people))
+    style.label_rows(ax, names, others=bool(others.people))
     label = f"Settled payments, {name_currency(currency)}"
-    _style.style_value_axis(ax, ax.xaxis, label, _style.tick_format(currency))
-    _style.set_title(ax, title, key)
+    style.style_value_axis(ax, ax.xaxis, label, style.tick_format(currency))
+    style.set_title(ax, title, key)
     return ax
 
 

@@ -6,8 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.display import format_count
-from p2p_analytics.plots import _style
-from p2p_analytics.plots._text import TEXT, join_words, style_text, to_drawable
+from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts.text import TEXT, join_words, style_text, to_drawable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,26 +38,26 @@ def status_mix(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     SchemaError
         The table lacks a column.
     """
-    data = _style.read_columns(table, _NEEDED, what="plots.status_mix")
+    data = style.read_columns(table, _NEEDED, what="plots.status_mix")
     by = next((name for name in data if name not in _NEEDED), "status")
     groups = list(dict.fromkeys(data[by]))
     cells = _fold_others(data, by, groups)
     counts = Counter[int]()
     for (row, _), (payments, _) in cells.items():
         counts[row] += payments
-    ax = _style.prepare_axes(ax, height=1.6 + _ROW * max(len(counts), 2))
+    ax = style.prepare_axes(ax, height=1.6 + _ROW * max(len(counts), 2))
     title = f"What became of payments, by {to_drawable(by)}"
     if not groups:
-        return _style.draw_empty(ax, title, "No payments")
+        return style.draw_empty(ax, title, "No payments")
     key = _draw_parts(ax, cells, data["status"])
     ax.set_xlim(0, 1)
-    names = [to_drawable(_word(group)) for group in groups[: _style.MOST_ROWS]]
+    names = [to_drawable(_word(group)) for group in groups[: style.MOST_ROWS]]
     if others := len(groups) - len(names):
         names.append(format_count(others, "other value", "other values"))
     sizes = [format_count(counts[row], "payment", "payments") for row in range(len(names))]
-    _style.label_rows(ax, [f"{name}\n{size}" for name, size in zip(names, sizes, strict=True)], others=others > 0)
-    _style.style_value_axis(ax, ax.xaxis, "Share of payments, per cent", _style.format_share)
-    _style.set_title(ax, title, key)
+    style.label_rows(ax, [f"{name}\n{size}" for name, size in zip(names, sizes, strict=True)], others=others > 0)
+    style.style_value_axis(ax, ax.xaxis, "Share of payments, per cent", style.format_share)
+    style.set_title(ax, title, key)
     return ax
 
 
@@ -80,11 +80,11 @@ def _draw_parts(
                 if not key or key[-1][0] != _word(status):
                     key.append((_word(status), bar))
                 ends[row] += share
-    style: dict[str, Any] = {"va": "top", "color": _style.QUIET, "fontsize": _style.LABEL_SIZE}
+    properties: dict[str, Any] = {"va": "top", "color": style.QUIET, "fontsize": style.LABEL_SIZE}
     for row, parts in small.items():
         if parts:
             note = _small_parts_note(parts)
-            ax.text(0, row + 0.29, note, **style, **style_text(note))
+            ax.text(0, row + 0.29, note, **properties, **style_text(note))
     return key
 
 
@@ -92,7 +92,7 @@ def _fold_others(
     data: dict[str, list[Any]], by: str, groups: list[str | None]
 ) -> dict[tuple[int, str | None], tuple[int, float]]:
     """Return payments and their share by row and status; all values after the first ones share one row."""
-    last = _style.MOST_ROWS
+    last = style.MOST_ROWS
     row_of = {group: min(row, last) for row, group in enumerate(groups)}
     cells: dict[tuple[int, str | None], tuple[int, float]] = {}
     others = Counter[str | None]()
@@ -108,21 +108,21 @@ def _fold_others(
 def _status_fills(statuses: list[str | None]) -> dict[str | None, tuple[str, str]]:
     """Return the colour and hatch of each status in the table: known ones first, in a fixed order."""
     fills: dict[str | None, tuple[str, str]] = {
-        status: (colour, "") for status, colour in _style.STATUS.items() if status in statuses
+        status: (colour, "") for status, colour in style.STATUS.items() if status in statuses
     }
     unknown = sorted({status for status in statuses if status not in fills}, key=_word)
     for at, status in enumerate(unknown):
-        again, colour = divmod(at, len(_style.OTHERS))
-        denser, hatch = divmod(again - 1, len(_style.HATCHES))
-        fills[status] = _style.OTHERS[colour], _style.HATCHES[hatch] * (denser + 1) if again else ""
+        again, colour = divmod(at, len(style.OTHERS))
+        denser, hatch = divmod(again - 1, len(style.HATCHES))
+        fills[status] = style.OTHERS[colour], style.HATCHES[hatch] * (denser + 1) if again else ""
     return fills
 
 
 def _label(ax: Axes, x: float, y: float, text: str, colour: str) -> None:
     # The patch keeps the label legible on a hatched bar.
     patch = {"facecolor": colour, "edgecolor": "none", "boxstyle": "square,pad=0.1"}
-    ink = _style.ink_on(colour)
-    ax.text(x, y, text, ha="center", va="center_baseline", color=ink, fontsize=_style.PART_SIZE, bbox=patch, **TEXT)
+    ink = style.ink_on(colour)
+    ax.text(x, y, text, ha="center", va="center_baseline", color=ink, fontsize=style.PART_SIZE, bbox=patch, **TEXT)
 
 
 def _small_parts_note(parts: list[str]) -> str:

@@ -9,7 +9,7 @@ import matplotlib as mpl
 import pytest
 from matplotlib.font_manager import fontManager
 
-from p2p_analytics.plots import _fonts
+from p2p_analytics.plots._parts import _fonts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

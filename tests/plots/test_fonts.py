@@ -12,8 +12,8 @@ from matplotlib import ft2font
 from matplotlib.font_manager import fontManager
 
 from p2p_analytics import plots
-from p2p_analytics.plots import _fonts
-from p2p_analytics.plots._text import to_drawable, to_drawable_names
+from p2p_analytics.plots._parts import _fonts
+from p2p_analytics.plots._parts.text import to_drawable, to_drawable_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ import pytest
 
 from p2p_analytics import plots
 from p2p_analytics.errors import ConfigurationError, SchemaError
-from p2p_analytics.plots._others import OtherPeople, OtherRequests, sum_other_people, sum_other_requests
+from p2p_analytics.plots._parts.others import OtherPeople, OtherRequests, sum_other_people, sum_other_requests
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from p2p_analytics.plots._periods import build_period_table
+from p2p_analytics.plots._parts.periods import build_period_table
 
 
 def month(label: str | None, sent: float, received: float, payments: int, running_net: float) -> dict[str, Any]:

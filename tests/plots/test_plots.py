@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from p2p_analytics import plots
 from p2p_analytics.errors import SchemaError
-from p2p_analytics.plots._style import STATUS
+from p2p_analytics.plots._parts.style import STATUS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2p_analytics.plots import _fonts
-from p2p_analytics.plots._text import join_words, to_drawable, to_drawable_names
+from p2p_analytics.plots._parts import _fonts
+from p2p_analytics.plots._parts.text import join_words, to_drawable, to_drawable_names
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from p2p_analytics.currencies import US_DOLLARS, clean_code, count_decimals
 from p2p_analytics.display import PRIVATE, STRICT, format_money, format_phone
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import refuse_failing_query, require
-from p2p_analytics.plots._fonts import FONT, find_families
-from p2p_analytics.plots._text import TEXT, style_text, to_drawable, to_drawable_names
+from p2p_analytics.plots._parts._fonts import FONT, find_families
+from p2p_analytics.plots._parts.text import TEXT, style_text, to_drawable, to_drawable_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

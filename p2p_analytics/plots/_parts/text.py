@@ -11,7 +11,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.display import NO_NAME, name_suffixes
-from p2p_analytics.plots._fonts import (
+from p2p_analytics.plots._parts._fonts import (
     FONT,
     find_families,
     find_script,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Final, Literal, cast
 
-from p2p_analytics.plots import _style
+from p2p_analytics.plots._parts import style
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,15 +42,15 @@ def to_image(  # noqa: PLR0913 - one keyword for each property of the image
     private, strict : bool
         The attributes of the history that the table was made from. The plot of a private history says so.
     """
-    from matplotlib import style
+    import matplotlib.style
     from matplotlib.figure import Figure
 
-    width, height = size or (_style.WIDTH, None)
-    with style.context(["default", {"svg.hashsalt": _SVG_SALT}]), _style.without_pyplot(width):
+    width, height = size or (style.WIDTH, None)
+    with matplotlib.style.context(["default", {"svg.hashsalt": _SVG_SALT}]), style.without_pyplot(width):
         axes = Figure(figsize=(width, height), layout="constrained").subplots() if height else None
         axes = plot(table, ax=axes)
         if private:
-            _style.mark_private(axes, strict=strict)
+            style.mark_private(axes, strict=strict)
         box = "tight" if size and not height else None
         figure = cast("Figure", axes.figure)  # no plot draws in a subfigure
         image = io.BytesIO()

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from p2p_analytics.money import add_units
-from p2p_analytics.plots import _style
+from p2p_analytics.plots._parts import style
 
 if TYPE_CHECKING:
     from narwhals.stable.v2.typing import IntoFrame
@@ -47,7 +47,7 @@ def sum_other_people(table: IntoFrame, shown: int) -> OtherPeople:
     SchemaError
         The table lacks a column.
     """
-    data = _style.read_columns(table, ["sent", "received"], what="sum_other_people")
+    data = style.read_columns(table, ["sent", "received"], what="sum_other_people")
     rest = {name: values[shown:] for name, values in data.items()}
     sent, received = add_units(rest["sent"]), add_units(rest["received"])
     return OtherPeople(
@@ -75,7 +75,7 @@ def sum_other_requests(table: IntoFrame, shown: int) -> OtherRequests:
     SchemaError
         The table lacks a column.
     """
-    data = _style.read_columns(table, ["direction", "amount"], what="sum_other_requests")
+    data = style.read_columns(table, ["direction", "amount"], what="sum_other_requests")
     rest: list[tuple[Any, Any]] = list(zip(data["direction"], data["amount"], strict=True))[shown:]
     return OtherRequests(
         requests=len(rest),
