@@ -17,16 +17,19 @@ from p2p_analytics.analyses.requests import request_outcomes, time_to_settle
 from p2p_analytics.analyses.spend import spend_by_friend
 from p2p_analytics.analyses.spending import spending_over_time
 from p2p_analytics.analyses.status import status_mix
+from p2p_analytics.analyses.visibility import exposure, sensitive_notes
 
 __all__ = [
     "activity",
     "categories",
     "categorise",
+    "exposure",
     "monthly_flow",
     "pending_ageing",
     "pending_requests",
     "people_by_year",
     "request_outcomes",
+    "sensitive_notes",
     "spend_by_friend",
     "spending_over_time",
     "split_bills",

@@ -1,0 +1,141 @@
+"""The word and emoji lists of sensitive notes, from the file ``sensitive_notes.csv``.
+
+A row of the file is a pattern with its reason: a word, a phrase or emoji. Where several match, the longest wins.
+
+- A reason in braces, such as ``{town}``, is a list of the file; ``{town}`` in a pattern is every member of that list.
+- The reason ``harmless`` belongs to phrases in which a word means something else: "pot luck".
+- ``=`` before a pattern: it counts if the note has nothing but such patterns.
+- ``needs`` and ``unless`` name a list: the pattern counts if the note has a member of it, or if it has none.
+"""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from importlib import resources
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from p2p_analytics.analyses._notes._tokens import fold, spell_forms, split_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_FILE: Final = "sensitive_notes.csv"
+_HARMLESS: Final = "harmless"
+_WHOLE: Final = "="
+_FEWEST_LETTERS: Final = 8  # of a phrase that is also found written as one word
+_AT_A_TIME: Final = 10_000  # tokens of a note
+
+
+class Pattern(NamedTuple):
+    """What a pattern means where it is found."""
+
+    reason: str
+    is_whole: bool
+    needs: str
+    unless: str
+
+
+class _Node:
+    """The patterns that end here, and the next words of longer ones."""
+
+    __slots__ = ("following", "patterns")
+
+    def __init__(self) -> None:
+        self.following: dict[str, _Node] = {}
+        self.patterns: list[Pattern] = []
+
+
+class Lists:
+    """Patterns by their words.
+
+    Parameters
+    ----------
+    rows : iterable of dict
+        The rows of the file.
+    """
+
+    def __init__(self, rows: Iterable[dict[str, str]]) -> None:
+        self._root = _Node()
+        self._longest = 1
+        table = list(rows)
+        self._members: dict[str, list[str]] = {}
+        for row in table:
+            if row["reason"].startswith("{"):
+                self._members.setdefault(row["reason"], []).append(row["pattern"])
+        for row in table:
+            self._add_row(row)
+
+    def find(self, tokens: Iterator[str]) -> set[str]:
+        """Return the reasons of the patterns in a note."""
+        found: set[Pattern] = set()
+        count = covered = 0
+        kept: list[str] = []
+        while batch := list(islice(tokens, _AT_A_TIME)):
+            count += len(batch)
+            is_last = len(batch) < _AT_A_TIME
+            kept += batch
+            end = len(kept) if is_last else max(len(kept) - self._longest, 0)
+            at = 0
+            while at < end:
+                length, patterns = self._match(kept, at)
+                found.update(patterns)
+                covered += length if any(pattern.is_whole for pattern in patterns) else 0
+                at += length or 1
+            kept = kept[at:]
+        reasons = {pattern.reason for pattern in found}
+        return {
+            pattern.reason
+            for pattern in found
+            if pattern.reason
+            and (not pattern.is_whole or covered == count)
+            and (not pattern.needs or pattern.needs in reasons)
+            and not (pattern.unless and pattern.unless in reasons)
+        }
+
+    def _add_row(self, row: dict[str, str]) -> None:
+        reason = "" if row["reason"] == _HARMLESS else row["reason"]
+        text = row["pattern"].removeprefix(_WHOLE)
+        pattern = Pattern(reason, text != row["pattern"], row["needs"] or "", row["unless"] or "")
+        for phrase in self._expand(text):
+            words = list(split_tokens(fold(phrase)))
+            self._add(words, pattern)
+            joined = "".join(words)
+            if len(words) > 1 and len(joined) >= _FEWEST_LETTERS and joined.isalnum():
+                self._add([joined], pattern)
+
+    def _expand(self, text: str) -> list[str]:
+        """Return the phrases of a pattern, one for each member of the list that it names."""
+        before, brace, rest = text.partition("{")
+        if not brace:
+            return [text]
+        name, _, after = rest.partition("}")
+        return [f"{before}{member}{after}" for member in self._members["{" + name + "}"]]
+
+    def _add(self, words: Sequence[str], pattern: Pattern) -> None:
+        node = self._root
+        for word in words:
+            node = node.following.setdefault(word, _Node())
+        node.patterns.append(pattern)
+        self._longest = max(self._longest, len(words))
+
+    def _match(self, tokens: Sequence[str], at: int) -> tuple[int, list[Pattern]]:
+        """Return the number of words of the longest match at a place, 0 for none, and its patterns."""
+        best: tuple[int, list[Pattern]] = (0, [])
+        nodes = [self._root]
+        for length, token in enumerate(tokens[at : at + self._longest], 1):
+            nodes = [node.following[form] for node in nodes for form in spell_forms(token) if form in node.following]
+            if not nodes:
+                break
+            # The first form of a word is the word itself, so that "shots" wins over "shot".
+            if patterns := next((node.patterns for node in nodes if node.patterns), None):
+                best = (length, patterns)
+        return best
+
+
+@cache
+def load_lists() -> Lists:
+    """Return the lists of the package."""
+    text = resources.files("p2p_analytics.analyses").joinpath(_FILE).read_text(encoding="utf-8")
+    return Lists(csv.DictReader(text.splitlines()))

@@ -1,0 +1,72 @@
+"""Notes as sequences of words and emoji in the form in which they are compared."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SKIN_TONES: Final = range(0x1F3FB, 0x1F400)
+_DROPPED: Final = frozenset({"Mn", "Me", "Cf"})  # accents, key caps, variation selectors, joiners
+_QUOTES: Final = dict.fromkeys("\u2018\u2019\u02bc\u00b4`", "'")
+# An amount is no token. A flag is a pair of letters of its own; other symbols are one token each.
+_TOKEN: Final = re.compile(
+    r"[$€£¥]\s?\d[\d.,]*|(?P<token>[^\W_]+|[\U0001F1E6-\U0001F1FF]{2}|[^\w\s\x00-\xbf\u2000-\u206f])"
+)
+_REPEATED: Final = re.compile(r"(.)\1{2,}")
+_DIGITS_AS_LETTERS: Final = str.maketrans("013457", "oieast")
+_SHORTEST_PLURAL: Final = 4
+_MIXED: Final = re.compile(r"\d[a-z]|[a-z]\d")
+
+
+class _Folds(dict[int, str]):
+    """What each character becomes; filled as characters are met, so that a text takes one pass."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        if code in _SKIN_TONES:
+            folded = ""
+        elif character in _QUOTES:
+            folded = _QUOTES[character]
+        else:
+            plain = unicodedata.normalize("NFKD", character)
+            folded = "".join(each for each in plain if unicodedata.category(each) not in _DROPPED)
+        self[code] = folded
+        return folded
+
+
+_FOLDS: Final = _Folds()
+
+
+def fold(note: str) -> str:
+    """Return a note in lower case, with plain letters and straight apostrophes, without accents and skin tones."""
+    return (note if note.isascii() else note.translate(_FOLDS)).lower()
+
+
+def split_tokens(folded: str) -> Iterator[str]:
+    """Yield the words and emoji of a folded text; apostrophes within words are left out, other punctuation too."""
+    for found in _TOKEN.finditer(folded.replace("'", "")):
+        if found["token"]:
+            yield found["token"]
+
+
+@lru_cache(maxsize=1 << 16)
+def spell_forms(token: str) -> tuple[str, ...]:
+    """Return the forms by which a list may hold a word: as it is, with fewer repeated letters, singular."""
+    forms = [token]
+    if _REPEATED.search(token):
+        forms += [_REPEATED.sub(r"\1\1", token), _REPEATED.sub(r"\1", token)]
+    if _MIXED.search(token):
+        forms.append(token.translate(_DIGITS_AS_LETTERS))
+    for form in tuple(forms):
+        if form.endswith("s") and len(form) >= _SHORTEST_PLURAL:
+            forms.append(form[:-1])
+            if form.endswith("ies"):
+                forms.append(form[:-3] + "y")
+            elif form.endswith("es"):
+                forms.append(form[:-2])
+    return tuple(dict.fromkeys(forms))

@@ -1,0 +1,173 @@
+"""Payments that others can see: how many, and which of their notes reveal something private."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+import narwhals.stable.v2 as nw
+
+from p2p_analytics.analyses import _engine
+from p2p_analytics.analyses._notes.reasons import find_reasons
+from p2p_analytics.analyses._parts import calendar
+from p2p_analytics.times import find_zone
+from p2p_analytics.vocabulary import Audience
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+    from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
+
+_AUDIENCES: Final = tuple(audience.value for audience in (Audience.PUBLIC, Audience.FRIENDS, Audience.PRIVATE))
+_COUNTS: Final = ("payments", *_AUDIENCES, "sensitive_public")
+_EXPOSURE: Final = {
+    "month": _engine.TEXT,
+    **dict.fromkeys(("payments", *_AUDIENCES), _engine.COUNT),
+    "share_public": _engine.NUMBER,
+    "sensitive_public": _engine.COUNT,
+}
+_SENSITIVE: Final = {
+    "payment_id": _engine.TEXT,
+    "date_created": _engine.INSTANT,
+    "counterparty_name": _engine.TEXT,
+    "note": _engine.TEXT,
+    "reasons": _engine.TEXT,
+}
+_REASONS: Final = {"note": _engine.TEXT, "reasons": _engine.TEXT}
+
+
+def exposure(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
+    """Return the number of payments in each calendar month by the audience that can see them.
+
+    One row per month of the zone, from the first to the last month with a payment; months between them without payments
+    hold zeros. The month is that of date_created. Payments without that date, or with one before 1970 or after 2199
+    (UTC), form one last row with a null month.
+
+    Columns
+    -------
+    month : text
+        Like ``2024-05``.
+    payments : count
+        Of every audience, unknown ones included.
+    public, friends, private : count
+        Of this audience.
+    share_public : fraction
+        Of all payments of the month; 0 in a month without payments.
+    sensitive_public : count
+        Public payments that `sensitive_notes` lists.
+
+    Parameters
+    ----------
+    payments : frame
+        PAYMENTS, of any status, direction and currency. Rows of another ``kind`` than payments are excluded. Datetimes
+        without a zone are UTC. Repeated payment ids count twice: `p2p_analytics.combine` unites frames. A lazy frame is
+        queried at the call; one row per day, and each distinct note of public payments, is read into memory.
+    tz : str or ZoneInfo, optional
+        Time zone of the months, such as ``America/New_York``.
+
+    Returns
+    -------
+    frame
+        In order of time; without rows if there are no payments.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such zone.
+    SchemaError
+        The frame lacks a column or holds other types.
+    """
+    zone = find_zone(tz)
+    col = nw.col
+    opened = _engine.open_frame(payments, ["audience", "note", "date_created"], what="exposure", by_currency=True)
+    found = _list_sensitive(opened.frame, payments, what="exposure")
+    is_sensitive = (col("audience") == Audience.PUBLIC.value) & ~col("reasons").is_null()
+    visible = opened.frame.join(found, on="note", how="left").select(
+        created_us=calendar.within_calendar(col("date_created")),
+        sensitive_public=nw.when(is_sensitive).then(1).otherwise(0),
+        **{name: nw.when(col("audience") == name).then(1).otherwise(0) for name in _AUDIENCES},
+    )
+    days = (
+        calendar.add_local_time(visible, "created_us", zone, opened.ends, payments)
+        .with_columns(local_day=calendar.local_day())
+        .group_by("local_day")  # one row per day of the calendar at most, so the rest is finished here
+        .agg(*(col(name).sum() for name in _COUNTS[1:]), payments=nw.len())
+        .with_columns(_engine.integers(_COUNTS))
+    )
+    table = _add_up_months(_engine.collect_here(days, payments, what="exposure"))
+    return _engine.to_result(table, payments, _EXPOSURE)
+
+
+def sensitive_notes(payments: IntoFrameT) -> IntoFrameT:
+    """Return the public payments with a note that reveals something private.
+
+    One row per payment. The words, phrases and emoji that are looked for are in a file of the package; addresses and
+    numbers are recognised by their form. Upper and lower case, accents and white space in notes do not matter. The
+    lists cannot find everything, and find some that is harmless.
+
+    Columns
+    -------
+    payment_id : text
+    date_created : instant
+    counterparty_name : text
+    note : text
+        As it was written.
+    reasons : text
+        One or more, joined by a comma, in this order: ``email``, ``phone``, ``address``, ``health``, ``drugs and
+        alcohol and gambling``, ``adult``, ``politics and religion``, ``money trouble``, ``location``: a named town,
+        region or country, or whereabouts.
+
+    Parameters
+    ----------
+    payments : frame
+        PAYMENTS, of any status, direction and currency, of which the public ones count. Rows of another ``kind`` than
+        payments are excluded. Datetimes without a zone are UTC. A lazy frame is queried at the call; each distinct note
+        of public payments is read into memory.
+
+    Returns
+    -------
+    frame
+        Newest first, then by id; rows without a date last. Without such notes there are no rows.
+
+    Raises
+    ------
+    SchemaError
+        The frame lacks a column or holds other types.
+    """
+    needed = ["payment_id", "date_created", "counterparty_name", "note", "audience"]
+    opened = _engine.open_frame(payments, needed, what="sensitive_notes", by_currency=True)
+    found = _list_sensitive(opened.frame, payments, what="sensitive_notes")
+    table = (
+        opened.frame.filter(nw.col("audience") == Audience.PUBLIC.value)
+        .join(found, on="note", how="inner")
+        .sort("date_created", "payment_id", descending=[True, False], nulls_last=True)
+    )
+    return _engine.to_result(table, payments, _SENSITIVE)
+
+
+def _list_sensitive(frame: nw.LazyFrame[Any], payments: IntoFrame, *, what: str) -> nw.LazyFrame[Any]:
+    """Return the distinct notes of public payments that have a reason, for a join; only these notes are read here."""
+    public = frame.filter(nw.col("audience") == Audience.PUBLIC.value, ~nw.col("note").is_null())
+    notes = _engine.collect_here(public.select("note").unique(), payments, what=what).collect()["note"].to_list()
+    reasons = {note: found for note in notes if (found := find_reasons(note))}
+    rows = {"note": list(reasons), "reasons": [",".join(found) for found in reasons.values()]}
+    return _engine.build_rows(payments, rows, _REASONS)
+
+
+def _add_up_months(days: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Return the months, without gaps, of the counts of days; a null day makes a last row with a null month."""
+    found = days.collect()
+    counts: dict[str | None, Counter[str]] = {}
+    dated = [day for day in found["local_day"].to_list() if day is not None]
+    for first in calendar.count_periods(dated, "month").first_days:
+        counts[_name_month(first)] = Counter()
+    for row in found.rows(named=True):
+        day = row.pop("local_day")
+        counts.setdefault(None if day is None else _name_month(day), Counter()).update(row)
+    rows: dict[str, list[Any]] = {name: [month[name] for month in counts.values()] for name in _COUNTS}
+    shares = [month["public"] / (month["payments"] or 1) for month in counts.values()]
+    return _engine.build_rows(found.to_native(), {"month": list(counts), **rows, "share_public": shares}, _EXPOSURE)
+
+
+def _name_month(day: int) -> str:
+    return f"{calendar.to_date(day):%Y-%m}"

@@ -1,0 +1,105 @@
+"""Tests of exposure and sensitive_notes against hand calculation, on every kind of frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from p2p_analytics import exposure, sensitive_notes
+from p2p_analytics.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Builder = Callable[..., Any]
+    Reader = Callable[[Any], list[dict[str, Any]]]
+
+ALCOHOL = "drugs and alcohol and gambling"
+
+
+def note(text: str | None, audience: str | None = "public", at: str | None = "05-10T12:00:00", **more: Any) -> Any:
+    """Return a payment with a note, from Ann in 2024."""
+    created = None if at is None else f"2024-{at}Z"
+    return {"note": text, "audience": audience, "created": created, "counterparty_name": "Ann"} | more
+
+
+MIXED = [
+    note("beer"),
+    note(" BEER ", at="05-31T23:59:59.999999"),
+    note("beer", "friends"),
+    note("doctor", "private"),
+    note("doctor", None),
+    note("doctor", "Public"),
+    note("doctor", status="failed", direction=None, currency="EUR"),
+    note("pizza", status="pending", currency="USD"),
+    note(None),
+    note("beer", kind="transfer"),
+    note("beer", at="07-01T00:00:00"),
+    note("beer", "friends", at=None),
+    note("doctor", at=None),
+]
+
+
+def test_months(payments: Builder, rows_of: Reader) -> None:
+    """Any status, direction and currency counts, unknown audiences in payments only; June has no payments."""
+    names = ("month", "payments", "public", "friends", "private", "share_public", "sensitive_public")
+    assert [tuple(row.items()) for row in rows_of(exposure(payments(*MIXED)))] == [
+        tuple(zip(names, row, strict=True))
+        for row in (
+            ("2024-05", 9, 5, 1, 1, 5 / 9, 3),
+            ("2024-06", 0, 0, 0, 0, 0.0, 0),
+            ("2024-07", 1, 1, 0, 0, 1.0, 1),
+            (None, 2, 1, 1, 0, 0.5, 1),
+        )
+    ]
+
+
+@pytest.mark.parametrize(("tz", "may", "june"), [("Asia/Tokyo", 8, 1), ("America/New_York", 9, 1)])
+def test_months_of_a_zone(payments: Builder, rows_of: Reader, tz: str, may: int, june: int) -> None:
+    """A payment in the last microsecond of May in UTC is in June in Tokyo, and one at its end in June in New York."""
+    rows = {row["month"]: row["payments"] for row in rows_of(exposure(payments(*MIXED), tz=tz))}
+    assert rows == {"2024-05": may, "2024-06": june, **({"2024-07": 1} if tz == "Asia/Tokyo" else {}), None: 2}
+
+
+def test_rows_of_notes(payments: Builder, rows_of: Reader) -> None:
+    """The public payments alone, newest first, then by id, with the note as it was written."""
+    rows = rows_of(sensitive_notes(payments(*MIXED)))
+    assert [(row["payment_id"], row["note"], row["reasons"]) for row in rows] == [
+        ("010", "beer", ALCOHOL),
+        ("001", " BEER ", ALCOHOL),
+        ("000", "beer", ALCOHOL),
+        ("006", "doctor", "health"),
+        ("012", "doctor", "health"),
+    ]
+    assert [*rows[0]] == ["payment_id", "date_created", "counterparty_name", "note", "reasons"]
+    assert rows[0]["counterparty_name"] == "Ann"
+    assert rows[0]["date_created"].isoformat() == "2024-07-01T00:00:00+00:00"
+    assert rows[-1]["date_created"] is None
+
+
+def test_both_count_alike(payments: Builder, rows_of: Reader) -> None:
+    """sensitive_public is the number of rows of sensitive_notes in each month."""
+    frame = payments(*MIXED)
+    listed = [row["date_created"] and f"{row['date_created']:%Y-%m}" for row in rows_of(sensitive_notes(frame))]
+    counted = {row["month"]: row["sensitive_public"] for row in rows_of(exposure(frame))}
+    assert {month: listed.count(month) for month in counted} == counted
+    assert sum(counted.values()) == len(listed)
+
+
+def test_several_reasons(payments: Builder, rows_of: Reader) -> None:
+    """Reasons are joined by a comma, in the order of the documentation, each once."""
+    (row,) = rows_of(sensitive_notes(payments(note("beer, beer after the doctor, write to ann@example.org"))))
+    assert row["reasons"] == f"email,health,{ALCOHOL}"
+
+
+def test_no_payments(payments: Builder, rows_of: Reader) -> None:
+    """Without payments there are no rows."""
+    assert rows_of(exposure(payments())) == rows_of(sensitive_notes(payments())) == []
+    assert rows_of(sensitive_notes(payments(note("pizza")))) == []
+
+
+def test_a_wrong_zone(payments: Builder) -> None:
+    """An unknown zone is refused."""
+    with pytest.raises(ConfigurationError, match="Mars"):
+        exposure(payments(*MIXED), tz="Mars/Base")
