@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from p2p_analytics.archive._folder import PEOPLE_FILE
 from p2p_analytics.archive.imports.people import BY_USERNAME, NamesOfPeople, PeopleFile, match_names, read_aliases
 from p2p_analytics.archive.tables import MATCHED
-from p2p_analytics.errors import ConfigurationError
-from p2p_analytics.forks import is_marked
+from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import frame_of_polars
 from p2p_analytics.frames.people import merge_people
@@ -33,7 +32,7 @@ _STATED: Final = ("payment_id", "kind", "counterparty_id", *_NAMES)
 class Names(NamedTuple):
     """Names in statements: payments by name, matches, and names of people.
 
-    Then PEOPLE, with those whom statements show; and the table of persons of `_lazy_merge.concat_rows`, None if no name
+    Then PEOPLE, with those whom statements show; and the table of persons of `lazy_merge.concat_rows`, None if no name
     has a match.
     """
 
@@ -88,17 +87,17 @@ def read_all_payments(
     import narwhals.stable.v2 as nw
     import polars as pl
 
-    from p2p_analytics.archive import _lazy_merge
+    from p2p_analytics.archive.scans import lazy_merge
 
     tables = _read(folder, manifest, schema.PAYMENTS, [*schema.PAYMENTS, *schema.STATEMENT])
     names = _match(folder, manifest, tables, people)
-    compared = _lazy_merge.list_compared(name for name in schema.PAYMENTS if tables.listed[name].null_count())
+    compared = lazy_merge.list_compared(name for name in schema.PAYMENTS if tables.listed[name].null_count())
     # A join of all columns takes ten times as long as picking the rows.
     beside = tables.stated.select(
         *(pl.col(name).gather(tables.places) for name in schema.STATEMENT),
-        *(pl.col(name).gather(tables.places).alias(f"{name}{_lazy_merge.BESIDE}") for name in compared),
+        *(pl.col(name).gather(tables.places).alias(f"{name}{lazy_merge.BESIDE}") for name in compared),
     )
-    rows = _lazy_merge.concat_rows(
+    rows = lazy_merge.concat_rows(
         nw.from_native(pl.concat([tables.listed, beside], how="horizontal").lazy()),
         nw.from_native(tables.only.lazy()),
         None if names.persons is None else nw.from_native(names.persons.lazy()),
@@ -119,11 +118,7 @@ def _read(folder: ArchiveFolder, manifest: Manifest, listed: Collection[str], st
     """Return columns of the payments of the service and of statements."""
     import numpy as np
 
-    if is_marked():
-        raise ConfigurationError(
-            "This process was forked after its parent loaded Polars, which would hang in it: start it with the "
-            "method 'spawn' or 'forkserver'."
-        )
+    refuse_marked()
     service = folder.read_polars(manifest.payments[::-1], listed)
     statements = folder.read_polars([manifest.small["statements"]], stated)
     numbered = statements.select("payment_id").with_row_index("place")
@@ -165,10 +160,10 @@ def _list_stated_people(rows: pl.DataFrame, owner: str) -> pd.DataFrame:
 
 
 def _list_persons(named: pl.DataFrame, matches: Mapping[str, Match], known: NamesOfPeople) -> pl.DataFrame | None:
-    """Return the table of persons of `_lazy_merge.concat_rows`; None if no name has a match."""
+    """Return the table of persons of `lazy_merge.concat_rows`; None if no name has a match."""
     import polars as pl
 
-    from p2p_analytics.archive._lazy_merge import NAMES, PERSON
+    from p2p_analytics.archive.scans.lazy_merge import NAMES, PERSON
 
     by_username = known.ids_by_username()
     rows: list[tuple[str | None, ...]] = []

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Literal
 
 from p2p_analytics import settings
-from p2p_analytics.archive._all_payments import has_statements, read_names
 from p2p_analytics.archive._baseline import build_baseline
 from p2p_analytics.archive._manifest import STATEMENT_KINDS, BrokenFileError, Entry, Manifest
 from p2p_analytics.archive._recovery import settle_imports
 from p2p_analytics.archive._rewrite import Changes, build_rows, write_changes
-from p2p_analytics.archive._scan import scan, scan_merged
+from p2p_analytics.archive._scan import Scannable, Source
 from p2p_analytics.archive._statement_archive import StatementArchive
 from p2p_analytics.archive._verify import COMPARED, find_differences, limit_to, list_payments
 from p2p_analytics.errors import ArchiveError, ConfigurationError, PaginationError, describe_type
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import date, datetime
 
-    import duckdb
     import pandas as pd
-    import polars as pl
 
     from p2p_analytics.client import Client
     from p2p_analytics.settings import Privacy
@@ -45,7 +42,7 @@ def open_archive(path: str | os.PathLike[str]) -> Archive:
     return Archive(path)
 
 
-class Archive(StatementArchive):
+class Archive(StatementArchive, Scannable):
     """One person's history in a folder of Parquet files, which only its owner can read.
 
     Payments are identified by id. Of two states of a payment, the one fetched later is kept; of two fetched at the
@@ -275,42 +272,9 @@ class Archive(StatementArchive):
         found = find_differences(archived, listed)
         return found if mask is None else found.assign(payment_id=mask.frame(found[["payment_id"]])["payment_id"])
 
-    @overload
-    def scan(self, engine: Literal["polars"]) -> pl.LazyFrame: ...
-
-    @overload
-    def scan(self, engine: Literal["duckdb"]) -> duckdb.DuckDBPyRelation: ...
-
-    @overload
-    def scan(self, engine: Literal["spark"]) -> Any: ...  # noqa: ANN401 - pyspark need not be there
-
-    def scan(self, engine: str) -> object:
-        """Return the payments as a lazy frame of another engine, which reads only what a query needs.
-
-        The rows are in no particular order. Scan again after a sync: a second sync deletes the files of a scan.
-        With imported statements, the columns are also those of `history`; a scan then reads ids and names to find the
-        people, and its query joins the statements with the payments of the service.
-
-        Parameters
-        ----------
-        engine : {"polars", "duckdb", "spark"}
-            A Polars LazyFrame, a DuckDB relation or a Spark DataFrame, the last two with UTC as their zone.
-
-        Raises
-        ------
-        ArchiveError
-            There is no archive yet, or a file is broken.
-        ConfigurationError
-            The engine is unknown or not installed, or privacy mode is on: the files hold real data.
-        """
-        if settings.privacy():
-            raise ConfigurationError("An archive's files hold real data: in privacy mode, use history() instead.")
-        manifest = self._require_manifest()
-        if has_statements(manifest):
-            persons = read_names(self._folder, manifest, self._folder.read_people(manifest)).persons
-            stated = self._folder.find_path(manifest.small["statements"])
-            return scan_merged(self._folder.list_paths(manifest), stated, persons, manifest.me.user, engine)
-        return scan(self._folder.list_paths(manifest), engine)
+    def _open_sources(self) -> list[Source]:
+        """Return this archive, for `scan`."""
+        return [Source(self._folder, self._require_manifest())]
 
     def _find_broken(self) -> tuple[Manifest | None, list[Entry]]:
         """Return the manifest and its broken files; no manifest if it is broken itself."""

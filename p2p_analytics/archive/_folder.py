@@ -7,6 +7,7 @@ import io
 import os
 import re
 import secrets
+import stat
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -49,6 +50,7 @@ PEOPLE_FILE: Final = "people.csv"  # which the user edits
 _LOCK: Final = "lock"
 _PREFIX: Final = ".p2p-archive-"  # of temporary files; exports into the folder use another prefix
 _LEFTOVER: Final = re.compile(rf"{re.escape(_PREFIX)}[a-z0-9_]{{8}}\.part", re.ASCII)  # of a killed process
+_CHANGED: Final = "its content is not as it was written"
 _ACCOUNT: Final = b"p2p_analytics.account"
 _PEOPLE_COLUMNS: Final = [
     f"{side}_{name}" for side in ("actor", "target_user") for name in ("id", "username", "display_name")
@@ -198,19 +200,19 @@ class ArchiveFolder:
             return False
         return True
 
-    def find_path(self, entry: Entry) -> str:
-        """Return the path of a file, which is checked as for reading."""
-        self._open_file(entry)
-        return str(self.path / entry.name)
-
-    def list_paths(self, manifest: Manifest) -> list[str]:
-        """Return the paths of the payment files, newest first; each file is checked as for reading."""
-        for entry in manifest.payments:
-            if is_earlier_form(self._open_file(entry).schema_arrow, entry.kind):
-                raise ArchiveError(
-                    f"{self.path} was written by an earlier p2p_analytics: sync it, or merge a history into it, once."
-                )
-        return [str(self.path / entry.name) for entry in reversed(manifest.payments)]
+    def require_present(self, entry: Entry) -> None:
+        """Raise an ArchiveError unless a file exists and has the size it was written with; its content is not read."""
+        path = self.path / entry.name
+        try:
+            status = path.lstat()
+        except FileNotFoundError:
+            raise self._broken_error(path, "it is missing") from None
+        except OSError as error:
+            raise self._unusable_error(error) from None
+        if not stat.S_ISREG(status.st_mode):
+            raise self._foreign_file_error(path, NotRegularFileError(status).reason)
+        if status.st_size != entry.size:
+            raise self._broken_error(path, _CHANGED)
 
     def write(self, kind: str, table: pa.Table, account: str, *, start: date | None = None) -> Entry:
         """Write rows to a new file, which becomes part of the archive when a manifest lists it."""
@@ -363,7 +365,7 @@ class ArchiveFolder:
         except FileNotFoundError:
             raise self._broken_error(path, "it is missing") from None
         if len(body) != entry.size or sha256(body).hexdigest() != entry.sha256:
-            raise self._broken_error(path, "its content is not as it was written")
+            raise self._broken_error(path, _CHANGED)
         return body
 
     def _read_bytes(self, path: Path) -> bytes:

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from p2p_analytics import settings
 from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.errors import ConfigurationError, StatementError
-from p2p_analytics.forks import is_marked
+from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames.schema import KIND_PAYMENT
 from p2p_analytics.progress import loading_bar
 from p2p_analytics.records import Me, User
@@ -105,11 +105,7 @@ def read_statements(
         raise ConfigurationError(f"tz must be a zone name like 'America/New_York' or 'UTC', not {tz!r}.")
     if account is not None and not (isinstance(account, str) and account.strip().removeprefix("@")):
         raise ConfigurationError(f"account is the name of an account, not {account!r}.")
-    if is_marked():
-        raise ConfigurationError(
-            "This process was forked after its parent loaded Polars, which would hang in it: start it with the "
-            "method 'spawn' or 'forkserver'."
-        )
+    refuse_marked()
     mode = settings.privacy()
     reader = _Reader(zone, account, skip_others=skip_others)
     entries = find_files(paths)

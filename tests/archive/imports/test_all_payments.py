@@ -160,7 +160,7 @@ def test_user_ids_in_files_match_names_of_others(tmp_path) -> None:
 def test_a_forked_process_is_refused(make_archive, monkeypatch) -> None:
     """Polars, which merges both kinds of rows, would hang in it."""
     archive, _ = make_archive(8)
-    monkeypatch.setattr("p2p_analytics.archive._all_payments.is_marked", lambda: True)
+    monkeypatch.setattr("p2p_analytics.forks.is_marked", lambda: True)
     for call in (archive.history, lambda: archive.people, lambda: archive.scan("duckdb")):
         with pytest.raises(ConfigurationError, match="forked"):
             call()

@@ -32,7 +32,7 @@ def list_compared(incomplete: Iterable[str] = PAYMENTS) -> list[str]:
     return [*OUTCOME, *(name for name in others if name != "payment_id")]
 
 
-def merge_lazily(listed: Frame, stated: Frame, persons: Frame | None, owner: User) -> Frame:
+def merge_lazily(listed: Frame, stated: Frame, persons: Frame | None, owner: User, *, ids: Frame) -> Frame:
     """Return the payments of the service and of statements, each once, in no particular order.
 
     Parameters
@@ -43,11 +43,13 @@ def merge_lazily(listed: Frame, stated: Frame, persons: Frame | None, owner: Use
         PAYMENTS and STATEMENT, and `MICROSECONDS`.
     persons, owner
         As in `concat_rows`.
+    ids : LazyFrame
+        ``payment_id`` of all payments that the service lists, of which ``listed`` may be a part.
     """
     compared = [*list_compared(), *_TIMES]
     beside: list[Any] = [*STATEMENT, *(nw.col(name).alias(f"{name}{BESIDE}") for name in compared)]
     joined = listed.join(stated.select("payment_id", *beside), on="payment_id", how="left")
-    only = stated.join(listed.select("payment_id"), on="payment_id", how="anti")
+    only = stated.join(ids.select("payment_id"), on="payment_id", how="anti")
     columns = [*PAYMENTS, *STATEMENT, MATCHED, *_TIMES]
     united = concat_rows(joined, only, persons, owner, compared=compared, columns=columns)
     return united.with_columns((nw.col("completed_us") - nw.col("created_us")).alias("settle_us"))
