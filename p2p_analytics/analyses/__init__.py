@@ -6,6 +6,7 @@ Polars frames, including lazy ones.
 
 from __future__ import annotations
 
+from p2p_analytics.analyses._parts.rules import default_rules
 from p2p_analytics.analyses.bills import split_bills
 from p2p_analytics.analyses.category import categories, categorise
 from p2p_analytics.analyses.flow import monthly_flow
@@ -23,6 +24,7 @@ __all__ = [
     "activity",
     "categories",
     "categorise",
+    "default_rules",
     "exposure",
     "monthly_flow",
     "pending_ageing",

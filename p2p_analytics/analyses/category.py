@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import functools
-import re
-from importlib import resources
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
-from narwhals.stable.v2.dependencies import is_pandas_dataframe
 
 from p2p_analytics.analyses import _engine
-from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.analyses._parts import rules as category_rules
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
     import pandas as pd
     from narwhals.stable.v2.typing import IntoFrameT
 
-UNCATEGORISED: Final = "uncategorised"
 _COLUMNS: Final = {
     "category": _engine.TEXT,
     **dict.fromkeys(("sent", "received", "net"), _engine.NUMBER),
@@ -27,32 +21,14 @@ _COLUMNS: Final = {
     "share_of_sent": _engine.NUMBER,
 }
 _CENTS: Final = ["flow_cents", "received_cents", "payments"]
-_READ: Final = ("note", "counterparty_id", "counterparty_name")
-_BORDER: Final = r"[^\p{L}\p{N}]"  # not \b, in which engines differ on letters such as é
-_SPECIAL: Final = re.compile(r"[\\.+*?()|\[\]{}^$]")
-
-
-class Rule(NamedTuple):
-    """One row of a table of rules; an empty pattern matches every note, an empty person everybody."""
-
-    pattern: str
-    category: str
-    person: str
-
-
-def default_rules() -> pd.DataFrame:
-    """Return the table of rules of `categorise`, to be edited: its columns are ``pattern`` and ``category``."""
-    import pandas as pd
-
-    with resources.files(__package__).joinpath("categories.csv").open(encoding="utf-8") as file:
-        return pd.read_csv(file, dtype="str", keep_default_na=False)
 
 
 def categorise(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> Any:  # noqa: ANN401 - a Series or a frame
     """Return the category of each payment, by words and emoji in its note, or by the person.
 
     Upper and lower case and white space do not matter. A word or phrase matches between characters that are no letters
-    and digits; a pattern without letters and digits, such as an emoji, matches anywhere.
+    and digits. An emoji matches anywhere, in any skin tone, gender and style, but not as a part of another emoji: a
+    woman who cooks is no food.
 
     Parameters
     ----------
@@ -61,7 +37,7 @@ def categorise(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> Any: 
     rules : pandas.DataFrame, optional
         Columns ``pattern`` and ``category``, and optionally ``person``: an id, or a name. The first rule that matches
         wins: first those with a person, then the others, each in the order of the table. A pattern may be empty where
-        there is a person. By default that of `default_rules`.
+        there is a person. By default the table of `default_rules`.
 
     Returns
     -------
@@ -72,19 +48,14 @@ def categorise(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> Any: 
     Raises
     ------
     ConfigurationError
-        The rules are not such a table.
+        The rules are not such a table: a column is missing, or a row holds something else than text, no category, or
+        neither a pattern nor a person.
     SchemaError
         The input is no frame of an engine that works, or holds other types.
     """
-    return _engine.add_text_column(payments, _READ, "category", find_category(rules), what="categorise")
-
-
-def find_category(rules: pd.DataFrame | None = None) -> nw.Expr:
-    """Return the category of each row as an expression on the note and the counterparty; null without one."""
-    found = nw.lit(None, dtype=nw.String())
-    for condition, category in reversed(_list_conditions(_read_rules(rules))):
-        found = nw.when(condition).then(nw.lit(category)).otherwise(found)
-    return found
+    return _engine.add_text_column(
+        payments, category_rules.READ, "category", category_rules.find_category(rules), what="categorise"
+    )
 
 
 def categories(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> IntoFrameT:
@@ -119,17 +90,19 @@ def categories(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> IntoF
     Raises
     ------
     ConfigurationError
-        The rules are not such a table.
+        The rules are not as `categorise` needs them.
     SchemaError
         The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
         2**53 cents or more.
     """
-    category = find_category(rules)
+    category = category_rules.find_category(rules)
     col = nw.col
-    opened = _engine.open_frame(payments, ["direction", "flow_cents", *_READ], status=Status.SETTLED, what="categories")
+    opened = _engine.open_frame(
+        payments, ["direction", "flow_cents", *category_rules.READ], status=Status.SETTLED, what="categories"
+    )
     table = (
         opened.frame.with_columns(
-            category=category.fill_null(UNCATEGORISED),
+            category=category.fill_null(category_rules.UNCATEGORISED),
             received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
         )
         .group_by("category")
@@ -137,7 +110,7 @@ def categories(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> IntoF
         .with_columns(_engine.integers(_CENTS))
         .with_columns(
             sent_cents=col("received_cents") - col("flow_cents"),
-            is_last=nw.when(col("category") == UNCATEGORISED).then(1).otherwise(0),
+            is_last=nw.when(col("category") == category_rules.UNCATEGORISED).then(1).otherwise(0),
         )
         .with_columns(share_of_sent=_engine.share("sent_cents", col("sent_cents").sum()))
         .with_columns(
@@ -146,67 +119,3 @@ def categories(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> IntoF
         .sort("is_last", "sent_cents", "category", descending=[False, True, False])
     )
     return _engine.to_result(table, payments, _COLUMNS, opened.currency)
-
-
-def _read_rules(rules: pd.DataFrame | None) -> list[Rule]:
-    if rules is None:
-        return _default()
-    if not is_pandas_dataframe(rules) or not {"pattern", "category"} <= {*rules.columns}:
-        raise ConfigurationError(
-            "rules need a pandas frame with the columns pattern and category, and optionally person: "
-            "edit a copy of p2p.default_rules()."
-        )
-    found = []
-    people = rules["person"] if "person" in rules else [None] * len(rules)
-    for number, row in enumerate(zip(rules["pattern"], rules["category"], people, strict=True)):
-        rule = Rule(*(_clean(value) for value in row))
-        if not rule.category or not (rule.pattern or rule.person):
-            raise ConfigurationError(f"Row {number} of the rules needs a category, and a pattern or a person.")
-        found.append(rule._replace(category=str(row[1]).strip()))
-    return found
-
-
-@functools.cache
-def _default() -> list[Rule]:
-    return _read_rules(default_rules())
-
-
-def _clean(value: object) -> str:
-    """Return a text in the form in which notes are compared; a missing value is empty."""
-    return " ".join(value.split()).lower() if isinstance(value, str) else ""
-
-
-def _list_conditions(rules: list[Rule]) -> list[tuple[nw.Expr, str]]:
-    """Return what each rule asks for, in the order in which they are tried; neighbours of one category are joined."""
-    note = _engine.normalise("note")
-    conditions = []
-    for person, category, group in _group(rules):
-        patterns = [rule.pattern for rule in group]
-        condition = None if "" in patterns else note.str.contains(_write_expression(patterns))
-        if person:
-            is_person = (nw.col("counterparty_id").fill_null("").str.to_lowercase() == person) | (
-                _engine.normalise("counterparty_name") == person
-            )
-            condition = is_person if condition is None else is_person & condition
-        conditions.append((nw.lit(value=True) if condition is None else condition, category))
-    return conditions
-
-
-def _group(rules: list[Rule]) -> list[tuple[str, str, list[Rule]]]:
-    first = sorted(rules, key=lambda rule: not rule.person)  # stable
-    return [
-        (person, category, list(group))
-        for (person, category), group in groupby(first, key=lambda rule: (rule.person, rule.category))
-    ]
-
-
-def _write_expression(patterns: list[str]) -> str:
-    """Return a regular expression that finds any of the patterns, in the syntax that all engines share."""
-    words = [_escape(pattern) for pattern in patterns if any(map(str.isalnum, pattern))]
-    signs = [_escape(pattern) for pattern in patterns if not any(map(str.isalnum, pattern))]
-    joined = [f"(?:^|{_BORDER})(?:{'|'.join(words)})(?:$|{_BORDER})"] if words else []
-    return "|".join([*joined, *signs])
-
-
-def _escape(pattern: str) -> str:
-    return _SPECIAL.sub(lambda found: f"\\{found.group()}", pattern)

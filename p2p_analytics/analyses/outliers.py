@@ -31,7 +31,7 @@ _COLUMNS: Final = {
 _LARGE: Final = 5  # times the median
 _FEWEST: Final = 5  # payments that make a median usual
 _FOUND: Final = [
-    "payment_id", "reason", "other_id", "amount_cents", "twice_usual", "counterparty_id", "counterparty_name",
+    "payment_id", "reason", "other_id", "amount_cents", "twice_usual", "counterparty_id", "person",
     "date_created", "note",
 ]  # fmt: skip
 
@@ -55,7 +55,7 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
     usual : currency units
         The median that a large payment is compared with, itself included; else null.
     counterparty_id, counterparty_name : text
-        A person without an id is known by name.
+        A person without an id is known by name; one with several names is under the last in the alphabet.
     date_created : instant
     note : text
 
@@ -89,13 +89,15 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
         status=Status.SETTLED,
         what="unusual",
     )
-    settled = opened.frame.filter(~col("amount_cents").is_null()).with_columns(
-        col("amount_cents").abs(), person=_engine.person_key()
-    )
+    keyed = opened.frame.with_columns(col("amount_cents").abs(), person=_engine.person_key())
+    names = keyed.group_by("person").agg(col("counterparty_name").max())
+    settled = keyed.filter(~col("amount_cents").is_null()).drop("counterparty_name")
     found = nw.concat([_find_duplicates(settled, gap), _find_large(settled)])
-    table = found.with_columns(
-        amount=_engine.units("amount_cents"), usual=col("twice_usual") / (col("twice_usual") * 0 + 200)
-    ).sort("date_created", "payment_id", "reason", descending=[True, False, False], nulls_last=True)
+    table = (
+        found.join(names, on="person", how="left")
+        .with_columns(amount=_engine.units("amount_cents"), usual=col("twice_usual") / (col("twice_usual") * 0 + 200))
+        .sort("date_created", "payment_id", "reason", descending=[True, False, False], nulls_last=True)
+    )
     return _engine.to_result(table, payments, _COLUMNS, opened.currency)
 
 

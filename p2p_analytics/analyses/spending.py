@@ -8,6 +8,7 @@ import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts import calendar
+from p2p_analytics.analyses._parts import rules as category_rules
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Status
@@ -15,13 +16,15 @@ from p2p_analytics.vocabulary import Status
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
+    import pandas as pd
     from narwhals.stable.v2.typing import IntoFrameT
 
-By = Literal["counterparty", "action", "kind"]
+By = Literal["counterparty", "category", "action", "kind"]
 
 _COLUMNS_BY: Final[dict[str | None, list[str]]] = {
     None: [],
     "counterparty": ["counterparty_id", "counterparty_name"],
+    "category": ["category"],
     "action": ["action"],
     "kind": ["kind"],
 }
@@ -33,7 +36,12 @@ _CENTS: Final = ["flow_cents", "received_cents", "payments"]
 
 
 def spending_over_time(
-    payments: IntoFrameT, *, every: calendar.Every = "month", by: By | None = None, tz: str | ZoneInfo = "UTC"
+    payments: IntoFrameT,
+    *,
+    every: calendar.Every = "month",
+    by: By | None = None,
+    tz: str | ZoneInfo = "UTC",
+    rules: pd.DataFrame | None = None,
 ) -> IntoFrameT:
     """Return the money sent and received in each period, in settled payments.
 
@@ -46,8 +54,8 @@ def spending_over_time(
     -------
     period : date
         The first day of the period on the clocks of the zone; a week begins on Monday.
-    counterparty_id and counterparty_name, or action, or kind : text
-        With ``by``. A person without an id is known by name.
+    counterparty_id and counterparty_name, or category, or action, or kind : text
+        With ``by``. A person without an id is known by name; a payment without a category is ``uncategorised``.
     sent, received, net : currency units
         ``net`` is received less sent. An unknown amount counts as 0.
     payments : count
@@ -60,20 +68,22 @@ def spending_over_time(
         `p2p_analytics.combine` unites frames. A lazy frame is queried at the call; one row per period and value of
         ``by`` is read into memory.
     every : {"month", "day", "week", "quarter", "year"}, optional
-    by : {"counterparty", "action", "kind"}, optional
+    by : {"counterparty", "category", "action", "kind"}, optional
     tz : str or ZoneInfo, optional
         Time zone of the periods, such as ``America/New_York``.
+    rules : pandas.DataFrame, optional
+        Of the categories: see `categorise`.
 
     Returns
     -------
     frame
         In order of time; in a period, people with the most sent first, then by id and name, and other values in
-        alphabetical order, nulls last. Without rows if there are no settled payments.
+        alphabetical order, ``uncategorised`` and nulls last. Without rows if there are no settled payments.
 
     Raises
     ------
     ConfigurationError
-        There is no such zone, period, or value of ``by``.
+        There is no such zone, period, or value of ``by``, or the rules are not as `categorise` needs them.
     SchemaError
         The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
         2**53 cents or more.
@@ -85,12 +95,22 @@ def spending_over_time(
     col = nw.col
     opened = _engine.open_frame(
         payments,
-        ["direction", "flow_cents", "date_created", "date_completed", *columns],
+        [
+            "direction",
+            "flow_cents",
+            "date_created",
+            "date_completed",
+            *(category_rules.READ if by == "category" else columns),
+        ],
         status=Status.SETTLED,
         every_kind=by == "kind",
         what="spending_over_time",
     )
-    moved = opened.frame.with_columns(
+    frame = opened.frame
+    if by == "category":
+        category = category_rules.find_category(rules)
+        frame = frame.with_columns(category=category.fill_null(category_rules.UNCATEGORISED))
+    moved = frame.with_columns(
         received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
         moved_us=calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),
         group=_key(by),
@@ -141,6 +161,11 @@ def _fill_gaps(sums: nw.LazyFrame[Any], every: calendar.Every, columns: list[str
     order, descending = ["number"], [False]
     if "counterparty_id" in columns:
         order, descending = [*order, "sent_cents"], [False, True]
+    if "category" in columns:
+        groups = groups.with_columns(
+            is_last=nw.when(col("category") == category_rules.UNCATEGORISED).then(1).otherwise(0)
+        )
+        order, descending = [*order, "is_last"], [False, False]
     return (
         periods.join(groups, how="cross")
         .join(numbered.select("number", "group", *_CENTS), on=["number", "group"], how="left")

@@ -134,6 +134,24 @@ def test_large_payments(
     )
 
 
+def test_names_of_unusual_payments(payments: Builder, rows_of: Reader) -> None:
+    """An id is under the last of its names in the alphabet, whatever payment has it; without an id, the name counts."""
+    frame = payments(
+        make_payment(100, 0),
+        make_payment(100, 1),
+        make_payment(7, 2, counterparty_name="Zoe"),
+        make_payment(9, 3, counterparty_name="Zz", status="pending"),
+        make_payment(100, 4, counterparty_id=None),
+        make_payment(100, 5, counterparty_id=None),
+        make_payment(100, 5, counterparty_id=None, counterparty_name=None),
+    )
+    rows = rows_of(unusual(frame))
+    assert [(row["payment_id"], row["counterparty_id"], row["counterparty_name"]) for row in rows] == [
+        ("005", None, "Ann"),
+        ("001", "1", "Zoe"),
+    ]
+
+
 def test_nothing_unusual(payments: Builder, rows_of: Reader) -> None:
     """Without payments there are no rows."""
     assert rows_of(unusual(payments())) == rows_of(split_bills(payments(), as_of=AS_OF)) == []

@@ -21,7 +21,16 @@ from p2p_analytics.analyses._engine._engines import (
     read_names,
     to_result,
 )
-from p2p_analytics.analyses._engine._expressions import days, integers, normalise, person_key, share, text_key, units
+from p2p_analytics.analyses._engine._expressions import (
+    days,
+    integers,
+    normalise,
+    normalise_text,
+    person_key,
+    share,
+    text_key,
+    units,
+)
 from p2p_analytics.analyses._engine._kinds import COUNT, DATE, FLAG, INSTANT, NUMBER, TEXT, WHOLE, Kind
 from p2p_analytics.analyses._engine._open import open_frame
 from p2p_analytics.analyses._engine._text_column import add_text_column
@@ -43,6 +52,7 @@ __all__ = [
     "integers",
     "is_text_column",
     "normalise",
+    "normalise_text",
     "open_frame",
     "person_key",
     "read_names",

@@ -1,0 +1,150 @@
+"""Rules that give a payment its category, by the words and emoji in its note or by the person."""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from importlib import resources
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import narwhals.stable.v2 as nw
+from narwhals.stable.v2.dependencies import is_pandas_dataframe
+
+from p2p_analytics.analyses import _engine
+from p2p_analytics.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+READ: Final = ("note", "counterparty_id", "counterparty_name")
+UNCATEGORISED: Final = "uncategorised"
+_SPECIAL: Final = re.compile(r"[\\.+*?()|\[\]{}^$]")
+_JOINER: Final = "\u200d"
+# Not \b, in which engines differ on letters such as é. A combining mark belongs to the letter before it.
+_NO_LETTER: Final = "(?:[^\\p{L}\\p{M}\\p{N}\u200c\u200d]|[\ufe0e\ufe0f\u20e3])"  # the last are marks of emoji
+_STYLES: Final = "\ufe0e\ufe0f\U0001f3fb-\U0001f3ff"  # variation selectors and skin tones
+_GENDER: Final = f"{_JOINER}[\u2640\u2642]"
+_STYLE: Final = re.compile(f"[{_STYLES}]|{_GENDER}")
+_TAGS: Final = "\U000e0020-\U000e007f"  # after a black flag they make that of a region
+_LETTERS: Final = "\U0001f1e6-\U0001f1ff"  # two of them make a flag
+_BEFORE: Final = {
+    "word": f"(?:^|{_NO_LETTER})",
+    "sign": f"(?:^|[^{_JOINER}])",
+    "flag": f"(?:^|[^{_JOINER}{_LETTERS}])(?:[{_LETTERS}]{{2}})*",
+}
+_AFTER: Final = {
+    "word": f"(?:$|{_NO_LETTER})",
+    "sign": f"(?:$|[^{_JOINER}{_STYLES}{_TAGS}]|{_GENDER})",
+    "flag": "",
+}
+
+
+class Rule(NamedTuple):
+    """One row of a table of rules; an empty pattern matches every note, an empty person everybody."""
+
+    pattern: str
+    category: str
+    person: str
+
+
+def default_rules() -> pd.DataFrame:
+    """Return the table of rules that `categorise` uses by default, to be edited: ``pattern`` and ``category``."""
+    import pandas as pd
+
+    with resources.files("p2p_analytics.analyses").joinpath("categories.csv").open(encoding="utf-8") as file:
+        return pd.read_csv(file, dtype="str", keep_default_na=False)
+
+
+def find_category(rules: pd.DataFrame | None) -> nw.Expr:
+    """Return the category of each row as an expression on the columns `READ`; null where no rule matches."""
+    found = nw.lit(None, dtype=nw.String())
+    for condition, category in reversed(_list_conditions(_read_rules(rules))):
+        found = nw.when(condition).then(nw.lit(category)).otherwise(found)
+    return found
+
+
+def _read_rules(rules: pd.DataFrame | None) -> list[Rule]:
+    if rules is None:
+        return _read_default()
+    names = list(rules.columns) if is_pandas_dataframe(rules) else []
+    if any(names.count(name) != 1 for name in ("pattern", "category")) or names.count("person") > 1:
+        raise ConfigurationError(
+            "The rules are not a pandas frame with the columns pattern and category, and optionally person: "
+            "edit a copy of p2p.default_rules()."
+        )
+    people = rules["person"] if "person" in names else [None] * len(rules)
+    columns = (rules["pattern"], rules["category"], people)
+    return [_read_rule(number, row) for number, row in enumerate(zip(*columns, strict=True))]
+
+
+@functools.cache
+def _read_default() -> list[Rule]:
+    return _read_rules(default_rules())
+
+
+def _read_rule(number: int, row: tuple[Any, ...]) -> Rule:
+    import pandas as pd
+
+    words = []
+    for value in row:
+        if not isinstance(value, str) and not (pd.api.types.is_scalar(value) and pd.isna(value)):
+            raise ConfigurationError(f"Row {number} of the rules holds {value!r}, which is not text: write it as text.")
+        word = " ".join(value.split()) if isinstance(value, str) else ""
+        if not word.isascii() and word != word.encode("utf-8", "replace").decode():
+            raise ConfigurationError(
+                f"Row {number} of the rules holds {value!r}, which is not valid Unicode: correct it."
+            )
+        words.append(word)
+    pattern, category, person = words
+    if not category or not (pattern or person):
+        raise ConfigurationError(f"Row {number} of the rules needs a category, and a pattern or a person.")
+    pattern = _STYLE.sub("", pattern) or pattern
+    return Rule(_engine.normalise_text(pattern), category, person)
+
+
+def _list_conditions(rules: list[Rule]) -> list[tuple[nw.Expr, str]]:
+    """Return what each rule asks for, in the order in which they are tried; neighbours of one category are joined."""
+    note = _engine.normalise("note")
+    conditions = []
+    for person, category, group in _group(rules):
+        patterns = [rule.pattern for rule in group]
+        condition = None if "" in patterns else note.str.contains(_write_expression(patterns))
+        if person:
+            is_person = (nw.col("counterparty_id").fill_null("").str.strip_chars(" ") == person) | (
+                _engine.normalise("counterparty_name") == _engine.normalise_text(person)
+            )
+            condition = is_person if condition is None else is_person & condition
+        conditions.append((nw.lit(value=True) if condition is None else condition, category))
+    return conditions
+
+
+def _group(rules: list[Rule]) -> list[tuple[str, str, list[Rule]]]:
+    first = sorted(rules, key=lambda rule: not rule.person)  # stable
+    return [
+        (person, category, list(group))
+        for (person, category), group in groupby(first, key=lambda rule: (rule.person, rule.category))
+    ]
+
+
+def _write_expression(patterns: list[str]) -> str:
+    """Return a regular expression that finds any of the patterns, in the syntax that all engines share."""
+    bodies: dict[tuple[str, str], list[str]] = {}
+    for pattern in patterns:
+        for spelling in dict.fromkeys([pattern, *(unicodedata.normalize(form, pattern) for form in ("NFC", "NFD"))]):
+            ends = _BEFORE[_classify(spelling[0])], _AFTER[_classify(spelling[-1])]
+            bodies.setdefault(ends, []).append("".join(map(_write_character, spelling)))
+    return "|".join(f"{before}(?:{'|'.join(found)}){after}" for (before, after), found in bodies.items())
+
+
+def _classify(character: str) -> str:
+    if unicodedata.category(character)[0] in "LMN":
+        return "word"
+    return "flag" if "\U0001f1e6" <= character <= "\U0001f1ff" else "sign"
+
+
+def _write_character(character: str) -> str:
+    """Return an expression for a character of a pattern, with any style after it if it can be part of an emoji."""
+    escaped = _SPECIAL.sub(lambda found: f"\\{found.group()}", character)
+    return escaped if character == " " or unicodedata.category(character)[0] in "LM" else f"{escaped}[{_STYLES}]*"

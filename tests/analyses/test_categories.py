@@ -1,0 +1,251 @@
+"""Tests of categorise, categories, and the table of rules, on every kind of frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.analyses.category import categories, categorise
+from p2p_analytics.analyses.spending import spending_over_time
+from p2p_analytics.errors import ConfigurationError, SchemaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Builder = Callable[..., Any]
+    Reader = Callable[[Any], list[dict[str, Any]]]
+
+
+def make_rules(*rows: tuple[Any, ...]) -> pd.DataFrame:
+    """Return a table of rules."""
+    return pd.DataFrame(rows, columns=["pattern", "category", "person"][: len(rows[0])], dtype=object)
+
+
+def find(frame: Any, rules: pd.DataFrame | None, rows_of: Reader) -> list[str | None]:
+    """Return the category of each row, from a column or a frame."""
+    found = categorise(frame, rules)
+    if isinstance(found, pd.Series):
+        assert found.name == "category"
+        assert found.dtype == "str"
+        assert found.index.equals(frame.index)
+        found = found.to_frame()
+    return [row["category"] for row in rows_of(found)]
+
+
+RULES = make_rules(
+    ("rent", "home"), ("bar tab", "drinks"), ("c++", "books"), ("café", "coffee"), ("$", "money"), ("no. 5", "scent"),
+    ("🍳", "food"), ("🏋️‍♀️", "sport"), ("☕️", "coffee"), ("👨‍👩‍👧", "family"), ("💇🏽", "hair"), ("🇯🇵", "travel"),
+    ("1️⃣", "first"), ("🏴", "pirates"), ("pizza 🍕", "food"), ("İZMİR", "travel"), ("οδος", "street"),
+)  # fmt: skip
+NOTES = {
+    "rent": "home",
+    "RENT!": "home",
+    "May's rent,2024": "home",
+    "rent_may": "home",
+    "#rent": "home",
+    "😀rent😀": "home",
+    "❤️rent": "home",
+    "rental": None,
+    "parents": None,
+    "rent5": None,
+    "грент": None,
+    "rent\u0301": None,  # a letter with an accent
+    "bar \t\n TAB": "drinks",
+    "bar-tab": None,
+    "c++": "books",
+    "c++11": "books",
+    "ac++": None,
+    "CAFÉ": "coffee",
+    "cafe\u0301": "coffee",  # the accent as a character of its own
+    "cafe": None,
+    "20$": "money",
+    "no. 5": "scent",
+    "nox 5": None,
+    "eggs🍳eggs": "food",
+    "👩‍🍳": None,  # a cook
+    "👩🏽‍🍳 🍳": "food",
+    "🏋": "sport",
+    "🏋️": "sport",
+    "🏋🏿‍♂️": "sport",
+    "🏋🏿": "sport",
+    "☕": "coffee",
+    "☕︎": "coffee",
+    "☕️☕️": "coffee",
+    "👨‍👩‍👧": "family",
+    "👨‍👩‍👧‍👦": None,  # with one more child
+    "👨": None,
+    "💇": "hair",
+    "💇🏿‍♀️": "hair",
+    "🇯🇵": "travel",
+    "🇧🇷🇯🇵": "travel",
+    "🇧🇯🇵🇱": None,  # Benin and Poland
+    "1⃣": "first",
+    "1": None,
+    "🏴": "pirates",
+    "🏴󠁧󠁢󠁥󠁮󠁧󠁿": None,  # England
+    "🏴‍☠️": None,
+    "pizza 🍕s": "food",
+    "pizza": None,
+    "İZMİR": "travel",
+    "i\u0307zmi\u0307r": "travel",
+    "IZMIR": None,
+    "ΟΔΟΣ": "street",
+    "οδοσ": "street",
+    "": None,
+    " ": None,
+    None: None,
+}
+
+
+def test_patterns(payments: Builder, rows_of: Reader) -> None:
+    """Words match on borders, emoji in any style but not inside another emoji; special characters mean themselves."""
+    frame = payments(*({"note": note} for note in NOTES))
+    assert dict(zip(NOTES, find(frame, RULES, rows_of), strict=True)) == NOTES
+
+
+def test_the_order_of_rules(payments: Builder, rows_of: Reader) -> None:
+    """Rules with a person come first, by id or name; then the first of the table wins."""
+    rules = make_rules(
+        ("pizza night", "parties", None),
+        ("pizza", "food", ""),
+        (None, "rent", " ANN  quill"),
+        ("taxi", "transport", "0042"),
+        ("", "gifts", "0042"),
+        ("night", "late", float("nan")),
+    )
+    frame = payments(
+        {"note": "Pizza night", "counterparty_id": "1", "counterparty_name": "Bo"},
+        {"note": "pizza at night", "counterparty_id": "1"},
+        {"note": "night pizza"},
+        {"note": "good night", "counterparty_id": "42"},
+        {"note": "pizza", "counterparty_id": "7", "counterparty_name": "Ann Quill"},
+        {"note": None, "counterparty_id": None, "counterparty_name": "ann\u00a0quill "},
+        {"note": "taxi", "counterparty_id": "0042", "counterparty_name": "Ann Moss"},
+        {"note": "pizza", "counterparty_id": "0042"},
+        {"note": "pizza", "counterparty_id": "2", "counterparty_name": "0042"},
+        {"note": "taxi", "status": None, "direction": None},
+    )
+    assert find(frame, rules, rows_of) == [
+        "parties", "food", "food", "late", "rent", "rent", "transport", "gifts", "gifts", None,
+    ]  # fmt: skip
+
+
+def test_ids_are_exact(payments: Builder, rows_of: Reader) -> None:
+    """An id is not a name: upper and lower case are different people."""
+    frame = payments({"counterparty_id": "aB"}, {"counterparty_id": "ab"})
+    assert find(frame, make_rules((None, "x", "aB")), rows_of) == ["x", None]
+
+
+def test_every_row_and_column_is_kept(build: Callable[..., pd.DataFrame]) -> None:
+    """A column of a pandas frame can be assigned; other frames have the category last, in place of an earlier one."""
+    frame = build([{"note": "rent"}, {"note": "x"}]).set_axis([9, 9]).assign(category="old", own=1)
+    assigned = frame.assign(category=categorise(frame))
+    assert assigned["category"].tolist()[0] == "rent"
+    assert assigned["category"].isna().tolist() == [False, True]
+    table = categorise(pl.from_pandas(frame))
+    assert table.columns == [*frame.columns.drop("category"), "category"]
+    assert table["category"].to_list() == ["rent", None]
+    assert isinstance(categorise(pl.from_pandas(frame).lazy()), pl.LazyFrame)
+    assert categorise(frame.drop(columns=["note"])).isna().all()
+    assert categorise(frame.iloc[:0]).dtype == "str"
+    with pytest.raises(SchemaError, match="categorise needs text in the column note, not int64"):
+        categorise(frame.assign(note=1))
+
+
+def test_categories(payments: Builder, rows_of: Reader) -> None:
+    """Sums of settled payments, the largest sent first, payments without a category last."""
+    frame = payments(
+        {"note": "pizza", "flow_cents": -1000, "direction": "out"},
+        {"note": "sushi", "flow_cents": 400, "direction": "in"},
+        {"note": "rent", "flow_cents": -3000, "direction": "out"},
+        {"note": "beer", "flow_cents": None, "direction": "in"},
+        {"note": "cab", "flow_cents": 1, "direction": "in"},
+        {"note": "?", "flow_cents": -4000, "direction": "out"},
+        {"note": "rent", "flow_cents": -9999, "direction": "out", "status": "pending"},
+        {"note": "rent", "flow_cents": -9999, "direction": None},
+        {"note": "rent", "flow_cents": -9999, "direction": "out", "kind": "merchant"},
+    )
+    assert [tuple(row.values()) for row in rows_of(categories(frame))] == [
+        ("rent", 30.0, 0.0, -30.0, 1, 0.375),
+        ("food", 10.0, 4.0, -6.0, 2, 0.125),
+        ("drinks", 0.0, 0.0, 0.0, 1, 0.0),
+        ("transport", 0.0, 0.01, 0.01, 1, 0.0),
+        ("uncategorised", 40.0, 0.0, -40.0, 1, 0.5),
+    ]
+    rules = make_rules(("sushi", "treats"))
+    assert [row["category"] for row in rows_of(categories(frame, rules))] == ["treats", "uncategorised"]
+
+
+def test_no_categories(payments: Builder, rows_of: Reader) -> None:
+    """Without payments there are no rows; without rules, no payment has a category."""
+    assert rows_of(categories(payments())) == []
+    frame = payments({"note": "rent", "flow_cents": -5, "direction": "out"})
+    assert [row["category"] for row in rows_of(categories(frame, make_rules(("x", "y")).iloc[:0]))] == ["uncategorised"]
+
+
+def test_spending_by_category(payments: Builder, rows_of: Reader) -> None:
+    """Every category is in every period, in alphabetical order, and payments without one are last."""
+    frame = payments(
+        {"note": "zoo", "flow_cents": -100, "direction": "out", "created": "2024-01-05T00:00:00Z"},
+        {"note": "rent", "flow_cents": -300, "direction": "out", "created": "2024-01-05T00:00:00Z"},
+        {"note": "vet", "flow_cents": 500, "direction": "in", "created": "2024-02-29T23:59:59Z"},
+        {"note": "rent", "flow_cents": -9, "direction": "out", "created": "2024-02-05T00:00:00Z", "kind": "card"},
+    )
+    rules = make_rules(("rent", "home"), ("vet", "zebras"))
+    rows = rows_of(spending_over_time(frame, by="category", rules=rules))
+    assert [(row["period"].month, *list(row.values())[1:]) for row in rows] == [
+        (1, "home", 3.0, 0.0, -3.0, 1),
+        (1, "zebras", 0.0, 0.0, 0.0, 0),
+        (1, "uncategorised", 1.0, 0.0, -1.0, 1),
+        (2, "home", 0.0, 0.0, 0.0, 0),
+        (2, "zebras", 0.0, 5.0, 5.0, 1),
+        (2, "uncategorised", 0.0, 0.0, 0.0, 0),
+    ]
+    defaults = rows_of(spending_over_time(frame, every="year", by="category"))
+    assert [row["category"] for row in defaults] == ["health", "rent", "uncategorised"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        ([("rent", "home")], "not a pandas frame with the columns pattern and category"),
+        (pl.DataFrame({"pattern": ["a"], "category": ["b"]}), "not a pandas frame"),
+        (pd.DataFrame({"pattern": ["a"]}), "not a pandas frame with the columns"),
+        (pd.DataFrame([["a", "b", "c"]], columns=["pattern", "category", "category"]), "not a pandas frame with the"),
+        (make_rules(("a", "b"), ("c", None)), "Row 1 of the rules needs a category"),
+        (make_rules((" ", "b", None)), "Row 0 of the rules needs a category, and a pattern or a person"),
+        (
+            make_rules(("a", "b", 3000000000000000001)),
+            "Row 0 of the rules holds 3000000000000000001, which is not text",
+        ),
+        (make_rules((7, "b")), "holds 7, which is not text: write it as text"),
+        (make_rules((["a"], "b")), r"holds \['a'\], which is not text"),
+        (make_rules(("\ud83c", "b")), "is not valid Unicode"),
+    ],
+    ids=range(10),
+)
+def test_bad_rules(payments: Builder, rules: Any, said: str) -> None:
+    """One sentence names the row and what to do, at the call, whatever the frame holds."""
+    for analysis in (categorise, categories):
+        with pytest.raises(ConfigurationError, match=said) as caught:
+            analysis(payments(), rules)
+        assert "\n" not in str(caught.value)
+
+
+def test_the_default_table(build: Callable[..., pd.DataFrame]) -> None:
+    """Every pattern is there once and finds its own category; a changed copy changes nothing else."""
+    rules = p2p.default_rules()
+    assert list(rules.columns) == ["pattern", "category"]
+    assert not rules.duplicated("pattern").any()
+    frame = build([{"note": pattern} for pattern in rules["pattern"]])
+    alone = [categorise(frame.iloc[[at]], rules.iloc[[at]]).item() for at in (0, 40, len(rules) - 1)]
+    assert alone == [rules["category"][at] for at in (0, 40, len(rules) - 1)]
+    found = categorise(frame)
+    differing = rules[found.ne(rules["category"])]
+    assert differing.empty, differing.assign(found=found)
+    rules["category"] = "x"
+    assert set(categorise(frame)) == set(found)
