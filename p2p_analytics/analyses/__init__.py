@@ -15,6 +15,7 @@ from p2p_analytics.analyses.outliers import unusual
 from p2p_analytics.analyses.pending import pending_ageing, pending_requests
 from p2p_analytics.analyses.people import people_by_year
 from p2p_analytics.analyses.requests import request_outcomes, time_to_settle
+from p2p_analytics.analyses.series import recurring
 from p2p_analytics.analyses.spend import spend_by_friend
 from p2p_analytics.analyses.spending import spending_over_time
 from p2p_analytics.analyses.status import status_mix
@@ -30,6 +31,7 @@ __all__ = [
     "pending_ageing",
     "pending_requests",
     "people_by_year",
+    "recurring",
     "request_outcomes",
     "sensitive_notes",
     "spend_by_friend",

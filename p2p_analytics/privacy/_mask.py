@@ -79,6 +79,8 @@ _WORDS: Final = {
     "field": rf"({_FIELDS})(\.({_FIELDS}))*",
     "band": r"under \d+ days?|\d+ to \d+ days|\d+ days? or more|no date",
     "month": r"\d{4}-\d\d",
+    "cadence": "weekly|fortnightly|monthly|quarterly|yearly",
+    "state": "active|late|ended",
 }
 _NUMBERS: Final = {"payments", "share"}
 _SHARES_OF_MONEY: Final = {"share_of_amount", "share_of_sent"}

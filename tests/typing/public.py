@@ -66,6 +66,8 @@ assert_type(p2p.pending_requests(history.payments, as_of="2024-05-01"), pd.DataF
 assert_type(p2p.monthly_flow(history.payments, tz="Europe/Paris"), pd.DataFrame)
 assert_type(p2p.monthly_flow(history.payments, ZoneInfo("Europe/Paris")), pd.DataFrame)
 assert_type(p2p.pending_ageing(history.payments, np.datetime64("2024-05-01")), pd.DataFrame)
+assert_type(p2p.recurring(history.payments, as_of=datetime.now(UTC)), pd.DataFrame)
+assert_type(p2p.recurring(archive.scan("polars"), as_of="2024-05-01", tz="Europe/Paris"), pl.LazyFrame)
 assert_type(p2p.plots.status_mix(p2p.status_mix(history.payments)), Axes)
 assert_type(p2p.plots.mark_private(p2p.plots.status_mix(p2p.status_mix(history.payments))), Axes)
 assert_type(p2p.render_report(history, as_of=datetime.now(UTC)), str)
