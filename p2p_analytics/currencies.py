@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-US_DOLLARS: Final = "USD"  # of payments that the service lists, and of rows that name no currency
+US_DOLLARS: Final = "USD"  # of payments that the service lists
+UNKNOWN_CURRENCY: Final = "XXX"  # in ISO 4217, the code for no currency: of statements that do not say which it is
 WITH_MILLS: Final = frozenset({"BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"})  # three decimals
 _WHOLE: Final = frozenset(
     {
@@ -43,18 +44,19 @@ _SPELLINGS: Final = {
     "EUR": _Spelling("€", "euros"),
     "GBP": _Spelling("£", "pounds sterling"),
     "JPY": _Spelling("¥", "yen"),
+    UNKNOWN_CURRENCY: _Spelling("¤", "an unknown currency"),  # the sign for a currency that is not specified
 }
 
 
 def name_currency(code: str | None) -> str:
-    """Return a currency in words, such as "US dollars"; one without words here is its code."""
-    spelling = _SPELLINGS.get(code or US_DOLLARS)
+    """Return a currency in words, such as "US dollars"; one without words here is its code, and null is unknown."""
+    spelling = _SPELLINGS.get(code or UNKNOWN_CURRENCY)
     return clean_code(code) if spelling is None else spelling.name
 
 
 def find_prefix(code: str | None) -> str:
     """Return the text before an amount: the symbol of the currency, or its code and a no-break space."""
-    spelling = _SPELLINGS.get(code or US_DOLLARS)
+    spelling = _SPELLINGS.get(code or UNKNOWN_CURRENCY)
     return f"{clean_code(code)}\N{NO-BREAK SPACE}" if spelling is None else spelling.symbol
 
 
@@ -65,7 +67,12 @@ def count_decimals(code: str | None) -> int:
 
 def clean_code(code: str | None) -> str:
     """Return the code of a currency; of another word, which a file may have in its place, the letters and digits."""
-    given = code or US_DOLLARS
+    given = code or UNKNOWN_CURRENCY
     if _CODE.fullmatch(given):
         return given
     return "".join(character for character in given if character.isalnum())[:_LONGEST_CODE] or "?"
+
+
+def describe_code(code: str | None) -> str:
+    """Return the code of a currency as `clean_code` does, and of an unknown one the word."""
+    return "unknown" if (code or UNKNOWN_CURRENCY) == UNKNOWN_CURRENCY else clean_code(code)

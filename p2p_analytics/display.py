@@ -44,7 +44,7 @@ def format_money(
     """Return an amount in units of a currency, such as "$1,234.50", "£12.00", "¥1,200" or "CHF 12.00".
 
     By default with the decimals of the currency. An amount that is not whole, in a currency without decimals, has two,
-    so that nothing is rounded. A currency of None is US dollars.
+    so that nothing is rounded. A currency of None is not known: "¤1.00".
     """
     if units is None:
         return "not known"

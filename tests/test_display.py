@@ -39,7 +39,8 @@ def test_money_has_cents(units: float | None, text: str) -> None:
         (0.5, "JPY", "¥0.50"),  # nothing is rounded
         (-1.25, "KWD", "−KWD\u00a01.250"),  # noqa: RUF001 - a minus sign
         (3, "CAD", "CAD\u00a03.00"),
-        (3, None, "$3.00"),
+        (3, None, "¤3.00"),
+        (3, "XXX", "¤3.00"),
         (3, "<b>\u202e", "b\u00a03.00"),
     ],
 )

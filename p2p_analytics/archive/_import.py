@@ -22,7 +22,8 @@ from p2p_analytics.archive.imports.rows import ImportPlan, MergedRows, add_probl
 from p2p_analytics.archive.tables import BATCH, SCHEMAS
 from p2p_analytics.display import clean_line, format_count
 from p2p_analytics.errors import ArchiveError, P2PAnalyticsError
-from p2p_analytics.frames.schema import INSTANT, KIND_PAYMENT, TEXT
+from p2p_analytics.frames.row_currencies import count_currencies
+from p2p_analytics.frames.schema import INSTANT, TEXT
 from p2p_analytics.handles import normalize_account
 from p2p_analytics.privacy import Mask
 from p2p_analytics.records import Me, User
@@ -250,8 +251,7 @@ def _describe_owner(statements: Statements, account: str, previous: Manifest | N
 
 def _has_currencies(rows: pd.DataFrame) -> bool:
     """Return whether payments are in several currencies; a balance does not say in which one it is."""
-    is_payment = rows["kind"].fillna(KIND_PAYMENT) == KIND_PAYMENT
-    return len({*rows.loc[is_payment, "currency"].dropna()}) > 1
+    return len(count_currencies(rows)) > 1
 
 
 def _make_owner(account: str, holder: Me) -> Me:

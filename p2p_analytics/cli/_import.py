@@ -188,7 +188,8 @@ def _list_wrong_balances(statements: Statements) -> list[str]:
     for row in rows[is_wrong].head(_MOST_LINES).to_dict("records"):
         found = []
         if row["reconciled"] is False:
-            money = format_money(Decimal(int(row["difference_cents"])) / 100, currency=row["currency"])
+            currency = row["currency"] if isinstance(row["currency"], str) else None
+            money = format_money(Decimal(int(row["difference_cents"])) / 100, currency=currency)
             found.append(f"the balances and the rows differ by {money}")
             if isinstance(row["suggestion"], str):
                 found.append(f"which {row['suggestion']} would explain")

@@ -64,7 +64,7 @@ def _report(options: argparse.Namespace) -> None:
 def _select_currency(history: History, options: argparse.Namespace) -> History:
     """Return the rows in the chosen currency; without a choice, the payments between people need to be in one."""
     from p2p_analytics.errors import ConfigurationError
-    from p2p_analytics.frames.schema import count_currencies, describe_currencies
+    from p2p_analytics.frames.row_currencies import choose_currency, count_currencies, describe_currencies
 
     if options.currency:
         return history.select_currency(options.currency)
@@ -72,6 +72,6 @@ def _select_currency(history: History, options: argparse.Namespace) -> History:
     if len(counts) > 1:
         raise ConfigurationError(
             f"The payments of {options.archive} are in {describe_currencies(counts)}, which a report does not add: "
-            f"choose one, like --currency {next(iter(counts))}."
+            f"choose one, like --currency {choose_currency(counts)}."
         )
     return history

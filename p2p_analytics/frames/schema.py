@@ -8,7 +8,6 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from p2p_analytics.currencies import US_DOLLARS, clean_code
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.merge import has_repeats
 
@@ -166,53 +165,3 @@ def count_other_kinds(payments: pd.DataFrame) -> dict[str, int]:
 def is_from_statements(payments: pd.DataFrame) -> bool:
     """Return whether there are rows of PAYMENTS, and all of them come from statement files only."""
     return len(payments) > 0 and "source" in payments and bool((payments["source"] == SOURCE_STATEMENT).all())
-
-
-def count_currencies(payments: pd.DataFrame) -> dict[str, int]:
-    """Return the number of payments between people in each currency, the most frequent first; a null is US dollars."""
-    return _count_currencies(select_payments(payments))
-
-
-def find_currency(payments: pd.DataFrame, *, what: str, advice: str) -> str:
-    """Return the currency of all payments between people; if there are none, that of all rows, else US dollars.
-
-    Raises
-    ------
-    SchemaError
-        The payments between people are in several currencies. It names these, with the number of payments in each, and
-        gives the advice, in which ``{}`` stands for the most frequent currency.
-    """
-    counts = count_currencies(payments)
-    if len(counts) > 1:
-        raise SchemaError(
-            f"{what} needs payments in one currency, not in {describe_currencies(counts)}: "
-            f"{advice.format(repr(next(iter(counts))))}."
-        )
-    counts = counts or _count_currencies(payments)
-    return next(iter(counts)) if len(counts) == 1 else US_DOLLARS
-
-
-def describe_currencies(counts: Mapping[str, int]) -> str:
-    """Return several currencies with their numbers of payments, such as "EUR (12), GBP (3) and USD (1)"."""
-    *most, last = [f"{clean_code(code)} ({count:,})" for code, count in counts.items()]
-    return f"{', '.join(most)} and {last}"
-
-
-def is_in_currency(payments: pd.DataFrame, code: str) -> pd.Series[bool]:
-    """Return for each row whether it is in a currency; a null is US dollars."""
-    return _read_codes(payments) == code
-
-
-def list_currencies(payments: pd.DataFrame) -> list[str]:
-    """Return the currencies of all rows, of any kind, in alphabetical order; a null is US dollars."""
-    return sorted(map(str, _read_codes(payments).unique()))
-
-
-def _count_currencies(rows: pd.DataFrame) -> dict[str, int]:
-    counts = {str(code): int(count) for code, count in _read_codes(rows).value_counts().items()}
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item)))
-
-
-def _read_codes(payments: pd.DataFrame) -> pd.Series[str]:
-    codes = payments.reindex(columns=["currency"])["currency"]
-    return codes.astype(TEXT).fillna(US_DOLLARS)

@@ -10,15 +10,8 @@ import msgspec
 from p2p_analytics.display import describe_start
 from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
 from p2p_analytics.frames.people import list_sides, mark_friends, merge_people, people_frame
-from p2p_analytics.frames.schema import (
-    PEOPLE,
-    count_currencies,
-    is_in_currency,
-    list_currencies,
-    require,
-    require_unique_ids,
-    select_payments,
-)
+from p2p_analytics.frames.row_currencies import count_currencies, is_in_currency, list_currencies
+from p2p_analytics.frames.schema import PEOPLE, require, require_unique_ids, select_payments
 from p2p_analytics.privacy import Mask, is_masked
 
 if TYPE_CHECKING:
@@ -122,7 +115,8 @@ class History:
         Parameters
         ----------
         code : str
-            A value of the column ``currency``, such as ``"GBP"``; a null there is US dollars.
+            A value of the column ``currency``, such as ``"GBP"``. A null there is US dollars in rows of the service; in
+            rows of statements it is an unknown currency, which ``"XXX"`` selects.
 
         Raises
         ------

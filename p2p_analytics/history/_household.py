@@ -10,6 +10,7 @@ from p2p_analytics.errors import ConfigurationError, name_type
 from p2p_analytics.frames.merge import NOT_LISTED
 from p2p_analytics.frames.merge_sources import is_pending, sort_frame
 from p2p_analytics.frames.people import merge_people
+from p2p_analytics.frames.row_currencies import fill_codes
 from p2p_analytics.frames.schema import KIND_TRANSFER, PAYMENTS, SOURCE_API, STATEMENT, require
 from p2p_analytics.history._combine import adopt_handles, combine
 from p2p_analytics.history._history import History
@@ -128,7 +129,8 @@ def _mark_internal(united: pd.DataFrame, owners: set[str]) -> pd.DataFrame:
     other = united["actor_id"].where(united["actor_id"] != united[_OWNER], united["target_user_id"])
     by_people = united["actor_id"].isin(owners) & united["target_user_id"].isin(owners) & (other != united[_OWNER])
     is_shared = united["payment_id"].duplicated(keep=False)
-    groups = united[is_shared].assign(size=united["amount_cents"].abs()).groupby("payment_id")
+    keys = {"size": united["amount_cents"].abs(), "currency": fill_codes(united)}
+    groups = united[is_shared].assign(**keys).groupby("payment_id")
     # The row of each member, and nothing that contradicts that it is one payment.
     distinct = pd.DataFrame(
         {name: groups[name].nunique(dropna=False) for name in (_OWNER, "direction", "size", "currency")}

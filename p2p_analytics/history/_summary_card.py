@@ -16,14 +16,8 @@ from p2p_analytics.display import (
     format_money,
     format_month,
 )
-from p2p_analytics.frames.schema import (
-    count_currencies,
-    count_other_kinds,
-    describe_currencies,
-    find_currency,
-    is_from_statements,
-    select_payments,
-)
+from p2p_analytics.frames.row_currencies import choose_currency, count_currencies, describe_currencies, find_currency
+from p2p_analytics.frames.schema import count_other_kinds, is_from_statements, select_payments
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
@@ -103,7 +97,7 @@ def render_card(  # noqa: PLR0913 - the parts of a History, which imports this m
 
 
 def _refuse_sums(counts: Mapping[str, int]) -> str:
-    selection = f"history.select_currency({next(iter(counts))!r})"
+    selection = f"history.select_currency({choose_currency(counts)!r})"
     return (
         f'<div style="grid-column:1/-1">No sums: the payments are in {_escape(describe_currencies(counts))}. For one '
         f"currency, <code>{_escape(selection)}</code>.</div>"

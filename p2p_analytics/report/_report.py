@@ -10,7 +10,8 @@ from p2p_analytics import display, plots
 from p2p_analytics.analyses import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
 from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
 from p2p_analytics.currencies import name_currency
-from p2p_analytics.frames.schema import count_other_kinds, find_currency, is_from_statements, select_payments
+from p2p_analytics.frames.row_currencies import find_currency
+from p2p_analytics.frames.schema import count_other_kinds, is_from_statements, select_payments
 from p2p_analytics.history import require_history
 from p2p_analytics.money import add_units
 from p2p_analytics.report._people import format_name, label_people

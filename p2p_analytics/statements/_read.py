@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
 from p2p_analytics import settings
-from p2p_analytics.currencies import US_DOLLARS
+from p2p_analytics.currencies import UNKNOWN_CURRENCY
 from p2p_analytics.errors import ConfigurationError, StatementError
 from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames.schema import KIND_PAYMENT
@@ -334,7 +334,7 @@ def _list_holders(
         pl.col("owner").drop_nulls().first(), pl.col("is_handle").any()
     )
     currencies = _list_currencies(rows)
-    codes = files["currency"].fillna(US_DOLLARS)
+    codes = files["currency"].fillna(UNKNOWN_CURRENCY)
     for account, owner, is_handle in owners.sort("account").iter_rows():
         used = currencies.get(account, [])
         own = files[(files["account"] == account) & codes.isin(used)].dropna(subset=["period_end"])
@@ -352,7 +352,7 @@ def _list_currencies(rows: pl.DataFrame) -> dict[str, list[str]]:
 
     is_payment = pl.col("kind") == KIND_PAYMENT
     counts = rows.select("account", "currency", "kind").filter(pl.col("kind") != NOTICE).group_by("account", "currency")
-    code = pl.col("currency").cast(pl.String).fill_null(US_DOLLARS)
+    code = pl.col("currency").cast(pl.String).fill_null(UNKNOWN_CURRENCY)
     found = counts.agg(is_payment.any().alias("of_people")).group_by(pl.col("account").cast(pl.String))
     lists = found.agg(code.unique().alias("every"), code.filter("of_people").unique().alias("of_people"))
     return {account: of_people or every for account, every, of_people in lists.iter_rows()}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics.analyses import spend_by_friend
 from p2p_analytics.display import clean_line, format_count, format_money
+from p2p_analytics.frames.row_currencies import fill_codes
 from p2p_analytics.frames.schema import KIND_PAYMENT, select_payments
 from p2p_analytics.money import add_units
 from p2p_analytics.vocabulary import Status
@@ -195,7 +196,9 @@ class PaymentsView:
 
 def _build_table(payments: pd.DataFrame, date: str) -> pd.DataFrame:
     amounts = payments["amount_cents"].abs().astype("Float64").div(100).astype("float64")
-    return payments.assign(amount=amounts).reindex(columns=["payment_id", date, *_COLUMNS])
+    return payments.assign(amount=amounts, currency=fill_codes(payments)).reindex(
+        columns=["payment_id", date, *_COLUMNS]
+    )
 
 
 def _fold(text: str) -> str:

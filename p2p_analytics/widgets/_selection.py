@@ -5,15 +5,10 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.currencies import clean_code
+from p2p_analytics.currencies import describe_code
 from p2p_analytics.display import clean_line
-from p2p_analytics.frames.schema import (
-    KIND_PAYMENT,
-    count_currencies,
-    is_in_currency,
-    list_currencies,
-    select_payments,
-)
+from p2p_analytics.frames.row_currencies import count_currencies, is_in_currency, list_currencies
+from p2p_analytics.frames.schema import KIND_PAYMENT, select_payments
 from p2p_analytics.widgets._inputs import build_dropdown, set_visible
 from p2p_analytics.widgets._table import format_names, to_list
 
@@ -51,7 +46,9 @@ class Selection:
         self.person = build_dropdown("Person", [(_EVERYONE, ()), *_person_options(people)])
         self.status = build_dropdown("Status", [(_ANY_STATUS, ""), *((word, word) for word in statuses)])
         self.kind = build_dropdown("Kind", [(_ANY_KIND, ""), *((clean_line(kind), kind) for kind in kinds)])
-        self.currency = build_dropdown("Currency", [*any_currency, *((clean_code(code), code) for code in currencies)])
+        self.currency = build_dropdown(
+            "Currency", [*any_currency, *((describe_code(code), code) for code in currencies)]
+        )
         self._has_kinds = len(people) < len(payments)
         set_visible(self.currency, len(currencies) > 1)
         for each in (self.person, self.status, self.kind, self.currency):

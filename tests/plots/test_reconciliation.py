@@ -181,7 +181,7 @@ def test_several_accounts_and_currencies_are_named() -> None:
 
 
 def test_the_columns_of_decisions_are_enough() -> None:
-    """Without accounts, currencies and changes between files, amounts are dollars."""
+    """Without accounts, currencies and changes between files, amounts have no currency; they are not called dollars."""
     table = _make(1, difference_cents=pd.array([7], dtype="Int64"), reconciled=pd.array([False], dtype="boolean"))
     ax = plots.reconciliation(table.drop(columns=["account", "currency", "gap_cents"]))
-    assert _texts(ax) == ["difference $0.07"]
+    assert _texts(ax) == ["difference ¤0.07"]

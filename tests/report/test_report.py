@@ -305,7 +305,7 @@ def test_only_payments_are_counted(html: str) -> None:
 
 def test_the_words_fit_statement_files() -> None:
     """Statements are not loaded, list no friends, and may be older than the last state of a request."""
-    rows = [{**row, "source": "statement"} for row in PAYMENT_ROWS]
+    rows = [{**row, "source": "statement", "currency": "USD"} for row in PAYMENT_ROWS]
     history = report_history(rows)
     page = ParsedPage(render_report(dataclasses.replace(history, friends=history.friends.head(0)), as_of=AS_OF))
     assert "from statement files." in page.text

@@ -10,9 +10,10 @@ from narwhals.stable.v2.dependencies import is_pandas_dataframe
 from p2p_analytics import forks
 from p2p_analytics.analyses._engine import _columns
 from p2p_analytics.analyses._engine._engines import collect, find_engine, read_names
-from p2p_analytics.currencies import US_DOLLARS
+from p2p_analytics.currencies import UNKNOWN_CURRENCY, US_DOLLARS, describe_code
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.frames import schema as frames
+from p2p_analytics.frames.row_currencies import code_expression
 from p2p_analytics.times import END_US, FIRST_US
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Payments(NamedTuple):
     frame : LazyFrame
         The columns asked for, in the schema's dtypes; instants are microseconds since 1970 in UTC.
     currency : str
-        The one currency that they are in; US dollars if there are no payments.
+        The one currency that they are in; US dollars if there are no payments, and "XXX" if it is not known.
     ends : tuple of int
         Instants within the calendar, of which none of the frame is before the first or after the last.
     """
@@ -67,7 +68,8 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
     Payments count if they are of the kind "payment", which a frame without ``kind``, or a row without a value in it,
     is; and with ``status``, if they have it and a direction. A missing optional column is null, and a column that the
     schema does not have is text. A lazy frame is queried for the checks. With ``by_currency``, the payments may be in
-    several currencies, and the currency that is returned has no meaning. With ``every_kind``, rows of every kind count.
+    several currencies, and the currency that is returned has no meaning; a column of currencies that is wanted has no
+    nulls. With ``every_kind``, rows of every kind count.
 
     Raises
     ------
@@ -82,7 +84,7 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
     needed = list(dict.fromkeys([*needed, *(["status", "direction"] if status else [])]))
     _require(native, names, needed, what)
     wanted = dict.fromkeys([*needed, *optional])
-    given = [name for name in dict.fromkeys([*wanted, "kind", "currency"]) if name in names]
+    given = [name for name in dict.fromkeys([*wanted, "kind", "currency", "source"]) if name in names]
     if duplicates := [name for name in given if names.count(name) > 1]:
         raise SchemaError(
             f"{what} needs a frame with distinct column names, not two columns {duplicates[0]}; rename or drop one."
@@ -93,6 +95,8 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
     changes |= {name: nw.lit(None, dtype=_find_dtype(name)) for name in optional if name not in given}
     counted = _filter(frame, status, every_kind=every_kind)
     found, ends = _check(counted, native, what, by_currency=by_currency)
+    if "currency" in wanted:
+        changes["currency"] = code_expression(counted.collect_schema().names())
     counted = counted.with_columns(**changes) if changes else counted
     return Payments(counted.select(*wanted), currency or found, ends)
 
@@ -158,9 +162,8 @@ def _check(frame: nw.LazyFrame[Any], native: IntoFrame, what: str, *, by_currenc
     wanted = [nw.col(name).cast(nw.Float64()).abs().sum() for name in amounts]
     wanted += [nw.col(name).min().alias(f"{name} from") for name in dates]
     wanted += [nw.col(name).max().alias(f"{name} to") for name in dates]
-    # Rows were saved without a currency before they had one.
-    currency = nw.col("currency").cast(nw.String()).fill_null(US_DOLLARS)
-    if "currency" in names:
+    currency = code_expression(names)
+    if {"currency", "source"} & {*names}:
         wanted += [currency.min().alias("first"), currency.max().alias("last")]
     if not wanted:
         return US_DOLLARS, _NO_ENDS
@@ -172,11 +175,7 @@ def _check(frame: nw.LazyFrame[Any], native: IntoFrame, what: str, *, by_currenc
         if (found[f"{name} from"] or 0) < -_FARTHEST_US or (found[f"{name} to"] or 0) > _FARTHEST_US:
             raise _columns.build_error(what, name, frames.INSTANT, "dates outside the calendar", "correct them")
     if found.get("first") != found.get("last") and not by_currency:
-        several = sorted(collect(frame.select(currency).unique(), native, what=what)["currency"].to_list())
-        raise SchemaError(
-            f"{what} needs payments in one currency, not in {' and '.join(several)}: "
-            f"select the rows of one, like payments[payments['currency'] == {several[0]!r}]."
-        )
+        raise _build_currencies_error(frame, native, what)
     within = [
         min(max(instant, FIRST_US), END_US - 1)
         for name in dates
@@ -184,3 +183,23 @@ def _check(frame: nw.LazyFrame[Any], native: IntoFrame, what: str, *, by_currenc
         if instant is not None
     ]
     return found.get("first") or US_DOLLARS, (min(within), max(within)) if within else _NO_ENDS
+
+
+def _build_currencies_error(frame: nw.LazyFrame[Any], native: IntoFrame, what: str) -> SchemaError:
+    """Return the error of payments in several currencies; its advice selects every row of the one that it names."""
+    names = frame.collect_schema().names()
+    given = nw.col("currency").cast(nw.String()) if "currency" in names else nw.lit(None, dtype=nw.String())
+    pairs = frame.select(code=code_expression(names), given=given).unique()
+    rows = [*collect(pairs, native, what=what).iter_rows()]
+    codes = sorted({code for code, _ in rows}, key=lambda code: (code == UNKNOWN_CURRENCY, code))
+    advice = "select the rows of one, like payments[{}]"
+    filled = {code for code, text in rows if text is None}
+    exact = next((code for code in codes if code not in filled), None)
+    if exact is not None:
+        advice = advice.format(f"payments['currency'] == {exact!r}")
+    else:  # dollars without a code, and an unknown currency
+        advice = advice.format("payments['currency'].notna() | (payments['source'] != 'statement')")
+    if UNKNOWN_CURRENCY in filled:
+        advice += ", and fill in the currency of those without one if you know it"
+    listed = " and ".join(map(describe_code, codes)).replace(" and unknown", " and an unknown one")
+    return SchemaError(f"{what} needs payments in one currency, not in {listed}: {advice}.")

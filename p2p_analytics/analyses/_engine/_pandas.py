@@ -8,7 +8,6 @@ import narwhals.stable.v2 as nw
 from narwhals.stable.v2.dependencies import is_pandas_dataframe
 
 from p2p_analytics.analyses._engine import _columns, _polars
-from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.frames import schema as frames
 
 if TYPE_CHECKING:
@@ -94,22 +93,32 @@ def _read_table(
     """Return columns in Arrow, and the currency if all rows have the same.
 
     Kind and currency are returned only if they differ from row to row or are wanted: Polars would take longer to
-    convert them than Arrow takes to compare them.
+    convert them than Arrow takes to compare them. The source is read only if it says what a missing currency means.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    columns = {name: _columns.read_column(frame[name], name, _columns.find_kind(name), what=what) for name in given}
-    codes = columns.get("currency", ())
-    # A null is a usual value; beside one, any other value is not the only one.
-    only = codes[0].as_py() if len(codes) and not codes.null_count else US_DOLLARS
+    def read(name: str) -> pa.ChunkedArray:
+        return _columns.read_column(frame[name], name, _columns.find_kind(name), what=what)
+
+    columns = {name: read(name) for name in given if name != "source" or name in wanted}
+    codes = columns.get("currency")
+    is_stated = codes is not None and not codes.null_count
+    if "source" in given and "source" not in columns and not is_stated:
+        columns["source"] = read("source")
     currency = None
-    for name, usual in (("kind", frames.KIND_PAYMENT), ("currency", only)):
-        if name in columns and pc.all(pc.equal(columns[name], usual)).as_py() is not False:
-            currency = only if name == "currency" else currency
-            if name not in wanted:
-                del columns[name]
+    # A null is a usual kind.
+    if "kind" in columns and pc.all(pc.equal(columns["kind"], frames.KIND_PAYMENT)).as_py() is not False:
+        _drop(columns, "kind", wanted)
+    if codes is not None and is_stated and len(codes) and pc.all(pc.equal(codes, codes[0])).as_py():
+        currency = codes[0].as_py()
+        _drop(columns, "currency", wanted)
     return pa.table(columns), currency
+
+
+def _drop(columns: dict[str, pa.ChunkedArray], name: str, wanted: Iterable[str]) -> None:
+    if name not in wanted:
+        del columns[name]
 
 
 def _drop_other_statuses(table: pa.Table, status: Status | None) -> pa.Table:

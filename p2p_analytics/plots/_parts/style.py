@@ -10,7 +10,7 @@ import functools
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.currencies import US_DOLLARS, clean_code, count_decimals
+from p2p_analytics.currencies import UNKNOWN_CURRENCY, US_DOLLARS, count_decimals, describe_code
 from p2p_analytics.display import PRIVATE, STRICT, format_money, format_phone
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import refuse_failing_query, require
@@ -223,17 +223,17 @@ def label_bar(ax: Axes, x: float, y: float, text: str, *, quiet: bool = False) -
 
 
 def find_currency(data: dict[str, list[Any]], *, what: str) -> str:
-    """Return the currency of a table's amounts; a table without the column ``currency``, or a null, is in US dollars.
+    """Return the currency of a table's amounts: US dollars without the column ``currency``, unknown for a null.
 
     Raises
     ------
     SchemaError
         The rows are in several currencies.
     """
-    codes = sorted({code or US_DOLLARS for code in data.get("currency", [])})
+    codes = sorted({code or UNKNOWN_CURRENCY for code in data.get("currency", [])})
     if len(codes) > 1:
         raise SchemaError(
-            f"{what} needs a table in one currency, not in {' and '.join(map(clean_code, codes))}: draw one of each."
+            f"{what} needs a table in one currency, not in {' and '.join(map(describe_code, codes))}: draw one of each."
         )
     return codes[0] if codes else US_DOLLARS
 

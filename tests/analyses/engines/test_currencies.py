@@ -71,3 +71,52 @@ def test_the_mix_of_statuses_by_currency(payments: Builder, rows_of: Reader) -> 
         ("GBP", "settled", 12.5),
     ]
     assert len(table[0]) == 6
+
+
+STATED: Final = {**EURO, "source": "statement", "direction": "in"}
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_a_null_currency_is_unknown_in_statements_only(payments: Builder, rows_of: Reader, name: str) -> None:
+    """Rows of the service and rows without a source are in dollars; amounts of statements are in a currency "XXX"."""
+    rows = [{**row, "currency": None} for row in (EURO, PENDING)]
+    for source in ("api", None):
+        assert "currency" not in rows_of(ANALYSES[name](payments(*({**row, "source": source} for row in rows))))[0]
+    unknown = rows_of(ANALYSES[name](payments(*({**row, "source": "statement"} for row in rows))))
+    assert [row["currency"] for row in unknown] == ["XXX"] * len(unknown)
+    assert unknown
+
+
+def test_an_unknown_currency_is_not_added_to_dollars(payments: Builder, rows_of: Reader) -> None:
+    """1.00 dollar, 2.00 euros and 4.00 of an unknown currency are three sums, and the advice selects one of them."""
+    frame = payments(
+        {**STATED, "currency": "USD", "flow_cents": 100},
+        {**STATED, "currency": "EUR", "flow_cents": 200},
+        {**STATED, "currency": None, "flow_cents": 400},
+    )
+    message = (
+        r"^monthly_flow needs payments in one currency, not in EUR and USD and an unknown one: select the rows of one, "
+        r"like payments\[payments\['currency'\] == 'EUR'\], and fill in the currency of those without one if you know "
+        r"it\.$"
+    )
+    with pytest.raises(SchemaError, match=message):
+        rows_of(p2p.monthly_flow(frame))
+    by_currency = rows_of(p2p.status_mix(frame, by="currency"))
+    assert [(row["currency"], row["amount"]) for row in by_currency] == [("EUR", 2.0), ("USD", 1.0), ("XXX", 4.0)]
+
+
+def test_dollars_without_a_code_and_an_unknown_currency(build: Builder) -> None:
+    """The advice keeps every row in dollars: 1.00 of the service without a code, and 2.00 of a statement with one."""
+    frame = build(
+        [
+            {**STATED, "source": "api", "currency": None, "flow_cents": 100},
+            {**STATED, "currency": "USD", "flow_cents": 200},
+            {**STATED, "currency": None, "flow_cents": 400},
+        ]
+    )
+    condition = "payments['currency'].notna() | (payments['source'] != 'statement')"
+    with pytest.raises(SchemaError) as caught:
+        p2p.monthly_flow(frame)
+    assert f"like payments[{condition}]," in str(caught.value)
+    dollars = frame[frame["currency"].notna() | (frame["source"] != "statement")]
+    assert p2p.monthly_flow(dollars)["received"].tolist() == [3.0]
