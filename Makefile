@@ -79,7 +79,7 @@ types: .venv/.all
 contracts: .venv/.all
 	$(RUN)/lint-imports --no-logo
 
-tests: .venv/.all .venv/.peers .venv/.peers-node
+tests: .venv/.all .venv/.peers .venv/.peers-node .venv/.spark
 	$(RUN)/python -m pytest -m "not soak" $(SIDE_BY_SIDE) tests $(TELLING) $(NOTEBOOKS) $(NBVAL)
 
 lab: .venv/.all
@@ -97,7 +97,7 @@ docs: .venv/.all
 pictures: .venv/.all
 	$(RUN)/python docs/make_pictures.py
 
-bench: .venv/.all .venv/.peers-bench
+bench: .venv/.all .venv/.peers-bench .venv/.spark
 	$(RUN)/python tests/benchmarks/bench.py $(BENCH)
 
 soak: .venv/.all
@@ -127,6 +127,11 @@ clean:
 
 .venv/.peers-bench: .venv/.made tests/benchmarks/requirements.txt constraints.txt
 	@$(call beside,.venv/peers-bench,tests/benchmarks/requirements.txt,peers of tests/benchmarks,rows say so)
+
+# PySpark takes half a gigabyte, so it is installed only where Java is, without which it is of no use.
+.venv/.spark: .venv/.made tests/spark/requirements.txt constraints.txt
+	@if command -v java >/dev/null; then \
+	$(call beside,.venv/spark,tests/spark/requirements.txt,package PySpark,tests are skipped); fi
 
 .venv/.peers-node: .venv/.made tests/peers/package.json
 	@rm -rf .venv/peers-node; mkdir .venv/peers-node; cp tests/peers/package.json .venv/peers-node; \

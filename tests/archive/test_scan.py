@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -59,25 +58,6 @@ def test_duckdb(archive) -> None:
     assert sort_rows(scan.to_arrow_table().to_pandas()) == sort_rows(archive.history().payments)
     months = scan.filter("payment_id = '0'").aggregate("max(month(date_created)) AS month")
     assert months.fetchall() == [(3,)]
-
-
-def test_spark(archive) -> None:
-    """A DataFrame with the same columns, in a session with UTC; needs pyspark and Java."""
-    pytest.importorskip("pyspark", reason="PySpark is not installed: with Java it takes a gigabyte, for one test")
-    if shutil.which("java") is None:
-        pytest.skip("Java, which Spark needs, is not installed")
-    scan = archive.scan("spark")
-    session = scan.sparkSession
-    try:
-        assert scan.columns == COLUMNS
-        assert sort_rows(scan.toArrow().to_pandas()) == sort_rows(archive.history().payments)
-        month = scan.filter("payment_id = '0'").selectExpr("month(date_created) AS month")
-        assert month.toArrow().to_pylist() == [{"month": 3}]
-        session.conf.set("spark.sql.session.timeZone", "America/New_York")
-        with pytest.raises(ConfigurationError, match="another zone"):
-            archive.scan("spark")
-    finally:
-        session.stop()
 
 
 def test_an_engine_that_is_not_there(archive, monkeypatch) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from p2p_analytics.vocabulary import Status
 
 _DATES: Final = frozenset({"timestamp", "timestamp_ntz", "date"})
-_TYPES: Final = {nw.String(): "string", nw.Int64(): "bigint", nw.Float64(): "double", nw.Boolean(): "boolean"}
+_TYPES: Final = {nw.String(): "string", nw.Int64(): "int64", nw.Float64(): "double", nw.Boolean(): "bool"}
 
 
 class Spark:
@@ -64,6 +64,7 @@ class Spark:
         from pyspark.sql import functions
 
         _ = wanted, status
+        _refuse_ambiguous_names(native, given, what)
         types = {field.name: field.dataType.typeName() for field in native.schema.fields}
         columns = []
         for name in given:
@@ -78,10 +79,14 @@ class Spark:
     def build_rows(
         native: DataFrame, rows: Mapping[str, Sequence[object]], schema: Mapping[str, Kind]
     ) -> nw.LazyFrame[Any]:
-        """Return literal rows as a DataFrame of the caller's session."""
-        types = ", ".join(f"{_quote(name)} {_TYPES[kind.dtype]}" for name, kind in schema.items())
-        values = list(zip(*(rows[name] for name in schema), strict=True))
-        frame: nw.LazyFrame[Any] = nw.from_native(native.sparkSession.createDataFrame(values, types))
+        """Return literal rows as a DataFrame of the caller's session.
+
+        They are handed over in Arrow, because executors would need Python to read Python's own objects.
+        """
+        import pyarrow as pa
+
+        table = pa.table({name: pa.array(rows[name], _TYPES[kind.dtype]) for name, kind in schema.items()})
+        frame: nw.LazyFrame[Any] = nw.from_native(native.sparkSession.createDataFrame(table))
         return frame
 
     @staticmethod
@@ -100,6 +105,17 @@ class Spark:
             columns.append(column.alias(name))
         result: DataFrame = frame.to_native().select(*columns)
         return result
+
+
+def _refuse_ambiguous_names(native: DataFrame, given: Sequence[str], what: str) -> None:
+    if native.sparkSession.conf.get("spark.sql.caseSensitive") == "true":
+        return
+    for name in given:
+        if others := [other for other in native.columns if other != name and other.lower() == name.lower()]:
+            raise SchemaError(
+                f"{what} needs a frame with distinct column names, not two columns {name} and {others[0]}, between "
+                "which Spark sees no difference; rename or drop one."
+            )
 
 
 def _quote(name: str) -> str:

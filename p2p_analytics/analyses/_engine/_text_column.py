@@ -40,8 +40,10 @@ def add_text_column(native: Any, columns: Sequence[str], name: str, value: nw.Ex
         return _build_series(added, name, native)
     frame = nw.from_native(native)
     casts = plan_casts(frame.lazy().select(*given), what) if given else {}
-    others = [column for column in names if column != name]
-    return _change(frame, {**casts, **missing}).with_columns(**{name: value}).select(*others, name).to_native()
+    found = _change(frame, {**casts, **missing}).with_columns(**{name: value})
+    if name in names:  # else it is the last column anyway, and narwhals cannot name each column of Spark
+        found = found.select(*(column for column in names if column != name), name)
+    return found.to_native()
 
 
 def _change(frame: Any, changes: dict[str, nw.Expr]) -> Any:  # noqa: ANN401 - a frame or a lazy frame

@@ -1,0 +1,46 @@
+"""Two analyses of an archive on a cluster: the driver is this process, and the executor one of its own.
+
+Called with the folder of the archive and a folder for Spark's files; prints one line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+sys.path += [str(TESTS), str(TESTS.parent), str(Path(sys.prefix) / "spark")]
+
+
+def main(archive: str, folder: Path) -> dict[str, Any]:
+    """Return the columns of the tables, and the number of processes that computed."""
+    import pyspark
+    from pyspark.sql import SparkSession
+    from spark.calls import CALLS, list_columns
+    from spark.conftest import isolate
+
+    import p2p_analytics as p2p
+
+    with pytest.MonkeyPatch.context() as patch:
+        options = isolate(patch, folder)
+        # Workers write beside the programs that they start, so these are linked into the folder.
+        for name in ("bin", "jars"):
+            (folder / name).symlink_to(Path(pyspark.__file__).parent / name)
+        patch.setenv("SPARK_HOME", str(folder))
+        session = SparkSession.builder.master("local-cluster[1,1,1024]").config(map=options).getOrCreate()
+    try:
+        session.sparkContext.setLogLevel("ERROR")
+        scan = p2p.open_archive(archive).scan("spark")
+        tables = {name: list_columns(CALLS[name](scan)) for name in ("monthly_flow", "request_outcomes")}
+        processes = session.sparkContext._jsc.sc().statusTracker().getExecutorInfos()
+        return {"tables": tables, "processes": len(processes)}
+    finally:
+        session.stop()
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(sys.argv[1], Path(sys.argv[2]))))  # noqa: T201 - its purpose

@@ -1,0 +1,32 @@
+"""Analyses on a cluster on this machine, with an executor in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from spark.calls import CALLS, list_columns
+
+import p2p_analytics as p2p
+
+SECONDS = 240
+
+
+def test_tables_of_a_cluster(pyspark: None, tmp_path: Path, history_of, payment) -> None:
+    """They equal those of pandas, though the executor has no Python: expressions run in its Java."""
+    archive = p2p.open_archive(tmp_path / "archive")
+    days = [payment(day, date_created=f"2024-04-{day:02}T12:00:00", action="charge") for day in range(1, 9)]
+    archive.merge(history_of(*days))
+    (tmp_path / "spark").mkdir()
+    program = [sys.executable, Path(__file__).with_name("cluster.py"), archive.path, tmp_path / "spark"]
+    # When the program ends or is stopped, its input ends, and with that the processes of Spark.
+    done = subprocess.run(program, capture_output=True, encoding="utf-8", timeout=SECONDS, check=False)  # noqa: S603 - a program of this folder
+    assert done.returncode == 0, done.stderr[-3_000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    payments = archive.history().payments
+    for name, columns in found["tables"].items():
+        assert columns == list_columns(CALLS[name](payments))
+        assert columns["payments" if name == "monthly_flow" else "requests"]
+    assert found["processes"] == 2, "the driver and one executor"
