@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from p2p_analytics.auth import AccessToken, authorize_url, token_from_redirect
     from p2p_analytics.client import Client
     from p2p_analytics.errors import P2PAnalyticsError
-    from p2p_analytics.export import read_csv, read_parquet, to_csv, to_parquet
+    from p2p_analytics.export import read_csv, read_parquet, to_beancount, to_csv, to_hledger, to_jsonl, to_parquet
     from p2p_analytics.frames.currency import units
     from p2p_analytics.history import History, combine, household, load_history
     from p2p_analytics.report import render_report
@@ -92,7 +92,10 @@ __all__ = [
     "split_bills",
     "status_mix",
     "time_to_settle",
+    "to_beancount",
     "to_csv",
+    "to_hledger",
+    "to_jsonl",
     "to_parquet",
     "token_from_redirect",
     "units",
@@ -136,7 +139,10 @@ _HOMES = {
     "split_bills": "analyses",
     "status_mix": "analyses",
     "time_to_settle": "analyses",
+    "to_beancount": "export",
     "to_csv": "export",
+    "to_hledger": "export",
+    "to_jsonl": "export",
     "to_parquet": "export",
     "token_from_redirect": "auth",
     "units": "frames.currency",

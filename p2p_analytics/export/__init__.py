@@ -1,6 +1,21 @@
-"""Frames to CSV and Parquet files and back, without loss. Files are private to their owner and written atomically."""
+"""Frames to CSV and Parquet files and back without loss, and to JSON Lines and ledgers.
+
+Files are private to their owner and written atomically.
+"""
 
 from p2p_analytics.export._csv import read_csv, to_csv, write_csv
+from p2p_analytics.export._jsonl import to_jsonl, write_jsonl
+from p2p_analytics.export._ledger import to_beancount, to_hledger
 from p2p_analytics.export._parquet import read_parquet, to_parquet
 
-__all__ = ["read_csv", "read_parquet", "to_csv", "to_parquet", "write_csv"]
+__all__ = [
+    "read_csv",
+    "read_parquet",
+    "to_beancount",
+    "to_csv",
+    "to_hledger",
+    "to_jsonl",
+    "to_parquet",
+    "write_csv",
+    "write_jsonl",
+]

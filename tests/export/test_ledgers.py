@@ -1,0 +1,205 @@
+"""Ledgers: the checkers of beancount and hledger accept them, and their balances are those of the frame."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+from beancount import loader
+from beancount.core import data, realization
+
+import p2p_analytics as p2p
+from p2p_analytics.errors import ConfigurationError, SchemaError
+from p2p_analytics.frames.schema import PAYMENTS
+from support.frames import frame_from_rows
+from support.hostile_texts import TEXTS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+needs_hledger = pytest.mark.skipif(shutil.which("hledger") is None, reason="hledger is not installed")
+
+
+def make_row(cents: int | None, day: str, **more: Any) -> dict[str, Any]:
+    """Return a settled row of Ada's account, received if the cents are positive."""
+    row = {
+        "payment_id": day,
+        "status": "settled",
+        "flow_cents": cents,
+        "direction": "in" if (cents or 0) > 0 else "out",
+    }
+    dates = {"date_created": f"{day}T10:00:00Z", "date_completed": f"{day}T12:00:00Z"}
+    names = {"counterparty_id": "7", "counterparty_name": "Tom", "account_id": "ada", "currency": "USD"}
+    return row | dates | names | {"kind": "payment", "source": "statement", "note": "tea"} | more
+
+
+ROWS = [
+    make_row(-1250, "2024-05-03"),
+    make_row(2000, "2024-05-02", counterparty_name='Zoë \\ "Z" Quill', note="rent; May | half"),
+    make_row(-500, "2024-05-04", status="pending"),
+    make_row(-75000, "2024-05-05", kind="transfer", direction="out", counterparty_id=None, counterparty_name=None),
+    make_row(-999, "2024-05-06", kind="merchant", currency="GBP"),
+    make_row(None, "2024-05-07"),
+    make_row(-10, "2024-05-08", currency=None, fee_cents=3),
+    make_row(-1, "2024-05-31", date_completed=None, date_created="2024-06-01T03:00:00Z"),
+]
+# By hand: the settled amounts of ROWS.
+BALANCES = {
+    ("Assets:P2P", "USD"): "-742.51",
+    ("Assets:P2P", "GBP"): "-9.99",
+    ("Assets:P2P", "XXX"): "-0.10",
+    ("Expenses:People", "USD"): "12.51",
+    ("Expenses:People", "XXX"): "0.10",
+    ("Income:People", "USD"): "-20.00",
+    ("Assets:Transfers", "USD"): "750.00",
+    ("Expenses:Merchants", "GBP"): "9.99",
+}
+
+
+def load_beancount(path: Path) -> tuple[list[Any], dict[tuple[str, str], Decimal]]:
+    """Return the entries of a ledger and the balances by account and currency; fail if its checker finds an error."""
+    entries, errors, _ = loader.load_file(str(path))
+    assert errors == []
+    found: dict[tuple[str, str], Decimal] = {}
+    for account in realization.iter_children(realization.realize(entries), leaf_only=True):
+        for position in account.balance:
+            found[account.account, position.units.currency] = position.units.number
+    return entries, found
+
+
+def ask_hledger(path: Path) -> dict[tuple[str, str], Decimal]:
+    """Return the balance of each account and currency; fail if the checker finds an error."""
+    command = ["hledger", "-f", str(path)]
+    checks = ["accounts", "commodities", "ordereddates"]
+    subprocess.run([*command, "check", *checks], check=True, capture_output=True)  # noqa: S603 - a fixed program
+    table = subprocess.run(  # noqa: S603
+        [*command, "balance", "--flat", "--no-total", "--layout=bare", "-O", "csv"],
+        check=True, capture_output=True, text=True,
+    ).stdout  # fmt: skip
+    lines = [line.strip('"').split('","') for line in table.splitlines()[1:]]
+    return {(account, currency): Decimal(amount) for account, currency, amount in lines}
+
+
+def expect(balances: dict[tuple[str, str], str]) -> dict[tuple[str, str], Decimal]:
+    """Return balances as decimals."""
+    return {key: Decimal(amount) for key, amount in balances.items()}
+
+
+def test_beancount_accepts_the_ledger(tmp_path: Path) -> None:
+    """Each settled row is a transaction on the day of its completion, with its id and the balances counted by hand."""
+    p2p.to_beancount(frame_from_rows(ROWS, PAYMENTS), tmp_path / "p.beancount")
+    entries, balances = load_beancount(tmp_path / "p.beancount")
+    assert balances == expect(BALANCES)
+    told = [entry for entry in entries if isinstance(entry, data.Transaction)]
+    assert [(str(one.date), one.meta["payment_id"]) for one in told] == [
+        ("2024-05-02", "2024-05-02"),
+        ("2024-05-03", "2024-05-03"),
+        ("2024-05-05", "2024-05-05"),
+        ("2024-05-06", "2024-05-06"),
+        ("2024-05-08", "2024-05-08"),
+        ("2024-06-01", "2024-05-31"),
+    ]
+    assert (told[0].payee, told[0].narration) == ('Zoë \\ "Z" Quill', "rent; May | half")
+    assert str(told[4].meta["fee"]) == "0.03 XXX"
+    assert "; 2024-05-07 payment 2024-05-07: its amount is not known" in (tmp_path / "p.beancount").read_text("utf-8")
+
+
+@needs_hledger
+def test_hledger_accepts_the_journal(tmp_path: Path) -> None:
+    """The journal has the same balances; in a zone west of UTC the last row belongs to the day before."""
+    frame = frame_from_rows(ROWS, PAYMENTS)
+    p2p.to_hledger(frame, tmp_path / "p.journal", tz="America/New_York")
+    assert ask_hledger(tmp_path / "p.journal") == expect(BALANCES)
+    text = (tmp_path / "p.journal").read_text("utf-8")
+    assert "2024-05-31 * (2024-05-31) Tom | tea" in text
+    assert '2024-05-02 * (2024-05-02) Zoë \\ "Z" Quill | rent, May / half' in text
+
+
+def test_the_table_of_accounts_decides(tmp_path: Path) -> None:
+    """The first line that matches decides, by id or name; a null matches each row, and the rest keeps its account."""
+    accounts = pd.DataFrame(
+        {"person": ["7", "Ann", None], "direction": ["out", None, None], "kind": [None, None, "transfer"],
+         "account": ["Expenses:Rent", "Expenses:Ann", "Assets:Bank:Checking"]}
+    )  # fmt: skip
+    rows = [*ROWS, make_row(-300, "2024-05-09", counterparty_id=None, counterparty_name="Ann")]
+    p2p.to_beancount(frame_from_rows(rows, PAYMENTS), tmp_path / "p.beancount", accounts=accounts, own="Assets:Wallet")
+    _, balances = load_beancount(tmp_path / "p.beancount")
+    assert balances == expect(
+        {
+            ("Assets:Wallet", "USD"): "-745.51",
+            ("Assets:Wallet", "GBP"): "-9.99",
+            ("Assets:Wallet", "XXX"): "-0.10",
+            ("Expenses:Rent", "USD"): "12.51",
+            ("Expenses:Rent", "XXX"): "0.10",
+            ("Expenses:Rent", "GBP"): "9.99",
+            ("Expenses:Ann", "USD"): "3.00",
+            ("Income:People", "USD"): "-20.00",
+            ("Assets:Bank:Checking", "USD"): "750.00",
+        }
+    )
+
+
+def test_several_accounts_have_balances_of_their_own(tmp_path: Path) -> None:
+    """Each account id is an account below one's own, also where the names differ in signs only, or there is none."""
+    ids = ["@ada-b", "ada b", "émil", "日本", None]
+    rows = [make_row(-(10**at), f"2024-01-0{at + 1}", account_id=name) for at, name in enumerate(ids)]
+    p2p.to_beancount(frame_from_rows(rows, PAYMENTS), tmp_path / "p.beancount")
+    _, balances = load_beancount(tmp_path / "p.beancount")
+    assert {name: str(amount) for (name, _), amount in balances.items() if name.startswith("Assets")} == {
+        "Assets:P2P:Ada-b": "-0.01",
+        "Assets:P2P:Ada-b-2": "-0.10",
+        "Assets:P2P:Emil": "-1.00",
+        "Assets:P2P:Account": "-10.00",
+        "Assets:P2P:Unknown": "-100.00",
+    }
+
+
+@pytest.mark.parametrize("name", ["p.beancount", pytest.param("p.journal", marks=needs_hledger)])
+def test_hostile_texts_stay_texts(name: str, tmp_path: Path) -> None:
+    """No name, note or id becomes a directive, an account or an amount."""
+    more = ('" "', '"\n2024-01-01 open Assets:Evil', "; Assets:Evil  5 USD", ") x", "(y", "* z", "!", "|", "\\", '\\"')
+    rows = [
+        make_row(-100, "2024-01-01", payment_id=f"{at}{text}", note=text, counterparty_name=text)
+        for at, text in enumerate((*TEXTS, *more))
+    ]
+    frame = frame_from_rows(rows, PAYMENTS)
+    if name == "p.beancount":
+        p2p.to_beancount(frame, tmp_path / name)
+        balances = load_beancount(tmp_path / name)[1]
+    else:
+        p2p.to_hledger(frame, tmp_path / name)
+        balances = ask_hledger(tmp_path / name)
+    total = Decimal(len(rows))
+    assert balances == {("Assets:P2P", "USD"): -total, ("Expenses:People", "USD"): total}
+
+
+@pytest.mark.parametrize("write", [p2p.to_beancount, p2p.to_hledger])
+def test_what_cannot_be_written_is_refused(write: Any, tmp_path: Path) -> None:
+    """Names of accounts, tables and frames that do not fit are refused in one sentence, and no file is left."""
+    frame = frame_from_rows(ROWS, PAYMENTS)
+    for error, sentence, arguments in (
+        (ConfigurationError, "own names the account 'my wallet', which ledgers do not take", {"own": "my wallet"}),
+        (ConfigurationError, "account 'Rent', which", {"accounts": pd.DataFrame({"account": ["Rent"]})}),
+        (ConfigurationError, "account None, which", {"accounts": pd.DataFrame({"account": [None], "kind": ["card"]})}),
+        (SchemaError, "needs the columns account", {"accounts": pd.DataFrame({"person": ["7"]})}),
+        (SchemaError, "has the column 'who'", {"accounts": pd.DataFrame({"who": ["7"], "account": ["Income:A"]})}),
+        (SchemaError, "not list", {"accounts": [1]}),
+    ):
+        with pytest.raises(error, match=sentence):
+            write(frame, tmp_path / "p", **arguments)
+    with pytest.raises(SchemaError, match="A ledger needs the columns status"):
+        write(frame.drop(columns="status"), tmp_path / "p")
+    undated = frame_from_rows([make_row(-1, "2024-01-01", date_created=None, date_completed=None)], PAYMENTS)
+    with pytest.raises(SchemaError, match="'2024-01-01' has no date"):
+        write(undated, tmp_path / "p")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_frame_without_rows(tmp_path: Path) -> None:
+    """It gives a ledger without transactions."""
+    p2p.to_beancount(frame_from_rows([], PAYMENTS), tmp_path / "p.beancount")
+    assert load_beancount(tmp_path / "p.beancount") == ([], {})
