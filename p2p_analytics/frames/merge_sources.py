@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.frames.arrow import table_of
 from p2p_analytics.frames.merge import sort_newest_first
-from p2p_analytics.frames.schema import KIND_PAYMENT, PAYMENTS, STATEMENT, TEXT
+from p2p_analytics.frames.schema import KIND_PAYMENT, PAYMENTS, PLACE, PROBLEMS, STATEMENT, TEXT
 from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 SIDES: Final = ("actor_", "target_", "counterparty_")
 _OWN_SIDES: Final = (("actor_id", "actor_username"), ("target_user_id", "target_user_username"))
 OUTCOME: Final = ("status", "date_completed")
+# Of a payment that the service lists, a statement cannot say something else.
+COMPARED: Final = ("amount_cents", "direction", "currency")
+REFUSED: Final = "contradicts what the service says of this payment, so the row of the statement is refused"
 
 
 def merge_sources(listed: pd.DataFrame, statements: pd.DataFrame) -> pd.DataFrame:
@@ -48,6 +51,29 @@ def merge_sources(listed: pd.DataFrame, statements: pd.DataFrame) -> pd.DataFram
     dtypes: dict[Any, Any] = {**listed.dtypes.to_dict(), **statements.dtypes.to_dict(), **STATEMENT, **PAYMENTS}
     united = pd.concat([part.astype(dtypes) for part in parts], ignore_index=True)
     return sort_frame(united)
+
+
+def refuse_rows(statements: pd.DataFrame, listed: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the rows of statements that do not contradict the service, and a problem for each value that does.
+
+    A null contradicts nothing, and the sign of an amount does not count. The problems have the columns of PROBLEMS, and
+    of PLACE if the rows have them.
+    """
+    import pandas as pd
+
+    service = listed.set_index("payment_id")[[*COMPARED]].reindex(statements["payment_id"]).set_axis(statements.index)
+    dtypes: dict[Any, Any] = {**PROBLEMS, **{name: dtype for name, dtype in PLACE.items() if name in statements}}
+    is_refused = pd.Series(data=False, index=statements.index)
+    problems = [pd.DataFrame(columns=[*dtypes])]
+    for name in COMPARED:
+        one, other = statements[name], service[name]
+        if name == "amount_cents":
+            one, other = one.abs(), other.abs()
+        is_wrong = (one != other).fillna(value=False).astype(bool) & one.notna() & other.notna()
+        is_refused |= is_wrong
+        rows = statements[is_wrong]
+        problems.append(rows.assign(field=name, value=rows[name].astype(TEXT), problem=REFUSED)[[*dtypes]])
+    return statements[~is_refused], pd.concat(problems).astype(dtypes).sort_index(kind="stable")
 
 
 def rename_account(rows: pd.DataFrame, account: str, username: str | None) -> pd.DataFrame:

@@ -9,9 +9,9 @@ import msgspec
 
 from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
 from p2p_analytics.frames.merge import FETCHED_AT, NOT_LISTED, keep_newest, rank_states
-from p2p_analytics.frames.merge_sources import merge_sources, rename_account
+from p2p_analytics.frames.merge_sources import merge_sources, refuse_rows, rename_account
 from p2p_analytics.frames.people import merge_people
-from p2p_analytics.frames.schema import INSTANT, PAYMENTS, SOURCE_STATEMENT, TEXT, WHOLE, require
+from p2p_analytics.frames.schema import INSTANT, PAYMENTS, PROBLEMS, SOURCE_STATEMENT, TEXT, WHOLE, require
 from p2p_analytics.handles import normalize_account
 from p2p_analytics.history._history import History
 from p2p_analytics.times import in_utc
@@ -39,7 +39,8 @@ def combine(parts: Iterable[History] | Iterable[pd.DataFrame]) -> History | pd.D
     fetched at the same time, one that is not pending, else the later in the list. A null in ``medium``, ``fee_cents``
     or a refund, which lists of the service omit, does not replace a value (document: "Payment", "States and
     transitions"). A row of the service has precedence over a statement's row of the payment, whenever it was fetched,
-    and takes what only the statement knows.
+    and takes what only the statement knows. A statement's row with another amount, direction or currency than the
+    service lists is refused: histories list it in ``problems``, frames raise an error.
 
     Parameters
     ----------
@@ -60,7 +61,8 @@ def combine(parts: Iterable[History] | Iterable[pd.DataFrame]) -> History | pd.D
     ConfigurationError
         There is nothing to unite, or histories and frames, several accounts or private and other histories are mixed.
     SchemaError
-        A frame lacks a column, has columns of other types, or a payment has no id.
+        A frame lacks a column, has columns of other types, or a payment has no id; or a row of a statement contradicts
+        the service's row of the payment, in frames.
     """
     import pandas as pd
 
@@ -70,7 +72,10 @@ def combine(parts: Iterable[History] | Iterable[pd.DataFrame]) -> History | pd.D
     if given and all(isinstance(part, History) for part in given):
         return _combine_histories(given)
     if given and all(isinstance(part, pd.DataFrame) for part in given):
-        return _combine_frames(given, [0] * len(given))
+        united, refused = _combine_frames(given, [0] * len(given))
+        if len(refused):
+            raise _build_contradiction_error(refused)
+        return united
     kinds = ", ".join(sorted({name_type(part) for part in given})) or "an empty list"
     raise ConfigurationError(f"combine needs histories alone or pandas frames of payments alone, not {kinds}.")
 
@@ -133,18 +138,23 @@ def _combine_histories(histories: Sequence[History]) -> History:
             "combine cannot unite a history in privacy mode with one that is not, or days with months: combine the "
             "original histories, then mask the result."
         )
+    import pandas as pd
+
     histories = adopt_handles(histories)
     _require_one_account([history.me.user.id for history in histories], what="histories")
     ordered = sorted(histories, key=lambda history: in_utc(history.fetched_at))
     moments = [in_utc(history.fetched_at) for history in ordered]
+    payments, refused = _combine_frames([each.payments for each in ordered], moments)
     problems = ordered[0].problems
     for history in ordered[1:]:
         problems = merge_problems(problems, history)
+    if len(refused):
+        problems = pd.concat([problems, refused], ignore_index=True).drop_duplicates(ignore_index=True)
     # Statements list no friends.
     latest = ([each for each in ordered if not _is_of_statements(each)] or ordered)[-1]
     return replace(
         latest,
-        payments=_combine_frames([each.payments for each in ordered], moments),
+        payments=payments,
         friends=latest.friends.copy(),
         fetched_at=moments[0],
         problems=problems.copy(),
@@ -159,16 +169,33 @@ def _find_start(histories: Sequence[History]) -> datetime | None:
     return min(map(in_utc, starts)) if len(starts) == len(histories) else None
 
 
-def _combine_frames(frames: Sequence[pd.DataFrame], fetched_at: Sequence[Any]) -> pd.DataFrame:
-    """Unite frames, each fetched at a moment; rows of the service have precedence over rows of statements."""
+def _build_contradiction_error(refused: pd.DataFrame) -> SchemaError:
+    """Return the error of frames, which have no place for problems."""
+    first, count = refused.iloc[0], refused["payment_id"].nunique()
+    others = f" ({count:,} payments in all)" if count > 1 else ""
+    return SchemaError(
+        f"The payment {first['payment_id']} has another {first['field']} in a statement, {first['value']}, than the "
+        f"service lists{others}: leave its row of the statement out, or combine histories, which lists it in problems."
+    )
+
+
+def _combine_frames(frames: Sequence[pd.DataFrame], fetched_at: Sequence[Any]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Unite frames, each fetched at a moment; rows of the service have precedence over rows of statements.
+
+    Also return the problems of the rows of statements that contradict the service, and are refused.
+    """
+    import pandas as pd
+
     typed = [_to_schema(frame) for frame in frames]
     if not any((frame["source"] == SOURCE_STATEMENT).any() for frame in typed):
-        return _keep_newest_rows(typed, fetched_at)
+        return _keep_newest_rows(typed, fetched_at), pd.DataFrame(columns=[*PROBLEMS])
     listed = _keep_newest_rows([frame[frame["source"] != SOURCE_STATEMENT] for frame in typed], fetched_at)
     stated = _keep_newest_rows([frame[frame["source"] == SOURCE_STATEMENT] for frame in typed], fetched_at)
+    stated, refused = refuse_rows(stated, listed)
     united = merge_sources(listed, stated)
     _require_one_account(united["account_id"].dropna().unique(), what="payments")
-    return united[[*PAYMENTS, *dict.fromkeys(name for frame in typed for name in frame if name not in PAYMENTS)]]
+    columns = [*PAYMENTS, *dict.fromkeys(name for frame in typed for name in frame if name not in PAYMENTS)]
+    return united[columns], refused
 
 
 def _keep_newest_rows(typed: Sequence[pd.DataFrame], fetched_at: Sequence[Any]) -> pd.DataFrame:

@@ -12,7 +12,9 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.frames.schema import PAYMENTS, PROBLEMS
+from p2p_analytics.records import Me, User
 from support.archives.histories import NOON, history_of, payment
+from support.archives.statements import row, statements_of
 from support.frames import frame_from_rows, list_values
 
 __all__ = ["history_of", "payment"]  # fixtures
@@ -213,3 +215,30 @@ def test_a_history_with_a_repeated_id_cannot_be_built(history_of, payment) -> No
     for use in (p2p.Explorer, lambda history: p2p.render_report(history, as_of="2024-06-01")):
         with pytest.raises(SchemaError, match="is repeated"):
             use(one)
+
+
+@pytest.mark.parametrize(
+    "stated", [{"amount_cents": 9_900}, {"direction": "in", "action": "charge"}, {"currency": "EUR"}]
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_statement_that_contradicts_the_service(history_of, payment, stated, turned) -> None:
+    """The service's 5.00 stays without the statement's fee, tip and file; a problem says what the statement had."""
+    ada = Me(user=User(id="7", username="ada"))
+    field, value = next((name, str(each)) for name, each in stated.items())
+    listed = replace(history_of(payment(1), payment(2)), me=ada)
+    other = statements_of(row(1, fee_cents=100, **stated), row(2, fee_cents=3), row(3)).history()
+    parts = [other, listed] if turned else [listed, other]
+    found = p2p.combine(parts)
+    payments = found.payments.set_index("payment_id")
+    assert list_values(payments["fee_cents"].sort_index()) == [None, 3, None]
+    assert list_values(payments.loc["1", ["amount_cents", "direction", "currency"]]) == [500, "out", "USD"]
+    assert payments.loc["1", ["tip_cents", "file", "line"]].isna().all()
+    problem = {"payment_id": "1", "field": field, "value": value, "file": "may.csv", "line": 4}
+    (told,) = found.problems.to_dict("records")
+    assert {name: told[name] for name in problem} == problem
+    assert told["problem"].startswith("contradicts what the service says")
+    assert len(p2p.combine([found, other]).problems) == 1
+    frames = [part.payments.assign(account_id="7") for part in parts]
+    with pytest.raises(SchemaError, match=f"^The payment 1 has another {field} in a statement, {value}, than the "):
+        p2p.combine(frames)
+    assert len(p2p.combine([frame[frame["payment_id"] != "1"] for frame in frames])) == 2
