@@ -18,72 +18,10 @@ from matplotlib.figure import Figure
 from p2p_analytics import plots
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.plots._parts.style import STATUS
+from support.plots.tables import COUNT, EMPTY_TABLES, TABLES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-NASTY = [
-    "Maya 🍕", "split $\\frac$ lol", "_underscore", "王小明", "محمد علي", "two\nlines", "\u202eoverride", "bell\x07",
-    "👨‍👩‍👧‍👦 family", "a name that never seems to come to any end", "", None, "rent $5 and $6", "{curly} %s \\n",
-]  # fmt: skip
-COUNT = len(NASTY)
-TABLES = {
-    "spend_by_friend": pd.DataFrame(
-        {
-            "counterparty_name": NASTY,
-            "sent": [1250.5, *[12.0] * (COUNT - 1)],
-            "received": [0.0, 99.5, *[0.0] * (COUNT - 2)],
-        }
-    ),
-    "status_mix": pd.DataFrame(
-        {
-            "medium": ["ios", "ios", "ios", "_x $a$ $b$", None],
-            "status": ["settled", "failed", "_odd $c$ $d$", "pending", None],
-            "payments": [900, 60, 40, 7, 1],
-            "share": [0.9, 0.06, 0.04, 1.0, 1.0],
-            "amount": [1.0, 1.0, 1.0, 1.0, 1.0],
-            "share_of_amount": [0.4, 0.3, 0.3, 1.0, 1.0],
-        }
-    ),
-    "pending_ageing": pd.DataFrame(
-        {
-            "direction": ["in", "in", "out", "out", "out"],
-            "band": ["under 7 days", "7 days or more", "under 7 days", "7 days or more", "no date"],
-            "payments": [0, 2, 1, 0, 1],
-            "amount": [0.0, 1234.0, 20.0, 0.0, 5.25],
-        }
-    ),
-    "pending_requests": pd.DataFrame(
-        {
-            "direction": ["in", "out"] * (COUNT // 2),
-            "counterparty_name": NASTY,
-            "amount": [12.5, None, *[3.0] * (COUNT - 2)],
-            "age_days": pd.array([400, *[7] * (COUNT - 2), None], dtype="Int64"),
-        }
-    ),
-    "reconciliation": pd.DataFrame(
-        {
-            "file": NASTY,
-            "account": [*NASTY[1:], "x"],
-            "currency": ["USD", "EUR", "$x$", "_y", *["USD"] * (COUNT - 4)],
-            "difference_cents": pd.array([0, -400, None, 2**60, *[0] * (COUNT - 4)], dtype="Int64"),
-            "reconciled": pd.array([True, False, None, False, *[True] * (COUNT - 4)], dtype="boolean"),
-            "period_start": pd.date_range("2024-01-01", periods=COUNT, freq="MS", tz="UTC"),
-            "period_end": pd.date_range("2024-01-31", periods=COUNT, freq="ME", tz="UTC"),
-            "gap_cents": pd.array([None, 5, -7, *[0] * (COUNT - 3)], dtype="Int64"),
-        }
-    ),
-    "monthly_flow": pd.DataFrame(
-        {
-            "month": ["2023-12", "2024-01", None],
-            "sent": [100.25, 0.0, 50.0],
-            "received": [20.0, 3000.0, 0.0],
-            "net": [-80.25, 3000.0, -50.0],
-        }
-    ),
-}
-EMPTY_TABLES = {name: table.iloc[:0] for name, table in TABLES.items()}
-EMPTY_TABLES["pending_ageing"] = TABLES["pending_ageing"].assign(payments=0, amount=0.0)
 
 
 def test_every_plot_has_its_table() -> None:

@@ -9,6 +9,7 @@ import contextlib
 import functools
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
+from unicodedata import east_asian_width
 
 from p2p_analytics.currencies import UNKNOWN_CURRENCY, US_DOLLARS, count_decimals, describe_code
 from p2p_analytics.display import PRIVATE, STRICT, format_money, format_phone
@@ -35,6 +36,8 @@ STATUS: Final = {
     "expired": "#999999",
     "cancelled": "#56B4E9",
 }
+# What became of requested amounts, lighter and lighter in greyscale.
+PARTS: Final = (("collected", "#009E73"), ("still open", "#E69F00"), ("not paid", "#DDDDDD"))
 OTHERS: Final = ("#332288", "#DDCC77", "#44AA99", "#AA4499", "#CC6677", "#999933")
 HATCHES: Final = ("///", "...", "xxx", "---")  # from the seventh unknown status on, the colours repeat, hatched
 WIDTH: Final = 6.4
@@ -45,6 +48,10 @@ PART_SIZE: Final = 9  # label on a part of a bar
 LABEL_SIZE: Final = 8  # label at the end of a bar, or the note under it
 _PRIVATE_SIZE: Final = 7  # remark of privacy mode
 _KEY_COLUMNS: Final = 5
+_AXES: Final = 0.775  # width of axes before the layout, in widths of their figure
+_NAME_LETTER: Final = 0.074  # inches of a letter in the name of a row, on average
+_LABEL_LETTER: Final = 0.068
+_MOST_OF_WIDTH: Final = 0.75
 _width_off_screen: ContextVar[float | None] = ContextVar("width", default=None)
 
 
@@ -220,6 +227,20 @@ def label_bar(ax: Axes, x: float, y: float, text: str, *, quiet: bool = False) -
         **colour,
         **TEXT,
     )
+
+
+def make_room(ax: Axes, ends: Sequence[float], labels: Sequence[str], names: Sequence[str]) -> float:
+    """Return the end of an axis on which the labels of horizontal bars have room, next to the names of the rows."""
+    width = max(ax.bbox.width / ax.figure.dpi / _AXES - _measure(names) * _NAME_LETTER, 1.0)
+    # Labels that need nearly all of the width are cut rather than all bars.
+    fractions = [min(_measure([label]) * _LABEL_LETTER / width, _MOST_OF_WIDTH) for label in labels]
+    return max([1.0, *(end / (1 - fraction) for end, fraction in zip(ends, fractions, strict=True))])
+
+
+def _measure(texts: Iterable[str]) -> int:
+    """Return the number of narrow letters in the longest line."""
+    lines = [line for text in texts for line in text.splitlines()]
+    return max((sum(1 + (east_asian_width(letter) in "WF") for letter in line) for line in lines), default=0)
 
 
 def find_currency(data: dict[str, list[Any]], *, what: str) -> str:

@@ -1,0 +1,87 @@
+"""Plot of payments by hour of the week."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts.text import TEXT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from narwhals.stable.v2.typing import IntoFrame
+
+_DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_HOURS: Final = 24
+_EVERY: Final = 3  # hours from label to label
+# A palette of ColorBrewer with one hue; it becomes darker in greyscale too.
+_COLOURS: Final = ("#c6dbef", "#9ecae1", "#6baed6", "#3182bd", "#08519c")
+
+
+def activity(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw the number of payments in each hour of the week.
+
+    Each weekday is a row with its total, each hour a cell, the darker the more payments; the legend has the
+    numbers. A table of zeros gives empty axes with a message.
+
+    Parameters
+    ----------
+    table : frame
+        The result of `p2p_analytics.activity`.
+    ax : Axes, optional
+        The axes to draw on; a new figure by default.
+
+    Raises
+    ------
+    SchemaError
+        The table lacks a column.
+    """
+    data = style.read_columns(table, ["weekday", "hour", "payments"], what="plots.activity")
+    ax = style.prepare_axes(ax, height=3.4)
+    title = "Settled payments by hour of the week"
+    counts = [[0] * _HOURS for _ in _DAYS]
+    for weekday, hour, payments in zip(data["weekday"], data["hour"], data["payments"], strict=True):
+        counts[weekday][hour] += payments
+    most = max(map(max, counts))
+    if not most:
+        return style.draw_empty(ax, title, "No settled payments")
+    key = _draw_cells(ax, counts, most)
+    style.label_rows(ax, _DAYS)
+    ax.set_ylim(len(_DAYS) - 0.5, -0.5)
+    for row, numbers in enumerate(counts):
+        style.label_bar(ax, _HOURS - 0.5, row, f"{sum(numbers):,}")
+    hours = range(0, _HOURS + 1, _EVERY)
+    properties: dict[str, Any] = {"fontsize": style.AXIS_SIZE, "color": style.QUIET}
+    ax.set_xticks([hour - 0.5 for hour in hours], [f"{hour}:00" for hour in hours], **properties, **TEXT)
+    ax.tick_params(axis="x", length=0)
+    ax.set_xlabel("Hour of creation; total of each weekday on the right", **properties, **TEXT)
+    ax.spines[:].set_visible(False)
+    style.set_title(ax, title, key)
+    return ax
+
+
+def _draw_cells(ax: Axes, counts: list[list[int]], most: int) -> list[tuple[str, Any]]:
+    """Draw the cells with payments, and return the legend of the colours."""
+    from matplotlib.patches import Patch
+
+    limits = _list_limits(most)
+    key: list[tuple[str, Any]] = []
+    ax.set_xlim(-0.5, _HOURS - 0.5)
+    for (low, high), colour in zip(limits, _choose_colours(len(limits)), strict=True):
+        for row, numbers in enumerate(counts):
+            spans = [(hour - 0.5, 1) for hour, number in enumerate(numbers) if low <= number <= high]
+            ax.broken_barh(spans, (row - 0.5, 1), facecolors=colour, edgecolors="white", linewidth=0.6)
+        key.append((f"{low:,}" if low == high else f"{low:,} to {high:,}", Patch(facecolor=colour)))
+    return key
+
+
+def _list_limits(most: int) -> list[tuple[int, int]]:
+    """Return the smallest and largest number of each colour, from 1 to the most, in steps of about one width."""
+    steps = min(most, len(_COLOURS))
+    ends = [most * (step + 1) // steps for step in range(steps)]
+    return list(zip([1, *(end + 1 for end in ends[:-1])], ends, strict=True))
+
+
+def _choose_colours(number: int) -> list[str]:
+    """Return a number of the colours, up to the darkest."""
+    return list(_COLOURS[-number:])

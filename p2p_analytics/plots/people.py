@@ -1,0 +1,103 @@
+"""Plot of the people of each year."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts.text import TEXT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from narwhals.stable.v2.typing import IntoFrame
+
+_KNOWN: Final = style.IN
+_NEW: Final = "#56B4E9"
+_LOST: Final = style.OUT
+_MOST_YEARS: Final = 60  # of more, only those with payments are drawn
+_LABEL: Final = 0.4  # width in inches of the label of a year, with the gap to the next
+_FEWEST: Final = 6  # the width of the axis in bars, at least, so that a single bar is not too wide
+
+
+def people_by_year(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw the number of people in each year.
+
+    Each year has a bar up of the people, divided into known and new ones, and a bar down of the people of the
+    year before that are gone. The bar is labelled with the number of people; below the year is the share
+    of the money with the five people with the most. Of more than 60 years, only those with people are drawn. A table
+    without rows gives empty axes with a message.
+
+    Parameters
+    ----------
+    table : frame
+        The result of `p2p_analytics.people_by_year`.
+    ax : Axes, optional
+        The axes to draw on; a new figure by default.
+
+    Raises
+    ------
+    SchemaError
+        The table lacks a column.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    data = style.read_columns(table, ["year", "people", "new", "lost", "top_5_share"], what="plots.people_by_year")
+    rows = [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
+    rows.sort(key=lambda row: row["year"])
+    is_long = len(rows) > _MOST_YEARS
+    if is_long:
+        rows = [row for row in rows if row["people"]]
+    ax = style.prepare_axes(ax, height=3.8)
+    title = "People, year by year"
+    if not rows:
+        return style.draw_empty(ax, title, "No settled payments")
+    at = range(len(rows))
+    known = [row["people"] - row["new"] for row in rows]
+    key = [
+        ("there before", ax.bar(at, known, width=0.8, color=_KNOWN)),
+        ("new", ax.bar(at, [row["new"] for row in rows], bottom=known, width=0.8, color=_NEW)),
+        ("gone", ax.bar(at, [-row["lost"] for row in rows], width=0.8, color=_LOST)),
+    ]
+    ax.axhline(0, color=style.QUIET, linewidth=0.8)
+    middle, half = (len(rows) - 1) / 2, max(len(rows), _FEWEST) / 2 + 0.2
+    ax.set_xlim(middle - half, middle + half)
+    _label_years(ax, rows)
+    style.style_value_axis(ax, ax.yaxis, "People", _format_people)
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    ax.set_ylim(-max(row["lost"] for row in rows) * 1.05, max(row["people"] for row in rows) * 1.12 or 1)
+    remarks = ["below each year, the share of the money of the five people with the most"]
+    remarks += ["years without payments are left out"] if is_long else []
+    label = "; ".join(remarks)
+    ax.set_xlabel(label[0].upper() + label[1:], fontsize=style.AXIS_SIZE, color=style.QUIET, **TEXT)
+    style.set_title(ax, title, key)
+    return ax
+
+
+def _label_years(ax: Axes, rows: list[dict[str, Any]]) -> None:
+    """Label as many years as there is room for, and their bars."""
+    step = -(-len(rows) // max(int(ax.bbox.width / ax.figure.dpi / _LABEL), 2))
+    labelled = [at for at in range(len(rows)) if at % step == 0]
+    labels = [f"{rows[at]['year']}\n{_format_share(rows[at])}" for at in labelled]
+    ax.set_xticks(labelled, labels, fontsize=style.AXIS_SIZE, color=style.QUIET, **TEXT)
+    ax.tick_params(axis="x", length=0)
+    for at in labelled:
+        if people := rows[at]["people"]:
+            ax.annotate(
+                f"{people:,}",
+                (at, people),
+                xytext=(0, 2),
+                textcoords="offset points",
+                ha="center",
+                va="bottom",
+                fontsize=style.LABEL_SIZE,
+                **TEXT,
+            )
+
+
+def _format_share(row: dict[str, Any]) -> str:
+    return style.format_share(row["top_5_share"]) if row["people"] else ""
+
+
+def _format_people(number: float) -> str:
+    """Return the number of a tick, without the sign of the people below zero."""
+    return f"{abs(number):,.0f}"

@@ -1,0 +1,195 @@
+"""Plots of requests: what became of them, and how long they took."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from p2p_analytics.arguments import check_top
+from p2p_analytics.currencies import name_currency
+from p2p_analytics.display import format_count
+from p2p_analytics.money import add_units
+from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts.bars import Others, Part, draw_parts
+from p2p_analytics.plots._parts.text import TEXT, join_words, to_drawable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from narwhals.stable.v2.typing import IntoFrame
+
+_AMOUNTS: Final = ("asked", "collected", "still_open")
+_SIDES: Final = {"in": "asked of", "out": "asked by"}
+_DAYS: Final = ("days_p50", "days_p90", "days_p99", "days_max")
+_NEEDED: Final = ("payments", *_DAYS)
+_BY: Final = {"counterparty_name": "person", "counterparty_id": "person"}
+_SHORTEST: Final = 1 / 1440  # days; shorter times are drawn as one minute, because the axis is logarithmic
+_TICKS: Final = {
+    _SHORTEST: "1 minute", 1 / 24: "1 hour", 1: "1 day", 7: "1 week", 30: "1 month", 365: "1 year", 3650: "10 years",
+    36500: "100 years",
+}  # fmt: skip
+_MARKS: Final = (
+    ("half of them", "o", style.IN),
+    ("9 of 10", "s", style.STATUS["cancelled"]),
+    ("99 of 100", "D", style.STATUS["pending"]),
+    ("all", "|", style.OUT),
+)
+_ROOM_FOR_WORDS: Final = 0.4
+
+
+def request_outcomes(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST_ROWS) -> Axes:
+    """Draw what was requested of each person and by each person, and what became of it.
+
+    Each row of the table, in its order, has a bar of the requested amount, divided into the parts collected, still
+    open, and not paid; it is labelled with the amount and the number of settled requests. The rows after
+    the first ``top`` share the last bar. If that would be more than four times as long as all others, it is drawn
+    shorter, hatched, and labelled as not to scale. A table without rows gives empty axes with a message.
+
+    Parameters
+    ----------
+    table : frame
+        The result of `p2p_analytics.request_outcomes`.
+    ax : Axes, optional
+        The axes to draw on; a new figure by default.
+    top : int
+        Maximum number of rows with a bar of their own.
+
+    Raises
+    ------
+    ConfigurationError
+        ``top`` is not a whole number from 1.
+    SchemaError
+        The table lacks a column, or its amounts are in several currencies.
+    """
+    rows = check_top(top)
+    needed = ["counterparty_name", "direction", "requests", "settled", *_AMOUNTS]
+    data = style.read_columns(table, needed, what="plots.request_outcomes")
+    currency = style.find_currency(data, what="plots.request_outcomes")
+    names = [
+        join_words(_SIDES.get(side, to_drawable(side)), name)
+        for side, name in zip(data["direction"], style.read_names(data, rows), strict=False)
+    ]
+    rest = len(data["asked"]) - len(names)
+    ax = style.prepare_axes(ax, height=style.height_of_bars(max(len(names) + (rest > 0), 3)))
+    title = "What became of requests"
+    if not names:
+        return style.draw_empty(ax, title, "No requests")
+    groups = [*([row] for row in range(len(names))), *([range(rows, rows + rest)] if rest else [])]
+    sums = {name: [add_units(data[name][row] for row in group) for group in groups] for name in _AMOUNTS}
+    unpaid = [
+        add_units([asked, -collected, -still])
+        for asked, collected, still in zip(*(sums[name] for name in _AMOUNTS), strict=True)
+    ]
+    money = style.money_format(sums["asked"], currency)
+    labels = [
+        f"{money(asked)}, {sum(data['settled'][row] for row in group):,}"
+        f" of {sum(data['requests'][row] for row in group):,} settled"
+        for asked, group in zip(sums["asked"], groups, strict=True)
+    ]
+    amounts = (sums["collected"], sums["still_open"], unpaid)
+    parts = [
+        Part(label, colour, values[: len(names)]) for (label, colour), values in zip(style.PARTS, amounts, strict=True)
+    ]
+    others = None
+    if rest:
+        others = Others(format_count(rest, "other row", "other rows"), [values[-1] for values in amounts])
+    key = draw_parts(ax, names, parts, labels, others)
+    label = f"Requests, {name_currency(currency)}"
+    style.style_value_axis(ax, ax.xaxis, label, style.tick_format(currency))
+    style.set_title(ax, title, key)
+    return ax
+
+
+def time_to_settle(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST_ROWS) -> Axes:
+    """Draw how long settled requests took.
+
+    Each row of the table, in its order, has marks for the time within which half, nine of ten, 99 of 100 and all of the
+    requests were paid, on an axis from a minute to years; it is labelled with the first of these. If there are more
+    than ``top`` rows, those with the most payments are drawn; the last row has the number of the others. A table
+    without rows gives empty axes with a message.
+
+    Parameters
+    ----------
+    table : frame
+        The result of `p2p_analytics.time_to_settle`.
+    ax : Axes, optional
+        The axes to draw on; a new figure by default.
+    top : int
+        Maximum number of rows with marks.
+
+    Raises
+    ------
+    ConfigurationError
+        ``top`` is not a whole number from 1.
+    SchemaError
+        The table lacks a column.
+    """
+    rows = check_top(top)
+    data = style.read_columns(table, _NEEDED, what="plots.time_to_settle")
+    by = next((name for name in data if name not in _NEEDED), "direction")
+    groups = data.get(by, [None] * len(data["payments"]))
+    most = sorted(range(len(groups)), key=lambda row: -data["payments"][row])
+    shown, others = sorted(most[:rows]), most[rows:]
+    names = [_name_group(groups[row], by, data["payments"][row]) for row in shown]
+    ax = style.prepare_axes(ax, height=style.height_of_bars(max(round(1.4 * (len(names) + bool(others))), 3)))
+    title = f"Time until requests were paid, by {_BY.get(by) or to_drawable(by)}"
+    if not names:
+        return style.draw_empty(ax, title, "No settled requests")
+    times = [[max(data[name][row], _SHORTEST) for row in shown] for name in _DAYS]
+    ax.set_xscale("log")
+    for row, ends in enumerate(zip(*times, strict=True)):
+        ax.plot([min(ends), max(ends)], [row, row], color=style.QUIET, linewidth=1, zorder=1)
+    key = []
+    for (label, marker, colour), values in reversed([*zip(_MARKS, times, strict=True)]):
+        marks = ax.scatter(values, range(len(shown)), marker=marker, s=36, color=colour, zorder=2)
+        key.append((label, marks))
+    for row, at in enumerate(shown):
+        words = f"half in {_format_days(data['days_p50'][at])}"
+        style.label_bar(ax, max(ends[row] for ends in times), row, f"  {words}")
+    if others:
+        payments = sum(data["payments"][row] for row in others)
+        names.append(f"{format_count(len(others), 'other value', 'other values')}\n{_count_payments(payments)}")
+    style.label_rows(ax, names, others=bool(others))
+    _set_time_axis(ax, [time for values in times for time in values])
+    style.set_title(ax, title, key[::-1])
+    return ax
+
+
+def _name_group(group: str | None, by: str, payments: int) -> str:
+    known = {"in": "to receive", "out": "to pay"} if by == "direction" else {}
+    name = "not known" if group is None else known.get(group) or to_drawable(group)
+    return f"{name}\n{_count_payments(payments)}"
+
+
+def _count_payments(payments: int) -> str:
+    return format_count(payments, "payment", "payments")
+
+
+def _format_days(days: float) -> str:
+    """Return a time in the largest unit of which it has at least two, or else in minutes."""
+    for unit, length in (("days", 1.0), ("hours", 1 / 24)):
+        if days >= 2 * length:
+            return f"{days / length:,.0f} {unit}"
+    minutes = round(days * 1440)
+    return format_count(minutes, "minute", "minutes") if minutes else "under a minute"
+
+
+def _set_time_axis(ax: Axes, times: Sequence[float]) -> None:
+    from matplotlib.ticker import NullFormatter, NullLocator
+
+    lowest = max((tick for tick in _TICKS if tick <= min(times)), default=min(_TICKS))
+    highest = min((tick for tick in _TICKS if tick >= max(times)), default=max(times))
+    highest = max(highest, lowest * 24)
+    ax.set_xlim(lowest * 0.8, highest * (highest / lowest) ** _ROOM_FOR_WORDS)
+    ticks = [tick for tick in _TICKS if lowest <= tick <= highest]
+    room = max(int(ax.bbox.width / ax.figure.dpi / 0.75), 2)
+    ticks = ticks[:: -(-len(ticks) // room)]
+    properties: dict[str, Any] = {"fontsize": style.AXIS_SIZE, "color": style.QUIET}
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.set_xticks(ticks, [_TICKS[tick] for tick in ticks], **properties, **TEXT)
+    ax.set_xlabel("Time from request to payment", **properties, **TEXT)
+    ax.tick_params(axis="x", length=0)
+    ax.grid(visible=True, axis="x", color=style.QUIET, alpha=0.25, linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[:].set_visible(False)

@@ -1,0 +1,212 @@
+"""Plot of the money sent and received over time, by person, category, action or kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from p2p_analytics.currencies import name_currency
+from p2p_analytics.display import format_count
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.money import add_units
+from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts.dates import find_period, label_dates
+from p2p_analytics.plots._parts.text import TEXT, style_text, to_drawable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import date
+
+    from matplotlib.axes import Axes
+    from narwhals.stable.v2.typing import IntoFrame
+
+_AMOUNTS: Final = ("sent", "received")
+_NEEDED: Final = ("period", *_AMOUNTS)
+_PLAIN: Final = frozenset({*_NEEDED, "net", "payments", "currency"})
+_MOST: Final = 6  # values with a colour of their own
+# Of Okabe and Ito, and of Tol; neighbours differ in greyscale too.
+_COLOURS: Final = ("#0072B2", "#E69F00", "#882255", "#56B4E9", "#009E73", "#CC79A7")
+_REST: Final = "#DDDDDD"
+_MOST_PERIODS: Final = 1000  # of more, only those with payments are drawn
+_FEWEST: Final = 4  # the width of the axis in periods, at least
+_LABELS: Final = 2.1  # inches for the labels on the left and on the right
+_AXES: Final = 0.775  # width of axes before the layout, in widths of their figure
+_BETWEEN_LABELS: Final = 0.17  # inches
+_LONGEST: Final = 16
+_NARROW: Final = 60  # periods
+_WITH_MARKERS: Final = 36
+
+
+class _Series(NamedTuple):
+    label: str
+    colour: str
+    amounts: list[float]
+
+
+def spending_over_time(table: IntoFrame, *, ax: Axes | None = None, amount: str = "sent") -> Axes:
+    """Draw the money in each period, divided by the values of the grouping column.
+
+    The six values with the most money have areas on top of each other, the largest at the bottom, and all others one
+    more; each is labelled on the right, with its sum. A table without a grouping column has a line for sent and one for
+    received. Of more than 1000 periods, mostly empty because of a wrong date, only those with money are drawn, and the
+    axis label says so. A table without rows gives empty axes with a message.
+
+    Parameters
+    ----------
+    table : frame
+        The result of `p2p_analytics.spending_over_time`.
+    ax : Axes, optional
+        The axes to draw on; a new figure by default.
+    amount : {"sent", "received"}, optional
+        The amounts of the areas.
+
+    Raises
+    ------
+    ConfigurationError
+        ``amount`` is neither.
+    SchemaError
+        The table lacks a column, or its amounts are in several currencies.
+    """
+    if amount not in _AMOUNTS:
+        raise ConfigurationError(f"amount={amount!r} is not valid: give 'sent' or 'received'.")
+    data = style.read_columns(table, _NEEDED, what="plots.spending_over_time")
+    currency = style.find_currency(data, what="plots.spending_over_time")
+    by = [name for name in data if name not in _PLAIN]
+    periods = sorted(set(data["period"]), key=lambda day: (day is None, day))
+    word = find_period([day for day in periods if day is not None])
+    ax = style.prepare_axes(ax, height=3.8)
+    title = _write_title(amount if by else "sent and received", by, word)
+    if not periods:
+        return style.draw_empty(ax, title, "No settled payments")
+    cells = _add_up(data, by, periods, amount) if by else _add_up_amounts(data, periods)
+    is_long = len(periods) > _MOST_PERIODS
+    if is_long:
+        moved = [at for at in range(len(periods)) if any(amounts[at] for amounts in cells.values())]
+        periods = [periods[at] for at in moved]
+        cells = {key: [amounts[at] for at in moved] for key, amounts in cells.items()}
+    series = _choose_series(by, cells) if by else _build_lines(cells)
+    middle, half = (len(periods) - 1) / 2, max(len(periods), _FEWEST) / 2
+    ends = _draw_areas(ax, series) if by else _draw_lines(ax, series)
+    ax.set_xlim(middle - half, middle + half)
+    style.style_value_axis(ax, ax.yaxis, f"Settled payments, {name_currency(currency)}", style.tick_format(currency))
+    width = ax.bbox.width / ax.figure.dpi / _AXES - _LABELS
+    label_dates(ax, periods, word, width=max(width, 1.0))
+    _label_series(ax, series, ends, middle + half, currency)
+    remark = "Periods without payments are left out" if is_long else ""
+    ax.set_xlabel(remark, fontsize=style.AXIS_SIZE, color=style.QUIET, **TEXT)
+    style.set_title(ax, title)
+    return ax
+
+
+def _write_title(amount: str, by: list[str], word: str) -> str:
+    title = f"Money {amount}{f', {word} by {word}' if word else ''}"
+    if not by:
+        return title
+    return f"{title}, by {'person' if 'counterparty_name' in by else to_drawable(by[0])}"
+
+
+def _add_up(
+    data: dict[str, list[Any]], by: list[str], periods: Sequence[date | None], amount: str
+) -> dict[tuple[Any, ...], list[float]]:
+    """Return the amounts in each period by value of the grouping columns."""
+    place = {day: at for at, day in enumerate(periods)}
+    cells: dict[tuple[Any, ...], list[float]] = {}
+    for day, units, *value in zip(data["period"], data[amount], *(data[name] for name in by), strict=True):
+        cells.setdefault(tuple(value), [0.0] * len(periods))[place[day]] += units
+    return cells
+
+
+def _add_up_amounts(data: dict[str, list[Any]], periods: Sequence[date | None]) -> dict[tuple[Any, ...], list[float]]:
+    return {(name,): _add_up(data, [], periods, name).get((), []) for name in _AMOUNTS}
+
+
+def _choose_series(by: list[str], cells: dict[tuple[Any, ...], list[float]]) -> list[_Series]:
+    """Return the values with the most money, and the sum of the others."""
+    sums = {value: add_units(amounts) for value, amounts in cells.items()}
+    ranked = sorted((value for value in cells if sums[value]), key=lambda value: (-sums[value], [*map(str, value)]))
+    # One more with a colour of its own takes no more room than "1 other".
+    most = _MOST if len(ranked) > _MOST + 1 else len(ranked)
+    names = _name_values(by, ranked[:most])
+    colours = (*_COLOURS, _REST)
+    series = [
+        _Series(name, colour, cells[value]) for name, colour, value in zip(names, colours, ranked[:most], strict=False)
+    ]
+    if rest := ranked[most:]:
+        amounts = [add_units(units) for units in zip(*(cells[value] for value in rest), strict=True)]
+        words = ("other person", "other people") if "counterparty_name" in by else ("other", "others")
+        series.append(_Series(format_count(len(rest), *words), _REST, amounts))
+    return series or [_Series("nothing", _REST, [0.0] * len(next(iter(cells.values()))))]
+
+
+def _name_values(by: list[str], values: Sequence[tuple[Any, ...]]) -> list[str]:
+    if "counterparty_name" in by:
+        columns = {name: [value[at] for value in values] for at, name in enumerate(by)}
+        return style.read_names(columns, len(values))
+    return ["not known" if value[0] is None else to_drawable(value[0]) for value in values]
+
+
+def _build_lines(cells: dict[tuple[Any, ...], list[float]]) -> list[_Series]:
+    return [_Series(name, colour, cells[name,]) for name, colour in (("sent", style.OUT), ("received", style.IN))]
+
+
+def _draw_areas(ax: Axes, series: Sequence[_Series]) -> list[float]:
+    """Draw the areas on top of each other, and return the middle of each in the last period."""
+    base = [0.0] * len(series[0].amounts)
+    edges = [at - 0.5 for at in range(len(base) + 1)]
+    ends = []
+    border = 0.4 if len(base) < _NARROW else 0  # white borders would hide narrow areas
+    for each in series:
+        top = [below + units for below, units in zip(base, each.amounts, strict=True)]
+        ax.stairs(top, edges, baseline=base, fill=True, facecolor=each.colour, edgecolor="white", linewidth=border)
+        ends.append((base[-1] + top[-1]) / 2)
+        base = top
+    ax.set_ylim(min(0, *base), (max(base) or 1) * 1.05)
+    return ends
+
+
+def _draw_lines(ax: Axes, series: Sequence[_Series]) -> list[float]:
+    """Draw a line for each series, and return its last value."""
+    markers: dict[str, Any] = {"marker": "o", "markersize": 4} if len(series[0].amounts) < _WITH_MARKERS else {}
+    for each, dashes in zip(series, ("solid", "dashed"), strict=True):
+        ax.plot(range(len(each.amounts)), each.amounts, color=each.colour, linewidth=1.4, linestyle=dashes, **markers)
+    ax.set_ylim(0, (max(map(max, (each.amounts for each in series))) or 1) * 1.05)
+    return [each.amounts[-1] for each in series]
+
+
+def _label_series(ax: Axes, series: Sequence[_Series], ends: Sequence[float], right: float, currency: str) -> None:
+    """Write the name and the sum of each series on the right, in the order of their ends and apart from each other."""
+    sums = [add_units(each.amounts) for each in series]
+    money = style.money_format(sums, currency)
+    low, high = ax.get_ylim()
+    inches = ax.bbox.height / ax.figure.dpi
+    gap = (high - low) * 2 * _BETWEEN_LABELS / inches
+    order = sorted(range(len(series)), key=lambda at: (ends[at], at))
+    places = _spread([ends[at] for at in order], gap, low, high)
+    for at, place in zip(order, places, strict=True):
+        name = _shorten(series[at].label)
+        ax.annotate(
+            f"{name}\n{money(sums[at])}",
+            (right, ends[at]),
+            xytext=(1.06, (place - low) / (high - low)),
+            textcoords="axes fraction",
+            va="center",
+            fontsize=style.LABEL_SIZE,
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": series[at].colour, "linewidth": 1.6, "relpos": (0, 0.5)},
+            **style_text(name),
+        )
+
+
+def _shorten(name: str) -> str:
+    return to_drawable(name, longest=_LONGEST) if len(name) > _LONGEST else name
+
+
+def _spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Return places in rising order at least the gap apart, near the wanted ones and between the limits if possible."""
+    places: list[float] = []
+    for place in wanted:
+        places.append(max(place, places[-1] + gap if places else low + gap / 2))
+    excess = max(places[-1] - (high - gap / 2), 0)
+    for at in reversed(range(len(places))):
+        limit = places[at + 1] - gap if at + 1 < len(places) else places[at] - excess
+        places[at] = min(places[at], limit)
+    return places
