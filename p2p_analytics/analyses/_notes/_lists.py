@@ -11,21 +11,19 @@ A row of the file is a pattern with its reason: a word, a phrase or emoji. Where
 from __future__ import annotations
 
 import csv
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
-from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.analyses._notes._tokens import fold, spell_forms, split_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
 _FILE: Final = "sensitive_notes.csv"
 _HARMLESS: Final = "harmless"
 _WHOLE: Final = "="
 _FEWEST_LETTERS: Final = 8  # of a phrase that is also found written as one word
-_AT_A_TIME: Final = 10_000  # tokens of a note
 
 
 class Pattern(NamedTuple):
@@ -35,6 +33,9 @@ class Pattern(NamedTuple):
     is_whole: bool
     needs: str
     unless: str
+
+
+_NONE: Final[list[Pattern]] = []
 
 
 class _Node:
@@ -59,6 +60,7 @@ class Lists:
     def __init__(self, rows: Iterable[dict[str, str]]) -> None:
         self._root = _Node()
         self._longest = 1
+        self._starts = lru_cache(maxsize=1 << 16)(self._find_starts)
         table = list(rows)
         self._members: dict[str, list[str]] = {}
         for row in table:
@@ -67,39 +69,50 @@ class Lists:
         for row in table:
             self._add_row(row)
 
-    def find(self, tokens: Iterator[str]) -> set[str]:
-        """Return the reasons of the patterns in a note."""
+    def find(self, batches: Iterable[list[str]]) -> set[str]:
+        """Return the reasons of the patterns in a note, of which the words come in batches."""
         found: set[Pattern] = set()
         count = covered = 0
         kept: list[str] = []
-        while batch := list(islice(tokens, _AT_A_TIME)):
+        for batch in batches:
             count += len(batch)
-            is_last = len(batch) < _AT_A_TIME
             kept += batch
-            end = len(kept) if is_last else max(len(kept) - self._longest, 0)
-            at = 0
-            while at < end:
-                length, patterns = self._match(kept, at)
-                found.update(patterns)
-                covered += length if any(pattern.is_whole for pattern in patterns) else 0
-                at += length or 1
-            kept = kept[at:]
+            if len(kept) > 2 * self._longest:
+                at, length = self._search(kept, len(kept) - self._longest, found)
+                covered += length
+                kept = kept[at:]
+        covered += self._search(kept, len(kept), found)[1]
+        if not found:
+            return set()
         reasons = {pattern.reason for pattern in found}
         return {
             pattern.reason
             for pattern in found
-            if pattern.reason
-            and (not pattern.is_whole or covered == count)
+            if (not pattern.is_whole or covered == count)
             and (not pattern.needs or pattern.needs in reasons)
             and not (pattern.unless and pattern.unless in reasons)
         }
+
+    def _search(self, tokens: Sequence[str], end: int, found: set[Pattern]) -> tuple[int, int]:
+        """Add the patterns that begin before ``end``; return the place after the last, and the words of whole notes."""
+        at = covered = 0
+        while at < end:
+            nodes = self._starts(tokens[at])
+            if not nodes:
+                at += 1
+                continue
+            length, patterns = self._match(nodes, tokens, at)
+            found.update(patterns)
+            covered += length if any(pattern.is_whole for pattern in patterns) else 0
+            at += length or 1
+        return at, covered
 
     def _add_row(self, row: dict[str, str]) -> None:
         reason = "" if row["reason"] == _HARMLESS else row["reason"]
         text = row["pattern"].removeprefix(_WHOLE)
         pattern = Pattern(reason, text != row["pattern"], row["needs"] or "", row["unless"] or "")
         for phrase in self._expand(text):
-            words = list(split_tokens(fold(phrase)))
+            words = [word for batch in split_tokens(fold(phrase)) for word in batch]
             self._add(words, pattern)
             joined = "".join(words)
             if len(words) > 1 and len(joined) >= _FEWEST_LETTERS and joined.isalnum():
@@ -120,17 +133,22 @@ class Lists:
         node.patterns.append(pattern)
         self._longest = max(self._longest, len(words))
 
-    def _match(self, tokens: Sequence[str], at: int) -> tuple[int, list[Pattern]]:
+    def _find_starts(self, word: str) -> tuple[_Node, ...]:
+        following = self._root.following
+        return tuple(following[form] for form in spell_forms(word) if form in following)
+
+    def _match(self, nodes: Sequence[_Node], tokens: Sequence[str], at: int) -> tuple[int, list[Pattern]]:
         """Return the number of words of the longest match at a place, 0 for none, and its patterns."""
-        best: tuple[int, list[Pattern]] = (0, [])
-        nodes = [self._root]
-        for length, token in enumerate(tokens[at : at + self._longest], 1):
-            nodes = [node.following[form] for node in nodes for form in spell_forms(token) if form in node.following]
-            if not nodes:
-                break
+        length, best = 0, (0, _NONE)
+        while nodes:
+            length += 1
             # The first form of a word is the word itself, so that "shots" wins over "shot".
             if patterns := next((node.patterns for node in nodes if node.patterns), None):
                 best = (length, patterns)
+            if at + length == len(tokens) or not any(node.following for node in nodes):
+                break
+            forms = spell_forms(tokens[at + length])
+            nodes = [node.following[form] for node in nodes for form in forms if form in node.following]
         return best
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -14,12 +14,12 @@ _SKIN_TONES: Final = range(0x1F3FB, 0x1F400)
 _DROPPED: Final = frozenset({"Mn", "Me", "Cf"})  # accents, key caps, variation selectors, joiners
 _QUOTES: Final = dict.fromkeys("\u2018\u2019\u02bc\u00b4`", "'")
 # An amount is no token. A flag is a pair of letters of its own; other symbols are one token each.
-_TOKEN: Final = re.compile(
-    r"[$€£¥]\s?\d[\d.,]*|(?P<token>[^\W_]+|[\U0001F1E6-\U0001F1FF]{2}|[^\w\s\x00-\xbf\u2000-\u206f])"
-)
+_TOKEN: Final = re.compile(r"[$€£¥]\s?\d[\d.,]*|([^\W_]+|[\U0001F1E6-\U0001F1FF]{2}|[^\w\s\x00-\xbf\u2000-\u206f])")
 _REPEATED: Final = re.compile(r"(.)\1{2,}")
 _DIGITS_AS_LETTERS: Final = str.maketrans("013457", "oieast")
 _SHORTEST_PLURAL: Final = 4
+_LONGEST_WORD: Final = 64
+_AT_A_TIME: Final = 10_000
 _MIXED: Final = re.compile(r"\d[a-z]|[a-z]\d")
 
 
@@ -47,16 +47,21 @@ def fold(note: str) -> str:
     return (note if note.isascii() else note.translate(_FOLDS)).lower()
 
 
-def split_tokens(folded: str) -> Iterator[str]:
-    """Yield the words and emoji of a folded text; apostrophes within words are left out, other punctuation too."""
-    for found in _TOKEN.finditer(folded.replace("'", "")):
-        if found["token"]:
-            yield found["token"]
+def split_tokens(folded: str) -> Iterator[list[str]]:
+    """Yield the words and emoji of a folded text, some at a time; apostrophes and other punctuation are left out."""
+    text = folded.replace("'", "")
+    if len(text) <= _AT_A_TIME:
+        yield [token for token in _TOKEN.findall(text) if token]
+        return
+    tokens = (found[1] for found in _TOKEN.finditer(text) if found[1])
+    while batch := list(islice(tokens, _AT_A_TIME)):
+        yield batch
 
 
-@lru_cache(maxsize=1 << 16)
 def spell_forms(token: str) -> tuple[str, ...]:
     """Return the forms by which a list may hold a word: as it is, with fewer repeated letters, singular."""
+    if len(token) > _LONGEST_WORD:
+        return ()
     forms = [token]
     if _REPEATED.search(token):
         forms += [_REPEATED.sub(r"\1\1", token), _REPEATED.sub(r"\1", token)]
