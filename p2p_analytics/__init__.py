@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         time_to_settle,
         unusual,
     )
-    from p2p_analytics.archive import Archive, open_archive
+    from p2p_analytics.archive import Archive, Archives, open_archive, open_archives
     from p2p_analytics.auth import AccessToken, authorize_url, token_from_redirect
     from p2p_analytics.client import Client
     from p2p_analytics.errors import P2PAnalyticsError
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AccessToken",
     "Archive",
+    "Archives",
     "Client",
     "Explorer",
     "History",
@@ -74,6 +75,7 @@ __all__ = [
     "match_bank",
     "monthly_flow",
     "open_archive",
+    "open_archives",
     "pending_ageing",
     "pending_requests",
     "people_by_year",
@@ -105,6 +107,7 @@ __all__ = [
 _HOMES = {
     "AccessToken": "auth",
     "Archive": "archive",
+    "Archives": "archive",
     "Client": "client",
     "Explorer": "widgets",
     "History": "history",
@@ -123,6 +126,7 @@ _HOMES = {
     "match_bank": "statements.bank",
     "monthly_flow": "analyses",
     "open_archive": "archive",
+    "open_archives": "archive",
     "pending_ageing": "analyses",
     "pending_requests": "analyses",
     "people_by_year": "analyses",

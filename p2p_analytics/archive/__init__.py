@@ -6,6 +6,7 @@ manifest, so a crash at any moment leaves the old state or the new one.
 
 from p2p_analytics.archive._archive import Archive, open_archive
 from p2p_analytics.archive._rewrite import Changes
+from p2p_analytics.archive.collection import Archives, open_archives
 from p2p_analytics.archive.imports.rows import ImportPlan
 
-__all__ = ["Archive", "Changes", "ImportPlan", "open_archive"]
+__all__ = ["Archive", "Archives", "Changes", "ImportPlan", "open_archive", "open_archives"]

@@ -71,6 +71,7 @@ class Changes(NamedTuple):
 
 def build_rows(history: History) -> pa.Table:
     """Return a history's payments as rows of the archive, with the time of the fetch."""
+    import pandas as pd
     import pyarrow as pa
 
     schema.require(history.payments.columns, schema.PAYMENTS, what="merge")
@@ -82,7 +83,9 @@ def build_rows(history: History) -> pa.Table:
         if instant is not None and instant.tzinfo is None:
             raise ArchiveError(f"The history's {name} {instant} has no zone: give it one, such as UTC.")
     payments, _ = split_rows(history.payments)
-    rows = table_of(payments[list(schema.PAYMENTS)])
+    # Read beside other archives, each row has to name its account, and in one way.
+    account = pd.Series(str(history.me.user.id), index=payments.index, dtype=schema.TEXT)
+    rows = table_of(payments[list(schema.PAYMENTS)].assign(account_id=account))
     names = {history.me.user.id, name_account(history.me)}
     foreign = {*history.payments["account_id"].dropna().unique()} - names
     if foreign:

@@ -23,6 +23,7 @@ from p2p_analytics.cli import (
     _import,
     _report,
     _sandbox,
+    _sandbox_archive,
     _sign_in_options,
     _sync,
 )
@@ -119,7 +120,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (_demo, _sandbox, _sign_in_options, _sync, _import, _export, _report, _completion):
+    for module in (_demo, _sandbox, _sandbox_archive, _sign_in_options, _sync, _import, _export, _report, _completion):
         module.add_commands(commands.add_parser)
     return parser
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Final, Literal
 
     from p2p_analytics.history import History
@@ -69,6 +70,17 @@ class Progress:
         """The argument ``on_progress`` of a reading of files."""
         ways: dict[str, Callable[[int, int], object]] = {"log": self._count_files, "none": lambda _files, _all: None}
         return ways.get(self._way)
+
+    @contextlib.contextmanager
+    def count_parts(self, unit: str, of: int) -> Iterator[Callable[[int], object]]:
+        """Give a function that shows how many parts of the work are finished."""
+        if self._way == "bar":
+            from p2p_analytics.progress import loading_bar
+
+            with loading_bar(unit=unit) as show:
+                yield lambda finished: show(finished, of)
+        else:
+            yield lambda finished: None if finished % _STEPS_PER_LINE else self.log(f"{finished:,} of {of:,} {unit}")
 
     def _count(self, payments: int) -> None:
         self._steps += 1

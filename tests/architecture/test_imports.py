@@ -41,6 +41,7 @@ def graph() -> grimp.ImportGraph:
         ("-m", "p2p_analytics", "--help"),
         ("-m", "p2p_analytics", "demo", "--help"),
         ("-m", "p2p_analytics", "sandbox", "--help"),
+        ("-m", "p2p_analytics", "sandbox-archive", "--help"),
         ("-m", "p2p_analytics", "login", "--help"),
         ("-m", "p2p_analytics", "sync", "--help"),
         ("-m", "p2p_analytics", "import", "--help"),

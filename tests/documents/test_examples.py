@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import p2p_analytics as p2p
+from p2p_analytics import cli
 
 if TYPE_CHECKING:
     import pytest
@@ -29,7 +30,7 @@ def test_examples_run(
 ) -> None:
     """The blocks of a page run from top to bottom for a signed-in user, and test functions in them pass.
 
-    The user's statement files are in the folder "downloads".
+    The user's statement files are in the folder "downloads", and archives of a small town in "everyone".
     """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
@@ -40,6 +41,9 @@ def test_examples_run(
     for number, (start, end) in enumerate(server.statement_periods()):
         file = tmp_path / "downloads" / f"statement_{number}.csv"
         file.write_text(server.statement(server.viewer, start, end), "utf-8", newline="")
+    if '"everyone"' in example_page.read_text(encoding="utf-8"):
+        numbers = ["--accounts", "3", "--payments", "300", "--years", "2", "--progress", "none"]
+        assert cli.main(["sandbox-archive", "everyone", *numbers]) == 0
     names: dict[str, object] = {}
     try:
         for code in examples(example_page):

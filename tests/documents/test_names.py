@@ -37,6 +37,7 @@ def objects(server: p2p.sandbox.SandboxServer, tmp_path_factory: pytest.TempPath
         archive.merge(p2p.load_history(client))
         yield {
             "archive": archive,
+            "archives": p2p.open_archives(archive.path.parent),
             "client": client,
             "desk": PaymentDesk(client),
             "form": p2p.TokenForm,

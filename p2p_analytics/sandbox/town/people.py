@@ -41,17 +41,17 @@ _FIXED: Final = (
 )  # fmt: skip
 BUSINESS: Final = 8
 UNVERIFIED: Final = ("kai_",)  # users without a verified identity, so that this refusal occurs
-_FIRST: Final = (
+FIRST_NAMES: Final = (
     "Ada", "Bilal", "Carmen", "Dmitri", "Elif", "Femi", "Grace", "Hugo", "Ines", "Jonas", "Keiko", "Lars",
     "Mina", "Nils", "Olga", "Pedro", "Quinn", "Rosa", "Sefa", "Tara", "Umar", "Vera", "Wes", "Ximena", "Yara", "Zeno",
 )  # fmt: skip
-_LAST: Final = (
+LAST_NAMES: Final = (
     "Abbot", "Bakker", "Castillo", "Demir", "Eriksen", "Farkas", "Gallo", "Hoang", "Ibarra", "Jansen", "Kowalski",
     "Laurent", "Moreau", "Ng", "Olsen", "Petrov", "Quispe", "Rossi", "Silva", "Tanaka", "Usman", "Vargas", "Wong",
 )  # fmt: skip
 _FOREIGN_SHARE: Final = 0.15
 # Username, first name, last name and display name, which begins with the family name in Chinese and Korean.
-_FOREIGN: Final = (
+FOREIGN_NAMES: Final = (
     ("li-na", "娜", "李", "李娜"),
     ("zhang-wei", "伟", "张", "张伟"),
     ("chen-jing", "静", "陈", "陈静"),
@@ -71,9 +71,9 @@ def make_residents(rng: random.Random, count: int, start_us: int) -> list[Person
     profiles = list(_FIXED[:count])
     for number in range(len(profiles), count):
         if rng.random() < _FOREIGN_SHARE:
-            username, first, last, display_name = rng.choice(_FOREIGN)
+            username, first, last, display_name = rng.choice(FOREIGN_NAMES)
         else:
-            first, last = rng.choice(_FIRST), rng.choice(_LAST)
+            first, last = rng.choice(FIRST_NAMES), rng.choice(LAST_NAMES)
             username, display_name = f"{first}-{last}".lower(), f"{first} {last}"
         profiles.append(_Profile(f"{username}-{number}", first, last, display_name, rng.choice(_ABOUT)))
     ids = _draw_ids(rng)

@@ -1,0 +1,202 @@
+"""New archives of finished columns, written without a history: for generated data."""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from p2p_analytics.archive import _manifest
+from p2p_analytics.archive._folder import ArchiveFolder
+from p2p_analytics.archive._manifest import Entry, Manifest
+from p2p_analytics.archive._merge import split_rows
+from p2p_analytics.archive.tables import arrow_schema, encode_parquet, pending_ids
+from p2p_analytics.currencies import US_DOLLARS
+from p2p_analytics.errors import ArchiveError, describe_os_error
+from p2p_analytics.files import to_path
+from p2p_analytics.frames import schema
+from p2p_analytics.frames.arrow import table_of, with_microseconds
+from p2p_analytics.frames.build import friends_frame, problems_frame
+from p2p_analytics.frames.merge import FETCHED_AT
+from p2p_analytics.frames.people import people_frame
+from p2p_analytics.frames.perspective import perspective
+from p2p_analytics.records import Me, Target, User
+from p2p_analytics.vocabulary import TargetType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import date, datetime
+    from pathlib import Path
+
+    import numpy as np
+    import pandas as pd
+    import pyarrow as pa
+
+    Array = np.ndarray[Any, Any]
+
+_FOLDER_MODE: Final = 0o700
+
+
+class PaymentColumns(NamedTuple):
+    """Payments of one account in columns.
+
+    Attributes
+    ----------
+    people : sequence of User
+        The account holder first. A user without an id is an address, by ``email`` or ``phone``.
+    texts : mapping of str to (array of int, sequence of str)
+        For ``action``, ``status``, ``note``, ``audience`` and ``medium``, codes and the texts that they stand for.
+    numbers : mapping of str to array of int
+        ``payment_id``, ``amount_cents``, ``fee_cents``, and ``created_us`` and ``completed_us`` in microseconds since
+        1970; masked where there is no value.
+    actor, target : array of int
+        Positions in ``people``; one of both is the account holder.
+    """
+
+    people: Sequence[User]
+    texts: Mapping[str, tuple[Array, Sequence[str]]]
+    numbers: Mapping[str, Array]
+    actor: Array
+    target: Array
+
+
+def write_archive(
+    path: str | os.PathLike[str], payments: PaymentColumns, *, friends: Sequence[User], fetched_at: datetime
+) -> tuple[int, int]:
+    """Write a new archive, as a merge of the same history would, and return its payments and bytes.
+
+    The same columns give the same bytes. The files are not flushed to the disk, unlike those of a history that cannot
+    be made again.
+
+    Raises
+    ------
+    ArchiveError
+        The folder exists, or cannot be written.
+    """
+    folder_path = to_path(path).expanduser().absolute()
+    try:
+        folder_path.mkdir(mode=_FOLDER_MODE)
+    except OSError as error:
+        raise ArchiveError(f"{folder_path} cannot be made ({describe_os_error(error)}): name a new folder.") from None
+    folder = ArchiveFolder(folder_path)
+    rows = _build_rows(payments, fetched_at)
+    owner = payments.people[0]
+    account = str(owner.id)
+    entries = tuple(_write(folder_path, "payments", piece, start, account) for start, piece in split_rows(rows, None))
+    seen = people_frame([*(user for user in payments.people if user.id)])
+    small: dict[str, Any] = {
+        kind: _write(folder_path, kind, _tabulate(kind, frame), None, account)
+        for kind, frame in (("people", seen), ("friends", friends_frame(friends)), ("problems", problems_frame([])))
+    }
+    manifest = Manifest(
+        me=Me(user=owner),
+        fetched_at=fetched_at,
+        synced_to=fetched_at,
+        friends_at=fetched_at,
+        payments=entries,
+        people_at=fetched_at,
+        **small,
+    )
+    body = folder.encode_manifest(manifest)
+    _write_bytes(folder_path / _manifest.NAME, body)
+    return rows.num_rows, len(body) + sum(entry.size for entry in manifest.entries)
+
+
+def _build_rows(payments: PaymentColumns, fetched_at: datetime) -> pa.Table:
+    """Return rows of the archive, newest first."""
+    import numpy as np
+    import pyarrow as pa
+
+    order = np.lexsort((payments.numbers["payment_id"], payments.numbers["created_us"]))[::-1]
+    length = len(order)
+    columns: dict[str, Any] = {
+        name: pa.array(list(values), pa.string()).take(pa.array(codes[order]))
+        for name, (codes, values) in payments.texts.items()
+    }
+    numbers = {name: pa.array(values[order], pa.int64()) for name, values in payments.numbers.items()}
+    instant = pa.timestamp("us", "UTC")
+    columns["payment_id"] = numbers["payment_id"].cast(pa.string())
+    columns["date_created"] = numbers["created_us"].cast(instant)
+    columns["date_completed"] = numbers["completed_us"].cast(instant)
+    actor, target = payments.actor[order], payments.target[order]
+    columns |= _describe_sides(payments.people, actor, target)
+    action, actions = payments.texts["action"]
+    columns |= _describe_view(
+        payments.people, actor, target, action[order], actions, payments.numbers["amount_cents"][order]
+    )
+    constants = {
+        "source": schema.SOURCE_API, "kind": schema.KIND_PAYMENT, "currency": US_DOLLARS,
+        "account_id": payments.people[0].id,
+    }  # fmt: skip
+    columns |= {name: numbers[name] for name in ("amount_cents", "fee_cents")}
+    columns |= {name: pa.repeat(pa.scalar(text, pa.string()), length) for name, text in constants.items()}
+    columns |= {FETCHED_AT: pa.repeat(pa.scalar(fetched_at, instant), length)}
+    wanted = arrow_schema("payments")
+    missing = {name: pa.nulls(length, wanted.field(name).type) for name in schema.PAYMENTS if name not in columns}
+    table = pa.table({name: {**columns, **missing}[name] for name in (*schema.PAYMENTS, FETCHED_AT)})
+    return with_microseconds(table).select(wanted.names).cast(wanted)
+
+
+def _describe_sides(people: Sequence[User], actor: Array, target: Array) -> dict[str, pa.Array]:
+    """Return the columns of the actor and the target."""
+    types = [TargetType.USER if user.id else TargetType.EMAIL if user.email else TargetType.PHONE for user in people]
+    sides: dict[str, tuple[Array, list[str | None]]] = {
+        "target_type": (target, [kind.value for kind in types]),
+        "target_email": (target, [None if user.id else user.email for user in people]),
+        "target_phone": (target, [None if user.id else user.phone for user in people]),
+    }
+    for prefix, codes in (("actor_", actor), ("target_user_", target)):
+        for name in ("id", "username", "display_name"):
+            sides[prefix + name] = codes, [getattr(user, name) for user in people]
+    return {name: _take(values, codes) for name, (codes, values) in sides.items()}
+
+
+def _describe_view(  # noqa: PLR0913, PLR0917 - the columns that decide it
+    people: Sequence[User], actor: Array, target: Array, action: Array, actions: Sequence[str], cents: Array
+) -> dict[str, pa.Array]:
+    """Return the columns that depend on the viewer, worked out once for each other person, side and action."""
+    import numpy as np
+    import pyarrow as pa
+
+    kinds = (action * len(people) + actor) * len(people) + target
+    distinct, codes = np.unique(kinds, return_inverse=True)
+    views = []
+    for kind in distinct.tolist():
+        rest, to = divmod(kind, len(people))
+        what, by = divmod(rest, len(people))
+        user = people[to]
+        addressed = Target(user=user) if user.id else Target(email=user.email, phone=user.phone)
+        views.append(perspective(str(people[0].id), actions[what], people[by], addressed))
+    names = ("direction", "counterparty_id", "counterparty_username", "counterparty_name")
+    columns = {name: _take([getattr(view, name) for view in views], codes) for name in names}
+    signs = np.array([view.sign or 0 for view in views], dtype="int64")
+    return columns | {"flow_cents": pa.array(signs[codes] * np.abs(cents), mask=signs[codes] == 0)}
+
+
+def _take(values: Sequence[str | None], codes: Array) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array(values, pa.string()).take(pa.array(codes))
+
+
+def _tabulate(kind: str, frame: pd.DataFrame) -> pa.Table:
+    columns = arrow_schema(kind)
+    return table_of(frame[columns.names]).cast(columns)
+
+
+def _write(path: Path, kind: str, table: pa.Table, start: date | None, account: str) -> Entry:
+    """Write rows as a file of an archive."""
+    body = encode_parquet(kind, table, {b"p2p_analytics.account": account})
+    digest = sha256(body).hexdigest()
+    name = _manifest.build_file_name(kind, start, digest)
+    _write_bytes(path / name, body)
+    pending = pending_ids(table) if kind == "payments" else ()
+    return Entry(name=name, rows=table.num_rows, size=len(body), sha256=digest, start=start, pending=pending)
+
+
+def _write_bytes(path: Path, body: Any) -> None:  # noqa: ANN401 - bytes or a buffer
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(body)
+    except OSError as error:
+        raise ArchiveError(f"{path} cannot be written ({describe_os_error(error)}): name another folder.") from None

@@ -1,0 +1,215 @@
+"""A folder of archives is read as one, and nothing in it is left out silently."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import polars as pl
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.errors import ArchiveError, ConfigurationError
+from p2p_analytics.frames.schema import PAYMENTS
+from p2p_analytics.records import Me, User
+from support.archives.statements import row, statements_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Fill = Callable[..., p2p.Archive]
+
+ENGINES = ["pandas", "polars", "duckdb"]
+
+
+@pytest.fixture
+def fill(tmp_path, history_of, payment) -> Fill:
+    """Return a function that makes an archive with two payments of a user below the root."""
+
+    def fill(name: str, account: str, username: str | None = None) -> p2p.Archive:
+        actor = {"actor": {"id": account, "display_name": "Ada"}}
+        days = [payment(f"{account}0{day}", date_created=f"2024-0{day}-01T12:00:00", **actor) for day in (4, 5)]
+        history = history_of(*days, account=account)
+        archive = p2p.open_archive(tmp_path / "town" / name)
+        archive.merge(replace(history, me=Me(user=User(id=account, username=username))))
+        return archive
+
+    return fill
+
+
+@pytest.fixture
+def root(tmp_path, fill) -> Path:
+    """Return a folder with three archives, one in a folder that is named like a column, and a file beside them."""
+    for name, account in (("ada", "21"), ("status=x", "22"), ("b*", "23")):
+        fill(name, account)
+    (tmp_path / "town" / "read me.txt").write_text("three archives")
+    return tmp_path / "town"
+
+
+def list_rows(frame: Any) -> list[tuple[Any, ...]]:
+    """Return the rows of a scan, sorted."""
+    if isinstance(frame, pl.LazyFrame):
+        frame = frame.collect()
+    table = pl.from_arrow(frame.to_arrow_table()) if isinstance(frame, duckdb.DuckDBPyRelation) else pl.DataFrame(frame)
+    return sorted(table.rows(), key=str)
+
+
+def test_archives_by_name_and_number(root) -> None:
+    """They are counted, listed and yielded in the order of their names; the text names the folder alone."""
+    archives = p2p.open_archives(root)
+    assert isinstance(archives, p2p.Archives)
+    assert len(archives) == 3
+    assert archives.names == ["ada", "b*", "status=x"]
+    assert [archive.path.name for archive in archives] == archives.names
+    assert archives["b*"].path == archives[1].path == root / "b*"
+    assert ("ada" in archives, "bo" in archives) == (True, False)
+    assert repr(archives) == f"<Archives {root}: 3 archives>"
+    with pytest.raises(KeyError, match="no archive 'bo': there are ada, b"):
+        archives["bo"]
+    with pytest.raises(IndexError):
+        archives[3]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_scan_reads_all_of_them(root, engine) -> None:
+    """Each row has its account, also where other columns are chosen."""
+    scan = p2p.open_archives(root).scan(engine)
+    assert list(scan.collect_schema() if engine == "polars" else scan.columns)[: len(PAYMENTS)] == list(PAYMENTS)
+    assert len(list_rows(scan)) == 6
+    some = p2p.open_archives(root).scan(engine, columns=["payment_id"], after="2024-04-15")
+    assert list_rows(some) == [("21", "2105"), ("22", "2205"), ("23", "2305")]
+    last = p2p.open_archives(root).scan(engine, columns=["status", "account_id"], before="2024-04-15")
+    assert list_rows(last) == [("settled", "21"), ("settled", "22"), ("settled", "23")]
+    assert list_rows(p2p.open_archives(root).scan(engine, columns=["note"], after="2030-01-01")) == []
+
+
+def test_files_are_given_to_the_engine_as_one_list(root, monkeypatch) -> None:
+    """Python opens the manifests alone, and a period leaves files out before the engine sees them."""
+    archives = p2p.open_archives(root)
+    opened: Counter[str] = Counter()
+    original = os.open
+
+    def count(path: Any, *arguments: Any, **options: Any) -> int:
+        opened[Path(os.fsdecode(path)).suffix] += 1
+        return original(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", count)
+    scan = archives.scan("polars")
+    assert opened == {".json": 3}
+    assert scan.explain().count("Parquet SCAN") == 1
+
+
+def test_statements_in_some_of_them(root, fill) -> None:
+    """All rows have the columns of statements; an account that statements alone name has that name."""
+    fill("known", "24", "cyd").import_(statements_of(row(9, account_id="cyd"), account="cyd"))
+    p2p.open_archive(root / "new").import_(statements_of(row(1), row(2), account="ada"))
+    archives = p2p.open_archives(root)
+    expected = {"21": 2, "22": 2, "23": 2, "24": 3, "ada": 2}
+    for engine in ENGINES:
+        rows = list_rows(archives.scan(engine, columns=["file", "payment_id"]))
+        assert Counter(each[0] for each in rows) == expected
+        files = {(each[1] or "") for each in rows}
+        assert files == {"", "may.csv"}
+
+
+def nest(at: Path) -> None:
+    """Move an archive one folder down."""
+    shutil.move(at, at.with_name("moved"))
+    at.mkdir()
+    shutil.move(at.with_name("moved"), at / "archive")
+
+
+def replace_by(at: Path, make: Callable[[], object]) -> None:
+    """Remove an archive, and make something else in its place."""
+    shutil.rmtree(at)
+    make()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda at: (at / "manifest.json").write_text("{"), r"manifest\.json is broken"),
+        (lambda at: next(at.glob("payments-*")).unlink(), r"payments-.*\.parquet is broken \(it is missing\)"),
+        (lambda at: next(at.glob("payments-*")).write_bytes(b"PAR1"), "is broken .*not as it was written"),
+        (lambda at: replace_by(at, at.mkdir), "There is no archive in"),
+        (lambda at: replace_by(at, lambda: (at / ".git").mkdir(parents=True)), "holds other things and no archive"),
+        (lambda at: replace_by(at, lambda: at.symlink_to(at / "gone")), "is a link that leads nowhere: remove it"),
+        (nest, "holds other things and no archive"),
+    ],
+    ids=["manifest", "missing file", "short file", "empty", "foreign", "dead link", "nested"],
+)
+def test_a_folder_that_cannot_be_read_is_named(root, spoil, sentence) -> None:
+    """One sentence names it; the other archives are not read without it."""
+    spoil(root / "status=x")
+    with pytest.raises(ArchiveError, match=sentence) as caught:
+        p2p.open_archives(root).scan("polars")
+    assert str(root / "status=x") in str(caught.value)
+
+
+def test_a_folder_without_permission_is_named(root, monkeypatch) -> None:
+    """A folder that only another user may read."""
+    original = os.open
+
+    def refuse(path: Any, *arguments: Any, **options: Any) -> int:
+        if "b*" in os.fsdecode(path):
+            raise PermissionError(13, "Permission denied", path)
+        return original(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(ArchiveError, match=r"town/b\*.*permission denied"):
+        p2p.open_archives(root)
+
+
+def test_one_account_twice_is_refused(root, fill) -> None:
+    """A copy, a link, or statements of an account that is synced elsewhere would count payments twice."""
+    shutil.copytree(root / "ada", root / "copy of ada")
+    with pytest.raises(ArchiveError, match=r"town/ada and .*town/copy of ada hold the same account"):
+        p2p.open_archives(root)
+    shutil.rmtree(root / "copy of ada")
+    (root / "link").symlink_to(root / "ada")
+    with pytest.raises(ArchiveError, match="hold the same account"):
+        p2p.open_archives(root)
+    (root / "link").unlink()
+    fill("dan", "25", "Dan")
+    p2p.open_archive(root / "dan's files").import_(statements_of(row(1, account_id="dan"), account="dan"))
+    with pytest.raises(ArchiveError, match="dan's files hold the same account"):
+        p2p.open_archives(root)
+
+
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("gone", "cannot be read .*no such file or folder"),
+        ("town/ada", "is itself an archive: use open_archive"),
+        ("town/read me.txt", "cannot be read .*not a directory"),
+        ("empty", "holds no archives"),
+    ],
+)
+def test_a_root_without_archives_is_refused(root, tmp_path, path, sentence) -> None:
+    """Each kind of wrong folder has its own sentence."""
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ArchiveError, match=sentence):
+        p2p.open_archives(tmp_path / path)
+    with pytest.raises(ConfigurationError, match="A path is text"):
+        p2p.open_archives(None)
+    assert len(p2p.open_archives(str(root))) == 3
+
+
+def test_privacy_mode_refuses_a_scan(root, monkeypatch) -> None:
+    """The files hold real data."""
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    with pytest.raises(ConfigurationError, match="privacy mode"):
+        p2p.open_archives(root).scan("polars")
+
+
+def test_each_row_names_its_account_in_one_way(tmp_path, history_of, payment) -> None:
+    """A history made by hand may leave the account out, or name it by the username."""
+    history = replace(history_of(payment(1), payment(2)), me=Me(user=User(id="7", username="ada")))
+    payments = history.payments.assign(account_id=["ada", None]).astype({"account_id": "str"})
+    p2p.open_archive(tmp_path / "a").merge(replace(history, payments=payments))
+    assert list_rows(p2p.open_archives(tmp_path).scan("polars", columns=["account_id"])) == [("7",), ("7",)]
