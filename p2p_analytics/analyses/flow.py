@@ -8,6 +8,7 @@ import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts import calendar
+from p2p_analytics.analyses._parts.accounts import add_account, list_keys
 from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Status
 
@@ -27,7 +28,7 @@ _COLUMNS: Final = {
 _MONTHS: Final = {"number": _engine.COUNT, "month": _engine.TEXT}
 
 
-def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
+def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC", *, by_account: bool = False) -> IntoFrameT:
     """Return the money sent and received in each calendar month, in settled payments.
 
     One row per month of the zone, from the first to the last month with a payment; months between
@@ -54,6 +55,10 @@ def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC") -> IntoFrameT
         checks, and for its first and last instant.
     tz : str or ZoneInfo
         Time zone of the months, such as ``America/New_York``.
+    by_account : bool, optional
+        Whether each account has a table of its own, one below another in the order of ``account_id``, which is then the
+        first column and has to be one of ``payments``, as `Archives.scan` returns them: each
+        with its own range of months. One row per account and month is then read into memory.
 
     Returns
     -------
@@ -69,48 +74,60 @@ def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC") -> IntoFrameT
         2**53 cents or more.
     """
     zone = find_zone(tz)
+    keys = list_keys(by_account=by_account)
     col = nw.col
-    needed = ["direction", "flow_cents", "date_created", "date_completed"]
+    needed = [*keys, "direction", "flow_cents", "date_created", "date_completed"]
     opened = _engine.open_frame(payments, needed, status=Status.SETTLED, what="monthly_flow")
     moved = opened.frame.select(
+        *keys,
         "flow_cents",
         received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
         moved_us=calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),
     )
+    local = calendar.add_local_time(moved, "moved_us", zone, opened.ends, payments)
+    if by_account:  # the first day of a month stands for it, because all days of all accounts would be many rows
+        first = calendar.add_first_day(local, "month", opened.ends, payments)
+        local = first.select(*keys, "flow_cents", "received_cents", local_day="first_day")
+    else:
+        local = local.with_columns(local_day=calendar.local_day())
     days = (
-        calendar.add_local_time(moved, "moved_us", zone, opened.ends, payments)
-        .with_columns(local_day=calendar.local_day())
-        .group_by("local_day")  # one row per day of the calendar at most, so the rest is finished here
+        local.group_by(*keys, "local_day")  # at most one row per day of the calendar, so the rest is finished here
         .agg(col("flow_cents").sum(), col("received_cents").sum(), payments=nw.len())
         .with_columns(_engine.integers(["flow_cents", "received_cents", "payments"]))
     )
-    table = _add_up_months(_engine.collect_here(days, payments, what="monthly_flow"))
-    return _engine.to_result(table, payments, _COLUMNS, opened.currency)
+    table = _add_up_months(_engine.collect_here(days, payments, what="monthly_flow"), keys)
+    return _engine.to_result(table, payments, add_account(_COLUMNS, by_account=by_account), opened.currency)
 
 
-def _add_up_months(days: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+def _add_up_months(days: nw.LazyFrame[Any], keys: list[str]) -> nw.LazyFrame[Any]:
     """Return the months, without gaps, of the sums of days; a null day makes a last row with a null month."""
     col = nw.col
-    found = days.collect()["local_day"].to_list()
+    found = days.select("local_day").unique().collect()["local_day"].to_list()
     dated = [day for day in found if day is not None]
     periods = calendar.count_periods(dated, "month")
     labels: list[str | None] = [f"{calendar.to_date(day):%Y-%m}" for day in periods.first_days]
-    if len(dated) < len(found):
-        labels.append(None)
-    rows: dict[str, list[Any]] = {"number": list(range(len(labels))), "month": labels}
+    rows: dict[str, list[Any]] = {"number": list(range(len(labels) + 1)), "month": [*labels, None]}
     sums = (
         days.join(calendar.build_days(periods, days.to_native()), on="local_day", how="left")
-        .with_columns(number=col("period").fill_null(len(periods.first_days)))
-        .group_by("number")
+        .with_columns(account=_engine.text_key(keys[0]) if keys else nw.lit(""))
+        .with_columns(number=col("period").fill_null(len(labels)))
+        .group_by("account", *keys, "number")
         .agg(col("flow_cents").sum(), col("received_cents").sum(), col("payments").sum())
     )
+    dates = sums.with_columns(dated=nw.when(col("number") < len(labels)).then(col("number")))
+    ranges = dates.group_by("account", *keys).agg(
+        first=col("dated").min(), last=col("dated").max(), end=col("number").max()
+    )
+    is_within = (col("number") >= col("first")) & (col("number") <= col("last"))
+    is_undated = (col("number") == len(labels)) & (col("end") == len(labels))
     return (
-        _engine.build_rows(days.to_native(), rows, _MONTHS)
-        .join(sums, on="number", how="left")
+        ranges.join(_engine.build_rows(days.to_native(), rows, _MONTHS), how="cross")
+        .filter(is_within.fill_null(value=False) | is_undated)
+        .join(sums.drop(*keys), on=["account", "number"], how="left")
         .with_columns(_engine.integers(["flow_cents", "received_cents", "payments"]))
         .with_columns(
             sent_cents=col("received_cents") - col("flow_cents"),
-            running_cents=col("flow_cents").cum_sum().over(order_by="number"),
+            running_cents=col("flow_cents").cum_sum().over("account", order_by="number"),
         )
         .with_columns(
             sent=_engine.units("sent_cents"),
@@ -118,5 +135,5 @@ def _add_up_months(days: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
             net=_engine.units("flow_cents"),
             running_net=_engine.units("running_cents"),
         )
-        .sort("number")
+        .sort(*keys, "number", nulls_last=True)
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
+from p2p_analytics.analyses._parts.accounts import ACCOUNT, add_account, list_keys
 from p2p_analytics.analyses._parts.as_of import parse_as_of
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.vocabulary import Status
@@ -35,6 +36,7 @@ _AGES: Final = {
     "amount": _engine.NUMBER,
     "oldest_days": _engine.WHOLE,
 }
+_ACCOUNT_KEY: Final = _engine.text_key(ACCOUNT).alias("account_key")
 _REQUESTS: Final = {
     "payment_id": _engine.TEXT,
     "direction": _engine.TEXT,
@@ -49,7 +51,11 @@ _REQUESTS: Final = {
 
 
 def pending_ageing(
-    payments: IntoFrameT, as_of: datetime | date | str | np.datetime64, *, edges: Iterable[SupportsIndex] = EDGES
+    payments: IntoFrameT,
+    as_of: datetime | date | str | np.datetime64,
+    *,
+    edges: Iterable[SupportsIndex] = EDGES,
+    by_account: bool = False,
 ) -> IntoFrameT:
     """Return the pending payments by direction and age.
 
@@ -78,6 +84,10 @@ def pending_ageing(
         The instant at which ages end, as text in ISO 8601; a date means its first instant, a missing zone means UTC.
     edges : iterable of int
         Ages in days at which a new band begins, ascending, from 1.
+    by_account : bool, optional
+        Whether each account has a table of its own, one below another in the order of ``account_id``, which is then the
+        first column and has to be one of ``payments``, as `Archives.scan` returns them: an
+        account without pending payments has zeros.
 
     Returns
     -------
@@ -95,7 +105,8 @@ def pending_ageing(
     moment = parse_as_of(as_of)
     days = _check_edges(edges)
     col = nw.col
-    needed = ["direction", "date_created", "amount_cents"]
+    keys = list_keys(by_account=by_account)
+    needed = [*keys, "direction", "date_created", "amount_cents"]
     opened = _engine.open_frame(payments, needed, status=Status.PENDING, what="pending_ageing")
     band = nw.lit(0)
     for number, edge in enumerate(days, start=1):
@@ -109,21 +120,25 @@ def pending_ageing(
             dated=~col("age_us").is_null(),
         )
         .with_columns(number=nw.when(col("dated")).then(band).otherwise(nw.lit(undated)).cast(nw.Int64()))
-        .group_by("direction", "number")
+        .group_by(*keys, "direction", "number")
         .agg(col("amount_cents").sum(), col("age_us").max(), payments=nw.len())
     )
+    bands, on = _build_bands(payments, _label_bands(days)), ["direction", "number"]
+    if by_account:
+        accounts = _engine.open_frame(payments, [ACCOUNT], every_kind=True, what="pending_ageing", by_currency=True)
+        bands, on = accounts.frame.unique().with_columns(_ACCOUNT_KEY).join(bands, how="cross"), [*on, "account_key"]
+        found = found.with_columns(_ACCOUNT_KEY).drop(ACCOUNT)
     table = (
-        _build_bands(payments, _label_bands(days))
-        .join(found, on=["direction", "number"], how="left")
+        bands.join(found, on=on, how="left")
         .with_columns(_engine.integers(["payments", "amount_cents", "age_us"]))
         .filter((col("number") < undated) | (col("payments") > 0))
         .with_columns(
             amount=_engine.units("amount_cents"),
             oldest_days=nw.when(col("payments") > 0, col("number") < undated).then(col("age_us") // _DAY),
         )
-        .sort("direction", "number")
+        .sort(*keys, "direction", "number", nulls_last=True)
     )
-    return _engine.to_result(table, payments, _AGES, opened.currency)
+    return _engine.to_result(table, payments, add_account(_AGES, by_account=by_account), opened.currency)
 
 
 def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.datetime64) -> IntoFrameT:

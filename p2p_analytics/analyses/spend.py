@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
+from p2p_analytics.analyses._parts.accounts import add_account, list_keys
 from p2p_analytics.arguments import check_top
 from p2p_analytics.vocabulary import Status
 
@@ -32,7 +33,11 @@ _ALL_ROWS: Final = 2**31 - 1  # Polars counts rows in 32 bits
 
 
 def spend_by_friend(
-    payments: IntoFrameT, friends: IntoFrame | None = None, *, top: SupportsIndex | None = None
+    payments: IntoFrameT,
+    friends: IntoFrame | None = None,
+    *,
+    top: SupportsIndex | None = None,
+    by_account: bool = False,
 ) -> IntoFrameT:
     """Return the money sent to and received from each person, in settled payments.
 
@@ -64,6 +69,10 @@ def spend_by_friend(
         FRIENDS. In a frame with the column ``is_friend``, such as PEOPLE, only rows where it is true count.
     top : int, optional
         Maximum number of rows. The shares still refer to all counterparties.
+    by_account : bool, optional
+        Whether each account has a table of its own, one below another in the order of ``account_id``, which is then the
+        first column and has to be one of ``payments``, as `Archives.scan` returns them: ``top``
+        and the shares are then those of the account.
 
     Returns
     -------
@@ -78,11 +87,12 @@ def spend_by_friend(
         A frame lacks a column or holds other types, such as ids that are not text; or the payments are in several
         currencies or of 2**53 cents or more in all.
     """
+    keys = list_keys(by_account=by_account)
     rows = None if top is None else min(check_top(top), _ALL_ROWS)
     col = nw.col
     opened = _engine.open_frame(
         payments,
-        ["direction", "counterparty_id", "counterparty_name", "flow_cents", "date_created"],
+        [*keys, "direction", "counterparty_id", "counterparty_name", "flow_cents", "date_created"],
         status=Status.SETTLED,
         optional=["counterparty_username"],
         what="spend_by_friend",
@@ -93,7 +103,7 @@ def spend_by_friend(
             # Only counterparties without an id are grouped by name.
             name_key=nw.when(col("counterparty_id").is_null()).then(col("counterparty_name")),
         )
-        .group_by("counterparty_id", "name_key")
+        .group_by(*keys, "counterparty_id", "name_key")
         .agg(
             col("counterparty_username").max(),
             col("counterparty_name").max(),
@@ -105,13 +115,11 @@ def spend_by_friend(
         )
         .with_columns(_engine.integers(["flow_cents", "received_cents", "payments"]))
         .with_columns(sent_cents=col("received_cents") - col("flow_cents"))
-        .with_columns(share_of_sent=_engine.share("sent_cents", col("sent_cents").sum()), is_friend=_is_friend(friends))
-        .sort(
-            "sent_cents",
-            "counterparty_id",
-            "counterparty_name",
-            descending=[True, False, False],
-            nulls_last=True,
+        .with_columns(
+            share_of_sent=_engine.share(
+                "sent_cents", col("sent_cents").sum().over(*keys) if keys else col("sent_cents").sum()
+            ),
+            is_friend=_is_friend(friends),
         )
         .with_columns(
             sent=_engine.units("sent_cents"),
@@ -119,7 +127,29 @@ def spend_by_friend(
             net=_engine.units("flow_cents"),
         )
     )
-    return _engine.to_result(table if rows is None else table.head(rows), payments, _COLUMNS, opened.currency)
+    if rows is not None and keys:
+        table = _keep_first(table, keys, rows)
+    order = [*keys, "sent_cents", "counterparty_id", "counterparty_name"]
+    table = table.sort(*order, descending=[name == "sent_cents" for name in order], nulls_last=True)
+    if rows is not None and not keys:
+        table = table.head(rows)
+    return _engine.to_result(table, payments, add_account(_COLUMNS, by_account=by_account), opened.currency)
+
+
+def _keep_first(table: nw.LazyFrame[Any], keys: list[str], rows: int) -> nw.LazyFrame[Any]:
+    """Return the first rows of each account, in the order of the result."""
+    col = nw.col
+    # Windows have no descending order and put nulls first.
+    ranked = table.with_columns(
+        _sent=-col("sent_cents"),
+        _no_id=col("counterparty_id").is_null().cast(nw.Int64()),
+        _id=col("counterparty_id").fill_null(""),
+        _no_name=col("counterparty_name").is_null().cast(nw.Int64()),
+        _name=col("counterparty_name").fill_null(""),
+        _one=nw.lit(1),
+    )
+    order = ["_sent", "_no_id", "_id", "_no_name", "_name"]
+    return ranked.with_columns(_rank=col("_one").cum_sum().over(*keys, order_by=order)).filter(col("_rank") <= rows)
 
 
 def _is_friend(friends: IntoFrame | None) -> nw.Expr:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
+from p2p_analytics.analyses._parts.accounts import add_account, list_keys
 from p2p_analytics.analyses._parts.by import check_by
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _COLUMNS: Final = {
 }
 
 
-def status_mix(payments: IntoFrameT, *, by: str = "action") -> IntoFrameT:
+def status_mix(payments: IntoFrameT, *, by: str = "action", by_account: bool = False) -> IntoFrameT:
     """Return the number of payments and the amount of money per status.
 
     One row per value of ``by`` and status that occur together. Unknown statuses are kept, and null
@@ -45,6 +46,10 @@ def status_mix(payments: IntoFrameT, *, by: str = "action") -> IntoFrameT:
         count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried at the call, for the checks.
     by : str
         A text column, such as ``"action"``, ``"direction"``, ``"audience"``, ``"medium"``.
+    by_account : bool, optional
+        Whether each account has a table of its own, one below another in the order of ``account_id``, which is then the
+        first column and has to be one of ``payments``, as `Archives.scan` returns them: the
+        shares are then those of the account.
 
     Returns
     -------
@@ -59,22 +64,24 @@ def status_mix(payments: IntoFrameT, *, by: str = "action") -> IntoFrameT:
         The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
         2**53 cents or more.
     """
-    check_by(by, payments, {*_COLUMNS, "amount_cents"}, what="status_mix")
+    keys = list_keys(by_account=by_account)
+    check_by(by, payments, {*_COLUMNS, *keys, "amount_cents"}, what="status_mix")
     opened = _engine.open_frame(
-        payments, [by, "status", "amount_cents"], what="status_mix", by_currency=by == "currency"
+        payments, [*keys, by, "status", "amount_cents"], what="status_mix", by_currency=by == "currency"
     )
     col = nw.col
     table = (
         opened.frame.with_columns(col("amount_cents").abs())
-        .group_by(by, "status")
+        .group_by(*keys, by, "status")
         .agg(col("amount_cents").sum(), payments=nw.len())
         .with_columns(_engine.integers(["amount_cents", "payments"]))
         .with_columns(
             # Without names for the sums, which the column `by` might have.
-            share=_engine.share("payments", col("payments").sum().over(by)),
-            share_of_amount=_engine.share("amount_cents", col("amount_cents").sum().over(by)),
+            share=_engine.share("payments", col("payments").sum().over(*keys, by)),
+            share_of_amount=_engine.share("amount_cents", col("amount_cents").sum().over(*keys, by)),
             amount=_engine.units("amount_cents"),
         )
-        .sort(by, "payments", "status", descending=[False, True, False], nulls_last=True)
+        .sort(*keys, by, "payments", "status", descending=[*(False for _ in keys), False, True, False], nulls_last=True)
     )
-    return _engine.to_result(table, payments, {by: _engine.TEXT, **_COLUMNS}, opened.currency)
+    columns = add_account({by: _engine.TEXT, **_COLUMNS}, by_account=by_account)
+    return _engine.to_result(table, payments, columns, opened.currency)
