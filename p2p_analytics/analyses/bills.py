@@ -95,7 +95,6 @@ def split_bills(
         ],
         what="split_bills",
     )  # fmt: skip
-    in_order = {"order_by": ["date_created", "payment_id"]}
     requests = (
         opened.frame.with_columns(
             col("amount_cents").abs(), text=_engine.normalise("note"), person=_engine.person_key()
@@ -106,9 +105,12 @@ def split_bills(
             col("text") != "",
             ~col("date_created").is_null(),
         )
-        .with_columns(before=col("date_created").shift(1).over("text", **in_order))
+        .with_columns(before=col("date_created").shift(1).over("text", order_by=["date_created", "payment_id"]))
         .with_columns(is_first=nw.when(col("date_created") - col("before") <= gap).then(0).otherwise(1))
-        .with_columns(bill=col("is_first").cum_sum().over("text", **in_order).cast(nw.Int64()))
+        # Rows with one date and id may be in another order than above, so the first is put before them.
+        .with_columns(is_later=1 - col("is_first"))
+        .with_columns(bill=col("is_first").cum_sum().over("text", order_by=["date_created", "is_later"]))
+        .with_columns(bill=col("bill").cast(nw.Int64()))
         .with_columns(
             bill_id=nw.when(col("is_first") == 1).then(col("payment_id")),
             first_note=nw.when(col("is_first") == 1).then(col("note")),
@@ -136,7 +138,7 @@ def split_bills(
             oldest_open_days=nw.when(age < 0).then(0).otherwise(age),
         )
         .with_columns(oldest_open_days=_engine.days("oldest_open_days"))
-        .sort("date", "bill_id", descending=[True, False])
+        .sort("date", "bill_id", "text", descending=[True, False, False], nulls_last=True)
     )
     return _engine.to_result(table, payments, _COLUMNS, opened.currency)
 

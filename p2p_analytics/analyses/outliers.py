@@ -35,6 +35,11 @@ _FOUND: Final = [
     "date_created", "note",
 ]  # fmt: skip
 
+# Several payments may be without an id.
+_IN_ORDER: Final = [
+    "date_created", "payment_id", "reason", "counterparty_id", "counterparty_name", "amount_cents", "other_id", "note",
+]  # fmt: skip
+
 
 def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoFrameT:
     """Return settled payments that look like duplicates, or are far larger than usual.
@@ -96,7 +101,7 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
     table = (
         found.join(names, on="person", how="left")
         .with_columns(amount=_engine.units("amount_cents"), usual=col("twice_usual") / (col("twice_usual") * 0 + 200))
-        .sort("date_created", "payment_id", "reason", descending=[True, False, False], nulls_last=True)
+        .sort(*_IN_ORDER, descending=[True, *(False for _ in _IN_ORDER[1:])], nulls_last=True)
     )
     return _engine.to_result(table, payments, _COLUMNS, opened.currency)
 

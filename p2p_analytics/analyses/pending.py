@@ -49,6 +49,10 @@ _REQUESTS: Final = {
     "age_days": _engine.WHOLE,
 }
 
+_IN_ORDER: Final = [
+    "date_created", "payment_id", "counterparty_id", "counterparty_name", "direction", "note", "amount_cents",
+]  # fmt: skip
+
 
 def pending_ageing(
     payments: IntoFrameT,
@@ -190,7 +194,7 @@ def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.dat
     table = (
         opened.frame.with_columns(nw.col("amount_cents").abs(), age_us=_age(moment))
         .with_columns(amount=_engine.units("amount_cents"), age_days=nw.col("age_us") // _DAY)
-        .sort("date_created", "payment_id", nulls_last=True)
+        .sort(*_IN_ORDER, nulls_last=True)
     )
     return _engine.to_result(table, payments, _REQUESTS, opened.currency)
 

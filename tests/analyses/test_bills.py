@@ -62,6 +62,16 @@ def test_the_gap_between_requests(payments: Builder, rows_of: Reader) -> None:
     assert rows_of(split_bills(frame, as_of=AS_OF, within="10min")) == []
 
 
+def test_requests_of_one_instant_without_ids(payments: Builder, rows_of: Reader) -> None:
+    """They are one bill, whichever of them is the first, and begin another one after a gap."""
+    frame = payments(
+        *(make_request(str(person), -100, "01T00:00:00", payment_id=None) for person in range(20)),
+        *(make_request(str(person), -100, "01T06:00:00.000001", payment_id=None) for person in range(30)),
+    )
+    rows = rows_of(split_bills(frame, as_of=AS_OF))
+    assert [(row["bill_id"], row["people"]) for row in rows] == [(None, 30), (None, 20)]
+
+
 def test_what_makes_no_bill(payments: Builder, rows_of: Reader) -> None:
     """One person asked twice, no note, and no date make no bill; nothing open has no age, the future has age 0."""
     frame = payments(

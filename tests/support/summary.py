@@ -1,4 +1,4 @@
-"""Sections at the end of a test run: the cells of the fault matrix, and the skipped tests."""
+"""Sections at the end of a test run: the fault matrix, the analyses on every engine, and the skipped tests."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from support.analyses.equality_table import describe_equality
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,6 +31,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         for kind in sorted({kind for kind, _ in cells}):
             right, wrong = cells[kind, "passed"], cells[kind, "failed"]
             terminalreporter.write_line(f"{kind:<8}{right + wrong:>4} cells, {right} right, {wrong} wrong")
+    reports = (report for outcome in ("passed", "failed") for report in terminalreporter.stats.get(outcome, []))
+    if table := describe_equality(reports):
+        terminalreporter.section("analyses on every engine")
+        for line in table:
+            terminalreporter.write_line(line)
     lines = describe_skips(terminalreporter.stats.get("skipped", []))
     if config.option.markexpr == "not soak":
         lines.append("The long load and fault runs (marker soak) were not selected: `make soak` runs them.")

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from p2p_analytics.analyses._engine._kinds import Kind
     from p2p_analytics.vocabulary import Status
 
-_DATES: Final = frozenset(
-    {"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"}
-)
+_INSTANTS: Final = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS")
+_DATES: Final = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", *_INSTANTS})
 _NULL: Final = '"NULL"'
 _TYPES: Final = {nw.String(): "VARCHAR", nw.Int64(): "BIGINT", nw.Float64(): "DOUBLE", nw.Boolean(): "BOOLEAN"}
 
@@ -71,7 +70,9 @@ class DuckDB:
         for name in given:
             dtype = types[name]
             is_instant = dtype != _NULL and _columns.is_instant(name, dtype, is_date=dtype in _DATES, what=what)
-            columns.append(_sql(f"epoch_us({_quote(name)})" if is_instant else _quote(name)).alias(name))
+            # epoch_us takes no nanoseconds with a zone.
+            value = f"CAST({_quote(name)} AS {_INSTANTS[0]})" if dtype == _INSTANTS[1] else _quote(name)
+            columns.append(_sql(f"epoch_us({value})" if is_instant else value).alias(name))
         return nw.from_native(native.select(*columns)), None
 
     @staticmethod

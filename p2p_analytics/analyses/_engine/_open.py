@@ -94,11 +94,13 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
     changes = plan_casts(frame, what)
     changes |= {name: nw.lit(None, dtype=_find_dtype(name)) for name in optional if name not in given}
     counted = _filter(frame, status, every_kind=every_kind)
+    if currency not in {None, US_DOLLARS}:  # of every row; the result names the currency of the counted rows
+        counted = counted.with_columns(currency=nw.lit(currency))
     found, ends = _check(counted, native, what, by_currency=by_currency)
     if "currency" in wanted:
         changes["currency"] = code_expression(counted.collect_schema().names())
     counted = counted.with_columns(**changes) if changes else counted
-    return Payments(counted.select(*wanted), currency or found, ends)
+    return Payments(counted.select(*wanted), found, ends)
 
 
 def refuse_forked_process() -> None:

@@ -1,0 +1,145 @@
+"""Frames of every engine out of raw records, in the dtypes of a load or in others, and the rows of results."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+import shutil
+from datetime import datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+
+from support.analyses.records import CENTS, COLUMNS, DATES, TEXTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from support.analyses.records import Record
+
+TYPES = {**dict.fromkeys(TEXTS, pa.string()), **dict.fromkeys(CENTS, pa.int64())}
+UTC_TIMES = dict.fromkeys(DATES, pa.timestamp("us", "UTC"))
+
+
+def make_table(records: Sequence[Record], changes: dict[str, pa.DataType]) -> pa.Table:
+    """Return an Arrow table of records; some columns have other types."""
+    types = {**TYPES, **UTC_TIMES, **changes}
+    columns = {}
+    for name in COLUMNS:
+        plain = pa.array([record[name] for record in records], {**TYPES, **UTC_TIMES}[name])
+        columns[name] = plain.dictionary_encode() if pa.types.is_dictionary(types[name]) else plain.cast(types[name])
+    return pa.table(columns)
+
+
+def change(names: Sequence[str], dtype: pa.DataType) -> Callable[[Sequence[Record]], pa.Table]:
+    """Return a function that makes a table in which columns have another type."""
+    return lambda records: make_table(records, dict.fromkeys(names, dtype))
+
+
+def cut(records: Sequence[Record]) -> pa.Table:
+    """Return a table of chunks of one, two, three ... rows."""
+    table, pieces, at = make_table(records, {}), [], 0
+    while at < len(records):
+        pieces.append(table.slice(at, len(pieces) + 1))
+        at += len(pieces)
+    return pa.concat_tables([table.slice(0, 0), *pieces])
+
+
+def shuffle(records: Sequence[Record]) -> pa.Table:
+    """Return a table of the records in another order."""
+    mixed = [*records]
+    random.Random(0).shuffle(mixed)  # noqa: S311 - no secret
+    return make_table(mixed, {})
+
+
+LAYOUTS: dict[str, Callable[[Sequence[Record]], pa.Table]] = {
+    "as loaded": lambda records: make_table(records, {}),
+    "naive dates": change(DATES, pa.timestamp("us")),
+    "dates of New York": change(DATES, pa.timestamp("us", "America/New_York")),
+    "nanoseconds": change(DATES, pa.timestamp("ns", "UTC")),
+    "categories": change([name for name in TEXTS if name != "payment_id"], pa.dictionary(pa.int32(), pa.string())),
+    "large text": change(TEXTS, pa.large_string()),
+    "chunks": cut,
+    "another order": shuffle,
+}
+
+
+def to_objects(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a pandas frame of Python objects, with None for null."""
+    return frame.astype(object).where(frame.notna(), None)
+
+
+def to_pandas(table: pa.Table) -> pd.DataFrame:
+    """Return a pandas frame with whole numbers that can be null."""
+    return table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
+
+
+def to_duckdb(table: pa.Table) -> duckdb.DuckDBPyRelation:
+    """Return a relation of a connection of its own, in UTC."""
+    return duckdb.connect().execute("SET TimeZone = 'UTC'").from_arrow(table)
+
+
+@cache
+def start_spark() -> Any:
+    """Return the session with one local worker of this process."""
+    from pyspark.sql import SparkSession
+
+    options = {
+        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+        "spark.driver.memory": "512m",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.ui.enabled": "false",
+    }
+    session = SparkSession.builder.master("local[1]").config(map=options).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def to_spark(table: pa.Table) -> Any:
+    """Return a DataFrame; Spark knows no dictionaries and nanoseconds, so they become text and microseconds."""
+    types = {field.name: field.type for field in table.schema}
+    plain = {name: pa.string() for name, dtype in types.items() if pa.types.is_dictionary(dtype)}
+    plain |= {name: pa.timestamp("us", dtype.tz) for name, dtype in types.items() if pa.types.is_timestamp(dtype)}
+    return start_spark().createDataFrame(
+        table.cast(pa.schema([(name, plain.get(name, types[name])) for name in types]), safe=False)
+    )
+
+
+ENGINES: dict[str, Callable[[pa.Table], Any]] = {
+    "pandas": to_pandas,
+    "Polars": pl.from_arrow,
+    "LazyFrame": lambda table: pl.from_arrow(table).lazy(),
+    "DuckDB": to_duckdb,
+}
+if importlib.util.find_spec("pyspark") and shutil.which("java"):
+    ENGINES["Spark"] = to_spark
+
+
+def read_rows(result: Any) -> list[Record]:
+    """Return the rows of a result, with None for every null, and plain dates."""
+    if isinstance(result, pd.Series):
+        result = result.to_frame()
+    if isinstance(result, pd.DataFrame):
+        return [
+            {name: _to_plain(value) for name, value in row.items()}
+            for row in result.astype(object).where(result.notna(), None).to_dict("records")
+        ]
+    if isinstance(result, duckdb.DuckDBPyRelation):
+        result = result.pl()
+    if isinstance(result, pl.LazyFrame):
+        result = result.collect()
+    rows = result.to_dicts() if isinstance(result, pl.DataFrame) else result.toArrow().to_pylist()
+    return [{name: _to_plain(value) for name, value in row.items()} for row in rows]
+
+
+def _to_plain(value: Any) -> Any:
+    if isinstance(value, pd.Timestamp):
+        value = value.to_pydatetime()
+    # pandas has no dates, only midnights without a zone
+    return value.date() if isinstance(value, datetime) and value.tzinfo is None else value
