@@ -1,10 +1,10 @@
-"""Sections at the end of a test run: the fault matrix, the analyses on every engine, and the skipped tests."""
+"""Sections at the end of a test run: the fault matrix, tables of tests, and the skipped tests."""
 
 from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,28 +21,42 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print one row for each kind of fault, and one line for each reason why tests were skipped."""
-    cells: Counter[tuple[str, str]] = Counter()
-    for outcome in ("passed", "failed"):
-        for report in terminalreporter.stats.get(outcome, []):
-            cells.update((kind, outcome) for name, kind in report.user_properties if name == "fault")
-    if cells:
-        terminalreporter.section("fault matrix")
-        for kind in sorted({kind for kind, _ in cells}):
-            right, wrong = cells[kind, "passed"], cells[kind, "failed"]
-            terminalreporter.write_line(f"{kind:<8}{right + wrong:>4} cells, {right} right, {wrong} wrong")
-    reports = (report for outcome in ("passed", "failed") for report in terminalreporter.stats.get(outcome, []))
-    if table := describe_equality(reports):
-        terminalreporter.section("analyses on every engine")
-        for line in table:
-            terminalreporter.write_line(line)
-    lines = describe_skips(terminalreporter.stats.get("skipped", []))
+    """Print one row for each kind of fault, the sections of tests, and one line for each reason why tests were skipped.
+
+    A test makes a section by ``record_property("section", [title, *lines])``.
+    """
+    stats = terminalreporter.stats
+    reports = [report for outcome in ("passed", "failed") for report in stats.get(outcome, [])]
+    skips = describe_skips(stats.get("skipped", []))
     if config.option.markexpr == "not soak":
-        lines.append("The long load and fault runs (marker soak) were not selected: `make soak` runs them.")
-    if lines:
-        terminalreporter.section("skipped")
-        for line in lines:
-            terminalreporter.write_line(line)
+        skips.append("The long load and fault runs (marker soak) were not selected: `make soak` runs them.")
+    sections = [
+        ("fault matrix", describe_faults(reports)),
+        ("analyses on every engine", describe_equality(reports)),
+        *((title, lines) for report in reports for _, (title, *lines) in _read_sections(report)),
+        ("skipped", skips),
+    ]
+    for title, lines in sections:
+        if lines:
+            terminalreporter.section(title)
+            for line in lines:
+                terminalreporter.write_line(line)
+
+
+def _read_sections(report: pytest.TestReport) -> list[tuple[str, Any]]:
+    return [each for each in report.user_properties if each[0] == "section"]
+
+
+def describe_faults(reports: Iterable[pytest.TestReport]) -> list[str]:
+    """Return one row for each kind of fault, with the number of its cells."""
+    cells: Counter[tuple[str, str]] = Counter()
+    for report in reports:
+        cells.update((str(kind), report.outcome) for name, kind in report.user_properties if name == "fault")
+    rows = []
+    for kind in sorted({kind for kind, _ in cells}):
+        right, wrong = cells[kind, "passed"], cells[kind, "failed"]
+        rows.append(f"{kind:<8}{right + wrong:>4} cells, {right} right, {wrong} wrong")
+    return rows
 
 
 def describe_skips(reports: Iterable[pytest.TestReport | pytest.CollectReport]) -> list[str]:

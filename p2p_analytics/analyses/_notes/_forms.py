@@ -37,7 +37,10 @@ _STREET_TYPES: Final = (
     "street|str|st|avenue|ave|av|road|rd|boulevard|blvd|drive|dr|lane|ln|court|ct|place|pl|terrace|ter|circle|cir|"
     "parkway|pkwy|highway|hwy|way|square|sq|trail|trl|crescent|cres|close|grove|gardens|gdns|mews|row|walk|alley|loop"
 )
-_WORD: Final = r"[a-z0-9'.-]{1,24}"
+_NO_NAME: Final = (
+    "for|the|on|at|of|a|an|to|in|my|your|our|and|with|per|from|by|x|is|st|nd|rd|th|more|days?|weeks?|hours?|min"
+)
+_WORD: Final = rf"(?!(?:{_NO_NAME})\b)[a-z0-9'.-]{{1,24}}"
 _STREET: Final = re.compile(
     rf"(?<![\w$€£.,/])\d{{1,5}}[a-z]?,? {{1,2}}(?:{_WORD} {{1,2}}){{1,3}}?(?:{_STREET_TYPES})\b(?!')"  # 12 High Street
     r"|\b(?:[a-z-]{2,24}(?:stra(?:ss|ß)e|str\.|weg|gasse|allee|platz|damm|ufer|straat|laan|gatan|vej)) \d{1,4}[a-z]?\b"

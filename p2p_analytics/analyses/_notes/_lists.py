@@ -4,6 +4,7 @@ A row of the file is a pattern with its reason: a word, a phrase or emoji. Where
 
 - A reason in braces, such as ``{town}``, is a list of the file; ``{town}`` in a pattern is every member of that list.
 - The reason ``harmless`` belongs to phrases in which a word means something else: "pot luck".
+- ``*`` before or after a word: a word that ends or begins with it; ends have at least three more letters before them.
 - ``=`` before a pattern: it counts if the note has nothing but such patterns.
 - ``needs`` and ``unless`` name a list: the pattern counts if the note has a member of it, or if it has none.
 """
@@ -15,7 +16,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from p2p_analytics.analyses._notes._tokens import fold, spell_forms, split_tokens
+from p2p_analytics.analyses._notes._tokens import collapse, fold, spell_forms, split_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 _FILE: Final = "sensitive_notes.csv"
 _HARMLESS: Final = "harmless"
 _WHOLE: Final = "="
+_REST: Final = "*"
+_FEWEST_BEFORE_END: Final = 3
 _FEWEST_LETTERS: Final = 8  # of a phrase that is also found written as one word
 
 
@@ -59,6 +62,8 @@ class Lists:
 
     def __init__(self, rows: Iterable[dict[str, str]]) -> None:
         self._root = _Node()
+        self._ends: dict[str, _Node] = {}
+        self._beginnings: dict[str, _Node] = {}
         self._longest = 1
         self._starts = lru_cache(maxsize=1 << 16)(self._find_starts)
         table = list(rows)
@@ -111,20 +116,27 @@ class Lists:
         reason = "" if row["reason"] == _HARMLESS else row["reason"]
         text = row["pattern"].removeprefix(_WHOLE)
         pattern = Pattern(reason, text != row["pattern"], row["needs"] or "", row["unless"] or "")
+        if _REST in text:
+            parts = self._ends if text.startswith(_REST) else self._beginnings
+            parts.setdefault(text.strip(_REST), _Node()).patterns.append(pattern)
+            return
         for phrase in self._expand(text):
             words = [word for batch in split_tokens(fold(phrase)) for word in batch]
             self._add(words, pattern)
+            if len(words) == 1 and (single := collapse(words[0])) != words[0]:
+                self._add([single], pattern)
             joined = "".join(words)
             if len(words) > 1 and len(joined) >= _FEWEST_LETTERS and joined.isalnum():
                 self._add([joined], pattern)
 
     def _expand(self, text: str) -> list[str]:
-        """Return the phrases of a pattern, one for each member of the list that it names."""
+        """Return the phrases of a pattern, one for each member of the lists that it names."""
         before, brace, rest = text.partition("{")
         if not brace:
             return [text]
         name, _, after = rest.partition("}")
-        return [f"{before}{member}{after}" for member in self._members["{" + name + "}"]]
+        ends = self._expand(after)
+        return [f"{before}{member}{end}" for member in self._members["{" + name + "}"] for end in ends]
 
     def _add(self, words: Sequence[str], pattern: Pattern) -> None:
         node = self._root
@@ -134,8 +146,16 @@ class Lists:
         self._longest = max(self._longest, len(words))
 
     def _find_starts(self, word: str) -> tuple[_Node, ...]:
+        forms = spell_forms(word)
         following = self._root.following
-        return tuple(following[form] for form in spell_forms(word) if form in following)
+        starts = [following[form] for form in forms if form in following]
+        starts += [node for beginning, node in self._beginnings.items() if word.startswith(beginning)]
+        starts += [
+            node
+            for end, node in self._ends.items()
+            if any(form.endswith(end) and len(form) >= len(end) + _FEWEST_BEFORE_END for form in forms)
+        ]
+        return tuple(starts)
 
     def _match(self, nodes: Sequence[_Node], tokens: Sequence[str], at: int) -> tuple[int, list[Pattern]]:
         """Return the number of words of the longest match at a place, 0 for none, and its patterns."""

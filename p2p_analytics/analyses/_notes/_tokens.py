@@ -15,7 +15,10 @@ _DROPPED: Final = frozenset({"Mn", "Me", "Cf"})  # accents, key caps, variation 
 _QUOTES: Final = dict.fromkeys("\u2018\u2019\u02bc\u00b4`", "'")
 # An amount is no token. A flag is a pair of letters of its own; other symbols are one token each.
 _TOKEN: Final = re.compile(r"[$€£¥]\s?\d[\d.,]*|([^\W_]+|[\U0001F1E6-\U0001F1FF]{2}|[^\w\s\x00-\xbf\u2000-\u206f])")
+_AT: Final = re.compile(r"(?<!\S)@(?!\S)")
 _REPEATED: Final = re.compile(r"(.)\1{2,}")
+_DOUBLED: Final = re.compile(r"([a-z])\1")
+_LONG: Final = 6
 _DIGITS_AS_LETTERS: Final = str.maketrans("013457", "oieast")
 _SHORTEST_PLURAL: Final = 4
 _LONGEST_WORD: Final = 64
@@ -49,13 +52,18 @@ def fold(note: str) -> str:
 
 def split_tokens(folded: str) -> Iterator[list[str]]:
     """Yield the words and emoji of a folded text, some at a time; apostrophes and other punctuation are left out."""
-    text = folded.replace("'", "")
+    text = _AT.sub("at", folded).replace("&", " and ").replace("'", "")
     if len(text) <= _AT_A_TIME:
         yield [token for token in _TOKEN.findall(text) if token]
         return
     tokens = (found[1] for found in _TOKEN.finditer(text) if found[1])
     while batch := list(islice(tokens, _AT_A_TIME)):
         yield batch
+
+
+def collapse(word: str) -> str:
+    """Return a long word with single letters in place of double ones, which are often misspelt."""
+    return _DOUBLED.sub(r"\1", word) if len(word) >= _LONG else word
 
 
 def spell_forms(token: str) -> tuple[str, ...]:
@@ -65,6 +73,9 @@ def spell_forms(token: str) -> tuple[str, ...]:
     forms = [token]
     if _REPEATED.search(token):
         forms += [_REPEATED.sub(r"\1\1", token), _REPEATED.sub(r"\1", token)]
+    forms.append(collapse(token))
+    if token.endswith("z"):
+        forms.append(token[:-1] + "s")
     if _MIXED.search(token):
         forms.append(token.translate(_DIGITS_AS_LETTERS))
     for form in tuple(forms):
