@@ -27,6 +27,7 @@ _MINUS: Final = "[\u2010-\u2015\u2212\ufe63\uff0d]"
 _SYMBOL: Final = r"(?:[A-Za-z]{0,3}\p{Sc}|[A-Z]{3}|kr\.?|zł|Kč|Ft|Rs\.?)"
 # The spelling of the service, which needs no regular expression with groups.
 _DOLLARS: Final = r"^(?:[-+] )?\$[0-9]{1,3}(?:,[0-9]{3})*\.[0-9]{2}$"
+_WITH_POINTS: Final = r"^\s*[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}"
 _MOST_LISTED: Final = 10_000  # rows with one problem
 _FEW: Final = 4  # cells for each distinct one, above which only the distinct ones are read
 _NO_TEXT: Final = r"(?i)^\s*(?:\(none\))?\s*$"
@@ -172,7 +173,10 @@ def parse_instants(
 
 
 def list_orders(cells: pl.Series) -> list[Order]:
-    """Return the orders of day and month in which all dates that end in the year exist; both if no day is above 12."""
+    """Return the orders of day and month in which all dates that end in the year exist; both if no day is above 12.
+
+    Where dates have points, as in 05.02.2024, the day is first.
+    """
     import polars as pl
 
     groups = cells.cast(pl.String).str.extract_groups(_MOMENT).struct.unnest()
@@ -180,6 +184,8 @@ def list_orders(cells: pl.Series) -> list[Order]:
     first, second = groups.select(first=numbers[0], second=numbers[1]).row(0)
     months = 12
     possible = {"mdy": (first or 1) <= months, "dmy": (second or 1) <= months}
+    if all(possible.values()) and cells.cast(pl.String).str.contains(_WITH_POINTS).any():
+        return ["dmy"]
     return [order for order in ORDERS if possible[order]]
 
 

@@ -173,11 +173,12 @@ def test_datetimes_without_a_zone_are_in_the_callers_zone():
     [
         (("01/02/2024", "15/02/2024"), ["2024-02-01", "2024-02-15"], []),
         (("01/02/2024", "02/15/2024"), ["2024-01-02", "2024-02-15"], []),
-        (("01.02.2024", "03.02.2024"), ["2024-01-02", "2024-03-02"], ["01.02.2024 00:08"]),
+        (("01/02/2024", "03/02/2024"), ["2024-01-02", "2024-03-02"], ["01/02/2024 00:08"]),
+        (("01.02.2024", "03.02.2024"), ["2024-02-01", "2024-02-03"], []),
     ],
 )
 def test_dates_that_a_spreadsheet_wrote(tmp_path, days, dates, problems):
-    """A day above 12 shows the order of day and month; without one, the file has a problem."""
+    """A day above 12 shows the order of day and month, and points mean day first; else the file has a problem."""
     header, *_ = (_HERE / "samples/gen_a_2018.csv").read_text("utf-8").splitlines()
     rows = [f"{n},{day} 00:08,Payment,Complete,,Nora,Theo,- $1.00,,," for n, day in enumerate(days, 1)]
     (tmp_path / "a.csv").write_text("\n".join([header, *rows]), "utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
+from p2p_analytics.errors import StatementError
 from p2p_analytics.statements._cells import (
     list_orders,
     list_problems,
@@ -64,7 +65,12 @@ _ALL: Final = (
     *_AMOUNTS, "type", "status", "from", "to", "funding_source", "destination", "id", "datetime", "date", "time",
     "note", "margin", "username",
 )  # fmt: skip
+_SEVERAL: Final = 3
+_LONGEST: Final = 30  # characters of a cell in an error
 _NONE: Final = "(None)"
+_BRACKETS: Final = r"^\s*(\$?)\s*\(([^-+()]*)\)\s*$"
+_DECIMAL_COMMA: Final = r",[0-9]{1,2}[^0-9]*$"
+_DECIMAL_POINT: Final = r"\.[0-9]{1,2}[^0-9]*$"
 _BALANCE: Final = "balance"
 _ELSEWHERE: Final = "elsewhere"
 _YEAR_LAST: Final = r"^\s*[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4}"
@@ -143,7 +149,7 @@ def _read(table: Table, cells: pl.DataFrame, tz: ZoneInfo, *, order: Order | Non
     problems += check_ids(cells.select("file", "line", "id"))
     handles = read_handles(table.preambles, cells)
     cells = cells.with_columns(
-        *(parse_money(cells[name], symbol="$").alias(f"{name}_cents") for name in _AMOUNTS),
+        *_read_amounts(cells),
         instants.alias("instant"),
         _is_notice(cells),
         _map_words(cells["type"], _find_kind).fill_null(_UNKNOWN).alias("kind"),
@@ -155,6 +161,74 @@ def _read(table: Table, cells: pl.DataFrame, tz: ZoneInfo, *, order: Order | Non
     rows, contradictions = find_holders(_describe(cells))
     problems = [*problems, *_list_unread_cells(cells), *_list_unknown_words(rows), *contradictions]
     return Reading(complete_rows(rows), problems, read_periods(table.preambles, tz))
+
+
+def _read_amounts(cells: pl.DataFrame) -> list[pl.Series]:
+    """Return the cents of each field of amounts.
+
+    The service writes "- $1,234.50". A spreadsheet saves "- 1.234,50 $" in another language, and "($1,234.50)" for a
+    negative amount; both can mean one amount only. Without decimals, as in "1.234 $", the others of the file have
+    to show which separator it uses.
+
+    Raises
+    ------
+    StatementError
+        They do not.
+    """
+    columns = []
+    for name in _AMOUNTS:
+        cents = parse_money(cells[name], symbol="$")
+        if (cents.is_null() & cells[name].str.contains("[0-9]").fill_null(value=False)).any():
+            text = cells[name].str.replace(_BRACKETS, "-$1$2")
+            with_point = parse_money(text, symbol="$")
+            cents = with_point.zip_with(cents.is_null(), cents)
+            with_comma = parse_money(text, decimal_comma=True, symbol="$")
+            is_only = cents.is_null() & with_comma.is_not_null()
+            if is_only.any():
+                _require_decimals(cells, is_only & ~text.str.contains(_DECIMAL_COMMA), name)
+                cents = with_comma.zip_with(is_only, cents)
+        if name == "total":
+            _require_readable(cells, cents)
+        columns.append(cents.alias(f"{name}_cents"))
+    return columns
+
+
+def _require_readable(cells: pl.DataFrame, cents: pl.Series) -> None:
+    """Refuse a file of several rows of which no amount can be read."""
+    import polars as pl
+
+    if cents.null_count() < _SEVERAL:
+        return
+    given = cells.select("file", "line", text=pl.col("total").str.strip_chars()).with_columns(cents.alias("cents"))
+    given = given.filter(pl.col("text") != "")
+    counts = given.group_by("file", maintain_order=True).agg(
+        pl.len(), pl.col("cents").count(), pl.first("line", "text")
+    )
+    unread = counts.filter(pl.col("cents") == 0, pl.col("len") >= _SEVERAL)
+    if not unread.is_empty():
+        file, line, text, count = unread.select("file", "line", "text", "len").row(0)
+        raise StatementError(
+            f"{file}, line {line}: {text[:_LONGEST]!r} is not an amount of US dollars, and none of the {count:,} "
+            "amounts of the file is: download the file again and do not save it with a spreadsheet."
+        )
+
+
+def _require_decimals(cells: pl.DataFrame, is_open: pl.Series, name: str) -> None:
+    """Refuse an amount such as "1.234 $" in a file of which no amount has a decimal comma, or one has a point."""
+    import polars as pl
+
+    if not is_open.any():
+        return
+    has = [pl.any_horizontal(pl.col(_AMOUNTS).str.contains(text)) for text in (_DECIMAL_COMMA, _DECIMAL_POINT)]
+    files = cells.group_by("file").agg(comma=has[0].any(), point=has[1].any())
+    known = files.filter(pl.col("comma") & ~pl.col("point"))["file"]
+    unknown = cells.filter(is_open & ~cells["file"].is_in(known.to_list()))
+    if not unknown.is_empty():
+        file, line, text = unknown.select("file", "line", name).row(0)
+        raise StatementError(
+            f"{file}, line {line}: the amount {text.strip()} was rewritten by a spreadsheet, and no other one shows "
+            "whether its point separates thousands or decimals: download the file again and do not save it with one."
+        )
 
 
 def _is_notice(cells: pl.DataFrame) -> pl.Series:

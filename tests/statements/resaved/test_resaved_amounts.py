@@ -1,0 +1,83 @@
+"""Amounts and dates of the service's own file after a spreadsheet in another language has saved it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.errors import StatementError
+from support.frames import list_values
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEADER = "ID;Datetime;Type;Status;Note;From;To;Amount (total);Amount (fee);Funding Source;Destination"
+
+
+def _write(folder: Path, *amounts: str, day: str = "31.12.2023", fee: str = "0", name: str = "re.csv") -> Path:
+    """Write a file of payments of Nora Quill to Imani Cole, one a row, with semicolons as a German spreadsheet does."""
+    lines = [
+        f"397000000000000030{at};{day} 14:3{at};Payment;Complete;;Nora Quill;Imani Cole;{amount};{fee};Venmo balance;"
+        for at, amount in enumerate(amounts, 1)
+    ]
+    path = folder / name
+    path.write_text("\r\n".join([HEADER, *lines, ""]), "utf-8-sig", newline="")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "cents"),
+    [
+        ("- 68,00 $", -6800),
+        ("+ 1.234,50 $", 123450),
+        ("-1.234.567,5$", -123456750),
+        ("\N{MINUS SIGN}0,75\u00a0$", -75),
+        ("($68.00)", -6800),
+        ("$ (1,234.50)", -123450),
+        ("(68,00 $)", -6800),
+        ("((5.00))", None),
+        ("(-5.00)", None),
+    ],
+)
+def test_a_spelling_that_can_mean_one_amount_only(tmp_path, text, cents) -> None:
+    """It is read whatever the other amounts look like; a problem is listed for other text only."""
+    found = p2p.read_statements(_write(tmp_path, text, "- $42.50"))
+    assert list_values(found.payments["flow_cents"]) == [-4250, cents]
+    problems = found.problems.loc[found.problems["problem"].str.contains("not an amount"), "value"]
+    assert problems.tolist() == ([] if cents else [text])
+
+
+def test_a_whole_german_file(tmp_path) -> None:
+    """Amounts, fees and dates; the point of 1.234 separates thousands, because the other amounts have a comma."""
+    path = _write(tmp_path, "- 68,00 $", "- 1.234 $", "- 12,50 $", fee="0,25 $", day="05.02.2024")
+    found = p2p.read_statements(path)
+    assert found.payments["flow_cents"].tolist() == [-1250, -123400, -6800]
+    assert found.payments["fee_cents"].tolist() == [25, 25, 25]
+    assert [f"{moment:%Y-%m-%d %H:%M}" for moment in found.payments["date_created"]] == [
+        "2024-02-05 14:33",
+        "2024-02-05 14:32",
+        "2024-02-05 14:31",
+    ]
+    assert found.problems.empty
+
+
+@pytest.mark.parametrize("others", [[], ["- $42.50"], ["- 42,50 $", "- $42.50"]])
+def test_an_amount_with_two_meanings_is_refused(tmp_path, others) -> None:
+    """Nothing in the file shows whether 1.234 is 1234 dollars; the sentence names the line."""
+    path = _write(tmp_path, *others, "+ 1.234 $")
+    sentence = rf"re\.csv, line {len(others) + 2}: the amount \+ 1\.234 \$ was rewritten by a spreadsheet, and no other"
+    with pytest.raises(StatementError, match=sentence):
+        p2p.read_statements(path)
+
+
+def test_a_file_of_which_no_amount_can_be_read_is_refused(tmp_path) -> None:
+    """Three amounts in euros, which the service does not write; one of three stays a row with a problem."""
+    with pytest.raises(
+        StatementError, match=r"re\.csv, line 2: '- 68,00 €' is not an amount of US dollars, and none of"
+    ):
+        p2p.read_statements(_write(tmp_path, "- 68,00 €", "- 1,00 €", "- 2,00 €"))
+    found = p2p.read_statements(_write(tmp_path, "- 68,00 €", "- $1.00", "- $2.00"))
+    assert list_values(found.payments["flow_cents"]) == [-200, -100, None]
+    assert found.problems[["line", "field", "value"]].to_numpy().tolist() == [[2, "total", "- 68,00 €"]]
