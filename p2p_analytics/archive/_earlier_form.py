@@ -1,4 +1,4 @@
-"""Files of payments in their earlier form, with the profiles of people in each row: conversion to the present form."""
+"""Files in their earlier form: payments with the profiles of people in each row, statements without their origin."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.frames import schema
+from p2p_analytics.frames.arrow import arrow_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,6 +18,8 @@ PROFILES: Final = [f"{side}_{name}" for side in ("actor", "target_user") for nam
 
 def is_earlier_form(found: pa.Schema, kind: str) -> bool:
     """Return whether a file of this kind and schema is in the earlier form."""
+    if kind == "statements":
+        return set(schema.ORIGIN).isdisjoint(found.names)
     return kind == "payments" and not set(PROFILES).isdisjoint(found.names)
 
 
@@ -24,13 +27,15 @@ def earlier_schema(present: pa.Schema) -> pa.Schema:
     """Return the schema of the earlier form, in any order, from that of the present form."""
     import pyarrow as pa
 
+    if set(schema.ORIGIN) <= set(present.names):
+        return pa.schema([field for field in present if field.name not in schema.ORIGIN])
     fields = [(field.name, field.type) for field in present if field.name not in _ADDED]
     instant = present.field("date_created").type
     return pa.schema(fields + [(name, instant if name.endswith("_joined") else pa.string()) for name in PROFILES])
 
 
 def to_present_form(rows: pa.Table, account: str) -> pa.Table:
-    """Return payments in the present form, followed by the columns of `PROFILES`.
+    """Return rows in the present form: payments, followed by the columns of `PROFILES`, or those of statements.
 
     Parameters
     ----------
@@ -39,6 +44,19 @@ def to_present_form(rows: pa.Table, account: str) -> pa.Table:
     account : str
         The user id of the archive's owner.
     """
+    return _add_people(rows, account) if set(PROFILES) <= set(rows.column_names) else _add_origin(rows)
+
+
+def _add_origin(rows: pa.Table) -> pa.Table:
+    """Return rows of statements with null as their origin."""
+    import pyarrow as pa
+
+    for name, dtype in schema.ORIGIN.items():
+        rows = rows.append_column(name, pa.nulls(rows.num_rows, arrow_type(dtype)))
+    return rows
+
+
+def _add_people(rows: pa.Table, account: str) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -14,11 +14,18 @@ from p2p_analytics.archive import _manifest
 from p2p_analytics.archive._folder import ArchiveFolder
 from p2p_analytics.archive._manifest import STATEMENT_KINDS, Manifest
 from p2p_analytics.archive._recovery import read_journal, settle_imports, write_journal
-from p2p_analytics.archive._rewrite import name_account, read_listed, read_statements, write_table
+from p2p_analytics.archive._rewrite import (
+    get_stored,
+    list_tables,
+    name_account,
+    read_listed,
+    read_statements,
+    write_table,
+)
 from p2p_analytics.archive._statements_only import create_manifest, find_damage, repair_archive
 from p2p_analytics.archive.imports import journal
 from p2p_analytics.archive.imports.journal import Batch
-from p2p_analytics.archive.imports.rows import ImportPlan, MergedRows, add_problems, check_rows, merge_rows
+from p2p_analytics.archive.imports.rows import ImportPlan, MergedRows, add_problems, check_rows, merge_rows, name_rows
 from p2p_analytics.archive.tables import BATCH, SCHEMAS
 from p2p_analytics.display import clean_line, format_count
 from p2p_analytics.errors import ArchiveError, P2PAnalyticsError
@@ -99,7 +106,7 @@ def write_import(folder: ArchiveFolder, statements: Statements) -> ImportPlan:
     number = batches[-1].number + 1 if batches else 1
     known = _read_known(folder, previous, repair=True)
     merged = _merge(folder, statements, me, known, number)
-    if (previous is None or isinstance(previous.account_name, str)) and _has_currencies(merged.rows):
+    if (previous is None or isinstance(previous.account_name, str)) and _has_currencies(merged.stored.rows):
         me = msgspec.structs.replace(me, balance_cents=None)
     present = {path.name for path in folder.list_own_files()}
     staged = _StagedFolder(folder.path)
@@ -284,17 +291,20 @@ def _merge(folder: ArchiveFolder, statements: Statements, me: Me, known: _Known,
     from p2p_analytics.statements import select_row_problems
 
     listed = read_listed(folder, known.manifest.payments if known.manifest else ())
-    given = check_rows(statements.payments, name_account(me))
-    merged = merge_rows(known.tables["statements"], listed, given, number)
+    account = name_account(me)
+    check_rows(statements.payments, account)
+    given = name_rows(statements.list_versions(), account)
+    merged = merge_rows(get_stored(known.tables), listed, given, number)
     columns = dict(SCHEMAS["statement_problems"])
     found = select_row_problems(statements.problems).reindex(columns=list(columns)).assign(**{BATCH: number})
-    return merged._replace(problems=add_problems(known.tables["statement_problems"], found, merged.problems))
+    earlier = known.tables["statement_problems"]
+    return merged._replace(problems=add_problems(earlier, found, merged.problems, outdated=merged.outdated))
 
 
 def _build_manifest(folder: ArchiveFolder, me: Me, known: _Known, merged: MergedRows, fetched_at: datetime) -> Manifest:
     """Write the files of an import, and return the manifest that lists them."""
     account, previous = str(me.user.id), known.manifest
-    tables = dict(zip(STATEMENT_KINDS, (merged.rows, merged.problems), strict=True))
+    tables = list_tables(merged.stored, merged.problems)
     fields: dict[str, Any] = {
         kind: write_table(folder, kind, frame, known.files.get(kind), account) for kind, frame in tables.items()
     }

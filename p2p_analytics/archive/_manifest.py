@@ -22,15 +22,17 @@ if TYPE_CHECKING:
 
 NAME: Final = "manifest.json"
 _FORMAT: Final = 3  # 1 had no digest; up to 2, the rows of payments held the profiles of people
-_FORMAT_WITH_STATEMENTS: Final = 4  # versions that do not know statements refuse it; without them it is still 3
+# Versions that do not know statements, or their versions of payments, refuse these; without statements it is still 3.
+_FORMAT_WITH_STATEMENTS: Final = 4
+_FORMAT_WITH_VERSIONS: Final = 5
 _FIRST: Final = "first"
 # All names of the archive's table files. Earlier versions used 12 random hexadecimal digits instead of the digest.
 _FILE: Final = re.compile(
-    rf"(?:(?P<payments>payments)-(?P<start>{_FIRST}|\d{{4}}-\d\d-\d\d)|people|friends|problems|statements|statement_problems)"
+    rf"(?:(?P<payments>payments)-(?P<start>{_FIRST}|\d{{4}}-\d\d-\d\d)|people|friends|problems|statements|statement_(?:versions|problems))"
     r"-(?P<digest>[0-9a-f]{32}|[0-9a-f]{12})\.parquet",
     re.ASCII,
 )
-STATEMENT_KINDS: Final = ("statements", "statement_problems")
+STATEMENT_KINDS: Final = ("statements", "statement_versions", "statement_problems")
 # What a sync loads when a file of this kind is broken.
 _LOADS_AGAIN: Final = {
     "payments": "its payments again",
@@ -91,7 +93,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """The account, the time of the data, the instant up to which it is synced, and the valid files.
 
-    The last three fields are there in archives with imported statements only.
+    The last four fields are there in archives with imported statements only.
     """
 
     me: Me
@@ -107,6 +109,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     format: int = _FORMAT
     statements: Entry | msgspec.UnsetType = msgspec.UNSET
     statement_problems: Entry | msgspec.UnsetType = msgspec.UNSET
+    statement_versions: Entry | msgspec.UnsetType = msgspec.UNSET  # not in archives of earlier versions
     account_name: str | msgspec.UnsetType = msgspec.UNSET  # while only statements name the account: no user id is known
 
     @property
@@ -131,8 +134,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError("its files of payments are not in order")
         if not self.me.user.id:
             raise ValueError("it names no account")
-        if {kind in self.small for kind in STATEMENT_KINDS} == {True, False}:
-            raise ValueError("it names statements without their problems, or problems without statements")
+        present = {kind for kind in STATEMENT_KINDS if kind in self.small}
+        if present not in (set(), {*STATEMENT_KINDS}, {"statements", "statement_problems"}):
+            raise ValueError("it names a part of the files of statements only")
         if self.account_name is not msgspec.UNSET and not (self.account_name and "statements" in self.small):
             raise ValueError("it names an account of statements and no statements")
         joined = self.me.user.date_joined
@@ -154,8 +158,7 @@ def is_account_name(manifest: Manifest, me: Me) -> bool:
 
 def encode(manifest: Manifest) -> bytes:
     """Return a manifest as JSON; its last member is a digest of all bytes before it."""
-    written_as = _FORMAT_WITH_STATEMENTS if "statements" in manifest.small else _FORMAT
-    return append_digest(msgspec.json.encode(msgspec.structs.replace(manifest, format=written_as)))
+    return append_digest(msgspec.json.encode(msgspec.structs.replace(manifest, format=_find_format(manifest))))
 
 
 def decode(body: bytes) -> Manifest | None:
@@ -169,14 +172,14 @@ def decode(body: bytes) -> Manifest | None:
     has_digest = check_digest(body)
     try:
         written_as = msgspec.json.decode(body, type=_Format).format
-        if written_as > _FORMAT_WITH_STATEMENTS:
+        if written_as > _FORMAT_WITH_VERSIONS:
             return None
         if (written_as == 1) == has_digest:
             raise ManifestError("its digest is missing or does not belong there")
         manifest = msgspec.json.decode(body, type=Manifest)
         if (written_as >= _FORMAT) != (manifest.people is not None):
             raise ManifestError("its file of people is missing or does not belong there")
-        if (written_as == _FORMAT_WITH_STATEMENTS) != ("statements" in manifest.small):
+        if max(written_as, _FORMAT) != _find_format(manifest):
             raise ManifestError("its file of statements is missing or does not belong there")
     except msgspec.ValidationError as error:
         raise ManifestError(f"it is no manifest: {_first_line(error)}") from None
@@ -184,6 +187,13 @@ def decode(body: bytes) -> Manifest | None:
         raise ManifestError("it is no manifest") from None
     people_at = max(manifest.fetched_at, manifest.friends_at) if manifest.people is None else manifest.people_at
     return msgspec.structs.replace(manifest, people_at=people_at, format=_FORMAT)
+
+
+def _find_format(manifest: Manifest) -> int:
+    """Return the format version in which a manifest is written."""
+    if "statement_versions" in manifest.small:
+        return _FORMAT_WITH_VERSIONS
+    return _FORMAT_WITH_STATEMENTS if "statements" in manifest.small else _FORMAT
 
 
 def append_digest(body: bytes) -> bytes:

@@ -66,7 +66,7 @@ def settle_imports(folder: ArchiveFolder) -> tuple[Batch, ...]:
 def recover_payments(folder: ArchiveFolder, me: Me) -> Iterator[pa.Table]:
     """Yield the payments of all readable files, with the profiles of the earlier form."""
     columns = arrow_schema("payments")
-    for rows in _recover(folder, "payments", me, earlier_schema(columns)):
+    for rows in _recover(folder, "payments", me):
         names = [*columns.names, *(name for name in PROFILES if name in rows.column_names)]
         yield rows.select(names)
 
@@ -78,7 +78,7 @@ def recover_people(folder: ArchiveFolder, me: Me) -> Iterator[pd.DataFrame]:
 
 
 def recover_statements(folder: ArchiveFolder, me: Me) -> dict[str, pd.DataFrame]:
-    """Return the rows of statements and their problems, by kind, from the newest files; nothing without statements."""
+    """Return the rows of statements, versions and problems, from the newest files; nothing without statements."""
     found = {kind: next(_recover(folder, kind, me), None) for kind in STATEMENT_KINDS}
     tables = {
         kind: frame_of(arrow_schema(kind).empty_table() if rows is None else rows) for kind, rows in found.items()
@@ -86,7 +86,7 @@ def recover_statements(folder: ArchiveFolder, me: Me) -> dict[str, pd.DataFrame]
     return tables if found["statements"] is not None else {}
 
 
-def _recover(folder: ArchiveFolder, kind: str, me: Me, earlier: pa.Schema | None = None) -> Iterator[pa.Table]:
+def _recover(folder: ArchiveFolder, kind: str, me: Me) -> Iterator[pa.Table]:
     """Yield the rows of all files of a kind in the present form; unreadable files are set aside."""
     import pyarrow.parquet
 
@@ -100,7 +100,8 @@ def _recover(folder: ArchiveFolder, kind: str, me: Me, earlier: pa.Schema | None
             file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(body))
             written_for = folder.read_owner(file)
             rows = file.read()
-            if earlier is not None and is_earlier_form(rows.schema, kind):
+            if is_earlier_form(rows.schema, kind):
+                earlier = earlier_schema(arrow_schema(kind))
                 rows = to_present_form(rows.select(earlier.names).cast(earlier), written_for)
             else:
                 rows = rows.cast(arrow_schema(kind))

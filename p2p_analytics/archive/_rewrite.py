@@ -12,14 +12,16 @@ from p2p_analytics.archive._manifest import STATEMENT_KINDS, Entry, Manifest, li
 from p2p_analytics.archive._recovery import recover_payments, recover_people, recover_statements
 from p2p_analytics.archive.imports.rows import (
     LISTED,
+    StoredRows,
     add_problems,
     check_rows,
+    fill_ends,
     has_contradictions,
     merge_rows,
     refuse_rows,
     split_rows,
 )
-from p2p_analytics.archive.tables import arrow_schema
+from p2p_analytics.archive.tables import SCHEMAS, arrow_schema
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames import schema
@@ -181,7 +183,7 @@ def _merge_statements(
     if previous is None:
         tables = recover_statements(folder, history.me)
     elif "statements" in previous.small:
-        fields = {kind: previous.small[kind] for kind in STATEMENT_KINDS}
+        fields = {kind: previous.small[kind] for kind in STATEMENT_KINDS if kind in previous.small}
         if previous.me.user.id == account:
             fields["account_name"] = previous.account_name
     own, given = split_rows(history.payments)
@@ -190,11 +192,9 @@ def _merge_statements(
     if not given.empty:
         tables = tables or read_statements(folder, fields)
         listed = read_listed(folder, payments)
-        merged = merge_rows(tables["statements"], listed, check_rows(given, name_account(history.me)), batch=0)
-        tables = {
-            "statements": merged.rows,
-            "statement_problems": add_problems(tables["statement_problems"], merged.problems),
-        }
+        merged = merge_rows(get_stored(tables), listed, check_rows(given, name_account(history.me)), batch=0)
+        problems = add_problems(tables["statement_problems"], merged.problems, outdated=merged.outdated)
+        tables = list_tables(merged.stored, problems)
         changes = changes._replace(added=changes.added + merged.plan.new, changed=changes.changed + merged.plan.changed)
     fields |= {kind: write_table(folder, kind, frame, fields.get(kind), account) for kind, frame in tables.items()}
     is_unnamed = name_account(history.me) == normalize_account(account)
@@ -205,16 +205,24 @@ def _merge_statements(
 
 def _refuse_rows(folder: ArchiveFolder, entries: Mapping[str, Entry], listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return the tables of statements after the service listed payments, if rows contradict these; else no tables."""
-    rows, problems = (entries[kind] for kind in STATEMENT_KINDS)
-    if not (folder.is_sound(rows) and folder.is_sound(problems)):
+    files = {kind: entries[kind] for kind in STATEMENT_KINDS if kind in entries}
+    if not all(map(folder.is_sound, files.values())):
         return {}  # an import replaces them
-    if not has_contradictions(frame_of(folder.read(rows, columns=[*LISTED])), listed):
+    stored = [folder.read(entry, columns=[*LISTED]) for entry in files.values() if "status" in SCHEMAS[entry.kind]]
+    if not any(has_contradictions(frame_of(rows), listed) for rows in stored):
         return {}
-    tables = read_statements(folder, entries)
-    tables["statements"], tables["statement_problems"] = refuse_rows(
-        tables["statements"], tables["statement_problems"], listed
-    )
-    return tables
+    tables = read_statements(folder, files)
+    return list_tables(*refuse_rows(get_stored(tables), tables["statement_problems"], listed))
+
+
+def get_stored(tables: Mapping[str, pd.DataFrame]) -> StoredRows:
+    """Return the rows of statements and their versions, of tables by kind."""
+    return StoredRows(tables["statements"], tables["statement_versions"])
+
+
+def list_tables(stored: StoredRows, problems: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return the tables of statements by kind."""
+    return dict(zip(STATEMENT_KINDS, (*stored, problems), strict=True))
 
 
 def name_account(me: Me) -> str:
@@ -223,12 +231,14 @@ def name_account(me: Me) -> str:
 
 
 def read_statements(folder: ArchiveFolder, entries: Mapping[str, Entry]) -> dict[str, pd.DataFrame]:
-    """Return the rows of statements and their problems, by kind; empty frames where there is no file."""
+    """Return the rows of statements, versions and problems, by kind; empty frames where there is no file."""
     tables = {}
     for kind in STATEMENT_KINDS:
         columns = [name for name in arrow_schema(kind).names if name not in MICROSECONDS]
         table = folder.read(entries[kind], columns=columns) if kind in entries else arrow_schema(kind).empty_table()
         tables[kind] = frame_of(table.select(columns))
+    if "statement_versions" not in entries:
+        tables["statements"] = fill_ends(tables["statements"])
     return tables
 
 
@@ -297,7 +307,7 @@ def write_table(folder: ArchiveFolder, kind: str, frame: pd.DataFrame, old: Entr
     """Write a small table, unless the old file holds the same rows."""
     columns = arrow_schema(kind)
     table = table_of(frame[[name for name in columns.names if name not in MICROSECONDS]])
-    if kind == "statements":
+    if set(MICROSECONDS) <= set(columns.names):
         table = with_microseconds(table)
     table = table.select(columns.names).cast(columns)
     if old is not None and folder.read(old).equals(table):

@@ -48,10 +48,11 @@ class StatementArchive:
     def import_(self, statements: Statements, *, dry_run: bool = False) -> ImportPlan:
         """Add statements, as a batch that `undo` takes back. The first import or sync creates the archive.
 
-        Payments are identified by id. The service's row of a payment stays, with what the statement knows more; a
-        statement without a status that is newer changes nothing. The statements must be of the archive's account: its
-        username, or the account that the first import named. An archive that only statements have filled becomes that
-        of the user with this username with its first sync.
+        Payments are identified by id. The service's row of a payment stays, with what the statement knows more. Of the
+        rows of several files, the same values count as if `read_statements` had read all files in one call, whatever
+        the order of the imports is: the archive keeps the rows that it needs for this. The statements must be of the
+        archive's account: its username, or the account that the first import named. An archive that only statements
+        have filled becomes that of the user with this username with its first sync.
 
         Parameters
         ----------

@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
 BATCH: Final = "batch"  # the number of the import that wrote a row of a statement
 MATCHED: Final = "counterparty_matched"  # in histories: how a name in a statement became a person
+_STATEMENTS: Final = {**schema.PAYMENTS, **schema.STATEMENT, **MICROSECONDS, **schema.ORIGIN, BATCH: schema.WHOLE}
 SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
     "payments": {**schema.PAYMENTS, **MICROSECONDS, FETCHED_AT: schema.INSTANT},
     "people": schema.PEOPLE,
     "friends": schema.FRIENDS,
     "problems": schema.PROBLEMS,
-    "statements": {**schema.PAYMENTS, **schema.STATEMENT, **MICROSECONDS, BATCH: schema.WHOLE},
+    "statements": _STATEMENTS,
+    "statement_versions": _STATEMENTS,  # of payments with several: the rows that they are made of
     "statement_problems": {**schema.PROBLEMS, **schema.PLACE, BATCH: schema.WHOLE},
 }
 _OWN_TEXTS: Final = {"payment_id", "note", "refund_payment_id"}  # the other texts repeat

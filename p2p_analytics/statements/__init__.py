@@ -6,6 +6,7 @@ from p2p_analytics.statements._read import read_statements
 from p2p_analytics.statements._registry import list_formats, register_format
 from p2p_analytics.statements._rows import ROWS, complete_rows
 from p2p_analytics.statements._statements import Statements, select_row_problems
+from p2p_analytics.statements._versions import UnitedPayments, find_problems, separate_payments, unite_payments
 
 __all__ = [
     "ROWS",
@@ -14,7 +15,9 @@ __all__ = [
     "StatementFormat",
     "Statements",
     "Table",
+    "UnitedPayments",
     "complete_rows",
+    "find_problems",
     "list_formats",
     "list_unreadable",
     "parse_instants",
@@ -22,4 +25,6 @@ __all__ = [
     "read_statements",
     "register_format",
     "select_row_problems",
+    "separate_payments",
+    "unite_payments",
 ]

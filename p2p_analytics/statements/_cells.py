@@ -213,9 +213,9 @@ def list_unreadable(
 
 
 def list_problems(
-    places: pl.DataFrame, is_problem: pl.Series, cells: pl.Series, *, field: str, problem: str
+    places: pl.DataFrame, is_problem: pl.Series, cells: pl.Series, *, field: str, problem: str | pl.Series
 ) -> list[Problem]:
-    """Return a problem for each row of a mask, as `list_unreadable` does.
+    """Return a problem for each row of a mask, as `list_unreadable` does; a column has one description for each row.
 
     Of very many rows, the first ones are listed, and the last problem says how many more there are.
     """
@@ -226,13 +226,15 @@ def list_problems(
     payment_id = pl.col("payment_id") if "payment_id" in places.columns else pl.lit(None, pl.String)
     rows = (
         places.select("file", "line", payment_id=payment_id)
-        .with_columns(cells.cast(pl.String).str.slice(0, _LONGEST_VALUE).alias("value"))
+        .with_columns(
+            cells.cast(pl.String).str.slice(0, _LONGEST_VALUE).alias("value"), pl.lit(problem).alias("problem")
+        )
         .filter(is_problem.fill_null(value=False))
     )
     listed = rows.head(_MOST_LISTED).iter_rows()
-    problems = [Problem(file, line, key, field, value, problem) for file, line, key, value in listed]
+    problems = [Problem(file, line, key, field, value, text) for file, line, key, value, text in listed]
     if len(rows) > _MOST_LISTED:
-        rest = f"{len(rows) - _MOST_LISTED:,} more rows have the same problem: {problem}"
+        rest = f"{len(rows) - _MOST_LISTED:,} more rows have the same problem: {rows['problem'][_MOST_LISTED]}"
         file, line = rows.select("file", "line").row(_MOST_LISTED)
         problems.append(Problem(file, line, None, field, None, rest))
     return problems

@@ -32,15 +32,16 @@ from p2p_analytics.statements._tables import (
     split_text,
 )
 from p2p_analytics.statements._text import begins_as_json, to_utf8
-from p2p_analytics.statements._transactions import (
+from p2p_analytics.statements._versions import build_versions
+from p2p_analytics.statements.transactions import (
     NOTICE,
-    deduplicate_rows,
     fill_ids,
+    find_standing,
     has_missing_ids,
     list_shared_ids,
     name_accounts,
     separate_ids,
-    sort_refunds,
+    sort_newest_first,
 )
 from p2p_analytics.times import find_zone
 
@@ -70,9 +71,12 @@ def read_statements(
 ) -> Statements:
     """Return the payments of statement files, reconciled to the cent.
 
-    The format of a file is found by the names in its header. Overlapping files are united: a payment that is in
-    several files counts once. Nothing is dropped: every row is in one of the counted kinds of `Statements.files`, and
-    everything strange is in `Statements.problems`. In privacy mode (``P2P_PRIVACY``) the result is masked.
+    The format of a file is found by the names in its header. Overlapping files are united: a payment that is in several
+    files counts once. Of its rows, a final state counts before a pending one, then a date with seconds before one
+    without, then the file with the later last date, then the later name; of amounts, first that of a file that adds up.
+    A null replaces no value; rows with different amounts are problems, which name both. Nothing is dropped: every row
+    is in one of the counted kinds of `Statements.files`, and everything strange is in `Statements.problems`. In privacy
+    mode (``P2P_PRIVACY``) the result is masked.
 
     Parameters
     ----------
@@ -186,18 +190,25 @@ class _Reader:
         name = self._account and self._account.strip().removeprefix("@")  # formats compare the name as it is given
         rows, account_problems = name_accounts(_concatenate(self._rows), self._services, name)
         rows = separate_ids(rows, self._shared_ids)
-        rows, refund_problems = sort_refunds(rows)
         reconciliation = reconcile(rows, self._find_broken(rows), self._periods, self._subaccounts)
+        rows, standing, needed, ends, row_problems = find_standing(running_balance(rows), reconciliation)
         files = fill_balances(list_files(rows, self._formats, self._periods), reconciliation)
-        rows = running_balance(rows)
         holders = _list_holders(rows, files, self._subaccounts)
+        del rows  # which takes memory
         if name is not None:  # no row says so if no file has rows
             files = files.fillna({"account": name})
             holders = holders or {name: Me(user=User(id=name, display_name=name))}
-        rows, order, differences = deduplicate_rows(rows)
-        payments = build_payments(rows, order)
-        self._problems.add([*account_problems, *refund_problems, *differences])
-        return Statements(payments, reconciliation, self._problems.to_frame(), files, _holders=holders)
+        payments = build_payments(standing, sort_newest_first(standing))
+        self._problems.add([*account_problems, *row_problems])
+        return Statements(
+            payments,
+            reconciliation,
+            self._problems.to_frame(),
+            files,
+            _holders=holders,
+            _needed=None if needed.is_empty() else build_versions(needed),
+            _ends=ends,
+        )
 
     def _make_unique(self, source: Source) -> Source:
         """Return a source with a name that no other has: two members of an archive can have one name."""

@@ -13,6 +13,7 @@ from p2p_analytics.frames.schema import PROBLEMS as RECORD_PROBLEMS
 from p2p_analytics.history import History
 from p2p_analytics.privacy import NOT_SHOWN, Mask, is_masked
 from p2p_analytics.statements._files import to_frame
+from p2p_analytics.statements._versions import list_versions
 from p2p_analytics.times import EPOCH
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ class Statements:
     private: bool = False
     strict: bool = False
     _holders: Mapping[str, Me] = field(default_factory=dict, repr=False)
+    _needed: pd.DataFrame | None = field(default=None, repr=False)  # versions of payments with several
+    _ends: Mapping[str, datetime | None] = field(default_factory=dict, repr=False)  # the last date of each file
 
     @property
     def accounts(self) -> list[str]:
@@ -116,6 +119,16 @@ class Statements:
             strict=self.strict,
         )
 
+    def list_versions(self) -> pd.DataFrame:
+        """Return the rows of the files that `payments` are made of, as `Archive.import_` stores them.
+
+        PAYMENTS and STATEMENT as in `payments`, then ``file_end``, the last date in the file; ``adds_up``, whether its
+        balances agree with its rows; and ``is_refund``, whether the kind depends on other rows. A payment has one row,
+        or several where files know different things about it or contradict each other. They are in no particular order.
+        In privacy mode there is one row per payment.
+        """
+        return list_versions(self.payments, self._needed, self._ends, self.reconciliation)
+
     def masked(self, *, key: bytes | None = None, strict: bool = False) -> Statements:
         """Return the statements in privacy mode, as `History.masked` does it; the names of files are invented too.
 
@@ -144,6 +157,8 @@ class Statements:
             private=True,
             strict=strict,
             _holders={str(me.user.id): me for me in holders},
+            _needed=None,
+            _ends={},
         )
 
     def __repr__(self) -> str:

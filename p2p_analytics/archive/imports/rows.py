@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from p2p_analytics.archive.tables import BATCH, MATCHED, SCHEMAS
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames.merge_sources import is_pending, rename_account, sort_frame
-from p2p_analytics.frames.schema import KIND_PAYMENT, PAYMENTS, PROBLEMS, SOURCE_STATEMENT, STATEMENT, TEXT, WHOLE
+from p2p_analytics.frames.schema import (
+    KIND_PAYMENT,
+    ORIGIN,
+    PAYMENTS,
+    PLACE,
+    PROBLEMS,
+    SOURCE_STATEMENT,
+    STATEMENT,
+    TEXT,
+    WHOLE,
+)
+from p2p_analytics.times import EPOCH
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +28,7 @@ LISTED: Final = ("payment_id", "status", "amount_cents", "direction", "currency"
 _OWN_SIDE: Final = ("account_id", "actor_id", "actor_username", "target_user_id", "target_user_username")
 _NOT_COMPARED: Final = ("file", "line", *_OWN_SIDE)  # the same payment in another file is not another payment
 _KEY: Final = "payment_id"
-_END: Final = "end"  # the last date of the file that a row is from
+_COLUMNS: Final = {**PAYMENTS, **STATEMENT, **ORIGIN, BATCH: WHOLE}
 _PEOPLE: Final = (
     ("actor_id", "actor_username"),
     ("target_user_id", "target_user_username"),
@@ -28,8 +39,15 @@ _OUTCOMES: Final = ("new", "known", "changed", "refused")
 _DETAILS: Final = {"file": TEXT, "line": "Int64", _KEY: TEXT, "outcome": TEXT, "fields": TEXT}
 
 
+class StoredRows(NamedTuple):
+    """Rows of statements in an archive: one per payment, and the versions of payments that are made of several rows."""
+
+    rows: pd.DataFrame
+    versions: pd.DataFrame
+
+
 class ImportPlan(NamedTuple):
-    """Result of an import, or of its dry run. Each row of the statements is in exactly one count.
+    """Result of an import, or of its dry run. Each transaction of the statements is in exactly one count.
 
     Attributes
     ----------
@@ -38,9 +56,10 @@ class ImportPlan(NamedTuple):
     known : int
         Number of transactions that it held already; what the statement knows more, such as a fee, is added.
     changed : int
-        Number of transactions that it held with another value, such as pending payments that are settled now.
+        Number of transactions that it held with another value, such as pending payments that are settled now; also
+        refunds of earlier imports, if the statements say now whether they come from a person or a merchant.
     refused : int
-        Number of rows that contradict the service's amount, currency or direction of the payment.
+        Number of transactions that contradict the service's amount, currency or direction of the payment.
     details : DataFrame
         One row per changed or refused transaction, by file and line: ``file``, ``line``, ``payment_id``, ``outcome``
         ("changed" or "refused") and ``fields``, the columns that differ, such as "status, fee_cents".
@@ -58,87 +77,72 @@ class ImportPlan(NamedTuple):
 
 
 class MergedRows(NamedTuple):
-    """The rows to store, the counts, and a problem for each refused row."""
+    """The rows to store, the counts, the problems, and problems of earlier imports that are none any more."""
 
-    rows: pd.DataFrame
+    stored: StoredRows
     plan: ImportPlan
     problems: pd.DataFrame
+    outdated: pd.DataFrame
 
 
 def check_rows(payments: pd.DataFrame, account: str) -> pd.DataFrame:
-    """Return PAYMENTS and STATEMENT of a frame in their dtypes, with a name of the account.
+    """Return PAYMENTS, STATEMENT and ORIGIN of a frame in their dtypes, with a name of the account.
 
     Raises
     ------
     ArchiveError
         A payment has no id, or an id is repeated.
     """
-    rows = payments.reindex(columns=[*PAYMENTS, *STATEMENT]).astype({**PAYMENTS, **STATEMENT})
-    rows = rename_account(rows, account, account)
-    if rows[_KEY].isna().any():
+    if payments[_KEY].isna().any():
         raise ArchiveError("A payment without an id cannot be identified: leave it out of the statements.")
-    if not rows[_KEY].is_unique:
-        repeated = rows.loc[rows[_KEY].duplicated(), _KEY].iloc[0]
+    if not payments[_KEY].is_unique:
+        repeated = payments.loc[payments[_KEY].duplicated(), _KEY].iloc[0]
         raise ArchiveError(f"The payment_id {repeated} is repeated: leave all of its rows out but one.")
-    return rows.reset_index(drop=True)
+    return name_rows(payments, account)
 
 
-def merge_rows(known: pd.DataFrame, listed: pd.DataFrame, given: pd.DataFrame, batch: int) -> MergedRows:
-    """Merge rows of statements into the rows that the archive holds.
+def name_rows(versions: pd.DataFrame, account: str) -> pd.DataFrame:
+    """Return PAYMENTS, STATEMENT and ORIGIN of versions in their dtypes, with a name of the account."""
+    columns = {**PAYMENTS, **STATEMENT, **ORIGIN}
+    rows = versions.reindex(columns=list(columns)).astype(columns)
+    return rename_account(rows, account, account).reset_index(drop=True)
+
+
+def fill_ends(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows of an archive of an earlier version with the last date of their file, as far as rows are stored."""
+    last = rows.groupby(["file", BATCH], dropna=False)["date_created"].transform("max")
+    return rows.assign(file_end=rows["file_end"].fillna(last))
+
+
+def merge_rows(known: StoredRows, listed: pd.DataFrame, given: pd.DataFrame, batch: int) -> MergedRows:
+    """Merge rows of statements into the rows that the archive holds, as if all files were read together.
 
     Parameters
     ----------
-    known : DataFrame
+    known : StoredRows
         The rows of statements that the archive holds, with their batch.
     listed : DataFrame
         The columns `LISTED` of the payments that the service has listed.
     given : DataFrame
-        The rows to add, as `check_rows` returns them.
+        The versions to add, as `check_rows` or `name_rows` returns them.
     batch : int
         The number of the import.
     """
-    import numpy as np
-    import pandas as pd
-
-    ids = pd.Index(given[_KEY])
-    service = _align(listed, ids)
-    contradictions = _find_contradictions(given, service)
+    rows, earlier, given = _separate(known.rows, _list_versions(known), given.assign(**{BATCH: batch}))
+    contradictions = _compare(given, listed)
     is_refused = contradictions.any(axis="columns")
-    before = _align(known.assign(**{_END: _find_ends(known)}), ids)
-    is_held = pd.Series(ids.isin(known[_KEY]))
-    is_older = is_held & _find_older(before, given)
-    after = _fill_nulls(given, before).mask(is_older, _fill_nulls(before[given.columns], given))
-    after = after.astype(given.dtypes.to_dict())
-    differ = _find_changes(before, after)
-    # What was null is not held otherwise, except that a payment without a status can still change.
-    is_new_value = before[list(differ)].isna().assign(status=False)
-    is_changed = is_held & (differ & ~is_new_value).any(axis="columns") & ~is_older
-    is_listed = pd.Series(ids.isin(listed[_KEY]))
-    has_ended = ~is_held & is_listed & is_pending(service) & ~is_pending(given)
-    differ = differ.where(is_held, other=False).assign(status=differ["status"].where(is_held, has_ended))
-    outcome = pd.Series(
-        np.select(
-            [is_refused, is_changed | has_ended, is_held | is_listed], ["refused", "changed", "known"], default="new"
-        ),
-        dtype=TEXT,
-    )
-    numbers = before[BATCH].where(is_older, batch)  # of an older row only what was null is stored
-    stored = after.assign(**{BATCH: numbers})[~is_refused & (~is_held | differ.any(axis="columns"))]
-    kept = known[~known[_KEY].isin(stored[_KEY])]
-    rows = pd.concat([kept, stored], ignore_index=True).astype({**PAYMENTS, **STATEMENT, BATCH: WHOLE})
-    details = _describe(given, outcome, differ.where(~is_refused, contradictions.reindex(columns=differ.columns)))
-    counts = {name: int((outcome == name).sum()) for name in _OUTCOMES}
-    problems = _list_refused(given[is_refused].assign(**{BATCH: batch}), contradictions[is_refused])
-    plan = ImportPlan(details=details, kinds=_count_kinds(given["kind"], outcome), **counts)
-    return MergedRows(sort_frame(rows), plan, problems)
+    versions = _concat(earlier, given[~is_refused])
+    stored, problems = _unite(versions), _find_problems(versions)
+    plan = _plan(rows, listed, given, contradictions, stored.rows)
+    refused = _list_refused(given[is_refused], contradictions[is_refused])
+    outdated = _subtract(_concat(_find_problems(earlier), _find_problems(given)), problems)
+    return MergedRows(stored, plan, _concat(problems.assign(**{BATCH: batch}), refused), outdated)
 
 
-def add_problems(*tables: pd.DataFrame) -> pd.DataFrame:
-    """Return the problems of several tables. A problem that several imports found keeps the first number."""
-    import pandas as pd
-
+def add_problems(known: pd.DataFrame, *others: pd.DataFrame, outdated: pd.DataFrame) -> pd.DataFrame:
+    """Return the problems of several tables but outdated ones; one that is in several keeps its first number."""
     columns = dict(SCHEMAS["statement_problems"])
-    problems = pd.concat([table.astype(columns) for table in tables], ignore_index=True)
+    problems = _subtract(_concat(*(table.astype(columns) for table in (known, *others))), outdated)
     return problems.drop_duplicates([name for name in columns if name != BATCH], ignore_index=True)
 
 
@@ -147,12 +151,108 @@ def has_contradictions(known: pd.DataFrame, listed: pd.DataFrame) -> bool:
     return bool(_compare(known, listed).any(axis=None))
 
 
-def refuse_rows(known: pd.DataFrame, problems: pd.DataFrame, listed: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def refuse_rows(known: StoredRows, problems: pd.DataFrame, listed: pd.DataFrame) -> tuple[StoredRows, pd.DataFrame]:
     """Return the rows of an archive that do not contradict what the service listed later, and all problems."""
-    contradictions = _compare(known, listed)
+    versions = _list_versions(known)
+    contradictions = _compare(versions, listed)
     is_refused = contradictions.any(axis="columns")
-    new = _list_refused(known[is_refused], contradictions[is_refused])
-    return known[~is_refused].reset_index(drop=True), add_problems(problems, new)
+    stored, found = _unite(versions[~is_refused]), _find_problems(versions[~is_refused])
+    new = _list_refused(versions[is_refused], contradictions[is_refused])
+    return stored, add_problems(problems, new, outdated=_subtract(_find_problems(versions), found))
+
+
+def _list_versions(stored: StoredRows) -> pd.DataFrame:
+    """Return the versions of all payments."""
+    rows, versions = stored
+    return _concat(versions[versions[_KEY].isin(rows[_KEY])], rows[~rows[_KEY].isin(versions[_KEY])])
+
+
+def _separate(*tables: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return tables with the ids that the rows of all of them have together."""
+    from p2p_analytics.statements import separate_payments
+
+    ids = separate_payments(_concat(*tables))[_KEY]
+    starts = [sum(map(len, tables[:number])) for number in range(len(tables))]
+    parts = [ids.iloc[start : start + len(table)].array for start, table in zip(starts, tables, strict=True)]
+    return [table.assign(**{_KEY: part}) for table, part in zip(tables, parts, strict=True)]
+
+
+def _unite(versions: pd.DataFrame) -> StoredRows:
+    """Return the rows to store of versions."""
+    from p2p_analytics.statements import unite_payments
+
+    is_open = _find_open(versions)
+    united = unite_payments(versions[is_open], versions[~is_open])
+    tables = _concat(versions[~is_open], united.payments), united.versions
+    return StoredRows(*(sort_frame(table.astype(_COLUMNS)[list(_COLUMNS)]) for table in tables))
+
+
+def _find_problems(versions: pd.DataFrame) -> pd.DataFrame:
+    """Return problems of rows that contradict each other, and of refunds of an unknown kind."""
+    from p2p_analytics.statements import find_problems
+
+    is_open = _find_open(versions)
+    return find_problems(versions[is_open], versions[~is_open])[[*PROBLEMS, *PLACE]]
+
+
+def _find_open(versions: pd.DataFrame) -> pd.Series[bool]:
+    """Return which versions are of payments with several, or of refunds, which depend on others."""
+    return versions[_KEY].duplicated(keep=False) | versions["is_refund"].fillna(value=False).astype(bool)
+
+
+def _plan(
+    known: pd.DataFrame, listed: pd.DataFrame, given: pd.DataFrame, contradictions: pd.DataFrame, rows: pd.DataFrame
+) -> ImportPlan:
+    """Return the counts of an import, from the rows before and after it."""
+    import numpy as np
+    import pandas as pd
+
+    shown = pd.concat([given, _find_decided(known, given, rows)]).drop_duplicates(_KEY, ignore_index=True)
+    ids = pd.Index(shown[_KEY])
+    before, after, service = _align(known, ids), _align(rows, ids), _align(listed, ids)
+    is_held, is_listed = pd.Series(ids.isin(known[_KEY])), pd.Series(ids.isin(listed[_KEY]))
+    is_wrong = contradictions.any(axis="columns")
+    is_refused = pd.Series(ids.isin(given.loc[is_wrong, _KEY]) & ~ids.isin(given.loc[~is_wrong, _KEY]))
+    differ = _find_changes(before, after)
+    # What was null is not held otherwise, except that a payment without a status can still change.
+    is_new_value = before[list(differ)].isna().assign(status=False)
+    is_changed = is_held & (differ & ~is_new_value).any(axis="columns")
+    has_ended = ~is_held & is_listed & is_pending(service) & ~is_pending(after)
+    differ = differ.where(is_held, other=False).assign(status=differ["status"].where(is_held, has_ended))
+    outcome = pd.Series(
+        np.select(
+            [is_refused, is_changed | has_ended, is_held | is_listed], ["refused", "changed", "known"], default="new"
+        ),
+        dtype=TEXT,
+    )
+    wrong = contradictions.groupby(given[_KEY]).any().reindex(ids, fill_value=False).set_axis(differ.index)
+    fields = differ.where(~is_refused, wrong.reindex(columns=differ.columns))
+    counts = {name: int((outcome == name).sum()) for name in _OUTCOMES}
+    kinds = after["kind"].where(~is_refused, shown["kind"])
+    return ImportPlan(details=_describe(shown, outcome, fields), kinds=_count_kinds(kinds, outcome), **counts)
+
+
+def _find_decided(known: pd.DataFrame, given: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the known refunds with another kind now that are not among the given rows."""
+    refunds = known[known["is_refund"].fillna(value=False) & ~known[_KEY].isin(given[_KEY])]
+    after = refunds[_KEY].map(rows.set_index(_KEY)["kind"])
+    return refunds[after != refunds["kind"]]
+
+
+def _concat(*tables: pd.DataFrame) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.concat(tables, ignore_index=True)
+
+
+def _subtract(problems: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
+    """Return the problems that are not among others, whatever their batch."""
+    names: list[Any] = [*PROBLEMS, *PLACE]
+    known = set(others[names].astype(object).where(others[names].notna(), None).itertuples(index=False, name=None))
+    if not known:
+        return problems
+    own = problems[names].astype(object).where(problems[names].notna(), None)
+    return problems[[row not in known for row in own.itertuples(index=False, name=None)]].reset_index(drop=True)
 
 
 def split_rows(payments: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -171,7 +271,9 @@ def split_rows(payments: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     names_other = is_shared | is_matched
     stated = _find_other_name(payments)
     name = payments["counterparty_name"].mask(is_matched & stated.notna(), stated)
-    held = payments.assign(source=SOURCE_STATEMENT, counterparty_name=name)
+    # What the service says of a payment is older than any file, and no date of a statement.
+    ends = payments["date_created"].where(is_own).groupby(payments["file"]).transform("max").mask(is_shared, EPOCH)
+    held = payments.assign(source=SOURCE_STATEMENT, counterparty_name=name, file_end=ends)
     for number, username in _PEOPLE:
         is_other = names_other & (held[number] != held["account_id"])
         held = held.assign(**{number: held[number].mask(is_other), username: held[username].mask(is_other)})
@@ -209,29 +311,12 @@ def _find_contradictions(given: pd.DataFrame, service: pd.DataFrame) -> pd.DataF
     return pd.DataFrame(found)
 
 
-def _find_older(before: pd.DataFrame, given: pd.DataFrame) -> pd.Series[bool]:
-    """Return whether a row says what was true before: it is pending again, or its file ends earlier."""
-    was_pending, is_now = is_pending(before), is_pending(given)
-    ends_earlier = (_find_ends(given) < before[_END]).fillna(value=False).astype(bool)
-    return (~was_pending & is_now) | ((was_pending == is_now) & ends_earlier)
-
-
-def _find_ends(rows: pd.DataFrame) -> pd.Series[Any]:
-    """Return the last date of each row's file, by the rows that are given or still stored."""
-    keys = [name for name in ("file", BATCH) if name in rows]
-    return rows.groupby(keys, dropna=False)["date_created"].transform("max")
-
-
-def _fill_nulls(rows: pd.DataFrame, more: pd.DataFrame) -> pd.DataFrame:
-    return rows.where(rows.notna(), more[rows.columns])
-
-
 def _find_changes(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
     """Return, for each row and column, whether the row differs from the one before."""
     import pandas as pd
 
     found = {}
-    for name in after:
+    for name in (*PAYMENTS, *STATEMENT):
         if name not in _NOT_COMPARED:
             is_same = (before[name] == after[name]).fillna(value=False).astype(bool)
             found[name] = ~is_same & ~(before[name].isna() & after[name].isna())

@@ -104,8 +104,9 @@ def test_a_statement_that_knows_more_changes_nothing(tmp_path) -> None:
 def test_of_two_statements_the_later_state_stays(archive) -> None:
     """A pending row does not replace a settled one; a null does not replace a value; other values do, and are named."""
     archive.import_(statements_of(row(3, status="pending"), row(5, tax_cents=9, note="rent")))
-    plan = archive.import_(statements_of(row(3), row(5, note="food", file="june.csv", line=2)))
-    assert counts(plan) == (0, 0, 2, 0)
+    later = row(6, date="2024-06-01T12:00:00", file="june.csv")
+    plan = archive.import_(statements_of(row(3), row(5, note="food", file="june.csv", line=2), later))
+    assert counts(plan) == (1, 0, 2, 0)
     assert plan.details["fields"].tolist() == ["note", "status, date_completed"]
     plan = archive.import_(statements_of(row(3, status="pending"), row(5, note="food")))
     assert counts(plan) == (0, 2, 0, 0)

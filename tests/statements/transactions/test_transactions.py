@@ -11,10 +11,11 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.statements import _rows
+from p2p_analytics.statements._reconcile import reconcile
 from p2p_analytics.statements._rows import complete_rows, slice_by_files
-from p2p_analytics.statements._transactions import deduplicate_rows
+from p2p_analytics.statements.transactions import find_standing, sort_newest_first
 
-_HERE = Path(__file__).parent
+_HERE = Path(__file__).parent.parent
 _DAY = datetime(2024, 5, 31, tzinfo=UTC)
 _NEXT_DAY = datetime(2024, 6, 1, tzinfo=UTC)
 # Newest first; of one instant the longer id, then the later one, then the first account; without a date last.
@@ -36,17 +37,19 @@ def test_transactions_are_ordered_by_date_then_id_then_account():
     given = [*(("payment", *row) for row in _ORDERED), ("notice", None, None, "nora"), ("notice", "5", _DAY, "theo")]
     frame = pl.DataFrame(given, schema=schema, orient="row").with_columns(file=pl.lit("a.csv"))
     for seed in range(5):
-        rows, order, problems = deduplicate_rows(complete_rows(frame.sample(fraction=1, shuffle=True, seed=seed)))
-        assert rows.select("payment_id", "date", "account")[order].rows() == _ORDERED
-        assert problems == []
+        rows = complete_rows(frame.sample(fraction=1, shuffle=True, seed=seed))
+        standing = find_standing(rows, reconcile(rows))
+        order = sort_newest_first(standing.rows)
+        assert standing.rows.select("payment_id", "date", "account")[order].rows() == _ORDERED
+        assert standing.problems == []
 
 
 def test_no_transactions():
     """A file with notices only has no order."""
     rows = pl.DataFrame({"kind": ["notice"], "payment_id": [None], "date": [None], "account": ["nora"]})
-    rows = rows.cast({"payment_id": pl.String, "date": pl.Datetime("us", "UTC")})
-    assert deduplicate_rows(rows)[1].to_list() == []
-    assert deduplicate_rows(rows.clear())[1].to_list() == []
+    rows = complete_rows(rows.with_columns(file=pl.lit("a.csv")))
+    for given in (rows, rows.clear()):
+        assert sort_newest_first(find_standing(given, reconcile(given)).rows).to_list() == []
 
 
 @pytest.mark.parametrize(

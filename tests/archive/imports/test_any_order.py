@@ -1,0 +1,139 @@
+"""Imports of the same files in any order and in any groups give what one reading of all files gives."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import p2p_analytics as p2p
+from p2p_analytics.archive.imports.rows import LISTED, StoredRows, add_problems, merge_rows, name_rows
+from p2p_analytics.archive.tables import SCHEMAS
+from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
+from support.archives.ledger import HANDLE, File, write_statement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from p2p_analytics.statements import Statements
+
+_WALLET = (
+    "Transaction ID,Date,Transaction Type,Currency,Amount,Fee,Net Amount,Asset Type,Asset Price,Asset Amount,Status,"
+    "Notes,Name of sender/receiver,Account"
+)
+_SHOP = "\n3x9,2024-05-04 10:00:00 EDT,Cash Card,USD,{},$0,{},,,,CARD CHARGED,Deli,,Visa 1111"
+_FRIEND = "\n,2024-05-05 1{}:00:00 EDT,P2P,USD,-$20,$0,-$20,,,,PAYMENT SENT,pizza,Bo Lund,Your Cash"
+_LEDGERS = {
+    "april.csv": File(date(2024, 4, 1), date(2024, 4, 30)),
+    "may.csv": File(date(2024, 5, 1), date(2024, 5, 31)),
+    "june.csv": File(date(2024, 6, 1), date(2024, 6, 30)),
+    "spring.csv": File(date(2024, 4, 1), date(2024, 6, 30), damaged="906"),
+    "sheet.csv": File(date(2024, 4, 1), date(2024, 6, 10), resaved=True),
+    "middle.csv": File(date(2024, 4, 15), date(2024, 6, 25), balances=False, other_names=True),
+}
+# A purchase and its refund of one id, which one file has together, and payments without an id.
+_TEXTS = {
+    "both.csv": _WALLET + _SHOP.format("-$8", "-$8") + _SHOP.format("$3", "$3") + _FRIEND.format(1) + _FRIEND.format(2),
+    "refund.csv": _WALLET + _SHOP.format("$3", "$3") + _FRIEND.format(2),
+    **{name: write_statement(file) for name, file in _LEDGERS.items()},
+}
+_COLUMNS = [*PAYMENTS, *STATEMENT]
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterable[Path]:
+    """Return a folder with all files."""
+    with tempfile.TemporaryDirectory() as made:
+        for name, text in _TEXTS.items():
+            (Path(made) / name).write_text(text, "utf-8")
+        yield Path(made)
+
+
+@pytest.fixture(scope="module")
+def read(folder):
+    """Return a function that reads some of the files in one call."""
+
+    @functools.cache
+    def call(names: tuple[str, ...]) -> Statements:
+        return p2p.read_statements([folder / name for name in names], account=HANDLE)
+
+    return call
+
+
+def list_problems(problems: pd.DataFrame) -> list[tuple[str, ...]]:
+    """Return problems as text, in one order whatever the order of the files is."""
+    columns = problems[["file", "line", "payment_id", "field", "value", "problem"]]
+    return sorted(map(tuple, columns.astype(str).to_numpy().tolist()))
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.data())
+def test_any_files_in_any_groups(read, data) -> None:
+    """Payments and problems are those of one reading of all files, and stay so when the last group comes again."""
+    names = data.draw(st.lists(st.sampled_from(sorted(_TEXTS)), min_size=2, max_size=4, unique=True))
+    cuts = sorted(data.draw(st.sets(st.integers(1, len(names) - 1))))
+    groups = [tuple(names[start:end]) for start, end in zip([0, *cuts], [*cuts, len(names)], strict=True)]
+    columns = dict(SCHEMAS["statement_problems"])
+    empty, problems, listed = (
+        pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in schema.items()})
+        for schema in (
+            {name: dtype for name, dtype in SCHEMAS["statements"].items() if not name.endswith("_us")},
+            columns,
+            {name: PAYMENTS[name] for name in LISTED},
+        )
+    )
+    stored = StoredRows(empty, empty)
+    for number, group in enumerate([*groups, groups[-1]], 1):
+        statements = read(group)
+        merged = merge_rows(stored, listed, name_rows(statements.list_versions(), HANDLE), number)
+        found = statements.problems.assign(batch=number)[list(columns)]
+        problems = add_problems(problems, found, merged.problems, outdated=merged.outdated)
+        stored = merged.stored
+    together = read(tuple(sorted(names)))
+    # Files without a handle do not say what the username of the account is; an archive knows it.
+    expected = name_rows(together.payments, HANDLE)
+    pd.testing.assert_frame_equal(stored.rows[_COLUMNS], expected[_COLUMNS])
+    assert list_problems(problems) == list_problems(together.problems)
+    assert merged.plan[:1] + merged.plan[2:4] == (0, 0, 0), "the last group is known the second time"
+
+
+def test_an_archive_of_all_files(tmp_path, read) -> None:
+    """Imported one by one, the newest first, an archive has the history of all files, also after an undo and again."""
+    archive = p2p.open_archive(tmp_path / "archive")
+    names = sorted(_TEXTS, reverse=True)
+    for name in names:
+        before = {path.name: path.read_bytes() for path in archive.path.glob("*")}
+        plan = archive.import_(read((name,)))
+    after = {path.name: path.read_bytes() for path in archive.path.glob("*.parquet")}
+    together = read(tuple(names)).history()
+    history = archive.history()
+    expected = name_rows(together.payments, HANDLE)
+    pd.testing.assert_frame_equal(history.payments[_COLUMNS], expected[_COLUMNS])
+    assert list_problems(history.problems) == list_problems(together.problems)
+    archive.undo()
+    kept = {path.name: path.read_bytes() for path in archive.path.glob("*")}
+    assert {**kept, "batches.json": b""} == {**before, "batches.json": b""}
+    assert archive.import_(read((names[-1],)))[:4] == plan[:4]
+    assert {path.name: path.read_bytes() for path in archive.path.glob("*.parquet")} == after
+
+
+def test_the_values_of_all_files(read) -> None:
+    """By hand: the charges have ended, refunds are of a person and of a shop, and the damaged amount is not used."""
+    payments = read(tuple(sorted(_LEDGERS))).payments.set_index("payment_id")
+    assert payments.index.tolist() == ["910", "909", "908", "904", "907", "906", "902", "905", "903", "901"]
+    assert payments["flow_cents"].to_dict() == {
+        "901": -1037, "902": 2050, "903": -3225, "904": -700, "905": 425, "906": -5000, "907": 225, "908": -425,
+        "909": 311, "910": 80000,
+    }  # fmt: skip
+    assert payments.loc[["902", "904"], "status"].tolist() == ["settled", "cancelled"]
+    assert payments.loc[["905", "907", "909"], "kind"].tolist() == ["payment", "merchant", "unknown"]
+    assert payments.loc["905", "action"] == "pay"
+    assert payments["date_created"].dt.strftime("%d %H:%M:%S")["902"] == "11 08:15:41"
+    assert payments.loc["902", ["counterparty_name", "note", "fee_cents"]].tolist() == ["Bo Lund", "rent", 0]
