@@ -24,6 +24,7 @@ from p2p_analytics.sandbox.town import build
 from p2p_analytics.sandbox.town import people as known_people
 from p2p_analytics.sandbox.town.controls import Resident, TownControls
 from p2p_analytics.sandbox.town.plan import Plan
+from p2p_analytics.sandbox.town.planted import PlantedSeries, describe_series
 from p2p_analytics.vocabulary import VERSION_PATH
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class SandboxServer(TownControls, AdjustableSettings):
         Seconds since 1970 for the lifetime of tokens, which is real time and not the town's.
     dialect : str
         ``"documented"``: responses as the document says; ``"observed"``: as seen from real services.
+    series : bool
+        Whether the first person also has payments of every cadence that recur: see `planted_series`.
     monotonic : callable
         Seconds of a monotonic clock, for the rate limit.
     rate_limit_status : int
@@ -107,6 +110,7 @@ class SandboxServer(TownControls, AdjustableSettings):
         dialect: str = "documented",
         rate_limit: tuple[int, float] | None = None,
         faults: str = "",
+        series: bool = False,
         monotonic: Callable[[], float] = time.monotonic,
         rate_limit_status: int = 429,
     ) -> None:
@@ -121,6 +125,7 @@ class SandboxServer(TownControls, AdjustableSettings):
         self.requests = RequestLog()
         self.base_url = ""
         self._size = (build.PEOPLE if people is None else people, build.YEARS if years is None else years)
+        self._with_series = series
         self._port = port
         self._db = None if db is None else Path(db)
         self._strict_redirect = strict_redirect
@@ -250,6 +255,27 @@ class SandboxServer(TownControls, AdjustableSettings):
         """Return the first and last days of the files that cover the town's history; neighbours share a week."""
         return list_statement_periods(self.store)
 
+    def planted_series(self, user: str, as_of: date | None = None) -> list[PlantedSeries]:
+        """Return the payments that recur, such as rent, as the town planted them and as a user sees them.
+
+        Every town has rent and internet bills; with ``series=True``, its first person has more. Each has at least one
+        settled payment. Payments that were added, or approved, since the start are left out.
+
+        Parameters
+        ----------
+        user : str
+            A username or a user id of the town.
+        as_of : date, optional
+            The day at which states are decided; the day of the town's now in UTC by default.
+
+        Raises
+        ------
+        UnknownPersonError
+            No person has that name.
+        """
+        day = self.now.date() if as_of is None else as_of
+        return describe_series(self._plan().build().series, self._user_id(user), day)
+
     def state(self) -> dict[str, Any]:
         """Return settings, counts and the audit, as ``GET /sandbox/state`` does; no token and no secret."""
         limit = self.rate_limit
@@ -272,7 +298,7 @@ class SandboxServer(TownControls, AdjustableSettings):
             }
 
     def _plan(self) -> Plan:
-        return Plan(self.seed, *self._size, self._start)
+        return Plan(self.seed, *self._size, self._start, self._with_series)
 
     def _application(self) -> RequestMiddleware:
         try:

@@ -19,6 +19,21 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print one line for each town that `recurring` was judged by."""
+    lines = dict.fromkeys(
+        value
+        for outcome in ("passed", "failed")
+        for report in terminalreporter.stats.get(outcome, [])
+        for name, value in report.user_properties
+        if name == "recurring"
+    )
+    if lines:
+        terminalreporter.section("planted series")
+        for line in lines:
+            terminalreporter.write_line(line)
+
+
 def payments_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
     """Return a PAYMENTS frame of literal rows; ``created`` and ``completed`` are datetime texts."""
     filled = []

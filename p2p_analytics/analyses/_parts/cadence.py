@@ -33,6 +33,8 @@ class Cadence(NamedTuple):
         How many days a date is usually off.
     most : int
         How many days a date may be off.
+    pause : int
+        How many periods may be between two payments.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Cadence(NamedTuple):
     months: int
     usual: float
     most: int
+    pause: int
 
     @property
     def length(self) -> float:
@@ -48,11 +51,11 @@ class Cadence(NamedTuple):
 
 
 CADENCES: Final = (
-    Cadence("weekly", 7, 0, 0.9, 3),
-    Cadence("fortnightly", 14, 0, 1.4, 5),
-    Cadence("monthly", 0, 1, 2.4, 10),
-    Cadence("quarterly", 0, 3, 4, 25),
-    Cadence("yearly", 0, 12, 6, 40),
+    Cadence("weekly", 7, 0, 0.9, 3, 8),
+    Cadence("fortnightly", 14, 0, 1.4, 5, 5),
+    Cadence("monthly", 0, 1, 2.4, 10, 3),
+    Cadence("quarterly", 0, 3, 4, 25, 2),
+    Cadence("yearly", 0, 12, 6, 40, 2),
 )
 
 

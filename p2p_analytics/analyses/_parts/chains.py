@@ -12,6 +12,7 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.analyses._parts.cadence import CADENCES, Cadence, add_periods
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 FEWEST: Final = 3  # payments of a series
-_MOST_SKIPPED: Final = 3  # periods of one step
-_SKIPS: Final = (math.log(0.9), math.log(0.07), math.log(0.03))  # of 1, 2, 3 periods
+_STEADY: Final = math.log(0.9)  # the share of a series' steps that are one period long
+_SKIPPED: Final = math.log(0.06)  # two periods
+_LONGER: Final = 0.6  # less for each further one
 _STRAY: Final = 0.1  # of the dates of a series: on any day within the tolerance
 _FEWEST_OF_SLOTS: Final = 0.62  # of the dates of a series that have a payment
 _FEWEST_OF_VIEW: Final = 0.45  # of the payments during a chain; two series may have one amount
@@ -97,37 +99,46 @@ def _find_chain(events: Sequence[Event], cadence: Cadence, least: float) -> Chai
     days = [event.day for event in events]
     if len(events) * cadence.length > (days[-1] - days[0] + cadence.length) * _MOST_A_PERIOD:
         return None
-    rate = len(events) / (days[-1] - days[0] + cadence.length)
+    rate = math.log(len(events) / (days[-1] - days[0] + cadence.length))
     steps = _gains(cadence)
-    gains, before = [0.0] * len(events), [-1] * len(events)
+    best, before = [0.0] * len(events), [-1] * len(events)
     for at, event in enumerate(events):
-        for periods in range(1, _MOST_SKIPPED + 1):
+        for periods in range(1, cadence.pause + 1):
             due = add_periods(event.day, periods, cadence)
             first = bisect_left(days, due - cadence.most, at + 1)
             for to in range(first, bisect_right(days, due + cadence.most, first)):
                 alike = _compare(event, events[to])
                 if alike is None:
                     continue
-                gain = gains[at] + steps[abs(days[to] - due)] - math.log(rate) + _SKIPS[periods - 1] + alike
-                if gain > gains[to]:
-                    gains[to], before[to] = gain, at
-    end = max(range(len(events)), key=gains.__getitem__)
-    chain = [end]
-    while before[chain[-1]] >= 0:
-        chain.append(before[chain[-1]])
-    return _judge(events, [*reversed(chain)], cadence, gains[end], least)
+                gain = best[at] + steps[abs(days[to] - due)] - rate + _gain_of_pause(periods) + alike
+                if gain > best[to]:
+                    best[to], before[to] = gain, at
+    at = max(range(len(events)), key=best.__getitem__)
+    chain = [at]
+    while (at := before[at]) >= 0:
+        chain.append(at)
+    return _judge(events, [*reversed(chain)], cadence, best[chain[0]], least)
 
 
 def _judge(events: Sequence[Event], chain: Sequence[int], cadence: Cadence, gain: float, least: float) -> Chain | None:
     if len(chain) < FEWEST:
         return None
+    members = [events[at] for at in chain]
+    alike = sum(_compare(one, other) or 0.0 for one, other in pairwise(members))
     during = chain[-1] - chain[0] + 1
-    first, last = events[chain[0]].day, events[chain[-1]].day
-    slots = round((last - first) / cadence.length) + 1
+    others = during - len(chain)
+    slots = round((members[-1].day - members[0].day) / cadence.length) + 1
     if len(chain) < during * least or len(chain) < slots * _FEWEST_OF_SLOTS:
         return None
-    gain -= math.log(len(events) / len(chain))
-    return Chain(cadence, tuple(events[at] for at in chain), gain) if gain >= _ENOUGH else None
+    time = gain - alike - (others * math.log(during / others) if others else 0)
+    share = len(chain) / len(events)
+    gain = time + alike * share + math.log(share)
+    return Chain(cadence, tuple(members), gain) if gain >= _ENOUGH else None
+
+
+def _gain_of_pause(periods: int) -> float:
+    """Return the logarithm of the share of a series' steps that take some periods."""
+    return _STEADY if periods == 1 else _SKIPPED - _LONGER * (periods - 2)
 
 
 def _compare(one: Event, other: Event) -> float | None:

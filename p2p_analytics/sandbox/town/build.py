@@ -6,7 +6,7 @@ The town's clock stands still, so that ages such as "pending for three days" do 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from p2p_analytics.sandbox.storage.rows import Payment, Person
+    from p2p_analytics.sandbox.town.timeline import Series
 
 NOW: Final = datetime(2025, 6, 30, 18, tzinfo=UTC)
 SEED: Final = 7
@@ -33,17 +34,23 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Town:
-    """People with their balances at `now`, pairs of friends, all payments, and the opening balances."""
+    """People with their balances at `now`, pairs of friends, all payments, opening balances, and planted series."""
 
     now: datetime
     people: list[Person]
     friendships: list[tuple[int, int]]
     payments: list[Payment]
     opening_cents: dict[int, int]
+    series: list[Series] = field(default_factory=list)
 
 
-def build(seed: int = SEED, *, people: int = PEOPLE, years: int = YEARS, now: datetime = NOW) -> Town:
+def build(
+    seed: int = SEED, *, people: int = PEOPLE, years: int = YEARS, now: datetime = NOW, series: bool = False
+) -> Town:
     """Return the town of a seed.
+
+    With ``series``, its first person also has payments of every cadence, which recur; the other payments have the same
+    dates and amounts as without, but other ids.
 
     Raises
     ------
@@ -61,11 +68,11 @@ def build(seed: int = SEED, *, people: int = PEOPLE, years: int = YEARS, now: da
     now_us, start_us = to_microseconds(now), to_microseconds(now - timedelta(days=365 * years))
     rng = random.Random(seed)  # noqa: S311 - a repeatable history, not a secret
     everybody = make_residents(rng, people, start_us)
-    friendships, payments = simulate(rng, everybody, start_us=start_us, now_us=now_us)
+    friendships, payments, planted = simulate(rng, everybody, start_us=start_us, now_us=now_us, with_series=series)
     opening = {person.user_id: person.balance_cents for person in everybody}
     closing = compute_balances(opening, payments)
     everybody = [person._replace(balance_cents=closing[person.user_id]) for person in everybody]
-    return Town(now, everybody, friendships, payments, opening)
+    return Town(now, everybody, friendships, payments, opening, planted)
 
 
 def _is_within(number: object, low: int, high: int) -> bool:

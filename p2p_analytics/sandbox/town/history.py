@@ -7,9 +7,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.sandbox.domain.test_user import DAY_US
+from p2p_analytics.sandbox.town.habits import MONTHLY, add_habits
 from p2p_analytics.sandbox.town.notes import ALONE, CONCERTS, DINNERS, FAVOURS, GROCERIES, STRANGE, TRIP
 from p2p_analytics.sandbox.town.people import BUSINESS
-from p2p_analytics.sandbox.town.timeline import HOUR_US, SECOND_US, Timeline
+from p2p_analytics.sandbox.town.timeline import HOUR_US, SECOND_US, Series, Timeline
 from p2p_analytics.vocabulary import Audience, Status
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from p2p_analytics.sandbox.storage.rows import Payment, Person
 
 HOUSEHOLD: Final = 3
+INTERNET: Final = "Internet"
 STRANGERS_EACH: Final = 8
 _ASKED_DAYS: Final = (0.2, 2.3, 5.1, 12.6, 25.2, 45.8, 75.4, 101.7, 202.9)
 _ASKING_DAYS: Final = (0.5, 3.4, 9.1, 19.7, 38.2, 62.5, 140.3)
@@ -27,9 +29,13 @@ _OUTINGS: Final = ((DINNERS, 2_500, 11_000), (CONCERTS, 4_500, 18_000), (TRIP, 1
 
 
 def simulate(
-    rng: random.Random, people: Sequence[Person], *, start_us: int, now_us: int
-) -> tuple[list[tuple[int, int]], list[Payment]]:
-    """Return the friendships and all payments, oldest first, each refund after the payment that it refunds."""
+    rng: random.Random, people: Sequence[Person], *, start_us: int, now_us: int, with_series: bool = False
+) -> tuple[list[tuple[int, int]], list[Payment], list[Series]]:
+    """Return the friendships, all payments, and the series among them.
+
+    Payments are sorted, the oldest first, each refund after the payment that it refunds. With ``with_series``, the
+    first person has more series, and payments that could be mistaken for one.
+    """
     timeline = Timeline(rng, start_us, now_us)
     persons = [person for person in people if person not in people[BUSINESS : BUSINESS + 1]]
     homes = [persons[first : first + HOUSEHOLD] for first in range(0, len(persons), HOUSEHOLD)]
@@ -46,7 +52,10 @@ def simulate(
     for circle in circles[:: max(1, len(circles) // 3)]:
         _travel(timeline, circle)
     _add_required_cases(timeline, persons)
-    return friendships, timeline.payments()
+    if with_series:  # last, so that all others are the payments of a town without them
+        add_habits(timeline, persons[0].user_id, [person.user_id for person in persons[1:]])
+    payments = timeline.payments()
+    return friendships, payments, list(timeline.series.values())
 
 
 def _make_friendships(
@@ -90,15 +99,24 @@ def _keep_house(timeline: Timeline, home: Sequence[Person], month_us: int, numbe
         if flatmate.user_id != lessee:
             rent = 40_500 + 2_500 * place + 2_500 * (number // 12)
             timeline.pay(
-                flatmate.user_id, lessee, rent, "Rent 🏠", timeline.at(month_us, 1, 3), audience=Audience.PRIVATE
+                flatmate.user_id,
+                lessee,
+                rent,
+                "Rent 🏠",
+                timeline.at(month_us, 1, 3),
+                audience=Audience.PRIVATE,
+                series=timeline.find_series(flatmate.user_id, lessee, MONTHLY, "Rent 🏠"),
             )
     for payer, bill, low, high, day in (
         (home[0].user_id, "Electricity ⚡", 8_000, 24_000, 6),
-        (home[-1].user_id, "Internet", 5_999, 6_000, 11),
+        (home[-1].user_id, INTERNET, 5_999, 6_000, 11),
     )[number % 2 :]:  # electricity every other month
         share, when_us = rng.randrange(low, high) // len(home), timeline.at(month_us, day, day)
         for flatmate in home:
-            if flatmate.user_id != payer:
+            if flatmate.user_id != payer and bill == INTERNET:
+                series = timeline.find_series(flatmate.user_id, payer, MONTHLY, bill)
+                timeline.charge(payer, flatmate.user_id, share, bill, when_us, series=series)
+            elif flatmate.user_id != payer:
                 timeline.charge(payer, flatmate.user_id, share, bill, when_us)
     for _ in range(rng.randint(1, 2)):
         one, other = rng.sample([person.user_id for person in home], 2)

@@ -21,17 +21,18 @@ class Plan(NamedTuple):
     people: int
     years: int
     now: datetime
+    series: bool = False
 
     def settings(self) -> dict[str, str]:
         """Return the plan in the form that the database stores."""
         return {
             "seed": str(self.seed), "people": str(self.people), "years": str(self.years), "now": self.now.isoformat(),
-            "books": "1",
+            "books": "1", "series": str(int(self.series)),
         }  # fmt: skip
 
     def build(self) -> town.Town:
         """Return the town."""
-        return town.build(self.seed, people=self.people, years=self.years, now=self.now)
+        return town.build(self.seed, people=self.people, years=self.years, now=self.now, series=self.series)
 
     def move_in(self, store: Store, built: town.Town, *, replace: bool = False) -> None:
         """Write the built town and the test user to a new database, or with `replace` over the content of any."""
@@ -56,7 +57,7 @@ class Plan(NamedTuple):
         """
         if not store.settings():
             self.move_in(store, self.build())
-        found, wanted = store.settings(), self.settings()
+        found, wanted = {"series": "0", **store.settings()}, self.settings()  # older files lack it
         if any(found.get(name) != value for name, value in wanted.items()):
             made = ", ".join(f"{name} {found.get(name)}" for name in wanted)
             raise SettingError(f"{store.path} holds another town ({made}); choose another file or the same settings.")

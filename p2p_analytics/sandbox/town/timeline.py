@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, TypedDict
 
@@ -31,6 +31,17 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(slots=True)
+class Series:
+    """Payments that recur, as they were planted: every ``cadence`` from payer to receiver, the oldest first."""
+
+    payer: int
+    receiver: int
+    cadence: str
+    note: str
+    payments: list[Payment] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class _PlannedPayment:
     """Payment without an id."""
 
@@ -47,6 +58,7 @@ class _PlannedPayment:
     spelling: Spelling
     fee_cents: int | None = None
     refund_us: int | None = None
+    series: Series | None = None
 
 
 class _Details(TypedDict, total=False):
@@ -57,6 +69,7 @@ class _Details(TypedDict, total=False):
     audience: Audience
     fee_cents: int
     refund_us: int
+    series: Series
 
 
 class Timeline:
@@ -66,6 +79,7 @@ class Timeline:
         self.rng = rng
         self.start_us = start_us
         self.now_us = now_us
+        self.series: dict[tuple[int, int, str, str], Series] = {}
         self._planned: list[_PlannedPayment] = []
 
     def months(self) -> Iterator[int]:
@@ -76,6 +90,10 @@ class Timeline:
         while (month_us := (month - _EPOCH) // timedelta(microseconds=1)) < self.now_us:
             yield month_us
             month = (month + timedelta(days=32)).replace(day=1)
+
+    def find_series(self, payer: int, receiver: int, cadence: str, note: str) -> Series:
+        """Return the series with these properties, a new one where there is none."""
+        return self.series.setdefault((payer, receiver, cadence, note), Series(payer, receiver, cadence, note))
 
     def at(self, month_us: int, first_day: int = 1, last_day: int = 28, *, hours: tuple[int, int] = (8, 23)) -> int:
         """Return a random instant of a month."""
@@ -140,6 +158,7 @@ class Timeline:
             spelling=spelling,
             fee_cents=more.get("fee_cents"),
             refund_us=more.get("refund_us"),
+            series=more.get("series"),
         )
         self._planned.append(planned)
 
@@ -158,6 +177,8 @@ class Timeline:
             if serial % 97 == 96:  # noqa: PLR2004 - one in a hundred
                 payment_id = 1_000_000 + serial * 10
             payments.append(_build_payment(planned, payment_id))
+            if planned.series is not None:
+                planned.series.payments.append(payments[-1])
             if planned.refund_us is not None:
                 payments.append(payments[-1].build_refund(payment_id + _REFUND_IDS, planned.refund_us))
         return payments
