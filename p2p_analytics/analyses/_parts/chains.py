@@ -12,6 +12,7 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -28,10 +29,9 @@ _STRAY: Final = 0.1  # of the dates of a series: on any day within the tolerance
 _FEWEST_OF_SLOTS: Final = 0.62  # of the dates of a series that have a payment
 _FEWEST_OF_VIEW: Final = 0.45  # of the payments during a chain; two series may have one amount
 _FEWEST_OF_ALL: Final = 0.6
-_MOST_A_PERIOD: Final = 4  # payments; more hide any series
+_MOST_HIDDEN: Final = 1.5  # times as many payments as may be among those of a series
 _ENOUGH: Final = 4.0
-_SAME_AMOUNT: Final = 1.0
-_SAME_NOTE: Final = 0.7
+_SAME_NOTE, _OTHER_NOTE = 0.7, -0.3
 _AMOUNTS: Final = ((1.0, 1.0), (1.03, 0.7), (1.13, 0.5), (1.36, 0.2), (1.87, -0.3))  # larger / smaller, and its gain
 _WORDS: Final = re.compile(r"[^\W\d_]+")
 _MONTHS: Final = frozenset(
@@ -89,18 +89,18 @@ def _search(events: Sequence[Event]) -> Iterator[Chain]:
         for view in views.values():
             if len(view) >= FEWEST:
                 for cadence in CADENCES:
-                    chain = _find_chain(view, cadence, least)
-                    if chain is not None:
-                        yield chain
+                    members = _find_chain(view, cadence, least)
+                    if members and (gain := _judge(members, view, events, cadence)) >= _ENOUGH:
+                        yield Chain(cadence, tuple(members), gain)
 
 
-def _find_chain(events: Sequence[Event], cadence: Cadence, least: float) -> Chain | None:
-    """Return the best chain of a cadence if it is good enough."""
+def _find_chain(events: Sequence[Event], cadence: Cadence, least: float) -> list[Event]:
+    """Return the best chain of a cadence among sorted payments, none if others hide it."""
     days = [event.day for event in events]
-    if len(events) * cadence.length > (days[-1] - days[0] + cadence.length) * _MOST_A_PERIOD:
-        return None
-    rate = math.log(len(events) / (days[-1] - days[0] + cadence.length))
-    steps = _gains(cadence)
+    density = len(events) / (days[-1] - days[0] + cadence.length)
+    if density * cadence.length * least > _MOST_HIDDEN or not _has_step(days, cadence):
+        return []
+    steps = [gain - math.log(density) for gain in _gains(cadence)]
     best, before = [0.0] * len(events), [-1] * len(events)
     for at, event in enumerate(events):
         for periods in range(1, cadence.pause + 1):
@@ -110,30 +110,50 @@ def _find_chain(events: Sequence[Event], cadence: Cadence, least: float) -> Chai
                 alike = _compare(event, events[to])
                 if alike is None:
                     continue
-                gain = best[at] + steps[abs(days[to] - due)] - rate + _gain_of_pause(periods) + alike
+                gain = best[at] + steps[abs(days[to] - due)] + _gain_of_pause(periods) + sum(alike)
                 if gain > best[to]:
                     best[to], before[to] = gain, at
     at = max(range(len(events)), key=best.__getitem__)
     chain = [at]
     while (at := before[at]) >= 0:
         chain.append(at)
-    return _judge(events, [*reversed(chain)], cadence, best[chain[0]], least)
-
-
-def _judge(events: Sequence[Event], chain: Sequence[int], cadence: Cadence, gain: float, least: float) -> Chain | None:
-    if len(chain) < FEWEST:
-        return None
-    members = [events[at] for at in chain]
-    alike = sum(_compare(one, other) or 0.0 for one, other in pairwise(members))
-    during = chain[-1] - chain[0] + 1
-    others = during - len(chain)
+    members = [events[at] for at in reversed(chain)]
     slots = round((members[-1].day - members[0].day) / cadence.length) + 1
-    if len(chain) < during * least or len(chain) < slots * _FEWEST_OF_SLOTS:
-        return None
-    time = gain - alike - (others * math.log(during / others) if others else 0)
-    share = len(chain) / len(events)
-    gain = time + alike * share + math.log(share)
-    return Chain(cadence, tuple(members), gain) if gain >= _ENOUGH else None
+    is_chain = len(chain) >= max(FEWEST, slots * _FEWEST_OF_SLOTS, (chain[0] - chain[-1] + 1) * least)
+    return members if is_chain else []
+
+
+def _has_step(days: Sequence[int], cadence: Cadence) -> bool:
+    """Return whether two payments are one period apart, with at most two others between them."""
+    low, high = cadence.length - cadence.most - 2, cadence.length + cadence.most + 2  # months differ from their mean
+    return any(
+        low <= later - day <= high for apart in (1, 2, 3) for day, later in zip(days, days[apart:], strict=False)
+    )
+
+
+def _judge(members: Sequence[Event], view: Sequence[Event], events: Sequence[Event], cadence: Cadence) -> float:
+    """Return how much more likely a chain is that of a series than chance, as a logarithm.
+
+    Equal amounts and notes say less where other payments to the person have them too.
+    """
+    during = [event for event in view if members[0].day <= event.day <= members[-1].day]
+    density = len(view) / (view[-1].day - view[0].day + cadence.length)
+    steps = _gains(cadence)
+    time = amounts = notes = 0.0
+    for one, other in pairwise(members):
+        periods = max(1, round((other.day - one.day) / cadence.length))
+        off = abs(other.day - add_periods(one.day, periods, cadence))
+        time += steps[min(off, cadence.most)] - math.log(density) + _gain_of_pause(periods)
+        amount, note = _compare(one, other) or (0.0, 0.0)
+        amounts, notes = amounts + amount, notes + note
+    strays = len(during) - len(members)
+    time -= strays * math.log(len(during) / strays) if strays > 0 else 0
+    others = len(events) - len(members)
+    usual, text = members[-1].cents, members[-1].text
+    same_amount = sum(event.cents == usual for event in events) - sum(event.cents == usual for event in members)
+    same_note = sum(event.text == text for event in events) - sum(event.text == text for event in members)
+    alike = amounts * (1 - same_amount / (others or 1)) + notes * (1 - same_note / (others or 1))
+    return time + alike * len(members) / len(view) - math.log(len(events) / len(members))
 
 
 def _gain_of_pause(periods: int) -> float:
@@ -141,15 +161,17 @@ def _gain_of_pause(periods: int) -> float:
     return _STEADY if periods == 1 else _SKIPPED - _LONGER * (periods - 2)
 
 
-def _compare(one: Event, other: Event) -> float | None:
-    low, high = sorted((one.cents, other.cents))
-    note = _SAME_NOTE if one.text and one.text == other.text else 0.0 if not (one.text and other.text) else -0.3
+def _compare(one: Event, other: Event) -> tuple[float, float] | None:
+    """Return how much likeness of amounts, and of notes, speaks for a series; None if the amounts are too different."""
+    low, high = (one.cents, other.cents) if one.cents < other.cents else (other.cents, one.cents)
     for most, gain in _AMOUNTS:
         if high <= low * most:
-            return gain + note
+            note = _SAME_NOTE if one.text == other.text else _OTHER_NOTE
+            return gain, note if one.text and other.text else 0.0
     return None
 
 
+@cache
 def _gains(cadence: Cadence) -> list[float]:
     """Return the logarithm of the share of a series' dates at each number of days off."""
     ratio = math.exp(-1 / cadence.usual)
@@ -176,4 +198,4 @@ def _continues(earlier: Chain, later: Chain) -> bool:
     if earlier.cadence != later.cadence or not 0 < first.day - last.day <= 366 + earlier.cadence.length:
         return False
     alike = _compare(last, first)
-    return alike is not None and alike > 0
+    return alike is not None and sum(alike) > 0
