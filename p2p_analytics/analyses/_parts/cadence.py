@@ -6,10 +6,12 @@ import statistics
 from bisect import bisect_right
 from calendar import monthrange
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy as np
 
 ACTIVE: Final = "active"
 LATE: Final = "late"
@@ -73,6 +75,19 @@ def add_periods(day: int, number: int, cadence: Cadence, day_of_month: int | Non
     return min(starts[at] + wanted, starts[at + 1] - 1)
 
 
+def add_to_each(days: np.ndarray[Any, Any], number: int, cadence: Cadence) -> np.ndarray[Any, Any]:
+    """Return the days some periods after days, as `add_periods` does for one."""
+    import numpy as np
+
+    if cadence.days:
+        return days + number * cadence.days
+    starts = _start_months_array()
+    at = np.searchsorted(starts, days, side="right") - 1
+    later = at + number * cadence.months
+    added: np.ndarray[Any, Any] = np.minimum(starts[later] + days - starts[at], starts[later + 1] - 1)
+    return added
+
+
 def find_next(days: Sequence[int], cadence: Cadence) -> int:
     """Return the day on which a series is expected next, one period after its last one.
 
@@ -116,3 +131,10 @@ def _start_months() -> list[int]:
         for month in range(1, 13):
             starts.append(starts[-1] + monthrange(year, month)[1])
     return starts
+
+
+@cache
+def _start_months_array() -> np.ndarray[Any, Any]:
+    import numpy as np
+
+    return np.array(_start_months())

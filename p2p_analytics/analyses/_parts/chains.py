@@ -1,38 +1,46 @@
 """Chains of payments: the series among the payments to one person, or from one, found by their dates and amounts.
 
-Each set of payments with one amount, with one note, and of all, is searched for chains: payments one period, or after
-dates without payment a few periods, apart. A chain is as good as its payments are unlikely at random days: each step
-adds the logarithm of how much more often a series has such a step than random payments of the same frequency have. The
-best chain of all is a series; the search goes on without its payments.
+The payments of one amount, of about one amount, of one note, and all are searched for chains: payments one period
+apart, or a few periods where dates have none. What speaks for a chain, its gain, is the logarithm of how much more
+likely its dates, amounts and notes are for a series than for as many payments at random. The best chain of all is a
+series if its gain is large enough; then the search goes on without its payments.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from p2p_analytics.analyses._parts.cadence import CADENCES, Cadence, add_periods
+from p2p_analytics.analyses._parts.cadence import CADENCES, Cadence, add_periods, add_to_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    import numpy as np
+
 FEWEST: Final = 3  # payments of a series
+_ENOUGH: Final = 5.0  # gain of a series
 _STEADY: Final = math.log(0.9)  # the share of a series' steps that are one period long
 _SKIPPED: Final = math.log(0.06)  # two periods
 _LONGER: Final = 0.6  # less for each further one
-_STRAY: Final = 0.1  # of the dates of a series: on any day within the tolerance
-_FEWEST_OF_SLOTS: Final = 0.62  # of the dates of a series that have a payment
+_STRAY: Final = 0.1  # share of a series' dates that are on any day within the tolerance
+_FEWEST_OF_SLOTS: Final = 0.62  # share of a series' dates that have a payment
 _FEWEST_OF_VIEW: Final = 0.45  # of the payments during a chain; two series may have one amount
 _FEWEST_OF_ALL: Final = 0.6
 _MOST_HIDDEN: Final = 1.5  # times as many payments as may be among those of a series
-_ENOUGH: Final = 4.0
-_SAME_NOTE, _OTHER_NOTE = 0.7, -0.3
-_AMOUNTS: Final = ((1.0, 1.0), (1.03, 0.7), (1.13, 0.5), (1.36, 0.2), (1.87, -0.3))  # larger / smaller, and its gain
+_BAND: Final = 1.36  # the largest of amounts that rise, by the smallest
+_APART: Final = 1.15  # amounts with no others between them are different ones
+# Upper bounds of the larger of two amounts by the smaller, and how much less each says than equal amounts.
+_RATIOS: Final = (1.0, 1.03, 1.13, 1.36, 1.87)
+_LESS: Final = (0.0, 0.4, 0.6, 0.9, 1.4, math.inf)
+_SAME_AMOUNT, _MOST_OF_AMOUNT, _COMMON_AMOUNT = math.log(3), 2.5, 3
+_SAME_NOTE, _MOST_OF_NOTE, _COMMON_NOTE = math.log(2), 1.5, 2
+_OTHER_NOTE: Final = -0.3
+_LONGEST_BREAK: Final = 366  # days, and a period, after which a series is a new one
 _WORDS: Final = re.compile(r"[^\W\d_]+")
 _MONTHS: Final = frozenset(
     {
@@ -59,6 +67,24 @@ class Chain(NamedTuple):
     gain: float
 
 
+class _View(NamedTuple):
+    """Payments in order of time, as events and as arrays; ``texts`` holds a number for each note, -1 for none."""
+
+    events: Sequence[Event]
+    days: np.ndarray[Any, Any]
+    cents: np.ndarray[Any, Any]
+    texts: np.ndarray[Any, Any]
+
+    def select(self, places: Sequence[int]) -> _View:
+        """Return some of the payments."""
+        some = [*places]
+        return _View([self.events[at] for at in some], self.days[some], self.cents[some], self.texts[some])
+
+    def find_density(self, cadence: Cadence) -> float:
+        """Return the payments per day."""
+        return len(self.events) / (self.events[-1].day - self.events[0].day + cadence.length)
+
+
 def simplify_note(note: str) -> str:
     """Return the words of a note without numbers and names of months, which change; the note if nothing is left."""
     words = [word for word in _WORDS.findall(note.lower()) if word not in _MONTHS]
@@ -70,7 +96,7 @@ def find_chains(events: Iterable[Event]) -> list[Chain]:
     remaining = sorted(events)
     found: list[Chain] = []
     while len(remaining) >= FEWEST:
-        best = max(_search(remaining), key=lambda chain: chain.gain, default=None)
+        best = max(_search(_open_view(remaining)), key=lambda chain: chain.gain, default=None)
         if best is None:
             break
         found.append(best)
@@ -79,100 +105,132 @@ def find_chains(events: Iterable[Event]) -> list[Chain]:
     return _join(found)
 
 
-def _search(events: Sequence[Event]) -> Iterator[Chain]:
-    by_amount, by_note = defaultdict(list), defaultdict(list)
-    for event in events:
-        by_amount[event.cents].append(event)
-        if event.text:
-            by_note[event.text].append(event)
-    for views, least in ((by_amount, _FEWEST_OF_VIEW), (by_note, _FEWEST_OF_VIEW), ({0: events}, _FEWEST_OF_ALL)):
-        for view in views.values():
-            if len(view) >= FEWEST:
-                for cadence in CADENCES:
-                    members = _find_chain(view, cadence, least)
-                    if members and (gain := _judge(members, view, events, cadence)) >= _ENOUGH:
-                        yield Chain(cadence, tuple(members), gain)
+def _open_view(events: Sequence[Event]) -> _View:
+    import numpy as np
 
-
-def _find_chain(events: Sequence[Event], cadence: Cadence, least: float) -> list[Event]:
-    """Return the best chain of a cadence among sorted payments, none if others hide it."""
-    days = [event.day for event in events]
-    density = len(events) / (days[-1] - days[0] + cadence.length)
-    if density * cadence.length * least > _MOST_HIDDEN or not _has_step(days, cadence):
-        return []
-    steps = [gain - math.log(density) for gain in _gains(cadence)]
-    best, before = [0.0] * len(events), [-1] * len(events)
-    for at, event in enumerate(events):
-        for periods in range(1, cadence.pause + 1):
-            due = add_periods(event.day, periods, cadence)
-            first = bisect_left(days, due - cadence.most, at + 1)
-            for to in range(first, bisect_right(days, due + cadence.most, first)):
-                alike = _compare(event, events[to])
-                if alike is None:
-                    continue
-                gain = best[at] + steps[abs(days[to] - due)] + _gain_of_pause(periods) + sum(alike)
-                if gain > best[to]:
-                    best[to], before[to] = gain, at
-    at = max(range(len(events)), key=best.__getitem__)
-    chain = [at]
-    while (at := before[at]) >= 0:
-        chain.append(at)
-    members = [events[at] for at in reversed(chain)]
-    slots = round((members[-1].day - members[0].day) / cadence.length) + 1
-    is_chain = len(chain) >= max(FEWEST, slots * _FEWEST_OF_SLOTS, (chain[0] - chain[-1] + 1) * least)
-    return members if is_chain else []
-
-
-def _has_step(days: Sequence[int], cadence: Cadence) -> bool:
-    """Return whether two payments are one period apart, with at most two others between them."""
-    low, high = cadence.length - cadence.most - 2, cadence.length + cadence.most + 2  # months differ from their mean
-    return any(
-        low <= later - day <= high for apart in (1, 2, 3) for day, later in zip(days, days[apart:], strict=False)
+    numbers = {"": -1}
+    texts = [numbers.setdefault(event.text, len(numbers)) for event in events]
+    return _View(
+        events, np.array([event.day for event in events]), np.array([event.cents for event in events]), np.array(texts)
     )
 
 
-def _judge(members: Sequence[Event], view: Sequence[Event], events: Sequence[Event], cadence: Cadence) -> float:
-    """Return how much more likely a chain is that of a series than chance, as a logarithm.
+def _search(payments: _View) -> Iterator[Chain]:
+    """Yield the best chain of each view and cadence, where its gain is large enough."""
+    for places, least in _list_views(payments.events).items():
+        view = payments.select(places)
+        for cadence in CADENCES:
+            chain = _find_chain(view, cadence, least)
+            if chain and (gain := _weigh(chain, view, payments, cadence)) >= _ENOUGH:
+                yield Chain(cadence, tuple(view.events[at] for at in chain), gain)
 
-    Equal amounts and notes say less where other payments to the person have them too.
-    """
-    during = [event for event in view if members[0].day <= event.day <= members[-1].day]
-    density = len(view) / (view[-1].day - view[0].day + cadence.length)
-    steps = _gains(cadence)
-    time = amounts = notes = 0.0
+
+def _list_views(events: Sequence[Event]) -> dict[tuple[int, ...], float]:
+    """Return sets of payments by their places, and the share of a set's payments that a chain in it must have."""
+    by_amount, by_note = defaultdict(list), defaultdict(list)
+    for at, event in enumerate(events):
+        by_amount[event.cents].append(at)
+        if event.text:
+            by_note[event.text].append(at)
+    views = dict.fromkeys(map(tuple, (*by_amount.values(), *by_note.values())), _FEWEST_OF_VIEW)
+    amounts = sorted(by_amount)
+    bands = [(cents / _BAND, cents * _BAND) for cents in amounts if len(by_amount[cents]) >= FEWEST]
+    gaps = [at for at, (low, high) in enumerate(pairwise(amounts), 1) if high > low * _APART]
+    bands += [(amounts[first], amounts[end - 1]) for first, end in pairwise([0, *gaps, len(amounts)])]
+    for low, high in bands:
+        views.setdefault(tuple(at for at, event in enumerate(events) if low <= event.cents <= high), _FEWEST_OF_ALL)
+    views.setdefault(tuple(range(len(events))), _FEWEST_OF_ALL)
+    return {places: least for places, least in views.items() if len(places) >= FEWEST}
+
+
+def _find_chain(view: _View, cadence: Cadence, least: float) -> list[int]:
+    """Return the places of the best chain of a cadence, none if too many other payments are among them."""
+    density = view.find_density(cadence)
+    if density * cadence.length * least > _MOST_HIDDEN:
+        return []
+    best, before = [0.0] * len(view.events), [-1] * len(view.events)
+    for one, other, gain in _list_steps(view, cadence, density):
+        if best[one] + gain > best[other]:
+            best[other], before[other] = best[one] + gain, one
+    at = max(range(len(best)), key=best.__getitem__)
+    chain = [at]
+    while (at := before[at]) >= 0:
+        chain.append(at)
+    first, last = view.events[chain[-1]].day, view.events[chain[0]].day
+    slots = round((last - first) / cadence.length) + 1
+    during = chain[0] - chain[-1] + 1
+    is_chain = len(chain) >= max(FEWEST, slots * _FEWEST_OF_SLOTS, during * least)
+    return chain[::-1] if is_chain else []
+
+
+def _list_steps(view: _View, cadence: Cadence, density: float) -> Iterable[tuple[int, int, float]]:
+    """Return pairs of payments some periods apart, by the earlier one, with the gain of the step."""
+    import numpy as np
+
+    gains = np.array(_list_gains(cadence)) - math.log(density)
+    every, found = np.arange(len(view.days)), []
+    for periods in range(1, cadence.pause + 1):
+        due = add_to_each(view.days, periods, cadence)
+        first = np.maximum(np.searchsorted(view.days, due - cadence.most), every + 1)
+        counts = np.maximum(np.searchsorted(view.days, due + cadence.most, side="right") - first, 0)
+        if periods == 1 and not counts.any():  # longer steps alone make no chain
+            return ()
+        ones = every.repeat(counts)
+        others = np.arange(len(ones)) + (first - counts.cumsum() + counts).repeat(counts)
+        gain = gains[np.abs(view.days[others] - due[ones])] + _find_gain_of_pause(periods)
+        found.append((ones, others, gain))
+    ones, others, gain = map(np.concatenate, zip(*found, strict=True))
+    one, other = view.cents[ones], view.cents[others]
+    ratios = np.maximum(one, other) / np.maximum(np.minimum(one, other), 1)
+    gain += _SAME_AMOUNT - np.array(_LESS)[np.searchsorted(_RATIOS, ratios)]
+    one, other = view.texts[ones], view.texts[others]
+    gain += np.where((one < 0) | (other < 0), 0.0, np.where(one == other, _SAME_NOTE, _OTHER_NOTE))
+    order = np.argsort(ones, kind="stable")
+    order = order[np.isfinite(gain[order])]
+    return zip(ones[order].tolist(), others[order].tolist(), gain[order].tolist(), strict=True)
+
+
+def _weigh(chain: Sequence[int], view: _View, payments: _View, cadence: Cadence) -> float:
+    """Return the gain of a chain: large if its payments are regular, alike, and unlike the others."""
+    density = math.log(view.find_density(cadence))
+    members = [view.events[at] for at in chain]
+    dates = alike = 0.0
+    amount, note = _find_gains_of_likeness(members[-1], members, payments.events)
     for one, other in pairwise(members):
         periods = max(1, round((other.day - one.day) / cadence.length))
         off = abs(other.day - add_periods(one.day, periods, cadence))
-        time += steps[min(off, cadence.most)] - math.log(density) + _gain_of_pause(periods)
-        amount, note = _compare(one, other) or (0.0, 0.0)
-        amounts, notes = amounts + amount, notes + note
-    strays = len(during) - len(members)
-    time -= strays * math.log(len(during) / strays) if strays > 0 else 0
+        dates += _list_gains(cadence)[min(off, cadence.most)] - density + _find_gain_of_pause(periods)
+        alike += amount - _find_loss(one.cents, other.cents)
+        if one.text and other.text:
+            alike += note if one.text == other.text else _OTHER_NOTE
+    during = chain[-1] - chain[0] + 1
+    strays = during - len(chain)
+    dates -= strays * math.log(during / strays) if strays else 0
+    return dates + alike * len(chain) / len(view.events) - math.log(len(payments.events) / len(chain))
+
+
+def _find_gains_of_likeness(last: Event, members: Sequence[Event], events: Sequence[Event]) -> tuple[float, float]:
+    """Return the gains of a step with the same amount, and with the same note: small where others have them too."""
     others = len(events) - len(members)
-    usual, text = members[-1].cents, members[-1].text
-    same_amount = sum(event.cents == usual for event in events) - sum(event.cents == usual for event in members)
-    same_note = sum(event.text == text for event in events) - sum(event.text == text for event in members)
-    alike = amounts * (1 - same_amount / (others or 1)) + notes * (1 - same_note / (others or 1))
-    return time + alike * len(members) / len(view) - math.log(len(events) / len(members))
+    same_amount = sum(event.cents == last.cents for event in events) - sum(e.cents == last.cents for e in members)
+    same_note = sum(event.text == last.text for event in events) - sum(e.text == last.text for e in members)
+    amount = math.log((others + _COMMON_AMOUNT) / (same_amount + 1))
+    note = math.log((others + _COMMON_NOTE) / (same_note + 1))
+    return min(amount, _MOST_OF_AMOUNT), min(note, _MOST_OF_NOTE)
 
 
-def _gain_of_pause(periods: int) -> float:
+def _find_loss(one: int, other: int) -> float:
+    ratio = max(one, other) / max(min(one, other), 1)
+    return next((less for most, less in zip(_RATIOS, _LESS, strict=False) if ratio <= most), _LESS[-1])
+
+
+def _find_gain_of_pause(periods: int) -> float:
     """Return the logarithm of the share of a series' steps that take some periods."""
     return _STEADY if periods == 1 else _SKIPPED - _LONGER * (periods - 2)
 
 
-def _compare(one: Event, other: Event) -> tuple[float, float] | None:
-    """Return how much likeness of amounts, and of notes, speaks for a series; None if the amounts are too different."""
-    low, high = (one.cents, other.cents) if one.cents < other.cents else (other.cents, one.cents)
-    for most, gain in _AMOUNTS:
-        if high <= low * most:
-            note = _SAME_NOTE if one.text == other.text else _OTHER_NOTE
-            return gain, note if one.text and other.text else 0.0
-    return None
-
-
 @cache
-def _gains(cadence: Cadence) -> list[float]:
+def _list_gains(cadence: Cadence) -> list[float]:
     """Return the logarithm of the share of a series' dates at each number of days off."""
     ratio = math.exp(-1 / cadence.usual)
     scale = (1 - _STRAY) * (1 - ratio) / (1 + ratio)
@@ -183,7 +241,7 @@ def _gains(cadence: Cadence) -> list[float]:
 def _join(chains: Sequence[Chain]) -> list[Chain]:
     """Return the chains with those united that one series makes before and after a break."""
     joined: list[Chain] = []
-    for chain in sorted(chains, key=lambda chain: chain.events[0].day):
+    for chain in sorted(chains, key=lambda chain: chain.events):
         for at, earlier in enumerate(joined):
             if _continues(earlier, chain):
                 joined[at] = Chain(chain.cadence, earlier.events + chain.events, earlier.gain + chain.gain)
@@ -195,7 +253,7 @@ def _join(chains: Sequence[Chain]) -> list[Chain]:
 
 def _continues(earlier: Chain, later: Chain) -> bool:
     last, first = earlier.events[-1], later.events[0]
-    if earlier.cadence != later.cadence or not 0 < first.day - last.day <= 366 + earlier.cadence.length:
+    if earlier.cadence != later.cadence or not 0 < first.day - last.day <= _LONGEST_BREAK + earlier.cadence.length:
         return False
-    alike = _compare(last, first)
-    return alike is not None and sum(alike) > 0
+    is_other = last.text and first.text and last.text != first.text
+    return _find_loss(last.cents, first.cents) < (_SAME_AMOUNT + _OTHER_NOTE if is_other else _SAME_AMOUNT)
