@@ -17,11 +17,27 @@ if TYPE_CHECKING:
     from p2p_analytics.history import History
 
 _FRAMES: Final = ("payments", "people", "friends", "problems")
-_ANALYSES: Final = ("spend_by_friend", "monthly_flow", "status_mix", "pending_ageing", "pending_requests")
+# Those of the catalogue, which is not imported here because it would slow --help down.
+_ANALYSES: Final = (
+    "spend_by_friend",
+    "categories",
+    "monthly_flow",
+    "spending_over_time",
+    "people_by_year",
+    "status_mix",
+    "request_outcomes",
+    "time_to_settle",
+    "pending_ageing",
+    "pending_requests",
+    "split_bills",
+    "activity",
+    "recurring",
+    "unusual",
+    "exposure",
+    "sensitive_notes",
+)
 _SUFFIXES: Final = (".csv", ".parquet")
 _STANDARD_OUTPUT: Final = "-"
-_USES_ZONE: Final = ("monthly_flow",)
-_USES_AS_OF: Final = ("pending_ageing", "pending_requests")
 
 
 def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
@@ -91,33 +107,33 @@ def _export(options: argparse.Namespace) -> None:
 def _describe_unused(options: argparse.Namespace, history: History) -> list[str]:
     """Return a line for each given option that has no effect on the table."""
     lines = []
-    if options.tz is not None and options.table not in _USES_ZONE:
-        lines.append(f"--tz has no effect on {options.table}: instants are in UTC; {_USES_ZONE[0]} uses it.")
+    if options.tz is not None and not _takes(options.table, "tz"):
+        lines.append(f"--tz has no effect on {options.table}: instants are in UTC; {_list_takers('tz')} use it.")
     elif options.tz is not None and history.private:
         lines.append("--tz has no effect in privacy mode: its days and months are in UTC.")
-    if options.as_of is not None and options.table not in _USES_AS_OF:
-        lines.append(f"--as-of has no effect on {options.table}: {' and '.join(_USES_AS_OF)} use it.")
+    if options.as_of is not None and not _takes(options.table, "as_of"):
+        lines.append(f"--as-of has no effect on {options.table}: {_list_takers('as_of')} use it.")
     return lines
+
+
+def _takes(table: str, argument: str) -> bool:
+    from p2p_analytics.analyses.catalogue import takes
+
+    return table in _ANALYSES and takes(table, argument)
+
+
+def _list_takers(argument: str) -> str:
+    *most, last = (name for name in _ANALYSES if _takes(name, argument))
+    return f"{', '.join(most)} and {last}"
 
 
 def _build_table(history: History, options: argparse.Namespace) -> pd.DataFrame:
     """Return the table that ``--table`` names: a frame of the history or the result of an analysis."""
-    from p2p_analytics import analyses
-    from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
+    from p2p_analytics.analyses import catalogue
 
     if options.table in _FRAMES:
         frame: pd.DataFrame = getattr(history, options.table)
         return frame
-    payments, as_of = history.payments, options.as_of or history.fetched_at
-    if options.table == "spend_by_friend":
-        return analyses.spend_by_friend(payments, history.friends)
-    if options.table == "monthly_flow":
-        return analyses.monthly_flow(
-            payments, tz="UTC" if history.private else options.tz or "UTC"
-        )  # private dates are UTC
-    if options.table == "status_mix":
-        return analyses.status_mix(payments)
-    if options.table == "pending_ageing":
-        edges = MONTH_EDGES if history.strict else EDGES
-        return analyses.pending_ageing(payments, as_of=as_of, edges=edges)
-    return analyses.pending_requests(payments, as_of=as_of)
+    zone = "UTC" if history.private else options.tz or "UTC"  # private dates are UTC
+    as_of = options.as_of or history.fetched_at
+    return catalogue.build_table(options.table, history.payments, history, as_of=as_of, tz=zone)

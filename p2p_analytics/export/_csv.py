@@ -45,7 +45,8 @@ def to_csv(frame: pd.DataFrame, path: str | os.PathLike[str], *, raw: bool = Fal
     Parameters
     ----------
     frame : pandas.DataFrame
-        Columns of text, categoricals, numbers, booleans or aware datetimes (written in UTC).
+        Columns of text, categoricals, numbers, booleans, dates or aware datetimes (written in UTC). Datetimes without
+        a zone are dates, so each has to be a midnight.
     path : str or os.PathLike
         The file; an existing one is replaced as a whole.
     raw : bool
@@ -98,8 +99,8 @@ def read_csv(
     The columns of payments, people, friends and problems get their documented dtypes independently of the data.
     Other columns are text if their cells are quoted or their name ends in ``_id`` or ``_phone``; the rest is inferred:
     whole numbers are ``Int64``, other numbers ``float64``, true and false ``boolean``, instants
-    ``datetime64[us, UTC]``, and everything else, also categoricals, is text. A column without values has the dtype
-    that its name has in the tables of the analyses or of `units`, else it is text.
+    ``datetime64[us, UTC]``, dates ``datetime64[us]``, and everything else, also categoricals, is text. A column without
+    values has the dtype that its name has in the tables of the analyses or of `units`, else it is text.
 
     Parameters
     ----------
@@ -225,6 +226,7 @@ def _join(*parts: Any) -> pa.Array:  # noqa: ANN401 - arrays and scalars, as Arr
 _WHOLE: Final = r"^(0|-?[1-9]\d{0,18})$"
 _NUMBER: Final = r"^-?(\d+\.\d*|\d+(\.\d*)?[eE][+-]?\d+|0|[1-9]\d{0,14}|inf)$"
 _TRUTH: Final = r"^(true|false)$"
+_DATE: Final = r"^\d{4}-\d\d-\d\d$"
 _INSTANT: Final = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$"
 
 
@@ -238,6 +240,7 @@ def _infer_type(column: pa.ChunkedArray) -> pa.ChunkedArray:
         (_NUMBER, pa.float64()),
         (_TRUTH, pa.bool_()),
         (_INSTANT, pa.timestamp("us", "UTC")),
+        (_DATE, pa.date32()),
     ):
         if pc.all(pc.match_substring_regex(column, pattern)).as_py():
             with contextlib.suppress(pa.ArrowInvalid):  # such as 31 February: text

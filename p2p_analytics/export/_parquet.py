@@ -21,12 +21,13 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     """Write a frame as a Parquet file with types that every engine reads.
 
     Text and categoricals become ``string``, whole numbers ``int64``, other numbers ``double``,
-    booleans ``bool`` and datetimes ``timestamp[us, UTC]``; zstd, no dictionary types, no index.
+    booleans ``bool``, dates ``date32`` and datetimes ``timestamp[us, UTC]``; zstd, no dictionary types, no index.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Columns of text, categoricals, numbers, booleans or aware datetimes.
+        Columns of text, categoricals, numbers, booleans, dates or aware datetimes. Datetimes without a zone are
+        dates, so each has to be a midnight.
     path : str or os.PathLike
         The file; an existing one is replaced as a whole.
 
@@ -47,7 +48,7 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 def read_parquet(path: str | os.PathLike[str], *, privacy: Privacy | None = None) -> pd.DataFrame:
     """Return the frame of a Parquet file: ``str``, ``Int64``, ``float64``, ``boolean``, ``datetime64[us, UTC]``.
 
-    Categoricals become text. ``privacy`` is as in `read_csv`.
+    Categoricals become text; dates become ``datetime64[us]``. ``privacy`` is as in `read_csv`.
 
     Raises
     ------

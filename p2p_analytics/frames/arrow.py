@@ -19,6 +19,7 @@ MICROSECONDS: Final = {"created_us": schema.WHOLE, "completed_us": schema.WHOLE,
 _KNOWN: Final = {**schema.PROBLEMS, **schema.FRIENDS, **schema.PEOPLE, **schema.PAYMENTS, **MICROSECONDS}
 _ENDINGS: Final = {"_id": schema.TEXT, "_phone": schema.TEXT, "_cents": schema.WHOLE}
 _FLOAT: Final = "float64"
+_DATE: Final = "date"
 _CHUNK_ROWS: Final = 16_384  # of constant columns
 # Columns of `units` and of the analyses. Only without values is the type known by the name alone: another table may
 # hold something else under it.
@@ -27,7 +28,10 @@ _WITHOUT_VALUES: Final = {
     **{name.removesuffix("_cents"): _FLOAT for name in schema.PAYMENTS if name.endswith("_cents")},
     **dict.fromkeys(("sent", "received", "net", "running_net", "share", "share_of_sent", "share_of_amount"), _FLOAT),
     **dict.fromkeys(("payments", "age_days", "oldest_days"), schema.WHOLE),
+    **dict.fromkeys(("asked", "collected", "still_open", "declined", "share_settled", "usual", "amount"), _FLOAT),
+    **dict.fromkeys(("days_p50", "days_p90", "days_p99", "days_max", "oldest_open_days"), _FLOAT),
     **dict.fromkeys(("first_date", "last_date"), schema.INSTANT),
+    **dict.fromkeys(("period", "next_expected"), _DATE),
 }
 
 
@@ -56,6 +60,7 @@ def _arrow_types() -> dict[str, pa.DataType]:
         _FLOAT: pa.float64(),
         schema.FLAG: pa.bool_(),
         schema.INSTANT: pa.timestamp("us", "UTC"),
+        _DATE: pa.date32(),
     }
 
 
@@ -80,7 +85,7 @@ def table_of(frame: pd.DataFrame) -> pa.Table:
     for name in names:
         try:
             name.encode()
-            columns[name] = pa.array(frame[name], from_pandas=True)
+            columns[name] = _to_dates(pa.array(frame[name], from_pandas=True))
         except UnicodeEncodeError:
             raise SchemaError(
                 f"The column {name!r} holds half of a surrogate pair, which UTF-8 cannot carry: replace it first."
@@ -93,7 +98,7 @@ def table_of(frame: pd.DataFrame) -> pa.Table:
 
 
 def cast_to_file_types(table: pa.Table) -> pa.Table:
-    """Return an Arrow table with only ``string``, ``int64``, ``double``, ``bool`` and ``timestamp[us, UTC]`` columns.
+    """Return an Arrow table with ``string``, ``int64``, ``double``, ``bool``, ``timestamp[us, UTC]`` or date columns.
 
     Raises
     ------
@@ -107,7 +112,8 @@ def cast_to_file_types(table: pa.Table) -> pa.Table:
         target = _file_type(name, column.type)
         if target is None:
             raise SchemaError(
-                f"The column {name!r} holds {column.type}: make it text, a number, true or false, or an aware datetime."
+                f"The column {name!r} holds {column.type}: make it text, a number, true or false, a date or an aware "
+                "datetime."
             )
         try:
             columns[name] = column.cast(target)
@@ -149,7 +155,10 @@ def with_microseconds(table: pa.Table) -> pa.Table:
 
 
 def frame_of(table: pa.Table) -> pd.DataFrame:
-    """Return an Arrow table as a frame of ``str``, ``Int64``, ``float64``, ``boolean`` and ``datetime64[us, UTC]``."""
+    """Return an Arrow table as a frame of ``str``, ``Int64``, ``float64``, ``boolean`` and ``datetime64[us, UTC]``.
+
+    Dates are ``datetime64[us]`` without a zone, as the analyses return them.
+    """
     import pandas as pd
     import pyarrow as pa
 
@@ -160,7 +169,7 @@ def frame_of(table: pa.Table) -> pd.DataFrame:
         pa.int64(): pd.Int64Dtype(),
         pa.bool_(): pd.BooleanDtype(),
     }
-    frame: pd.DataFrame = _decode_dictionaries(table).to_pandas(types_mapper=dtypes.get, ignore_metadata=True)
+    frame: pd.DataFrame = _decode_columns(table).to_pandas(types_mapper=dtypes.get, ignore_metadata=True)
     return frame
 
 
@@ -178,17 +187,30 @@ def frame_of_polars(frame: pl.DataFrame, dtypes: Mapping[str, str]) -> pd.DataFr
     return pd.DataFrame(columns, copy=False)
 
 
-def _decode_dictionaries(table: pa.Table) -> pa.Table:
+def _decode_columns(table: pa.Table) -> pa.Table:
     import pyarrow as pa
 
-    return table.cast(
-        pa.schema(
-            [
-                (field.name, field.type.value_type if pa.types.is_dictionary(field.type) else field.type)
-                for field in table.schema
-            ]
-        )
-    )
+    return table.cast(pa.schema([(field.name, _plain_type(field.type)) for field in table.schema]))
+
+
+def _plain_type(found: pa.DataType) -> pa.DataType:
+    """Return the type of the values of a dictionary; of dates, that of datetimes, which pandas has."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(found):
+        return found.value_type
+    return pa.timestamp("us") if pa.types.is_date(found) else found
+
+
+def _to_dates(column: pa.Array) -> pa.Array:
+    """Return datetimes without a zone as dates if each is a midnight, as in a pandas frame; all else as it is."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_timestamp(column.type) or column.type.tz is not None:
+        return column
+    dates = column.cast(pa.date32())
+    return dates if pc.all(pc.equal(dates.cast(column.type), column), min_count=0).as_py() else column
 
 
 def _file_type(name: str, found: pa.DataType) -> pa.DataType | None:
@@ -205,6 +227,7 @@ def _file_type(name: str, found: pa.DataType) -> pa.DataType | None:
         (pa.types.is_integer, pa.int64()),
         (pa.types.is_floating, pa.float64()),
         (pa.types.is_boolean, pa.bool_()),
+        (pa.types.is_date, pa.date32()),
         (lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None, pa.timestamp("us", "UTC")),
     )
     return next((target for is_kind, target in kinds if is_kind(found)), None)

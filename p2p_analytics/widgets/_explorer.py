@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import ipywidgets
 
 from p2p_analytics import plots
-from p2p_analytics.analyses import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
-from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
+from p2p_analytics.analyses import catalogue, pending_requests
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import P2PAnalyticsError
 from p2p_analytics.export import to_csv
@@ -29,23 +28,21 @@ from p2p_analytics.widgets._table import MOST_ROWS, analysis_to_html, name_rows,
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
     from datetime import date, datetime
-
-    import pandas as pd
 
     from p2p_analytics.history import History
 
 _PAYMENTS: Final = "payments"
 _TITLES: Final = {
-    "spend_by_friend": "Where it went",
-    "monthly_flow": "Month by month",
-    "status_mix": "What became of it",
-    "pending_ageing": "Still open, by age",
-    "pending_requests": "Open requests",
+    **{name: entry.title for name, entry in catalogue.CATALOGUE.items() if name in plots.__all__},
     _PAYMENTS: "Payments",
 }
-_AGEING: Final = frozenset({"pending_ageing", "pending_requests"})
+_AGEING: Final = frozenset({"pending_ageing", "pending_requests", "split_bills"})
+# These use one date of each payment; the others compare two dates, or use none.
+_DATED: Final = frozenset(
+    {"spend_by_friend", "monthly_flow", "spending_over_time", "people_by_year", "activity", "recurring", "exposure"}
+)
+_OVER_TIME: Final = "spending_over_time"
 _WIDTH: Final = 5.2  # inches; still readable at two thirds, as on a phone
 
 
@@ -187,6 +184,7 @@ class Explorer(NotebookDisplay):
                 )
             elif name in _AGEING:
                 scope += " Ages count from the date of creation."
+            scope += self._describe_hidden(name)
             if name != _PAYMENTS and (others := len(self.payments) - len(select_payments(self.payments))):
                 scope += f" {format_count(others, 'is', 'are')} no payment between people, and not counted below."
             if start := self._history.describe_start():
@@ -199,9 +197,18 @@ class Explorer(NotebookDisplay):
             table,
         )
 
+    def _describe_hidden(self, name: str) -> str:
+        """Return a sentence about a view of parts of payments that privacy mode hides, or empty text."""
+        modes = {"private": self._history.private, "strict": self._history.strict}
+        if name == _PAYMENTS or not (hidden := catalogue.list_hidden(name, **modes)):
+            return ""
+        return f" Privacy mode hides {' and '.join(hidden)}, so this view is not that of the real payments."
+
     def _show_analysis(self, name: str) -> tuple[str, str]:
         """Compute an analysis, and return its plot and its table as HTML."""
-        self.table = self._analyses()[name](self.payments)
+        rows = self._period.set_dates(self.payments) if name in _DATED else self.payments
+        options = {"by": "category", "every": self._period.choose_every(rows)} if name == _OVER_TIME else {}
+        self.table = catalogue.build_table(name, rows, self._history, as_of=self._as_of, tz=self.zone.value, **options)
         drawn = base64.b64encode(self._draw("svg")).decode("ascii")
         words = f"{self._name_plot()}, as a plot; the table below has the same figures."
         plot = f'<figure><img src="data:image/svg+xml;base64,{drawn}" alt="{words}"></figure>'
@@ -216,18 +223,6 @@ class Explorer(NotebookDisplay):
             [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         )
         return f"{word.capitalize()} by {word}"
-
-    def _analyses(self) -> dict[str, Callable[[pd.DataFrame], pd.DataFrame]]:
-        dated = self._period.set_dates
-        return {
-            "spend_by_friend": lambda rows: spend_by_friend(dated(rows), self._history.friends),
-            "monthly_flow": lambda rows: monthly_flow(dated(rows), tz=self.zone.value),
-            "status_mix": status_mix,
-            "pending_ageing": lambda rows: pending_ageing(
-                rows, as_of=self._as_of, edges=MONTH_EDGES if self._history.strict else EDGES
-            ),
-            "pending_requests": lambda rows: pending_requests(rows, as_of=self._as_of),
-        }
 
     def _draw(self, kind: Literal["png", "svg"]) -> bytes:
         """Return the plot of the displayed table."""

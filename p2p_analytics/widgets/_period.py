@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _LAST_DAY: Final = date(9999, 12, 31)  # datetime has no later year
+_MOST_PERIODS: Final = 48
+_MONTH_DAYS: Final = 30.4
 _DATES: Final = {"created": "date_created", "completed": "date_completed"}
 ALL: Final = "all"
 CHOSEN: Final = "chosen"
@@ -95,6 +97,12 @@ class Period:
     def set_dates(self, payments: pd.DataFrame) -> pd.DataFrame:
         """Return the payments with the chosen date as both of their dates, so that an analysis can use no other."""
         return payments.assign(**dict.fromkeys(_DATES.values(), payments[self.date.value]))
+
+    def choose_every(self, payments: pd.DataFrame) -> str:
+        """Return the period, "month" to "year", of which there is a readable number between the chosen dates."""
+        dates = payments[self.date.value].dropna()
+        months = (dates.max() - dates.min()).days / _MONTH_DAYS if len(dates) else 0
+        return "month" if months <= _MOST_PERIODS else "quarter" if months <= 3 * _MOST_PERIODS else "year"
 
     def describe(self, chosen: pd.DataFrame, candidates: pd.DataFrame, payments: pd.DataFrame) -> str:
         """Return a sentence about the period, and one about the payments that have no such date.

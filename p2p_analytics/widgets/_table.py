@@ -20,9 +20,20 @@ MOST_ROWS: Final = 100
 PAYMENTS_NOUN: Final = ("payment", "payments")
 _TRANSACTIONS: Final = ("transaction", "transactions")
 _MOST_COLUMNS: Final = 7  # of a table that fits a page of 600 pixels
-_MONEY: Final = frozenset({"sent", "received", "net", "running_net", "amount"})
-_FOREIGN: Final = frozenset({"counterparty_name", "note", "status", "action"})
-_HEADINGS: Final = {"counterparty_name": "person", "is_friend": "friend", "running_net": "net so far"}
+_MONEY: Final = frozenset(
+    {"sent", "received", "net", "running_net", "amount", "asked", "collected", "still_open", "declined", "usual"}
+)
+_FOREIGN: Final = frozenset({"counterparty_name", "note", "status", "action", "category", "reasons"})
+_HEADINGS: Final = {
+    "counterparty_name": "person",
+    "is_friend": "friend",
+    "running_net": "net so far",
+    "days_p50": "days for half",
+    "days_p90": "days for 9 of 10",
+    "days_p99": "days for 99 of 100",
+    "days_max": "days for all",
+}
+_WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 @dataclass(frozen=True)
@@ -38,7 +49,8 @@ class Column:
 
 def analysis_to_html(table: pd.DataFrame, title: str, zone: ZoneInfo, dates: str = "%Y-%m-%d") -> str:
     """Return the first hundred rows as HTML, without ids and usernames, and with dates in the zone and format given."""
-    rows = table.head(MOST_ROWS)
+    most = len(table) if "weekday" in table else MOST_ROWS  # a week has 168 hours, and none is left out
+    rows = table.head(most)
     columns = [
         Column(
             _HEADINGS.get(name, name.replace("_", " ")),
@@ -52,8 +64,8 @@ def analysis_to_html(table: pd.DataFrame, title: str, zone: ZoneInfo, dates: str
         and not (name == "is_friend" and table[name].isna().all())  # people in statements have no ids
     ]
     size = format_count(len(table), "row", "rows")
-    if len(table) > MOST_ROWS:
-        size = f"the first {MOST_ROWS} of {size}"
+    if len(table) > most:
+        size = f"the first {most} of {size}"
     return render_table(columns, title, f"{title}: {size}")
 
 
@@ -106,6 +118,8 @@ def format_people(rows: pd.DataFrame) -> list[str]:
 def format_moment(moment: pd.Timestamp, zone: ZoneInfo, dates: str) -> str:
     """Return an instant in a zone, in the format given."""
     # pandas also has years before 1 and after 9999, and cannot format them.
+    if moment.tzinfo is None:  # a date
+        return f"{moment.to_pydatetime():{dates}}"
     return f"{to_zone(moment.to_pydatetime(), zone):{dates}}"
 
 
@@ -133,13 +147,17 @@ def _format_column(name: str, rows: pd.DataFrame, currency: str, zone: ZoneInfo,
 
 
 def _format_value(name: str, value: Any, zone: ZoneInfo, dates: str) -> str:  # noqa: ANN401 - a cell of any column
-    if name.startswith("share"):
+    if "share" in name.split("_"):
         return f"{value:.1%}"
+    if name in {"weekday", "year", "hour"}:
+        return _WEEKDAYS[value] if name == "weekday" else f"{value}"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if hasattr(value, "to_pydatetime"):
         return format_moment(value, zone, dates)
-    return clean_line(value) if isinstance(value, str) else f"{value:,}"
+    if isinstance(value, str):
+        return clean_line(value)
+    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
 
 
 def _is_text(column: pd.Series[Any]) -> bool:

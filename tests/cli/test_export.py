@@ -15,6 +15,16 @@ import p2p_analytics as p2p
 from p2p_analytics import cli
 
 
+def test_every_analysis_is_a_table() -> None:
+    """The command knows the analyses of the catalogue, which has each public one that returns a table."""
+    from p2p_analytics import analyses
+    from p2p_analytics.analyses.catalogue import CATALOGUE
+    from p2p_analytics.cli import _export
+
+    assert [*CATALOGUE] == [*_export._ANALYSES]
+    assert {*CATALOGUE} == {*analyses.__all__} - {"categorise", "default_rules"}
+
+
 def test_export_payments(archive_path, tmp_path, capsys) -> None:
     """As CSV and as Parquet, the rows of the archive, and a line that says so."""
     for name, read in (("p.csv", p2p.read_csv), ("p.parquet", p2p.read_parquet)):
@@ -34,6 +44,17 @@ def test_export_payments(archive_path, tmp_path, capsys) -> None:
         ("status_mix", "status", ["pending", "settled"]),
         ("pending_ageing", "payments", [0, 1, 0, 0, 0, 0, 0, 0, 0, 0]),
         ("pending_requests", "age_days", [3.0]),
+        ("categories", "category", ["uncategorised"]),
+        ("spending_over_time", "sent", [5.0]),
+        ("people_by_year", "people", [1]),
+        ("request_outcomes", "still_open", [5.0]),
+        ("time_to_settle", "payments", []),
+        ("split_bills", "people", []),
+        ("activity", "payments", [1 if at == 2 * 24 + 12 else 0 for at in range(168)]),
+        ("unusual", "reason", []),
+        ("recurring", "state", []),
+        ("exposure", "month", ["2024-05"]),
+        ("sensitive_notes", "reasons", []),
     ],
 )
 def test_export_a_table(archive_path, tmp_path, table, column, values) -> None:
@@ -55,8 +76,11 @@ def test_tables_in_privacy_mode(archive_path, tmp_path, mode, bands) -> None:
     assert bands in pd.read_parquet(out)["band"].tolist()
 
 
-NO_ZONE = "--tz has no effect on {}: instants are in UTC; monthly_flow uses it."
-NO_AS_OF = "--as-of has no effect on {}: pending_ageing and pending_requests use it."
+NO_ZONE = (
+    "--tz has no effect on {}: instants are in UTC; monthly_flow, spending_over_time, people_by_year, activity, "
+    "recurring and exposure use it."
+)
+NO_AS_OF = "--as-of has no effect on {}: pending_ageing, pending_requests, split_bills and recurring use it."
 
 
 @pytest.mark.parametrize(
@@ -68,6 +92,8 @@ NO_AS_OF = "--as-of has no effect on {}: pending_ageing and pending_requests use
         ("monthly_flow", [NO_AS_OF]),
         ("pending_ageing", [NO_ZONE]),
         ("pending_requests", [NO_ZONE]),
+        ("split_bills", [NO_ZONE]),
+        ("activity", [NO_AS_OF]),
     ],
 )
 def test_options_without_effect_are_named(archive_path, capsys, table: str, lines: list[str]) -> None:

@@ -14,6 +14,7 @@ import pytest
 import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.plots import spend_by_friend, to_image
+from p2p_analytics.widgets._explorer import _TITLES
 from support.widgets.histories import build_history, build_payment, choose
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def test_status_and_analysis_change_table_and_plot(explorer: p2p.Explorer) -> No
     assert "$0.07" in explorer._table.value
 
 
-@pytest.mark.parametrize("analysis", ["Where it went", "Month by month", "What became of it", "Still open, by age"])
+@pytest.mark.parametrize("analysis", [title for title in _TITLES.values() if title != "Payments"])
 @pytest.mark.parametrize("rows", [[], ROWS], ids=["empty", "some"])
 def test_every_analysis_shows_something(tmp_path: Path, rows: list[dict[str, Any]], analysis: str) -> None:
     """Also without payments; the picture is an SVG with alternative text."""
@@ -247,6 +248,47 @@ def test_a_long_table_shows_its_first_rows(tmp_path: Path) -> None:
     assert explorer._table.value.count("<tr ") == 101
     assert "the first 100 of 120 rows" in explorer._table.value
     assert len(explorer.table) == 120
+
+
+def test_a_split_bill_and_a_large_payment(tmp_path: Path) -> None:
+    """Dates, weekdays, notes and shares of the tables are in words; foreign text is escaped."""
+    asked = {"action": "charge", "note": f"Pizza {EVIL}"}
+    rows = [
+        *(
+            build_payment(at, f"2024-05-06T1{at}:00:00Z", str(at), f"Person {at}", 1000, status="settled", **asked)
+            for at in (1, 2)
+        ),
+        *(build_payment(at, "2024-05-06T12:00:00Z", "9", EVIL, -100 * (at == 8) - 10) for at in range(3, 9)),
+    ]
+    explorer = p2p.Explorer(build_history(rows), folder=tmp_path)
+    shown = {}
+    for title in (
+        "Split bills",
+        "Look again",
+        "Hours of the week",
+        "People, year by year",
+        "What it was for, over time",
+    ):
+        choose(explorer, "analysis", title)
+        assert explorer._message.value == ""
+        assert "<img" not in explorer._table.value
+        shown[title] = re.sub(r"<[^>]+>", " ", explorer._table.value)
+    assert re.search(r"2024-05-06\s+Pizza &lt;img", shown["Split bills"])
+    assert re.search(r"large\s+\$1\.10\s+\$0\.10\s+&lt;img", shown["Look again"])
+    assert re.search(r"Monday\s+11\s+1\s+\$10\.00", shown["Hours of the week"])
+    assert re.search(r"2024\s+3\s+3\s+0\s+", shown["People, year by year"])
+    assert re.search(r"2024-05-01\s+food\s+", shown["What it was for, over time"])
+
+
+def test_views_of_hidden_parts_say_so() -> None:
+    """In privacy mode, notes are invented and times of day unknown: the views that are about them say so."""
+    explorer = p2p.Explorer(build_history(ROWS).masked(key=b"k" * 32))
+    sentence = "Privacy mode hides {}, so this view is not that of the real payments."
+    for title, hidden in (("What it was for", "the words of notes"), ("Hours of the week", "times of day")):
+        choose(explorer, "analysis", title)
+        assert sentence.format(hidden) in explorer._scope.value
+    choose(explorer, "analysis", "Where it went")
+    assert "hides" not in explorer._scope.value
 
 
 def test_it_opens_no_figure(explorer: p2p.Explorer) -> None:

@@ -1,0 +1,84 @@
+"""Catalogue of the analyses: the title of each for people, and its table from the frames of a history."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from p2p_analytics import analyses
+from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
+
+if TYPE_CHECKING:
+    from datetime import date, datetime
+    from zoneinfo import ZoneInfo
+
+    import pandas as pd
+
+    from p2p_analytics.history import History
+
+NOTES: Final = "the words of notes"
+HOURS: Final = "times of day"
+DAYS: Final = "days"
+
+
+class Entry(NamedTuple):
+    """What an analysis shows, in a few words, and the parts of payments that it is about."""
+
+    title: str
+    reads: tuple[str, ...] = ()
+
+
+CATALOGUE: Final = {
+    "spend_by_friend": Entry("Where it went"),
+    "categories": Entry("What it was for", (NOTES,)),
+    "monthly_flow": Entry("Month by month"),
+    "spending_over_time": Entry("What it was for, over time", (NOTES,)),
+    "people_by_year": Entry("People, year by year"),
+    "status_mix": Entry("What became of it"),
+    "request_outcomes": Entry("What became of requests"),
+    "time_to_settle": Entry("How long requests took", (DAYS,)),
+    "pending_ageing": Entry("Still open, by age"),
+    "pending_requests": Entry("Open requests"),
+    "split_bills": Entry("Split bills", (DAYS,)),
+    "activity": Entry("Hours of the week", (HOURS,)),
+    "recurring": Entry("What recurs", (DAYS,)),
+    "unusual": Entry("Look again", (HOURS,)),
+    "exposure": Entry("Who can see it", (NOTES,)),
+    "sensitive_notes": Entry("Public notes to look at", (NOTES,)),
+}
+
+
+def build_table(
+    name: str,
+    payments: pd.DataFrame,
+    history: History,
+    *,
+    as_of: datetime | date | str,
+    tz: str | ZoneInfo = "UTC",
+    **options: Any,  # noqa: ANN401 - those of the analysis
+) -> pd.DataFrame:
+    """Return the table of the analysis of a name, with those of the arguments that it takes.
+
+    ``payments`` are rows of the history; ``options`` are further keyword arguments of the analysis.
+    """
+    given = {
+        "friends": history.friends,
+        "as_of": as_of,
+        "tz": tz,
+        "edges": MONTH_EDGES if history.strict else EDGES,
+    }
+    taken = {argument: value for argument, value in given.items() if takes(name, argument)}
+    table: pd.DataFrame = getattr(analyses, name)(payments, **taken, **options)
+    return table
+
+
+def takes(name: str, argument: str) -> bool:
+    """Return whether an analysis takes an argument, such as ``tz``."""
+    return argument in inspect.signature(getattr(analyses, name)).parameters
+
+
+def list_hidden(name: str, *, private: bool, strict: bool) -> list[str]:
+    """Return the parts of payments that an analysis is about, and that the privacy mode of a history hides."""
+    hidden = {NOTES, HOURS} if private else set()
+    hidden |= {DAYS} if strict else set()
+    return [part for part in CATALOGUE[name].reads if part in hidden]
