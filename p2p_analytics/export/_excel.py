@@ -1,0 +1,171 @@
+"""Tables to the sheets of an Excel workbook."""
+
+from __future__ import annotations
+
+import math
+from datetime import date, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.files import atomic_file
+from p2p_analytics.frames.arrow import table_of
+from p2p_analytics.money import format_cents
+from p2p_analytics.times import find_zone
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping
+    from zoneinfo import ZoneInfo
+
+    import pandas as pd
+    import pyarrow as pa
+
+_MOST_ROWS: Final = 1_048_575  # below the header
+_LONGEST_CELL: Final = 32_767
+_LONGEST_SHEET: Final = 31
+_FIRST_YEAR: Final = 1900
+_WIDTHS: Final = 8, 48  # characters
+_SEEN_ROWS: Final = 1_000  # which determine the width of a column
+_ROWS_AT_ONCE: Final = 8_192
+_CENTS: Final = "_cents"
+_MONEY: Final = "#,##0.00"
+_TEXT: Final = "@"
+_LARGEST_EXACT: Final = 2**53  # a cell holds a float
+_CREATED: Final = datetime(2000, 1, 1)  # noqa: DTZ001 - a fixed date without a zone, as the format has it
+
+
+def write_workbook(
+    tables: Mapping[str, pd.DataFrame], path: str | os.PathLike[str], *, tz: str | ZoneInfo = "UTC"
+) -> None:
+    """Write tables as the sheets of an Excel workbook.
+
+    Text is text, also where a cell begins like a formula. Money is a number of currency units, without ``_cents``
+    in the name of its column. Instants are dates and times of the zone, which the name of the column states; those
+    before 1900 are text. The header stays in view and has a filter. Text of more than 32,767 characters, which no cell
+    holds, is cut, and the cell ends by saying so.
+
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        By the name of the sheet.
+    path : str or os.PathLike
+        The file; an existing one is replaced as a whole.
+    tz : str or ZoneInfo
+        The zone of dates and times.
+
+    Raises
+    ------
+    SchemaError
+        A column cannot be written without loss.
+    ConfigurationError
+        The zone is unknown, a table has more rows than a sheet, or the file cannot be written.
+    """
+    import xlsxwriter
+
+    zone = find_zone(tz)
+    ready = {name: table_of(frame) for name, frame in tables.items()}
+    for name, table in ready.items():
+        if len(table) > _MOST_ROWS:
+            raise ConfigurationError(
+                f"The table {name} has {len(table):,} rows, and a sheet holds {_MOST_ROWS:,}: choose a period, or "
+                "write a Parquet or SQLite file."
+            )
+    with atomic_file(path) as file, xlsxwriter.Workbook(file, {"constant_memory": True}) as book:
+        book.set_properties({"created": _CREATED})  # else the present: the same tables give the same bytes
+        for name, table in ready.items():
+            _write_sheet(book, name, table, zone)
+
+
+def _write_sheet(book: Any, name: str, table: pa.Table, zone: ZoneInfo) -> None:  # noqa: ANN401 - no types
+    """Add a sheet with a header, a filter, and the rows of a table."""
+    sheet = book.add_worksheet(name[:_LONGEST_SHEET])
+    columns = [_find_column(column, table[column].type, zone) for column in table.column_names]
+    formats = {form: book.add_format({"num_format": form}) for form in {column.form for column in columns} - {_TEXT}}
+    formats[_TEXT] = book.add_format({"quote_prefix": True})  # what begins like a formula stays text when it is edited
+    bold = book.add_format({"bold": True})
+    sheet.freeze_panes(1, 0)
+    sheet.autofilter(0, 0, len(table), len(columns) - 1)
+    for at, column in enumerate(columns):
+        sheet.set_column(at, at, _find_width(column, table.column(at)))
+        sheet.write_string(0, at, column.title, bold)
+    write = {
+        bool: sheet.write_boolean, int: sheet.write_number, float: sheet.write_number, str: sheet.write_string,
+        date: sheet.write_datetime, datetime: sheet.write_datetime,
+    }  # fmt: skip
+    row = 0
+    for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+        for values in zip(*(part.to_pylist() for part in batch.columns), strict=True):
+            row += 1
+            for at, (column, value) in enumerate(zip(columns, values, strict=True)):
+                if value is not None:
+                    cell = column.convert(value)
+                    write[type(cell)](row, at, cell, formats[_TEXT if type(cell) is str else column.form])
+
+
+class _Column(NamedTuple):
+    """How a column is written: its title, its number format, and a function that gives the content of a cell."""
+
+    title: str
+    form: str
+    convert: Callable[[Any], bool | float | str | date | datetime]
+
+
+def _find_column(name: str, kind: pa.DataType, zone: ZoneInfo) -> _Column:
+    import pyarrow as pa
+
+    if name.endswith(_CENTS):
+        return _Column(name.removesuffix(_CENTS), _MONEY, _convert_cents)
+    if pa.types.is_timestamp(kind):
+        return _Column(f"{name} ({zone})", "yyyy-mm-dd hh:mm:ss", partial(_convert_instant, zone=zone))
+    forms: dict[str, tuple[str, Callable[[Any], Any]]] = {
+        "date32[day]": ("yyyy-mm-dd", _convert_date),
+        "bool": ("General", bool),
+        "int64": ("0", _convert_whole),
+        "double": ("0.0%" if "share" in name else _MONEY, _convert_float),
+        "string": (_TEXT, _shorten),
+    }
+    return _Column(name, *forms[str(kind)])
+
+
+def _convert_cents(cents: int) -> float | str:
+    return cents / 100 if abs(cents) <= _LARGEST_EXACT else format_cents(cents)
+
+
+def _convert_whole(number: int) -> int | str:
+    return number if abs(number) <= _LARGEST_EXACT else str(number)
+
+
+def _convert_float(number: float) -> float | str:
+    return number if math.isfinite(number) else str(number)
+
+
+def _convert_instant(instant: datetime, zone: ZoneInfo) -> datetime | str:
+    local = instant.astimezone(zone).replace(tzinfo=None)
+    return local if local.year >= _FIRST_YEAR else local.isoformat(" ")
+
+
+def _convert_date(day: date) -> date | str:
+    return day if day.year >= _FIRST_YEAR else day.isoformat()
+
+
+def _find_width(column: _Column, cells: pa.ChunkedArray) -> int:
+    """Return the width that shows most cells, in characters."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    least, most = _WIDTHS
+    widest = len(column.title) + 3  # the button of the filter
+    if pa.types.is_string(cells.type):
+        lengths = pc.utf8_length(cells.slice(0, _SEEN_ROWS))
+        widest = max(widest, pc.max(lengths).as_py() or 0)
+    else:
+        widest = max(widest, len(column.form))
+    return min(max(widest, least), most)
+
+
+def _shorten(text: str) -> str:
+    if len(text) <= _LONGEST_CELL:
+        return text
+    kept = _LONGEST_CELL - 40
+    return f"{text[:kept]}... ({len(text) - kept:,} more characters)"

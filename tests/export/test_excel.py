@@ -1,0 +1,107 @@
+"""Excel workbooks: read back with another library, the cells hold what the frame holds."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import openpyxl
+import pandas as pd
+import pytest
+
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.export import write_workbook
+from p2p_analytics.frames.schema import PAYMENTS
+from support.frames import frame_from_rows
+from support.hostile_texts import TEXTS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def read_sheet(path: Path, name: str = "payments") -> list[dict[str, Any]]:
+    """Return the rows of a sheet by the titles in its first row; escaped control characters are restored."""
+    rows = openpyxl.load_workbook(path)[name].iter_rows(values_only=True)
+    titles = next(rows)
+    return [{title: restore(cell) for title, cell in zip(titles, row, strict=True)} for row in rows]
+
+
+def restore(cell: object) -> object:
+    """Return a cell with the escapes of the file format undone, as Excel and LibreOffice do."""
+    if not isinstance(cell, str):
+        return cell
+    return re.sub("_x([0-9A-F]{4})_", lambda match: chr(int(match[1], 16)), cell)
+
+
+def test_money_dates_and_ids(tmp_path: Path) -> None:
+    """Money is a number of units, dates are on the clocks of the zone, ids are text, and null is an empty cell."""
+    rows = [
+        {"payment_id": "0123456789012345678", "amount_cents": -1230, "flow_cents": 99_999_999_99, "note": "",
+         "date_created": "2024-03-10T06:59:59Z", "date_completed": "1899-12-31T00:00:00Z"},
+        {"payment_id": "2", "fee_cents": 5, "date_created": "2024-07-01T00:00:00Z"},
+    ]  # fmt: skip
+    write_workbook({"payments": frame_from_rows(rows, PAYMENTS)}, tmp_path / "p.xlsx", tz="America/New_York")
+    first, second = read_sheet(tmp_path / "p.xlsx")
+    assert first["payment_id"] == "0123456789012345678"
+    assert (first["amount"], first["flow"], first["fee"]) == (-12.3, 99_999_999.99, None)
+    assert first["date_created (America/New_York)"] == datetime(2024, 3, 10, 1, 59, 59)  # noqa: DTZ001
+    assert first["date_completed (America/New_York)"] == "1899-12-30 19:00:00"
+    assert second["date_created (America/New_York)"] == datetime(2024, 6, 30, 20, 0)  # noqa: DTZ001
+    assert (second["fee"], second["amount"], second["note"]) == (0.05, None, None)
+
+
+def test_no_text_is_a_formula(tmp_path: Path) -> None:
+    """Each text comes back equal, as text; the file holds neither a formula nor a link."""
+    texts = [*TEXTS, "_x0041_", "https://example.org", "123", "#REF!", "\x00", "TRUE", "  spaces  "]
+    write_workbook({"payments": pd.DataFrame({"note": pd.Series(texts, dtype="str")})}, tmp_path / "p.xlsx")
+    assert [row["note"] for row in read_sheet(tmp_path / "p.xlsx")] == texts
+    with zipfile.ZipFile(tmp_path / "p.xlsx") as parts:
+        sheet = parts.read("xl/worksheets/sheet1.xml")
+        assert b"<f>" not in sheet
+        assert b"hyperlink" not in sheet
+        assert b'quotePrefix="1"' in parts.read("xl/styles.xml")
+
+
+def test_numbers_that_a_cell_cannot_hold_are_text(tmp_path: Path) -> None:
+    """Whole numbers above 2**53, infinity and very long text are not rounded silently."""
+    frame = pd.DataFrame(
+        {"number": [2**53, 2**53 + 1], "flow_cents": [2**53 + 1, -(2**53) - 1], "days": [0.5, float("inf")],
+         "note": ["x" * 32_767, "y" * 40_000], "is_friend": [True, False]}
+    )  # fmt: skip
+    write_workbook({"payments": frame}, tmp_path / "p.xlsx")
+    first, second = read_sheet(tmp_path / "p.xlsx")
+    assert (first["number"], second["number"]) == (2**53, "9007199254740993")
+    assert (first["flow"], second["flow"]) == ("90071992547409.93", "-90071992547409.93")
+    assert (first["days"], second["days"]) == (0.5, "inf")
+    assert (first["is_friend"], second["is_friend"]) == (True, False)
+    assert first["note"] == "x" * 32_767
+    assert second["note"] == "y" * 32_727 + "... (7,273 more characters)"
+
+
+def test_sheets_keep_their_header_in_view(tmp_path: Path) -> None:
+    """Each table has a sheet with a frozen header and a filter; one without rows has the header."""
+    tables = {"one": pd.DataFrame({"a": [1]}), "none": pd.DataFrame({"b": pd.Series([], dtype="str")})}
+    write_workbook(tables, tmp_path / "p.xlsx")
+    book = openpyxl.load_workbook(tmp_path / "p.xlsx")
+    assert book.sheetnames == ["one", "none"]
+    assert [sheet.freeze_panes for sheet in book] == ["A2", "A2"]
+    assert [sheet.auto_filter.ref for sheet in book] == ["A1:A2", "A1"]
+    assert read_sheet(tmp_path / "p.xlsx", "none") == []
+
+
+def test_the_same_tables_give_the_same_bytes(tmp_path: Path) -> None:
+    """Nothing in the file depends on when, where or by whom it was written."""
+    frame = pd.DataFrame({"date_created": [datetime(2024, 1, 1, tzinfo=UTC)]})
+    for name in ("a.xlsx", "b.xlsx"):
+        write_workbook({"payments": frame}, tmp_path / name)
+    assert (tmp_path / "a.xlsx").read_bytes() == (tmp_path / "b.xlsx").read_bytes()
+
+
+def test_a_table_too_long_for_a_sheet_is_refused(tmp_path: Path) -> None:
+    """It is refused in a sentence before anything is written."""
+    frame = pd.DataFrame({"a": range(1_048_576)})
+    with pytest.raises(ConfigurationError, match="1,048,576 rows, and a sheet holds 1,048,575"):
+        write_workbook({"payments": frame}, tmp_path / "p.xlsx")
+    assert list(tmp_path.iterdir()) == []
