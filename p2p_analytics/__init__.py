@@ -44,7 +44,16 @@ if TYPE_CHECKING:
     from p2p_analytics.auth import AccessToken, authorize_url, token_from_redirect
     from p2p_analytics.client import Client
     from p2p_analytics.errors import P2PAnalyticsError
-    from p2p_analytics.export import read_csv, read_parquet, to_beancount, to_csv, to_hledger, to_jsonl, to_parquet
+    from p2p_analytics.export import (
+        read_csv,
+        read_parquet,
+        to_beancount,
+        to_csv,
+        to_excel,
+        to_hledger,
+        to_jsonl,
+        to_parquet,
+    )
     from p2p_analytics.frames.currency import units
     from p2p_analytics.history import History, combine, household, load_history
     from p2p_analytics.report import render_report
@@ -96,6 +105,7 @@ __all__ = [
     "time_to_settle",
     "to_beancount",
     "to_csv",
+    "to_excel",
     "to_hledger",
     "to_jsonl",
     "to_parquet",
@@ -145,6 +155,7 @@ _HOMES = {
     "time_to_settle": "analyses",
     "to_beancount": "export",
     "to_csv": "export",
+    "to_excel": "export",
     "to_hledger": "export",
     "to_jsonl": "export",
     "to_parquet": "export",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from p2p_analytics import analyses
 from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
     import pandas as pd
-
-    from p2p_analytics.history import History
 
 NOTES: Final = "the words of notes"
 HOURS: Final = "times of day"
@@ -48,10 +46,22 @@ CATALOGUE: Final = {
 }
 
 
+class HistoryParts(Protocol):
+    """What analyses read of a history, beside its payments."""
+
+    @property
+    def friends(self) -> pd.DataFrame:
+        """FRIENDS."""
+
+    @property
+    def strict(self) -> bool:
+        """Whether dates are months."""
+
+
 def build_table(
     name: str,
     payments: pd.DataFrame,
-    history: History,
+    history: HistoryParts,
     *,
     as_of: datetime | date | str,
     tz: str | ZoneInfo = "UTC",

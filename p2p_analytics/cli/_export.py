@@ -1,4 +1,4 @@
-"""The command ``export``: write a table of an archive to a CSV or Parquet file, or to standard output."""
+"""The command ``export``: write a table of an archive, or its payments as a workbook or ledger."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from p2p_analytics.cli import _arguments, _output
 
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Final
 
     import pandas as pd
@@ -36,7 +36,10 @@ _ANALYSES: Final = (
     "exposure",
     "sensitive_notes",
 )
-_SUFFIXES: Final = (".csv", ".parquet")
+_TABLE_SUFFIXES: Final = (".csv", ".parquet", ".jsonl")
+_WORKBOOK: Final = ".xlsx"
+_LEDGERS: Final = (".beancount", ".journal")
+_SUFFIXES: Final = (*_TABLE_SUFFIXES, _WORKBOOK, *_LEDGERS)
 _STANDARD_OUTPUT: Final = "-"
 
 
@@ -45,22 +48,22 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     export = _arguments.add_archive_command(
         add_parser,
         "export",
-        "write a table of an archive as a CSV or Parquet file",
-        "Write the payments of an archive, or another table, as a CSV or Parquet file, or as CSV to standard output. "
-        "Needs no token.",
+        "write a table of an archive as a file, or its payments as a workbook or ledger",
+        "Write the payments of an archive, or another table, as a file; its ending decides the kind: .csv, .parquet, "
+        ".jsonl (one object per row), .xlsx (an Excel workbook, with a sheet for each analysis), .beancount or "
+        ".journal (a ledger for beancount or hledger). - is CSV on standard output. Needs no token.",
     )
     export.add_argument(
         "out",
         metavar="OUT",
         type=_parse_table_path,
-        help="the file, which ends in .csv or .parquet, or - for CSV on standard output",
+        help=f"the file, which ends in {_list_words(_SUFFIXES)}, or - for CSV on standard output",
     )
     export.add_argument(
         "--table",
         metavar="NAME",
         choices=_FRAMES + _ANALYSES,
-        default="payments",
-        help=f"{', '.join(_FRAMES)}, or the result of an analysis: {', '.join(_ANALYSES)} (payments)",
+        help=f"{', '.join(_FRAMES)}, or the result of an analysis: {', '.join(_ANALYSES)} (payments; .xlsx: all)",
     )
     _arguments.add_view(export)
     _arguments.add_progress(export)
@@ -68,51 +71,86 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     export.set_defaults(command=_export, tz=None)  # None: not given
 
 
+def _list_words(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
 def _parse_table_path(text: str) -> str:
-    """Return the path of a table file, which ends in .csv or .parquet, or the name of standard output."""
+    """Return the path of a file with an ending that is known, or the name of standard output."""
     if text != _STANDARD_OUTPUT and not text.endswith(_SUFFIXES):
-        raise argparse.ArgumentTypeError(f"{text} ends neither in .csv nor in .parquet, and is not -")
+        raise argparse.ArgumentTypeError(f"{text} does not end in {_list_words(_SUFFIXES)}, and is not -")
     return text
 
 
 def _export(options: argparse.Namespace) -> None:
-    """Write a table of an archive to a CSV or Parquet file, or to standard output."""
+    """Write a table of an archive to a file or to standard output, or its payments as a workbook or ledger."""
     if options.out == _STANDARD_OUTPUT and options.json:
         raise _arguments.WrongUseError("With - the table goes to standard output: leave out --json, or name a file.")
+    if options.out.endswith(_LEDGERS) and options.table not in {None, "payments"}:
+        raise _arguments.WrongUseError(f"A ledger is made of payments, not of {options.table}: leave out --table.")
     from p2p_analytics.archive import open_archive
-    from p2p_analytics.export import to_csv, to_parquet, write_csv
 
     progress = _output.Progress(options.progress)
     progress.log(f"Reading {options.archive} ...")
     history = open_archive(options.archive).history(privacy=options.privacy)
-    table = _build_table(history, options)
-    for line in _describe_unused(options, history):
-        progress.note(line)
-    progress.log(f"Writing {len(table):,} rows of {options.table} ...")
+    if options.table is None and options.out.endswith((_WORKBOOK, *_LEDGERS)):
+        _write_payments(history, options)
+        name, rows = "payments", len(history.payments)
+    else:
+        name = options.table or "payments"
+        table = _build_table(name, history, options)
+        rows = len(table)
+        for line in _describe_unused(name, options, history):
+            progress.note(line)
+        progress.log(f"Writing {rows:,} rows of {name} ...")
+        _write_table(name, table, options)
     if options.out == _STANDARD_OUTPUT:
-        write_csv(table, sys.stdout.buffer)
         return
-    (to_csv if options.out.endswith(".csv") else to_parquet)(table, options.out)
     _output.print_summary(
         options,
-        f"{len(table):,} rows of {options.table}, in {options.out}{_output.describe_privacy(history)}",
+        f"{rows:,} rows of {name}, in {options.out}{_output.describe_privacy(history)}",
         archive=options.archive,
         file=options.out,
-        table=options.table,
-        rows=len(table),
+        table=name,
+        rows=rows,
         privacy=_output.privacy_mode(history),
     )
 
 
-def _describe_unused(options: argparse.Namespace, history: History) -> list[str]:
+def _write_payments(history: History, options: argparse.Namespace) -> None:
+    """Write the payments of a history as a workbook with all analyses, or as a ledger."""
+    from p2p_analytics.export import to_beancount, to_excel, to_hledger
+
+    zone = "UTC" if history.private else options.tz or "UTC"  # private dates are UTC
+    if options.out.endswith(_WORKBOOK):
+        to_excel(history, options.out, as_of=options.as_of, tz=zone)
+    else:
+        (to_beancount if options.out.endswith(".beancount") else to_hledger)(history, options.out, tz=zone)
+
+
+def _write_table(name: str, table: pd.DataFrame, options: argparse.Namespace) -> None:
+    """Write one table to a file of the kind that its ending names, or to standard output."""
+    from p2p_analytics.export import to_csv, to_jsonl, to_parquet, write_csv, write_workbook
+
+    if options.out == _STANDARD_OUTPUT:
+        write_csv(table, sys.stdout.buffer)
+    elif options.out.endswith(_WORKBOOK):
+        write_workbook({name: table}, options.out, tz=options.tz or "UTC")
+    else:
+        {".csv": to_csv, ".parquet": to_parquet, ".jsonl": to_jsonl}[f".{options.out.rpartition('.')[2]}"](
+            table, options.out
+        )
+
+
+def _describe_unused(name: str, options: argparse.Namespace, history: History) -> list[str]:
     """Return a line for each given option that has no effect on the table."""
     lines = []
-    if options.tz is not None and not _takes(options.table, "tz"):
-        lines.append(f"--tz has no effect on {options.table}: instants are in UTC; {_list_takers('tz')} use it.")
+    if options.tz is not None and not _takes(name, "tz"):
+        lines.append(f"--tz has no effect on {name}: instants are in UTC; {_list_takers('tz')} use it.")
     elif options.tz is not None and history.private:
         lines.append("--tz has no effect in privacy mode: its days and months are in UTC.")
-    if options.as_of is not None and not _takes(options.table, "as_of"):
-        lines.append(f"--as-of has no effect on {options.table}: {_list_takers('as_of')} use it.")
+    if options.as_of is not None and not _takes(name, "as_of"):
+        lines.append(f"--as-of has no effect on {name}: {_list_takers('as_of')} use it.")
     return lines
 
 
@@ -127,13 +165,13 @@ def _list_takers(argument: str) -> str:
     return f"{', '.join(most)} and {last}"
 
 
-def _build_table(history: History, options: argparse.Namespace) -> pd.DataFrame:
+def _build_table(name: str, history: History, options: argparse.Namespace) -> pd.DataFrame:
     """Return the table that ``--table`` names: a frame of the history or the result of an analysis."""
     from p2p_analytics.analyses import catalogue
 
-    if options.table in _FRAMES:
-        frame: pd.DataFrame = getattr(history, options.table)
+    if name in _FRAMES:
+        frame: pd.DataFrame = getattr(history, name)
         return frame
     zone = "UTC" if history.private else options.tz or "UTC"  # private dates are UTC
     as_of = options.as_of or history.fetched_at
-    return catalogue.build_table(options.table, history.payments, history, as_of=as_of, tz=zone)
+    return catalogue.build_table(name, history.payments, history, as_of=as_of, tz=zone)

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 
 import pandas as pd
 import pytest
@@ -118,9 +119,9 @@ def test_a_zone_without_effect_in_privacy_mode_is_named(archive_path, capsys) ->
 def test_wrong_use(archive_path, tmp_path, capsys) -> None:
     """A file of another kind, an unknown zone and an invalid date end with 2, and nothing is written."""
     with pytest.raises(SystemExit) as caught:
-        cli.main(["export", archive_path, "payments.xlsx"])
+        cli.main(["export", archive_path, "payments.ods"])
     assert caught.value.code == 2
-    assert "neither in .csv nor in .parquet" in capsys.readouterr().err
+    assert "does not end in .csv, .parquet, .jsonl, .xlsx, .beancount or .journal" in capsys.readouterr().err
     for option, wrong, said in (("--tz", "Foo", "no zone name"), ("--as-of", "yesterday", "no date")):
         with pytest.raises(SystemExit) as caught:
             cli.main(["export", archive_path, str(tmp_path / "p.csv"), option, wrong])
@@ -176,3 +177,23 @@ def test_a_masked_table_is_announced(archive_path, tmp_path, capsys) -> None:
     """In privacy mode the summary says that names and amounts are invented."""
     assert cli.main(["export", archive_path, str(tmp_path / "f.csv"), "--privacy"]) == 0
     assert capsys.readouterr().out.splitlines()[1] == "Privacy mode: names and amounts are invented."
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "beancount", "journal", "xlsx"])
+def test_the_ending_decides_the_kind_of_file(ending: str, archive_path, tmp_path, capsys) -> None:
+    """The file is that of the function, for the payments of the archive and its date."""
+    history = p2p.open_archive(archive_path).history()
+    writers = {"jsonl": p2p.to_jsonl, "beancount": p2p.to_beancount, "journal": p2p.to_hledger, "xlsx": p2p.to_excel}
+    writers[ending](history, tmp_path / "expected")
+    assert cli.main(["export", archive_path, str(tmp_path / f"p.{ending}")]) == 0
+    assert (tmp_path / f"p.{ending}").read_bytes() == (tmp_path / "expected").read_bytes()
+    assert capsys.readouterr().out == f"2 rows of payments, in {tmp_path / f'p.{ending}'}\n"
+
+
+def test_a_table_in_a_workbook_or_ledger(archive_path, tmp_path, capsys) -> None:
+    """A workbook can hold one table; a ledger of another table than payments is wrong use."""
+    assert cli.main(["export", archive_path, str(tmp_path / "p.xlsx"), "--table", "monthly_flow"]) == 0
+    with zipfile.ZipFile(tmp_path / "p.xlsx") as parts:
+        assert [name for name in parts.namelist() if "sheet" in name] == ["xl/worksheets/sheet1.xml"]
+    assert cli.main(["export", archive_path, str(tmp_path / "p.journal"), "--table", "friends"]) == 2
+    assert "A ledger is made of payments, not of friends: leave out --table." in capsys.readouterr().err

@@ -11,7 +11,8 @@ import openpyxl
 import pandas as pd
 import pytest
 
-from p2p_analytics.errors import ConfigurationError
+import p2p_analytics as p2p
+from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.export import write_workbook
 from p2p_analytics.frames.schema import PAYMENTS
 from support.frames import frame_from_rows
@@ -105,3 +106,49 @@ def test_a_table_too_long_for_a_sheet_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="1,048,576 rows, and a sheet holds 1,048,575"):
         write_workbook({"payments": frame}, tmp_path / "p.xlsx")
     assert list(tmp_path.iterdir()) == []
+
+
+def make_payment(number: int, cents: int, **more: Any) -> dict[str, Any]:
+    """Return a settled payment from Ada to Tom in May 2024."""
+    row = {"payment_id": str(number), "status": "settled", "action": "pay", "amount_cents": cents, "flow_cents": -cents}
+    names = {"counterparty_id": "7", "counterparty_name": "Tom", "account_id": "ada", "currency": "USD"}
+    dates = {"date_created": "2024-05-31T23:00:00Z", "date_completed": "2024-05-31T23:30:00Z"}
+    return row | names | dates | {"direction": "out", "kind": "payment", "note": "tea", "audience": "public"} | more
+
+
+def test_a_workbook_of_payments_has_a_sheet_for_each_analysis(tmp_path: Path) -> None:
+    """Sums are those counted by hand; months and dates are those of the zone."""
+    rows = [make_payment(1, 1250), make_payment(2, 250), make_payment(3, 100, status="pending", date_completed=None)]
+    frame = frame_from_rows(rows, PAYMENTS)
+    p2p.to_excel(frame, tmp_path / "p.xlsx", as_of="2024-06-30T23:00:00Z", tz="Asia/Tokyo")
+    book = openpyxl.load_workbook(tmp_path / "p.xlsx")
+    assert book.sheetnames[:3] == ["about", "payments", "spend_by_friend"]
+    assert len(book.sheetnames) == 18
+    (tom,) = read_sheet(tmp_path / "p.xlsx", "spend_by_friend")
+    assert (tom["counterparty_name"], tom["sent"], tom["payments"]) == ("Tom", 15, 2)
+    (month,) = read_sheet(tmp_path / "p.xlsx", "monthly_flow")
+    assert (month["month"], month["sent"]) == ("2024-06", 15)
+    (period,) = read_sheet(tmp_path / "p.xlsx", "spending_over_time")
+    assert period["period"] == datetime(2024, 6, 1)  # noqa: DTZ001
+    (late,) = read_sheet(tmp_path / "p.xlsx", "pending_requests")
+    assert late["age_days"] == 30
+    about = {row["sheet"]: row["rows"] for row in read_sheet(tmp_path / "p.xlsx", "about")}
+    assert (about["payments"], about["spend_by_friend"], about["activity"]) == (3, 1, 168)
+
+
+def test_an_analysis_that_refuses_is_named(tmp_path: Path) -> None:
+    """Payments in two currencies give no sums, and the first sheet says why; the payments are there."""
+    frame = frame_from_rows([make_payment(1, 1), make_payment(2, 1, currency="GBP")], PAYMENTS)
+    p2p.to_excel(frame, tmp_path / "p.xlsx", as_of="2024-06-30")
+    about = {row["sheet"]: row for row in read_sheet(tmp_path / "p.xlsx", "about")}
+    assert about["spend_by_friend"]["rows"] is None
+    assert "currenc" in about["spend_by_friend"]["about"]
+    assert len(read_sheet(tmp_path / "p.xlsx")) == 2
+
+
+def test_ages_need_a_date(tmp_path: Path) -> None:
+    """A frame does not say when its data are from, and nothing reads the clock."""
+    with pytest.raises(ConfigurationError, match="need as_of="):
+        p2p.to_excel(frame_from_rows([make_payment(1, 1)], PAYMENTS), tmp_path / "p.xlsx")
+    with pytest.raises(SchemaError, match="to_excel needs the columns"):
+        p2p.to_excel(pd.DataFrame({"a": [1]}), tmp_path / "p.xlsx", as_of="2024-06-30")

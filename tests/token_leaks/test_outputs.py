@@ -23,6 +23,7 @@ from nbclient import NotebookClient
 
 import p2p_analytics as p2p
 from support.canary import CANARY, find_canary_files, issue_canary_tokens
+from support.privacy.exports import export_all
 from support.scripted import reset
 
 ROOT = Path(__file__).parents[2]
@@ -79,7 +80,7 @@ def test_the_search_would_find_a_token(server, tmp_path: Path) -> None:
 
 
 def test_a_load_leaves_no_token_behind(server, tmp_path, caplog, capfd, recwarn) -> None:
-    """Cache, CSV, Parquet, report, plots, reprs, attributes and the log at DEBUG of a whole load."""
+    """Cache, every kind of file, report, plots, reprs, attributes and the log at DEBUG of a whole load."""
     caplog.set_level(logging.DEBUG)
     address = server.sign_in(p2p.authorize_url(server.base_url, server.client_id), server.viewer)
     assert CANARY in address
@@ -90,8 +91,7 @@ def test_a_load_leaves_no_token_behind(server, tmp_path, caplog, capfd, recwarn)
         pools = (client._transport._sessions, *client._transport._cached_sessions.values())
         shown += [vars(pool) for pool in pools]
         shown += [client._transport.cache, vars(client._transport.cache), history.payments.attrs, history.me]
-    p2p.to_csv(history.payments, tmp_path / "payments.csv")
-    p2p.to_parquet(history.payments, tmp_path / "payments.parquet")
+    export_all(history, tmp_path, as_of=server.now)
     (tmp_path / "report.html").write_text(p2p.render_report(history, as_of=server.now))
     (tmp_path / "frame.pickle").write_bytes(pickle.dumps(history.payments))
     friends = p2p.spend_by_friend(history.payments, history.friends)

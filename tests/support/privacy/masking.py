@@ -16,6 +16,7 @@ from matplotlib.text import Text
 
 import p2p_analytics as p2p
 from p2p_analytics import plots
+from support.privacy.exports import export_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -196,4 +197,5 @@ def artefacts_of(history: p2p.History, folder: Path) -> dict[str, bytes]:
         if name in plots.__all__:
             made |= draw_table(name, table)
     made |= explore_history(history, folder)
+    export_all(history, folder, as_of=AS_OF)
     return made | {path.name: path.read_bytes() for path in folder.iterdir()}
