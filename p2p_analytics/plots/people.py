@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _KNOWN: Final = style.IN
 _NEW: Final = "#56B4E9"
 _LOST: Final = style.OUT
-_MOST_YEARS: Final = 60  # of more, only those with payments are drawn
+_MOST_YEARS: Final = 30  # of more that are mostly empty, only those with people are drawn
 _LABEL: Final = 0.4  # width in inches of the label of a year, with the gap to the next
 _FEWEST: Final = 6  # the width of the axis in bars, at least, so that a single bar is not too wide
 
@@ -24,7 +24,8 @@ def people_by_year(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
 
     Each year has a bar up of the people, divided into known and new ones, and a bar down of the people of the
     year before that are gone. The bar is labelled with the number of people; below the year is the share
-    of the money with the five people with the most. Of more than 60 years, only those with people are drawn. A table
+    of the money with the five people with the most. Of more than 30 years, mostly empty because of a wrong date,
+    only those with people are drawn. A table
     without rows gives empty axes with a message.
 
     Parameters
@@ -44,7 +45,7 @@ def people_by_year(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     data = style.read_columns(table, ["year", "people", "new", "lost", "top_5_share"], what="plots.people_by_year")
     rows = [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
     rows.sort(key=lambda row: row["year"])
-    is_long = len(rows) > _MOST_YEARS
+    is_long = len(rows) > max(_MOST_YEARS, 2 * sum(bool(row["people"]) for row in rows))
     if is_long:
         rows = [row for row in rows if row["people"]]
     ax = style.prepare_axes(ax, height=3.8)

@@ -26,7 +26,7 @@ _MOST: Final = 6  # values with a colour of their own
 # Of Okabe and Ito, and of Tol; neighbours differ in greyscale too.
 _COLOURS: Final = ("#0072B2", "#E69F00", "#882255", "#56B4E9", "#009E73", "#CC79A7")
 _REST: Final = "#DDDDDD"
-_MOST_PERIODS: Final = 1000  # of more, only those with payments are drawn
+_MOST_PERIODS: Final = 240  # of more that are mostly empty, only those with money are drawn
 _FEWEST: Final = 4  # the width of the axis in periods, at least
 _LABELS: Final = 2.1  # inches for the labels on the left and on the right
 _AXES: Final = 0.775  # width of axes before the layout, in widths of their figure
@@ -47,7 +47,7 @@ def spending_over_time(table: IntoFrame, *, ax: Axes | None = None, amount: str 
 
     The six values with the most money have areas on top of each other, the largest at the bottom, and all others one
     more; each is labelled on the right, with its sum. A table without a grouping column has a line for sent and one for
-    received. Of more than 1000 periods, mostly empty because of a wrong date, only those with money are drawn, and the
+    received. Of more than 240 periods, mostly empty because of a wrong date, only those with money are drawn, and the
     axis label says so. A table without rows gives empty axes with a message.
 
     Parameters
@@ -78,9 +78,9 @@ def spending_over_time(table: IntoFrame, *, ax: Axes | None = None, amount: str 
     if not periods:
         return style.draw_empty(ax, title, "No settled payments")
     cells = _add_up(data, by, periods, amount) if by else _add_up_amounts(data, periods)
-    is_long = len(periods) > _MOST_PERIODS
+    moved = [at for at in range(len(periods)) if any(amounts[at] for amounts in cells.values())]
+    is_long = len(periods) > max(_MOST_PERIODS, 2 * len(moved))
     if is_long:
-        moved = [at for at in range(len(periods)) if any(amounts[at] for amounts in cells.values())]
         periods = [periods[at] for at in moved]
         cells = {key: [amounts[at] for at in moved] for key, amounts in cells.items()}
     series = _choose_series(by, cells) if by else _build_lines(cells)

@@ -7,14 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics import display, plots
-from p2p_analytics.analyses import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
-from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
+from p2p_analytics.analyses import catalogue
 from p2p_analytics.currencies import name_currency
 from p2p_analytics.frames.row_currencies import find_currency
 from p2p_analytics.frames.schema import count_other_kinds, is_from_statements, select_payments
 from p2p_analytics.history import require_history
 from p2p_analytics.money import add_units
 from p2p_analytics.report._people import format_name, label_people
+from p2p_analytics.report._sections import build_sections, describe_omitted
 from p2p_analytics.times import END_US, FIRST_US, as_instant, find_zone, from_microseconds
 
 if TYPE_CHECKING:
@@ -32,7 +32,10 @@ _MOST_PEOPLE: Final = 15
 _MOST_REQUESTS: Final = 50
 _MOST_PROBLEMS: Final = 20
 _LONGEST_TEXT: Final = 200  # characters of a note
-_AMOUNT_COLUMNS: Final = ("sent", "received", "net", "running_net", "amount")
+_AMOUNT_COLUMNS: Final = (
+    *("sent", "received", "net", "running_net", "amount"),
+    *("asked", "collected", "still_open", "declined", "usual"),
+)
 _WIDTH: Final = 5.2  # inches; still readable at two thirds, as on a phone
 _AMOUNTS: Final = (
     "All amounts are multiplied by one secret factor and changed by secret noise: up to {0} by at most 74 %, "
@@ -52,9 +55,9 @@ _SMALLEST_UNITS: Final = {"USD": "cent", "EUR": "cent", "GBP": "penny", "JPY": "
 def render_report(history: History, *, as_of: datetime | date | str, tz: str | ZoneInfo = "UTC") -> str:
     """Return a history's report as the text of one self-contained HTML file.
 
-    It shows the user and the time of the data, the headline figures, spending by person, the months, the outcomes of
-    payments, open requests, and problems in records. Figures are embedded, and nothing is loaded from outside. The
-    same history gives the same text.
+    It shows the user and the time of the data, the headline figures, a section for each analysis, and problems in
+    records. In privacy mode, analyses of the parts of payments that it hides are left out. Figures are embedded, and
+    nothing is loaded from outside. The same history gives the same text.
 
     Parameters
     ----------
@@ -82,24 +85,27 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str | Z
     currency = find_currency(
         history.payments, what="render_report", advice="choose one, like history.select_currency({})"
     )
-    people = spend_by_friend(payments, history.friends)
-    flow = monthly_flow(payments, tz=zone)
-    mix = status_mix(payments)
-    ages = pending_ageing(payments, as_of=as_of, edges=MONTH_EDGES if history.strict else EDGES)
-    requests = pending_requests(payments, as_of=as_of)
+    build = partial(catalogue.build_table, payments=payments, history=history, as_of=as_of, tz=zone)
+    people, flow = build("spend_by_friend"), build("monthly_flow")
+    ages, requests = build("pending_ageing"), build("pending_requests")
     # Statements have a phone number as the name of a person without an account.
     nameless = payments.loc[payments["counterparty_id"].isna(), "counterparty_name"].dropna().unique()
     phones = frozenset(payments["target_phone"].dropna()) | {name for name in nameless if display.is_phone(name)}
     draw = partial(_draw_figure, private=history.private, strict=history.strict)
-    sections = (
+    own = (
         _build_header(history, payments)
         | _build_people(people, phones, draw)
         | _build_months(flow, draw)
-        | _build_statuses(mix, draw)
         | _build_requests(ages, requests, draw)
         | _build_problems(history.problems)
     )
-    shown = [*sections["people"], *sections["requests"]]
+    over_time = {"by": "category", "every": own["period"]}
+    parts = build_sections(
+        history, lambda name: build(name, **(over_time if name == "spending_over_time" else {})), draw, _to_rows
+    )
+    tables = [people, flow, ages, *(part["table"] for part in parts if not part["template"])]
+    named = [row for part in parts for row in part.get("rows", []) if "counterparty_id" in row]
+    shown = [*own["people"], *own["requests"], *named]
     profiles = history.people[history.people["user_id"].isin([row["counterparty_id"] for row in shown])]
     template = _build_environment(zone, currency, strict=history.strict).get_template("report.html.jinja")
     return template.render(
@@ -111,11 +117,13 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str | Z
         as_of=as_instant(as_of),
         labels=label_people(shown, _to_rows(profiles), phones),
         longest_amount=_measure_amounts(
-            *(table[name].dropna() for table in (people, flow, mix, ages) for name in _AMOUNT_COLUMNS if name in table),
+            *(table[name].dropna() for table in tables for name in _AMOUNT_COLUMNS if name in table),
             currency=currency,
         ),
-        longest_figure=_measure_amounts([sections[name] for name in ("sent", "received", "net")], currency=currency),
-        **sections,
+        longest_figure=_measure_amounts([own[name] for name in ("sent", "received", "net")], currency=currency),
+        parts=parts,
+        omitted=describe_omitted(history),
+        **own,
     )
 
 
@@ -135,6 +143,7 @@ def _build_environment(zone: ZoneInfo, currency: str, *, strict: bool) -> Enviro
         "text": display.clean_text,
         "shorten": _shorten,
         "day": lambda instant: (display.format_month if strict else display.format_day)(instant, zone),
+        "date": lambda date: f"{date.day} {display.MONTH_NAMES[date.month - 1]} {date.year}",
         "moment": lambda instant: f"{display.format_day(instant, zone)}, {display.to_zone(instant, zone):%H:%M}",
     }
     return environment
@@ -192,13 +201,6 @@ def _build_months(flow: pd.DataFrame, draw: Callable[..., str]) -> dict[str, Any
     }
 
 
-def _build_statuses(mix: pd.DataFrame, draw: Callable[..., str]) -> dict[str, Any]:
-    return {
-        "statuses": _to_rows(mix),
-        "status_figure": draw(plots.status_mix, mix, height=1.6 + 0.52 * mix["action"].nunique(dropna=False)),
-    }
-
-
 def _build_requests(ages: pd.DataFrame, requests: pd.DataFrame, draw: Callable[..., str]) -> dict[str, Any]:
     return {
         "open": {side: _sum_open(ages, side) for side in ("in", "out")},
@@ -220,9 +222,12 @@ def _build_problems(problems: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _draw_figure(plot: Callable[..., Axes], table: pd.DataFrame, *, height: float, private: bool, strict: bool) -> str:
-    """Return the plot of a table as an SVG in a data address."""
-    image = plots.to_image(plot, table, "svg", size=(_WIDTH, max(height, 2.0)), private=private, strict=strict)
+def _draw_figure(
+    plot: Callable[..., Axes], table: pd.DataFrame, *, height: float | None, private: bool, strict: bool
+) -> str:
+    """Return the plot of a table as an SVG in a data address; without a height, the plot chooses it."""
+    size = (_WIDTH, height and max(height, 2.0))
+    image = plots.to_image(plot, table, "svg", size=size, private=private, strict=strict)
     return "data:image/svg+xml;base64," + base64.b64encode(image).decode("ascii")
 
 

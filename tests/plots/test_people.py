@@ -41,7 +41,7 @@ def test_people_of_each_year() -> None:
 
 
 def test_many_years() -> None:
-    """Fifteen years are all drawn, and labelled where there is room; of 61, only those with people are drawn."""
+    """Fifteen years are all drawn, and labelled where there is room; of 61, mostly empty, those with people are."""
     years = pd.DataFrame({"year": range(2010, 2025), "people": 200, "new": 1, "lost": 1, "top_5_share": 0.5})
     ax = plots.people_by_year(years)
     ax.figure.draw_without_rendering()

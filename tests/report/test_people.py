@@ -98,14 +98,14 @@ def test_other_names_of_a_person_are_listed() -> None:
             {"user_id": "2", "display_name": "Ben 🌲", "also_named": "Benjamin <b>; Benny"},
             {"user_id": "5", "display_name": "Zoe New", "also_named": "Zoe Old"},
             {"user_id": "6", "display_name": "Kim"},
-            {"user_id": "7", "display_name": "Absent", "also_named": "Gone"},
+            {"user_id": "7", "display_name": "Absent", "also_named": "Departed"},
         ],
     )
     assert "Ben 🌲 also named Benjamin <b>; Benny $3.00" in text
     assert "Zoe Old also named Zoe New $1.00" in text
     assert "Kim $0.50" in text
     assert text.count("also named") == 2
-    assert "Gone" not in text
+    assert "Departed" not in text
 
 
 @pytest.mark.parametrize(

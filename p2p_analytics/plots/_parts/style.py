@@ -50,7 +50,7 @@ _PRIVATE_SIZE: Final = 7  # remark of privacy mode
 _KEY_COLUMNS: Final = 5
 _AXES: Final = 0.775  # width of axes before the layout, in widths of their figure
 _NAME_LETTER: Final = 0.074  # inches of a letter in the name of a row, on average
-_LABEL_LETTER: Final = 0.068
+_LABEL_LETTER: Final = 0.062
 _MOST_OF_WIDTH: Final = 0.75
 _width_off_screen: ContextVar[float | None] = ContextVar("width", default=None)
 

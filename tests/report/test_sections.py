@@ -1,0 +1,120 @@
+"""Sections of the report: one for each analysis, with its rows and a sentence about the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from p2p_analytics.analyses.catalogue import CATALOGUE
+from p2p_analytics.report import render_report
+from p2p_analytics.report._sections import SECTIONS
+from support.reports import ParsedPage, payment_row, report_history
+
+pytestmark = pytest.mark.usefixtures("draw_nothing")
+AS_OF = "2024-06-30T12:00:00Z"
+OMITTED = (
+    "Left out, because they are about the words of notes or times of day: “What it was for”, “What it was for, over "
+    "time”, “Hours of the week”, “Look again”, “Who can see it” and “Public notes to look at”."
+)
+OMITTED_STRICT = (
+    "Left out, because they are about the words of notes, days or times of day: “What it was for”, “What it was for, "
+    "over time”, “How long requests took”, “Split bills”, “What recurs”, “Hours of the week”, “Look again”, “Who can "
+    "see it” and “Public notes to look at”."
+)
+EVIL = '<img src=x onerror="alert(1)">'
+BEN = {"counterparty_id": "2", "counterparty_name": f"Ben {EVIL}"}
+CY = {"counterparty_id": "3", "counterparty_name": "Cy"}
+DAY = "2024-06-27T12:00:00Z"
+
+
+def _charge(number: int, minute: int, cents: int, **fields: Any) -> dict[str, Any]:
+    created = f"2024-06-20T18:{minute:02}:00Z"
+    return payment_row(number, created, direction="in", flow_cents=cents, action="charge", **fields)
+
+
+ROWS = [
+    _charge(1, 0, 1000, **BEN, note=f"Pizza {EVIL}", date_completed=payment_row(0, DAY, flow_cents=0)["date_created"]),
+    _charge(2, 1, 1000, **CY, note=f"pizza  {EVIL}", status="pending"),
+    *(
+        payment_row(10 + at, f"2024-0{at + 1}-03T08:00:00Z", direction="out", flow_cents=-50000, **CY, note="Rent")
+        for at in range(6)
+    ),
+    *(payment_row(20 + at, f"2024-06-0{at + 1}T21:00:00Z", direction="out", flow_cents=-100, **BEN) for at in range(4)),
+    payment_row(30, "2024-06-09T21:00:00Z", direction="out", flow_cents=-9900, **BEN, note="party", audience="public"),
+    payment_row(31, "2024-06-09T21:05:00Z", direction="out", flow_cents=-9900, **BEN, note="Party"),
+    payment_row(
+        32, "2023-06-09T21:05:00Z", direction="out", flow_cents=-1, **CY, note=f"therapist {EVIL}", audience="public"
+    ),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def page() -> ParsedPage:
+    """Return the report of the payments above."""
+    return ParsedPage(render_report(report_history(ROWS), as_of=AS_OF))
+
+
+def test_every_analysis_has_a_section() -> None:
+    """The two tables of pending payments share one; the columns of a table are those of its analysis."""
+    assert {section.name for section in SECTIONS} == {*CATALOGUE} - {"pending_ageing"}
+    assert len({section.name for section in SECTIONS}) == len(SECTIONS)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "rent $3,000.00 $0.00 −$3,000.00 6 93.7%",  # noqa: RUF001 - a minus sign
+        "food $0.00 $10.00 $10.00 1 0.0%",
+        "2023 1 1 0 100.0% 100.0% $0.01 $0.00",
+        "2024 2 1 0 93.4% 100.0% $3,202.00 $10.00",
+        f"Ben {EVIL} to receive 1 1 $10.00 $10.00 $0.00 100.0% 6.8",
+        "Cy to receive 1 0 $10.00 $0.00 $10.00 0.0%",
+        "to receive 1 6.8 6.8 6.8 6.8",
+        f"Pizza {EVIL} 20 Jun 2024 2 $20.00 $10.00 $10.00 $0.00 9.7",
+        "Cy Rent to pay monthly $500.00 6 3 Jun 2024 3 Jul 2024 active",
+        f"Ben {EVIL} Party 9 Jun 2024 $99.00 $1.00 large",
+        f"Ben {EVIL} Party 9 Jun 2024 $99.00 duplicate",
+        "2023-06 1 1 0 0 100.0% 1",
+        f"therapist {EVIL} health Cy 9 Jun 2023",
+    ],
+)
+def test_the_rows(page: ParsedPage, words: str) -> None:
+    """Each table has the rows of its analysis, with names and notes as text."""
+    assert words in page.text
+    assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
+
+
+def test_long_tables_end_with_a_sentence() -> None:
+    """Thirty rows are shown, folded; a caption has the number of all, and a sentence that of the others."""
+    many = [
+        payment_row(at, DAY, direction="in", flow_cents=100 + at, action="charge", counterparty_id=f"7{at:03}",
+                    counterparty_name=f"P{at}")
+        for at in range(33)
+    ]  # fmt: skip
+    page = ParsedPage(render_report(report_history(many), as_of=AS_OF))
+    assert "days are from request to payment: the first 30 of 33" in page.text
+    assert "3 other rows are not listed." in page.text
+    assert page.text.count("The figures as a table") == 1
+    fewer = ParsedPage(render_report(report_history(many[:31]), as_of=AS_OF))
+    assert "1 other row is not listed." in fewer.text
+
+
+def test_a_wrong_date_adds_no_empty_rows() -> None:
+    """Of many years or months, mostly empty, only those with payments are listed."""
+    early = payment_row(40, "1970-01-05T08:00:00Z", direction="out", flow_cents=-100, **CY)
+    text = ParsedPage(render_report(report_history([*ROWS, early]), as_of=AS_OF)).text
+    assert "1970 1 1 0 100.0% 100.0% $1.00 $0.00 2023 1 0 0" in text
+    assert "1970-01 1 0 0 0 0.0% 0 2023-06 1" in text
+
+
+@pytest.mark.parametrize(("strict", "sentence"), [(False, OMITTED), (True, OMITTED_STRICT)])
+def test_privacy_mode_leaves_hidden_parts_out(*, strict: bool, sentence: str) -> None:
+    """Sections about the words of notes, times of day or, in strict mode, days are named, and not shown."""
+    masked = report_history(ROWS).masked(key=bytes(32), strict=strict)
+    text = ParsedPage(render_report(masked, as_of=AS_OF)).text
+    assert sentence in text
+    headings = [title for title in sentence.split("“") if title.count("”") and f" {title.split('”')[0]} " in text]
+    assert headings == []
+    assert ("Requests by person" in text, "Half within, days" in text) == (True, not strict)
+    assert not [word for word in ("Pizza", "therapist", "Rent", "Ben", "Cy ") if word in text]
