@@ -52,10 +52,11 @@ _IMPORTS: Final = {
 
 
 class _Known(NamedTuple):
-    """What an archive holds before an import: its manifest, and the files and tables of statements by kind."""
+    """What an archive holds before an import: its manifest, and of statements the files and tables by kind."""
 
     manifest: Manifest | None
     files: dict[str, Entry]
+    broken: tuple[Entry, ...]
     tables: dict[str, pd.DataFrame]
 
 
@@ -74,12 +75,12 @@ class _StagedFolder(ArchiveFolder):
         self.contents[name] = body
 
 
-def plan_import(folder: ArchiveFolder, statements: Statements) -> ImportPlan:
+def plan_import(folder: ArchiveFolder, statements: Statements, *, repair: bool) -> ImportPlan:
     """Return what an import would do, and change nothing."""
     previous = folder.read_manifest()
     account = _require_account(folder, statements, previous)
     me = previous.me if previous else _make_owner(account, Me(user=User()))
-    return _merge(folder, statements, me, _read_known(folder, previous, repair=False), number=1).plan
+    return _merge(folder, statements, me, _read_known(folder, previous, repair=repair), number=1).plan
 
 
 def require_importable(folder: ArchiveFolder, statements: Statements) -> None:
@@ -88,8 +89,10 @@ def require_importable(folder: ArchiveFolder, statements: Statements) -> None:
     _require_account(folder, statements, damage.manifest if damage else folder.read_manifest())
 
 
-def write_import(folder: ArchiveFolder, statements: Statements) -> ImportPlan:
+def write_import(folder: ArchiveFolder, statements: Statements, *, repair: bool) -> ImportPlan:
     """Add statements to an archive as a batch that can be undone; call it within the lock.
+
+    Broken files of statements are an error or, to repair, set aside; then the earlier imports are in effect no more.
 
     The journal is written first, then the new files, then the manifest: a crash leaves the old state or the new one,
     and `settle_imports` finds which.
@@ -104,8 +107,11 @@ def write_import(folder: ArchiveFolder, statements: Statements) -> ImportPlan:
     account = _require_account(folder, statements, previous)
     me, fetched_at = _describe_owner(statements, account, previous)
     number = batches[-1].number + 1 if batches else 1
-    known = _read_known(folder, previous, repair=True)
+    known = _read_known(folder, previous, repair=repair)
     merged = _merge(folder, statements, me, known, number)
+    if any(entry.kind == "statements" for entry in known.broken):
+        batches = ()
+    _set_aside(folder, known.broken)
     if (previous is None or isinstance(previous.account_name, str)) and _has_currencies(merged.stored.rows):
         me = msgspec.structs.replace(me, balance_cents=None)
     present = {path.name for path in folder.list_own_files()}
@@ -314,17 +320,26 @@ def _build_manifest(folder: ArchiveFolder, me: Me, known: _Known, merged: Merged
 
 
 def _read_known(folder: ArchiveFolder, manifest: Manifest | None, *, repair: bool) -> _Known:
-    """Return what the archive holds of statements; broken files are left out and, to repair, set aside."""
-    files: dict[str, Entry] = {}
-    for kind, entry in (manifest.small if manifest else {}).items():
-        if kind not in STATEMENT_KINDS:
-            continue
-        if folder.is_sound(entry):
-            files[kind] = entry
-        elif repair:
-            log.warning(
-                "The file %s of the archive %s was broken and is set aside, with %s: import all your statement files "
-                "again.", entry.name, folder.path, format_count(entry.rows, "row", "rows"),
-            )  # fmt: skip
-            folder.set_aside(entry.name)
-    return _Known(manifest, files, read_statements(folder, files))
+    """Return what the archive holds of statements; to repair, broken files are left out.
+
+    Raises
+    ------
+    BrokenFileError
+        A file is broken, and not to be repaired.
+    """
+    entries = {kind: entry for kind, entry in (manifest.small if manifest else {}).items() if kind in STATEMENT_KINDS}
+    broken = tuple(entry for entry in entries.values() if not folder.is_sound(entry))
+    if broken and not repair:
+        folder.require_sound(broken[0])
+    files = {kind: entry for kind, entry in entries.items() if entry not in broken}
+    return _Known(manifest, files, broken, read_statements(folder, files))
+
+
+def _set_aside(folder: ArchiveFolder, broken: Sequence[Entry]) -> None:
+    for entry in broken:
+        log.warning(
+            "The file %s of the archive %s was broken and is set aside, with %s: import all your statement files "
+            "again.",
+            entry.name, folder.path, format_count(entry.rows, "row", "rows"),
+        )  # fmt: skip
+        folder.set_aside(entry.name)

@@ -58,7 +58,8 @@ class BrokenFileError(ArchiveError):
         kind = path.name.partition("-")[0]
         repair = f"sync the archive, which sets it aside and loads {_LOADS_AGAIN.get(kind, 'all payments again')}"
         if by_import:
-            repair = "import all your statement files again, which sets it aside"
+            option = " with repair=True (--repair)" if kind in STATEMENT_KINDS else ""
+            repair = f"import all your statement files again{option}, which sets it aside"
         super().__init__(f"{path} is broken ({reason}): {repair}.")
 
 

@@ -45,7 +45,7 @@ class StatementArchive:
         self.path: Path = to_path(path).expanduser().absolute()
         self._folder = ArchiveFolder(self.path)
 
-    def import_(self, statements: Statements, *, dry_run: bool = False) -> ImportPlan:
+    def import_(self, statements: Statements, *, dry_run: bool = False, repair: bool = False) -> ImportPlan:
         """Add statements, as a batch that `undo` takes back. The first import or sync creates the archive.
 
         Payments are identified by id. The service's row of a payment stays, with what the statement knows more. Of the
@@ -60,6 +60,9 @@ class StatementArchive:
             As `read_statements` returns them, of one account.
         dry_run : bool
             True only returns the plan.
+        repair : bool
+            True sets a damaged file of statements aside, so that the rows of earlier imports in it are lost: import
+            all your statement files again, at best in this call. `imports` lists the earlier imports no more.
 
         Raises
         ------
@@ -76,10 +79,10 @@ class StatementArchive:
                 f"import_ needs statements, as read_statements(paths) returns them, not {describe_type(statements)}."
             )
         if dry_run:
-            return plan_import(self._folder, statements)
+            return plan_import(self._folder, statements, repair=repair)
         require_importable(self._folder, statements)  # before a folder is made
         with self._folder.lock():
-            return write_import(self._folder, statements)
+            return write_import(self._folder, statements, repair=repair)
 
     def undo(self) -> pd.DataFrame:
         """Take the last import back, so that every file is as before, and return its row of `imports`.

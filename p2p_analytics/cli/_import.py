@@ -37,6 +37,9 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         "--tz", metavar="ZONE", type=_arguments.parse_zone, default="UTC", help="the zone of dates that name none (UTC)"
     )
     command.add_argument("--account", metavar="NAME", help="your username; files that name another account are listed")
+    command.add_argument(
+        "--repair", action="store_true", help="set damaged files of earlier imports aside: their rows are lost"
+    )
     _arguments.add_progress(command)
     _arguments.add_json(command)
     command.set_defaults(command=_import)
@@ -80,7 +83,7 @@ def _import(options: argparse.Namespace) -> None:
         on_progress=progress.on_files,
     )
     progress.log(f"Comparing {format_count(len(statements.payments), *_NOUNS)} with {options.archive} ...")
-    plan = archive.import_(statements, dry_run=options.dry_run)
+    plan = archive.import_(statements, dry_run=options.dry_run, repair=options.repair)
     checked = statements.reconciliation["reconciled"].dropna()
     files = int(statements.files["file"].nunique())
     new = dict(zip(plan.kinds["kind"], plan.kinds["new"], strict=True))

@@ -235,30 +235,36 @@ def test_a_broken_manifest_beside_payments_of_the_service(archive) -> None:
     assert digests(archive.path) == before
 
 
-@pytest.mark.parametrize("kind", ["statements", "statement_problems"])
+@pytest.mark.parametrize("kind", ["statements", "statement_versions", "statement_problems"])
 def test_a_broken_file_of_statements(archive, service, kind) -> None:
-    """A sync leaves it and works; the error of readers says that an import replaces it."""
+    """A sync leaves it and works; readers and imports refuse, and say that an import with repair replaces it."""
     archive.import_(MAY)
     file = next(archive.path.glob(f"{kind}-*"))
     file.write_bytes(b"broken")
     with service.client() as client:
         assert archive.sync(client).set_aside == ()
-    with pytest.raises(ArchiveError, match=f"{file.name} is broken .*: import all your statement files again"):
-        archive.history()
-    archive.import_(MAY)
+    advice = f"{file.name} is broken .*: import all your statement files again with repair=True"
+    before = digests(archive.path)
+    calls = [lambda: archive.import_(MAY), lambda: archive.import_(MAY, dry_run=True)]
+    for call in calls if kind == "statement_versions" else [*calls, archive.history]:
+        with pytest.raises(ArchiveError, match=advice):
+            call()
+    archive.import_(MAY, repair=True, dry_run=True)
+    assert digests(archive.path) == before
+    archive.import_(MAY, repair=True)
     assert archive.history().payments["tip_cents"].notna().sum() == 2
     assert len(list(archive.path.glob(f"{file.name}.corrupt-*"))) == 1
 
 
 def test_an_import_over_a_broken_file_of_statements(tmp_path, caplog) -> None:
-    """A warning says how many rows are lost, and neither `imports` nor the error promises an undo."""
+    """A warning says how many rows are lost, the earlier import is not listed, and nothing promises an undo."""
     archive = p2p.open_archive(tmp_path / "new")
     archive.import_(MAY)
     (file,) = archive.path.glob("statements-*")
     file.write_bytes(b"broken")
-    archive.import_(JUNE)
+    archive.import_(JUNE, repair=True)
     assert "set aside, with 2 rows: import all your statement files again" in caplog.text
-    assert not archive.imports["undoable"].any()
+    assert archive.imports[["number", "undoable"]].to_numpy().tolist() == [[2, False]]
     before = digests(archive.path)
     with pytest.raises(ArchiveError, match=f"{file.name} is broken, and the last import cannot be undone without it"):
         archive.undo()
