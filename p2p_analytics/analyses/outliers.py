@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
-from p2p_analytics.analyses._parts import percentiles
 from p2p_analytics.arguments import parse_duration
 from p2p_analytics.times import MICROSECOND
 from p2p_analytics.vocabulary import Status
@@ -30,6 +29,7 @@ _COLUMNS: Final = {
 }
 _LARGE: Final = 5  # times the median
 _FEWEST: Final = 5  # payments that make a median usual
+_MIDDLE: Final = {"lower": _engine.Rank(50), "upper": _engine.Rank(50, from_largest=True)}  # the median is their mean
 _FOUND: Final = [
     "payment_id", "reason", "other_id", "amount_cents", "twice_usual", "counterparty_id", "person",
     "date_created", "note",
@@ -127,8 +127,7 @@ def _find_duplicates(settled: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
 def _find_large(settled: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     col = nw.col
     keys = ["person", "direction"]
-    counts = settled.group_by(*keys).agg(payments=nw.len())
-    medians = percentiles.find_medians(settled, keys, "amount_cents").join(counts, on=keys, how="left")
+    medians = _engine.find_ranked(settled, keys, "amount_cents", _MIDDLE)
     return (
         settled.join(medians, on=keys, how="left")
         .with_columns(
@@ -136,6 +135,6 @@ def _find_large(settled: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
             other_id=nw.lit(None, dtype=nw.String()),
             reason=nw.lit("large"),
         )
-        .filter(col("payments") >= _FEWEST, col("amount_cents") * 2 >= col("twice_usual") * _LARGE)
+        .filter(col("rows") >= _FEWEST, col("amount_cents") * 2 >= col("twice_usual") * _LARGE)
         .select(*_FOUND)
     )

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
-from p2p_analytics.analyses._parts import percentiles
 from p2p_analytics.analyses._parts.by import check_by
 from p2p_analytics.vocabulary import Action, Status
 
@@ -159,13 +158,9 @@ def time_to_settle(payments: IntoFrameT, *, by: str = "direction") -> IntoFrameT
         by_currency=True,
     )
     col = nw.col
-    waited = opened.frame.filter(col("action") == Action.CHARGE.value).with_columns(
-        waited_us=col("date_completed") - col("date_created"), group=_engine.text_key(by)
-    )
-    dated = waited.filter(~col("waited_us").is_null())
-    counts = dated.group_by("group").agg(col(by).max(), payments=nw.len())
-    names = {"days_p50": 50, "days_p90": 90, "days_p99": 99, "days_max": 100}
-    table = counts.join(_find_days(dated, ["group"], names), on="group", how="left").sort(by, nulls_last=True)
+    charges = opened.frame.filter(col("action") == Action.CHARGE.value)
+    found = _find_days(charges, [by], {"days_p50": 50, "days_p90": 90, "days_p99": 99, "days_max": 100})
+    table = found.with_columns(payments=nw.col("rows")).sort(by, nulls_last=True)
     return _engine.to_result(table, payments, {by: _engine.TEXT, **_DAYS})
 
 
@@ -175,6 +170,7 @@ def _of_status(status: Status) -> nw.Expr:
 
 def _find_days(settled: nw.LazyFrame[Any], keys: list[str], percents: dict[str, int]) -> nw.LazyFrame[Any]:
     """Return percentiles of the days from creation to completion, of the rows with both dates."""
-    dated = settled.with_columns(waited_us=nw.col("date_completed") - nw.col("date_created"))
-    found = percentiles.find_percentiles(dated.filter(~nw.col("waited_us").is_null()), keys, "waited_us", percents)
+    dated = settled.select(*keys, waited_us=nw.col("date_completed") - nw.col("date_created"))
+    ranks = {name: _engine.Rank(percent) for name, percent in percents.items()}
+    found = _engine.find_ranked(dated.filter(~nw.col("waited_us").is_null()), keys, "waited_us", ranks)
     return found.with_columns(**{name: _engine.days(name) for name in percents})

@@ -33,6 +33,7 @@ from p2p_analytics.analyses._engine._expressions import (
 )
 from p2p_analytics.analyses._engine._kinds import COUNT, DATE, FLAG, INSTANT, NUMBER, TEXT, WHOLE, Kind
 from p2p_analytics.analyses._engine._open import open_frame
+from p2p_analytics.analyses._engine._ranks import Rank, find_ranked
 from p2p_analytics.analyses._engine._text_column import add_text_column
 
 __all__ = [
@@ -44,11 +45,13 @@ __all__ = [
     "TEXT",
     "WHOLE",
     "Kind",
+    "Rank",
     "add_text_column",
     "build_rows",
     "collect",
     "collect_here",
     "days",
+    "find_ranked",
     "integers",
     "is_text_column",
     "normalise",

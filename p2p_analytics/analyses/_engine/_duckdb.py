@@ -71,7 +71,7 @@ class DuckDB:
             dtype = types[name]
             is_instant = dtype != _NULL and _columns.is_instant(name, dtype, is_date=dtype in _DATES, what=what)
             # epoch_us takes no nanoseconds with a zone.
-            value = f"CAST({_quote(name)} AS {_INSTANTS[0]})" if dtype == _INSTANTS[1] else _quote(name)
+            value = f"CAST({quote(name)} AS {_INSTANTS[0]})" if dtype == _INSTANTS[1] else quote(name)
             columns.append(_sql(f"epoch_us({value})" if is_instant else value).alias(name))
         return nw.from_native(native.select(*columns)), None
 
@@ -82,12 +82,12 @@ class DuckDB:
         """Return literal rows as a relation of the caller's connection."""
         import duckdb
 
-        columns = []
+        lists, columns = [], []
         for name, kind in schema.items():
-            dtype = duckdb.list_type(duckdb.dtype(_TYPES[kind.dtype]))
-            values = duckdb.ConstantExpression(list(rows[name])).cast(dtype)
-            columns.append(duckdb.FunctionExpression("unnest", values).alias(name))
-        return nw.from_native(_one_row(native).select(*columns))
+            values, expression = (_join_texts if kind.dtype == nw.String() else _join_numbers)(rows[name])
+            lists.append(duckdb.ConstantExpression(values).alias(name))
+            columns.append(_sql(expression.format(name=quote(name), dtype=_TYPES[kind.dtype])).alias(name))
+        return nw.from_native(_one_row(native).select(*lists).select(*columns))
 
     @staticmethod
     def to_result(frame: nw.LazyFrame[Any], native: DuckDBPyRelation, schema: Mapping[str, Kind]) -> DuckDBPyRelation:
@@ -99,8 +99,24 @@ class DuckDB:
             _kinds.DATE: "(DATE '1970-01-01' + CAST({} AS INTEGER))",
         }
         return relation.select(
-            *(_sql(spelling.get(kind, "{}").format(_quote(name))).alias(name) for name, kind in schema.items())
+            *(_sql(spelling.get(kind, "{}").format(quote(name))).alias(name) for name, kind in schema.items())
         )
+
+
+def _join_numbers(values: Sequence[object]) -> tuple[str, str]:
+    """Return values as one text, and the expression that reads it: one constant, which is quicker than a list."""
+    return f"[{','.join('NULL' if value is None else repr(value) for value in values)}]", "unnest({name}::{dtype}[])"
+
+
+def _join_texts(values: Sequence[object]) -> tuple[str, str]:
+    texts = ["" if value is None else f"={value}" for value in values]
+    separator = "\n"
+    while any(separator in text for text in texts):
+        separator += "\n="
+    # A text that was not null follows an equals sign.
+    literal = "'" + separator + "'"
+    words = f"string_split({{name}}, {literal})" if texts else "[]::VARCHAR[]"
+    return separator.join(texts), f"unnest(list_transform({words}, lambda word: nullif(word, '')[2:]))"
 
 
 def _one_row(native: DuckDBPyRelation) -> DuckDBPyRelation:
@@ -108,7 +124,8 @@ def _one_row(native: DuckDBPyRelation) -> DuckDBPyRelation:
     return native.limit(0).aggregate("count(*) AS n")
 
 
-def _quote(name: str) -> str:
+def quote(name: str) -> str:
+    """Return a name as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -164,9 +164,8 @@ def _check(frame: nw.LazyFrame[Any], native: IntoFrame, what: str, *, by_currenc
     wanted = [nw.col(name).cast(nw.Float64()).abs().sum() for name in amounts]
     wanted += [nw.col(name).min().alias(f"{name} from") for name in dates]
     wanted += [nw.col(name).max().alias(f"{name} to") for name in dates]
-    currency = code_expression(names)
-    if {"currency", "source"} & {*names}:
-        wanted += [currency.min().alias("first"), currency.max().alias("last")]
+    if {"currency", "source"} & {*names}:  # to look for an unusual code is quicker than to sort them
+        wanted.append((code_expression(names) != US_DOLLARS).cast(nw.Int64()).max().alias("others"))
     if not wanted:
         return US_DOLLARS, _NO_ENDS
     (found,) = collect(frame.select(*wanted), native, what=what).rows(named=True)
@@ -176,15 +175,23 @@ def _check(frame: nw.LazyFrame[Any], native: IntoFrame, what: str, *, by_currenc
     for name in dates:
         if (found[f"{name} from"] or 0) < -_FARTHEST_US or (found[f"{name} to"] or 0) > _FARTHEST_US:
             raise _columns.build_error(what, name, frames.INSTANT, "dates outside the calendar", "correct them")
-    if found.get("first") != found.get("last") and not by_currency:
-        raise _build_currencies_error(frame, native, what)
+    currency = _find_currency(frame, native, what, by_currency=by_currency) if found.get("others") else US_DOLLARS
     within = [
         min(max(instant, FIRST_US), END_US - 1)
         for name in dates
         for instant in (found[f"{name} from"], found[f"{name} to"])
         if instant is not None
     ]
-    return found.get("first") or US_DOLLARS, (min(within), max(within)) if within else _NO_ENDS
+    return currency, (min(within), max(within)) if within else _NO_ENDS
+
+
+def _find_currency(frame: nw.LazyFrame[Any], native: IntoFrame, what: str, *, by_currency: bool) -> str:
+    """Return the currency of rows that are not all in US dollars, and refuse several."""
+    code = code_expression(frame.collect_schema().names())
+    codes = collect(frame.select(first=code.min(), last=code.max()), native, what=what).row(0)
+    if codes[0] != codes[1] and not by_currency:
+        raise _build_currencies_error(frame, native, what)
+    return str(codes[0])
 
 
 def _build_currencies_error(frame: nw.LazyFrame[Any], native: IntoFrame, what: str) -> SchemaError:
