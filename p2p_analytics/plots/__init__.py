@@ -22,12 +22,14 @@ from p2p_analytics.plots.requests import request_outcomes, time_to_settle
 from p2p_analytics.plots.spend import spend_by_friend
 from p2p_analytics.plots.spending import spending_over_time
 from p2p_analytics.plots.status import status_mix
+from p2p_analytics.plots.visibility import exposure, sensitive_notes
 
 __all__ = [
     "activity",
     "build_period_table",
     "categories",
     "choose_period",
+    "exposure",
     "mark_private",
     "monthly_flow",
     "pending_ageing",
@@ -35,6 +37,7 @@ __all__ = [
     "people_by_year",
     "reconciliation",
     "request_outcomes",
+    "sensitive_notes",
     "spend_by_friend",
     "spending_over_time",
     "split_bills",

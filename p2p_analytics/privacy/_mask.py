@@ -83,6 +83,7 @@ _WORDS: Final = {
     "state": "active|late|ended",
 }
 _NUMBERS: Final = {"payments", "share"}
+_EXPOSURE: Final = ("public", "friends", "private", "share_public", "sensitive_public")  # columns of `exposure`
 _SHARES_OF_MONEY: Final = {"share_of_amount", "share_of_sent"}
 _AGES: Final = {"age_days", "oldest_days"}
 _MICROSECONDS: Final = {"created_us", "completed_us", "settle_us"}
@@ -186,6 +187,8 @@ class Mask:
             del forms["problem"]  # free text, not a sentence of this package
         if "file" in plain:
             masked |= self._mask_statement_columns(plain)
+        if set(_EXPOSURE) <= set(plain.columns):
+            masked |= self._mask_exposure(plain)
         payment_ids = to_text(plain["payment_id"]) if "payment_id" in plain else None
         for name in plain.columns:
             if name not in masked:
@@ -256,6 +259,11 @@ class Mask:
         if "account" in frame:
             columns["account"] = map_values(to_text(frame["account"]), self._pseudonyms.identifier)
         return columns
+
+    def _mask_exposure(self, frame: pd.DataFrame) -> dict[str, pd.Series[Any]]:
+        """Return the counts as a masked history gives them: without sensitive notes and, in strict mode, audiences."""
+        shown = () if self._strict else _EXPOSURE[:-1]
+        return {name: frame[name] if name in shown else frame[name] * 0 for name in _EXPOSURE}
 
     def _mask_counterparties(self, frame: pd.DataFrame) -> dict[str, pd.Series[Any]]:
         """Return the counterparty columns, masked together so that id and name match."""

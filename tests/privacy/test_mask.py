@@ -16,7 +16,7 @@ import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError, SchemaError
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, PROBLEMS
 from p2p_analytics.privacy import Mask
-from p2p_analytics.privacy._pseudonyms import Pseudonyms
+from p2p_analytics.privacy._pseudonyms import _FIRSTS, _THINGS, Pseudonyms
 from support.frames import frame_from_rows
 
 if TYPE_CHECKING:
@@ -348,3 +348,29 @@ def test_a_column_that_cannot_be_masked_is_refused_by_name(column) -> None:
     with pytest.raises(SchemaError, match=r"'when' has dtype (period|interval).*convert it") as caught:
         Mask(KEY).frame(pd.DataFrame({"when": column}))
     assert "2024" not in str(caught.value)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_sensitive_notes(strict: bool) -> None:  # noqa: FBT001 - a parameter
+    """Masked notes are not sensitive; a table of exposure is masked to that of the masked payments."""
+    notes = [("beer", "public"), ("doctor", "public"), ("rent", "friends"), ("x", None)]
+    fixed = {"kind": "payment", "source": "api", "date_created": pd.Timestamp("2024-05-01T12:00Z")}
+    rows = [{"payment_id": str(at), "note": note, "audience": to, **fixed} for at, (note, to) in enumerate(notes)]
+    frame = frame_from_rows(rows, PAYMENTS)
+    mask = Mask(KEY, strict=strict)
+    masked = mask.frame(frame)
+    assert len(p2p.sensitive_notes(frame)) == 2
+    assert p2p.sensitive_notes(masked).empty
+    table = mask.frame(p2p.sensitive_notes(frame))
+    assert not {"beer", "doctor", "health", "drugs and alcohol and gambling"} & {*table["note"], *table["reasons"]}
+    counts = p2p.exposure(frame)
+    assert counts["sensitive_public"].tolist() == [2]
+    pd.testing.assert_frame_equal(mask.frame(counts), p2p.exposure(masked))
+
+
+def test_words_of_pseudonyms_are_not_sensitive() -> None:
+    """No pair of words that masked notes are made of is found by the lists."""
+    notes = [f"{first} {thing}".lower() for first in _FIRSTS for thing in _THINGS[:: 1 + len(_FIRSTS) // 4]]
+    notes += [f"calm {thing}" for thing in _THINGS] + [f"{first} kettle" for first in _FIRSTS]
+    frame = frame_from_rows([{"payment_id": "1", "note": note, "audience": "public"} for note in notes], PAYMENTS)
+    assert p2p.sensitive_notes(frame)["note"].tolist() == []

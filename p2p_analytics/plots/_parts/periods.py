@@ -1,33 +1,42 @@
-"""Money received and sent by month, quarter or year, added up from the months."""
+"""Tables of months added up to quarters or years, and their labels on an axis."""
 
 from __future__ import annotations
 
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from p2p_analytics.display import MOST_MONTHS
+from p2p_analytics.display import MONTH_NAMES, MOST_MONTHS
 from p2p_analytics.money import add_units
+from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts.text import TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from matplotlib.axes import Axes
+
 MONTH: Final = "month"
 QUARTER: Final = "quarter"
 YEAR: Final = "year"
+PER_YEAR: Final = {MONTH: 12, QUARTER: 4, YEAR: 1}
+_MONEY: Final = ("sent", "received", "net")
+_COUNTS: Final = ("payments", "public", "friends", "private", "sensitive_public")
+_LABEL: Final = 0.35  # width in inches of a label on the axis, with the gap to the next
+_NO_DATE: Final = "no\ndate"
 _MOST_BARS: Final = 48  # readable in a plot, as months or quarters
 _MOST_ROWS: Final = {MONTH: MOST_MONTHS, QUARTER: 80, YEAR: 60}  # a longer table has only the periods with payments
 
 
 class PeriodTable(NamedTuple):
-    """Money by period.
+    """Money or payments by period.
 
     Attributes
     ----------
     word : str
         "month", "quarter" or "year".
     rows : list of dict
-        In order of time: ``period`` (None for payments without a date), ``sent``, ``received``, ``net``,
-        ``payments`` and ``running_net``.
+        In order of time: ``period`` (None for payments without a date), and those of ``sent``, ``received``, ``net``,
+        ``running_net``, ``payments`` and the columns of `exposure` that the months have.
     left_out : int
         Number of periods without payments that have no row.
     """
@@ -46,7 +55,7 @@ def choose_period(months: Sequence[Mapping[str, Any]]) -> str:
 
 
 def build_period_table(months: Iterable[Mapping[str, Any]], word: str) -> PeriodTable:
-    """Return the rows of `monthly_flow` added up by month, quarter or year, as far as they have these columns.
+    """Return the rows of `monthly_flow` or `exposure` added up by month, quarter or year, as far as they have columns.
 
     The order of the months does not matter.
     """
@@ -57,6 +66,28 @@ def build_period_table(months: Iterable[Mapping[str, Any]], word: str) -> Period
     ]
     moved = [row for row in rows if _has_payments(row)] if len(rows) > _MOST_ROWS[word] else rows
     return PeriodTable(word, moved, len(rows) - len(moved))
+
+
+def count_labels(ax: Axes) -> int:
+    """Return the number of periods for whose labels an axis has room."""
+    return max(int(ax.bbox.width / ax.figure.dpi / _LABEL), 2)
+
+
+def label_periods(ax: Axes, periods: PeriodTable) -> None:
+    """Label the bars of periods at 0, 1 and so on, as many as there is room for."""
+    ticks = _choose_labels([row["period"] for row in periods.rows], periods, count_labels(ax))
+    ax.set_xticks(list(ticks), list(ticks.values()), fontsize=style.AXIS_SIZE, color=style.QUIET, **TEXT)
+    ax.tick_params(axis="x", length=0)
+
+
+def describe_partial_years(periods: PeriodTable, months: Iterable[str | None]) -> list[str]:
+    """Return remarks on the first and the last year, where the periods are years that the months do not fill."""
+    dated = sorted(month for month in months if month is not None)
+    if periods.word != YEAR or not dated:
+        return []
+    (first_year, first), (last_year, last) = (month.split("-") for month in (dated[0], dated[-1]))
+    begin = [f"{first_year} from {MONTH_NAMES[int(first) - 1]}"] if first != "01" else []
+    return begin + ([f"{last_year} up to {MONTH_NAMES[int(last) - 1]}"] if last != "12" else [])
 
 
 def _has_payments(row: Mapping[str, Any]) -> bool:
@@ -71,7 +102,42 @@ def _name_period(month: str | None, word: str) -> str | None:
 
 
 def _add_up(period: str | None, months: list[Mapping[str, Any]]) -> dict[str, Any]:
-    sums = {name: add_units(month[name] for month in months) for name in ("sent", "received", "net")}
-    payments = {"payments": sum(month["payments"] for month in months)} if "payments" in months[0] else {}
-    running = {"running_net": months[-1]["running_net"]} if "running_net" in months[0] else {}
-    return {"period": period, **sums, **payments, **running}
+    names = months[0].keys()
+    sums: dict[str, Any] = {name: add_units(month[name] for month in months) for name in _MONEY if name in names}
+    counts: dict[str, Any] = {name: sum(month[name] for month in months) for name in _COUNTS if name in names}
+    running = {"running_net": months[-1]["running_net"]} if "running_net" in names else {}
+    return {"period": period, **sums, **counts, **running}
+
+
+def _choose_labels(names: list[str | None], periods: PeriodTable, room: int) -> dict[int, str]:
+    """Return the labels of the rows that have one: all, every third month, or one year in n; at most ``room``."""
+    dated = {row: name for row, name in enumerate(names) if name is not None}
+    undated = {row: _NO_DATE for row, name in enumerate(names) if name is None}
+    if len(names) <= room and not periods.left_out:
+        return {row: _label(name, with_year=row == 0 or _is_first(name)) for row, name in dated.items()} | undated
+    if periods.word == MONTH and len(names) <= 3 * room and not periods.left_out:
+        wanted = {row: _label(name, with_year=_is_first(name)) for row, name in dated.items() if int(name[5:]) % 3 == 1}
+    elif periods.left_out:
+        wanted = {row: name[:4] for row, name in dated.items() if row == 0 or name[:4] != dated[row - 1][:4]}
+    else:
+        step = -(-len(names) // (PER_YEAR[periods.word] * room))
+        wanted = {row: name[:4] for row, name in dated.items() if _is_first(name) and int(name[:4]) % step == 0}
+    apart = -(-len(names) // room)
+    chosen: dict[int, str] = {}
+    for row, label in wanted.items():
+        if all(abs(row - other) >= apart for other in (*chosen, *undated)):
+            chosen[row] = label
+    return chosen | undated
+
+
+def _is_first(name: str) -> bool:
+    """Return whether a period is the first of its year."""
+    return name[4:] in {"", "-01", " Q1"}
+
+
+def _label(name: str, *, with_year: bool) -> str:
+    year, part = name[:4], name[5:]
+    if not part:
+        return year
+    word = part if part.startswith("Q") else MONTH_NAMES[int(part) - 1]
+    return f"{word}\n{year}" if with_year else word

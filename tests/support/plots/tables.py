@@ -132,6 +132,23 @@ TABLES = {
             "received": 1.0,
         }
     ),
+    "exposure": pd.DataFrame(
+        {
+            "month": ["2023-12", "2024-01", None],
+            "payments": [10, 0, 3],
+            "public": [4, 0, 1],
+            "friends": [3, 0, 0],
+            "private": [2, 0, 1],
+            "sensitive_public": [1, 0, 1],
+        }
+    ),
+    "sensitive_notes": pd.DataFrame(
+        {
+            "date_created": [None, *pd.date_range("2024-01-01", periods=COUNT - 1, tz="UTC")],
+            "note": NASTY,
+            "reasons": ["health,location", "health", *NASTY[2:]],
+        }
+    ),
 }
 EMPTY_TABLES = {name: table.iloc[:0] for name, table in TABLES.items()}
 EMPTY_TABLES["pending_ageing"] = TABLES["pending_ageing"].assign(payments=0, amount=0.0)

@@ -1,0 +1,150 @@
+"""Plots of payments that others can see, and of the reasons for which their notes are sensitive."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+from p2p_analytics.display import format_count, format_day
+from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts.periods import (
+    build_period_table,
+    choose_period,
+    describe_partial_years,
+    label_periods,
+)
+from p2p_analytics.plots._parts.text import TEXT, to_drawable
+from p2p_analytics.times import find_zone
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from narwhals.stable.v2.typing import IntoFrame
+
+# From the bottom: dark to light, so that neighbours differ in greyscale too.
+_PARTS: Final = {
+    "sensitive_public": ("public, sensitive", "#882255"),
+    "other_public": ("public", style.OUT),
+    "friends": ("friends", "#56B4E9"),
+    "private": ("private", style.IN),
+    "unknown": ("not known", "#DDDDDD"),
+}
+_EXPOSURE: Final = ("month", "payments", "public", "friends", "private", "sensitive_public")
+_FEWEST: Final = 6  # the width of the axis in bars, at least, so that a single bar is not too wide
+_LONGEST_REASON: Final = 30
+
+
+def exposure(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw the payments of each month, quarter or year by the audience that can see them.
+
+    Each period has a bar divided into public payments with a sensitive note, other public ones, those for friends,
+    private ones, and those of an unknown audience; the legend has their sums. The bars are months up to four years,
+    quarters up to twelve, and years from then on; the title says which. Payments without a date have the last bar. Of
+    more than 240 months, 80 quarters or 60 years, only those with payments are drawn, and the axis label says so. A
+    table without rows gives empty axes with a message.
+
+    Parameters
+    ----------
+    table : frame
+        The result of `p2p_analytics.exposure`.
+    ax : Axes, optional
+        The axes to draw on; a new figure by default.
+
+    Raises
+    ------
+    SchemaError
+        The table lacks a column.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    data = style.read_columns(table, _EXPOSURE, what="plots.exposure")
+    months = [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
+    periods = build_period_table(months, choose_period(months))
+    ax = style.prepare_axes(ax, height=3.8)
+    title = f"Who can see payments, {periods.word} by {periods.word}"
+    if not months:
+        return style.draw_empty(ax, title, "No payments")
+    at = range(len(periods.rows))
+    ends = [0] * len(periods.rows)
+    key: list[tuple[str, Any]] = []
+    for name, (label, colour) in _PARTS.items():
+        counts = [_count(row, name) for row in periods.rows]
+        if any(counts):
+            bars = ax.bar(at, counts, bottom=ends, width=0.8, color=colour)
+            key.append((f"{label} {sum(counts):,}", bars))
+            ends = [end + count for end, count in zip(ends, counts, strict=True)]
+    middle, half = (len(periods.rows) - 1) / 2, max(len(periods.rows), _FEWEST) / 2 + 0.2
+    ax.set_xlim(middle - half, middle + half)
+    label_periods(ax, periods)
+    style.style_value_axis(ax, ax.yaxis, "Payments", style.format_whole)
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    remarks = [f"{periods.word.capitalize()}s without payments are left out"] if periods.left_out else []
+    remarks += describe_partial_years(periods, [row["month"] for row in months])
+    ax.set_xlabel("; ".join(remarks), fontsize=style.AXIS_SIZE, color=style.QUIET, **TEXT)
+    style.set_title(ax, title, key)
+    return ax
+
+
+def sensitive_notes(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw the number of public payments for each reason why their notes are sensitive.
+
+    Each reason has a bar, the most frequent first, labelled with the number of payments and the date of the last; a
+    payment with several reasons counts in each. The plot shows no note. A table without rows gives empty axes with a
+    message.
+
+    Parameters
+    ----------
+    table : frame
+        The result of `p2p_analytics.sensitive_notes`.
+    ax : Axes, optional
+        The axes to draw on; a new figure by default.
+
+    Raises
+    ------
+    SchemaError
+        The table lacks a column.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    data = style.read_columns(table, ["date_created", "reasons"], what="plots.sensitive_notes")
+    counts: Counter[str] = Counter()
+    last: dict[str, Any] = {}
+    for created, reasons in zip(data["date_created"], data["reasons"], strict=True):
+        for reason in filter(None, (reasons or "").split(",")):
+            counts[reason] += 1
+            if created is not None:
+                last[reason] = max(created, last.get(reason, created))
+    ranked = sorted(counts, key=lambda reason: (-counts[reason], reason))
+    shown, rest = ranked[: style.MOST_ROWS], ranked[style.MOST_ROWS :]
+    ax = style.prepare_axes(ax, height=style.height_of_bars(max(len(shown) + bool(rest), 3)))
+    title = "Public payments with a sensitive note"
+    if not shown:
+        return style.draw_empty(ax, title, "No sensitive notes")
+    names = [to_drawable(reason, longest=_LONGEST_REASON) for reason in shown]
+    numbers = [counts[reason] for reason in shown]
+    utc = find_zone("UTC")
+    labels = [
+        f"{counts[reason]:,}" + (f", last on {format_day(last[reason], utc)}" if reason in last else "")
+        for reason in shown
+    ]
+    if rest:
+        names.append(format_count(len(rest), "other reason", "other reasons"))
+        numbers.append(sum(counts[reason] for reason in rest))
+        labels.append(f"{numbers[-1]:,}")
+    ax.barh(range(len(names)), numbers, height=0.6, color=_PARTS["sensitive_public"][1])
+    for row, (number, label) in enumerate(zip(numbers, labels, strict=True)):
+        style.label_bar(ax, number, row, label)
+    ax.set_xlim(0, style.make_room(ax, numbers, labels, names))
+    style.label_rows(ax, names, others=bool(rest))
+    style.style_value_axis(ax, ax.xaxis, "Payments; one with several reasons counts in each", style.format_whole)
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    style.set_title(ax, title)
+    return ax
+
+
+def _count(row: dict[str, Any], name: str) -> int:
+    """Return the number of payments of a part of a bar."""
+    if name == "other_public":
+        return int(row["public"] - row["sensitive_public"])
+    if name == "unknown":
+        return int(row["payments"] - row["public"] - row["friends"] - row["private"])
+    return int(row[name])
