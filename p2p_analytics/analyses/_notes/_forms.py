@@ -24,7 +24,7 @@ _PHONES: Final = re.compile(
     r"(?<![\w.,$€£#/-])(?:"
     r"(?:\+|00)[ ]?[1-9]\d{0,2}(?:[ ./-]?\(?\d{1,5}\)?){2,6}"  # with a country code
     r"|(?:1[ .-]?)?\(?[2-9]\d{2}\)?[ .-]{0,2}\d{3}[ .-]?\d{4}"  # the Americas
-    r"|[2-9]\d{2}[-.]\d{4}"  # without an area code
+    r"|[2-9]\d{2}[-. ]\d{4}"  # without an area code
     r"|\(?0[1-9]\d{0,4}\)?(?:[ ./-]?\d{2,8}){1,5}"  # Europe, with the trunk prefix
     r")(?![\w/-]|[.,:]\d)"
 )

@@ -79,7 +79,7 @@ def spell_forms(token: str) -> tuple[str, ...]:
     if _MIXED.search(token):
         forms.append(token.translate(_DIGITS_AS_LETTERS))
     for form in tuple(forms):
-        if form.endswith("s") and len(form) >= _SHORTEST_PLURAL:
+        if form.endswith("s") and not form.endswith("ss") and len(form) >= _SHORTEST_PLURAL:
             forms.append(form[:-1])
             if form.endswith("ies"):
                 forms.append(form[:-3] + "y")

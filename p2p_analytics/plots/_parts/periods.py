@@ -69,7 +69,7 @@ def build_period_table(months: Iterable[Mapping[str, Any]], word: str) -> Period
 
 
 def count_labels(ax: Axes) -> int:
-    """Return the number of periods for whose labels an axis has room."""
+    """Return the number of labels of periods that an axis has room for."""
     return max(int(ax.bbox.width / ax.figure.dpi / _LABEL), 2)
 
 
