@@ -15,6 +15,8 @@ from __future__ import annotations
 import os
 import sys
 
+from p2p_analytics import accessor
+
 __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # type checkers take it for True; importing it from typing takes most of the time of a start
@@ -171,6 +173,8 @@ def _mark_fork() -> None:
 
         import_module(f"{__name__}.forks").mark_process()
 
+
+accessor.register()
 
 # Here, because the analyses may be loaded only after the fork.
 if hasattr(os, "register_at_fork"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import assert_type
+from typing import Any, assert_type
 from zoneinfo import ZoneInfo
 
 import duckdb
@@ -15,6 +15,7 @@ import polars as pl
 from matplotlib.axes import Axes
 
 import p2p_analytics as p2p
+from p2p_analytics.accessor import PaymentsAccessor
 from p2p_analytics.archive import Changes, ImportPlan
 from p2p_analytics.client.desk import PaymentDesk
 from p2p_analytics.errors import OutcomeUnknownError
@@ -73,6 +74,9 @@ assert_type(p2p.monthly_flow(history.payments, ZoneInfo("Europe/Paris")), pd.Dat
 assert_type(p2p.pending_ageing(history.payments, np.datetime64("2024-05-01")), pd.DataFrame)
 assert_type(p2p.recurring(history.payments, as_of=datetime.now(UTC)), pd.DataFrame)
 assert_type(p2p.recurring(archive.scan("polars"), as_of="2024-05-01", tz="Europe/Paris"), pl.LazyFrame)
+assert_type(PaymentsAccessor(history.payments).status_mix(by="direction"), Any)
+assert_type(p2p.categories(history.payments, p2p.default_rules()), pd.DataFrame)
+assert_type(p2p.spending_over_time(archive.scan("polars"), every="week", by="category"), pl.LazyFrame)
 assert_type(p2p.plots.status_mix(p2p.status_mix(history.payments)), Axes)
 assert_type(p2p.plots.mark_private(p2p.plots.status_mix(p2p.status_mix(history.payments))), Axes)
 assert_type(p2p.render_report(history, as_of=datetime.now(UTC)), str)
@@ -102,3 +106,5 @@ desk.pay(user_id="1", amount=0.1, note="a float is not exact")  # type: ignore[a
 desk.pay(user_id="1", amount=1)  # type: ignore[call-arg]
 desk.pay("1", amount=1, note="by position")  # type: ignore[misc]
 client.payment(1)  # type: ignore[arg-type]
+p2p.spending_over_time(history.payments, every="months")  # type: ignore[arg-type]
+p2p.spending_over_time(history.payments, by="person")  # type: ignore[arg-type]

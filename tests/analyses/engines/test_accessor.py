@@ -1,0 +1,106 @@
+"""Tests of the accessor ``p2p`` of pandas and Polars frames."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics import accessor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROWS = [
+    {"direction": "out", "flow_cents": -1000, "counterparty_id": "1", "note": "rent", "created": "2024-05-01T00:00:00Z"}
+]
+
+
+def test_an_analysis_of_each_kind_of_frame(build: Callable[..., pd.DataFrame]) -> None:
+    """The method gives the table of the function, with its arguments, of the same kind."""
+    frame = build(ROWS)
+    pd.testing.assert_frame_equal(frame.p2p.spend_by_friend(top=1), p2p.spend_by_friend(frame, top=1))
+    pd.testing.assert_frame_equal(frame.p2p.monthly_flow("Asia/Kathmandu"), p2p.monthly_flow(frame, "Asia/Kathmandu"))
+    assert frame.assign(category=frame.p2p.categorise())["category"].tolist() == ["rent"]
+    polars = pl.from_pandas(frame)
+    assert polars.p2p.status_mix().equals(p2p.status_mix(polars))
+    lazy = polars.lazy().p2p.status_mix(by="direction")
+    assert isinstance(lazy, pl.LazyFrame)
+    assert lazy.collect()["direction"].to_list() == ["out"]
+
+
+def test_every_analysis_is_a_method() -> None:
+    """Completion lists them; each has the documentation and the arguments of its function."""
+    methods = dir(pd.DataFrame().p2p)
+    assert {"categorise", "spend_by_friend", "unusual", "pending_requests"} < set(methods)
+    assert methods == [name for name in p2p.analyses.__all__ if name != "default_rules"]
+    for name in methods:
+        method, function = getattr(pd.DataFrame().p2p, name), getattr(p2p, name)
+        assert method.__doc__ == function.__doc__
+        assert list(inspect.signature(method).parameters) == list(inspect.signature(function).parameters)[1:]
+
+
+@pytest.mark.parametrize("name", ["spend_by_freind", "default_rules", "__version__", "open_frame"])
+def test_other_names_are_refused(name: str) -> None:
+    """An unknown name is an AttributeError, so that hasattr and copy work."""
+    with pytest.raises(AttributeError, match=f"There is no analysis '{name}'"):
+        getattr(pd.DataFrame().p2p, name)
+
+
+def test_an_accessor_of_another_package_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Registering again changes nothing; without one, it is added at once."""
+    monkeypatch.setattr(pd.DataFrame, "p2p", "other")
+    accessor.register()
+    assert pd.DataFrame().p2p == "other"
+    monkeypatch.delattr(pd.DataFrame, "p2p")
+    accessor.register()
+    assert isinstance(pd.DataFrame().p2p, accessor.PaymentsAccessor)
+
+
+IMPORTED_LATER = """
+import importlib.util, sys
+import p2p_analytics
+assert not {"pandas", "polars", "numpy", "narwhals"} & {*sys.modules}
+assert importlib.util.find_spec("pandas").loader.__class__.__name__ == "SourceFileLoader"  # looked for, not imported
+finders = len(sys.meta_path)
+import pandas as pd
+assert isinstance(pd.DataFrame().p2p, p2p_analytics.accessor.PaymentsAccessor)
+assert "exec_module" not in vars(pd.__loader__) and pd.__loader__.get_data
+assert "p2p_analytics.analyses" not in sys.modules
+import polars as pl
+assert isinstance(pl.LazyFrame().p2p, p2p_analytics.accessor.PaymentsAccessor)
+assert len(sys.meta_path) == finders - 1
+print(pd.read_csv(sys.stdin, dtype="str").p2p.categorise().tolist())
+"""
+
+
+def test_pandas_and_polars_imported_later() -> None:
+    """Importing the package imports neither, and leaves nothing in the way of imports afterwards."""
+    done = subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-W", "error", "-c", IMPORTED_LATER], input="note\nrent\n", check=True, capture_output=True,
+        text=True, timeout=60,
+    )  # fmt: skip
+    assert done.stdout == "['rent']\n"
+
+
+def test_a_failing_import_can_be_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next import of pandas is followed too, after one that failed; other modules are left alone."""
+    registered: list[Any] = []
+    monkeypatch.setattr(accessor, "_REGISTER", {"zipapp": registered.append})
+    monkeypatch.setattr(sys, "meta_path", [finder for finder in sys.meta_path if type(finder).__name__ != "_Finder"])
+    monkeypatch.delitem(sys.modules, "zipapp", raising=False)
+    monkeypatch.setitem(sys.modules, "zipfile", None)
+    accessor.register()
+    with pytest.raises(ImportError):
+        import zipapp
+    monkeypatch.delitem(sys.modules, "zipfile")
+    import zipapp
+
+    assert registered == [zipapp]
+    assert not any(type(finder).__name__ == "_Finder" for finder in sys.meta_path)
