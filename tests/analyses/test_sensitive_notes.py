@@ -81,6 +81,8 @@ def test_the_file_of_lists() -> None:
         ("thanks Austin", []),
         ("gas to austin", ["location"]),
         ("high five", []),
+        ("a dozen roses", []),
+        ("ros\u00e9 all day", ["drugs and alcohol and gambling"]),
         ("grass seed", []),
         ("coke zero", []),
         ("rum and coke", ["drugs and alcohol and gambling"]),
