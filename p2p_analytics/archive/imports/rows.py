@@ -247,12 +247,15 @@ def _concat(*tables: pd.DataFrame) -> pd.DataFrame:
 
 def _subtract(problems: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
     """Return the problems that are not among others, whatever their batch."""
+    import numpy as np
+
     names: list[Any] = [*PROBLEMS, *PLACE]
     known = set(others[names].astype(object).where(others[names].notna(), None).itertuples(index=False, name=None))
     if not known:
         return problems
     own = problems[names].astype(object).where(problems[names].notna(), None)
-    return problems[[row not in known for row in own.itertuples(index=False, name=None)]].reset_index(drop=True)
+    is_known = [row in known for row in own.itertuples(index=False, name=None)]
+    return problems[~np.array(is_known, dtype=bool)].reset_index(drop=True)
 
 
 def split_rows(payments: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

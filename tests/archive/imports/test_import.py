@@ -198,6 +198,22 @@ def test_problems_of_the_statements_are_kept(archive) -> None:
     assert problem == {**expected, "file": "may.csv", "line": 3}
 
 
+def test_a_contradiction_between_imports_is_listed(tmp_path) -> None:
+    """The first import has no problem; the second one has another amount, which counts, and a third is in neither."""
+    archive = p2p.open_archive(tmp_path / "new")
+    archive.import_(statements_of(row(1)))
+    archive.import_(statements_of(row(1, amount_cents=750, file="may_2.csv", line=7)))
+    (problem,) = archive.history().problems.to_dict("records")
+    assert (problem["file"], problem["line"], problem["value"]) == ("may.csv", 4, "-500")
+    assert "line 7 of 'may_2.csv'" in problem["problem"]
+    archive.import_(statements_of(row(1, amount_cents=901, file="may_3.csv", line=9)))
+    problems = archive.history().problems
+    assert problems[["file", "value"]].to_numpy().tolist() == [["may_2.csv", "-750"], ["may.csv", "-500"]]
+    assert problems["problem"].str.contains("line 9 of 'may_3.csv'").all()
+    archive.undo()
+    assert archive.history().problems.to_dict("records") == [problem]
+
+
 @pytest.mark.parametrize("account", ["ada", "Ada", "@ada", "7"])
 def test_statements_of_the_accounts_username_or_id(archive, account) -> None:
     """A handle is compared without "@" and case; rows show the account's user id."""
