@@ -101,6 +101,17 @@ def _with_zone(name: str, status: str | None = "settled") -> Case:
     )
 
 
+def _by_account(check: Callable[..., list[Record]]) -> Callable[..., list[Record]]:
+    """Return the loops over the payments of each account, accounts in the order of their ids."""
+
+    def check_each(records: Sequence[Record], *arguments: Any) -> list[Record]:
+        accounts = oracle.group(oracle.select_payments(records), lambda record: record["account_id"])
+        order = sorted(accounts, key=lambda account: (account is None, account or ""))
+        return [{"account_id": each, **row} for each in order for row in check(accounts[each], *arguments)]
+
+    return check_each
+
+
 FRIENDS = ["3", "4"]
 CASES: tuple[Case, ...] = (
     Case("spend_by_friend", p2p.spend_by_friend, oracle.spend_by_friend),
@@ -109,7 +120,30 @@ CASES: tuple[Case, ...] = (
         lambda frame: p2p.spend_by_friend(frame, pd.DataFrame({"user_id": FRIENDS}, dtype="str"), top=3),
         lambda records: oracle.spend_by_friend(records, FRIENDS, 3),
     ),
+    Case(
+        "spend_by_friend",
+        lambda frame: p2p.spend_by_friend(frame, by_account=True),
+        _by_account(oracle.spend_by_friend),
+    ),
     _with_zone("monthly_flow"),
+    Case(
+        "monthly_flow",
+        lambda frame, zone: p2p.monthly_flow(frame, zone, by_account=True),
+        _by_account(lambda records, zone: oracle.monthly_flow(records, ZoneInfo(zone))),
+        has_zone=True,
+    ),
+    Case(
+        "status_mix",
+        lambda frame: p2p.status_mix(frame, by_account=True),
+        _by_account(oracle.status_mix),
+        status="",
+    ),
+    Case(
+        "pending_ageing",
+        lambda frame: p2p.pending_ageing(frame, AS_OF, by_account=True),
+        _by_account(lambda records: oracle.pending_ageing(records, AS_OF)),
+        status="pending",
+    ),
     Case("status_mix", p2p.status_mix, oracle.status_mix, status=""),
     Case(
         "status_mix",

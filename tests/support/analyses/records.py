@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TEXTS = (
     "payment_id", "status", "action", "note", "audience", "kind", "currency", "direction", "counterparty_id",
-    "counterparty_username", "counterparty_name",
+    "counterparty_username", "counterparty_name", "account_id",
 )  # fmt: skip
 CENTS, DATES = ("amount_cents", "flow_cents"), ("date_created", "date_completed")
 COLUMNS = (*TEXTS, *CENTS, *DATES)
@@ -28,7 +28,7 @@ def make_record(**values: Any) -> Record:
         **dict.fromkeys(COLUMNS),
         "payment_id": "1", "status": "settled", "action": "pay", "amount_cents": 1250, "note": "Pizza",
         "audience": "private", "kind": "payment", "currency": "USD", "direction": "out", "counterparty_id": "3",
-        "counterparty_username": "ann", "counterparty_name": "Ann Quill",
+        "counterparty_username": "ann", "counterparty_name": "Ann Quill", "account_id": "10",
         "date_created": datetime(2024, 2, 29, 12, tzinfo=UTC), **values,
     }  # fmt: skip
     amount, sign = record["amount_cents"], {"in": 1, "out": -1}.get(record["direction"])
@@ -127,6 +127,7 @@ NOTES = [
 ]  # fmt: skip
 PEOPLE: dict[str, list[Any]] = {"counterparty_id": [None, "3", "03", "4"], "counterparty_name": [None, *NAMES]}
 WORDS: dict[str, list[Any]] = {
+    "account_id": ["10", "9", "a"],
     "status": ["settled", "settled", "settled", "pending", "cancelled", "Settled", "on_hold", "", None],
     "action": ["pay", "charge", "charge", "gift", "Charge", "", None],
     "direction": ["in", "out", "in", "out", "IN", "", None],
@@ -164,5 +165,6 @@ HOSTILE: dict[str, Callable[[], list[Record]]] = {
         note=["Ferry", "ferry ", "Tent"], counterparty_id=["3", "4", "5", None],
     ),
     "names alike": lambda: draw(10, 120, **WAYS, **PEOPLE, currency=["EUR"]),
-    "euros of another kind": lambda: draw(11, 60, **WAYS) + draw(12, 20, **WAYS, currency=["EUR"], kind=["card"]),
+    "euros of another kind": lambda: draw(11, 60, **WAYS, account_id=["10", "9", "1"])
+    + draw(12, 20, **WAYS, currency=["EUR"], kind=["card"]),
 }  # fmt: skip

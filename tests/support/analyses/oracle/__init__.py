@@ -7,7 +7,7 @@ from support.analyses.oracle.over_time import activity, exposure, monthly_flow, 
 from support.analyses.oracle.pending import pending_ageing, pending_requests
 from support.analyses.oracle.per_payment import categorise, sensitive_notes, unusual
 from support.analyses.oracle.requests import request_outcomes, split_bills, time_to_settle
-from support.analyses.oracle.rules import SeveralCurrenciesError, select, select_payments
+from support.analyses.oracle.rules import SeveralCurrenciesError, group, select, select_payments
 from support.analyses.oracle.sums import categories, spend_by_friend, status_mix
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "categories",
     "categorise",
     "exposure",
+    "group",
     "monthly_flow",
     "pending_ageing",
     "pending_requests",
