@@ -149,6 +149,8 @@ class Lists:
         forms = spell_forms(word)
         following = self._root.following
         starts = [following[form] for form in forms if form in following]
+        if word.isdecimal():
+            return tuple(starts)
         starts += [node for beginning, node in self._beginnings.items() if word.startswith(beginning)]
         starts += [
             node
