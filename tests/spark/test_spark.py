@@ -11,6 +11,9 @@ from spark.calls import CALLS, list_columns
 import p2p_analytics as p2p
 from p2p_analytics import analyses
 from p2p_analytics.errors import ConfigurationError, SchemaError
+from support.analyses import containers
+from support.analyses.cases import compare, pick
+from support.analyses.records import make_town
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,3 +163,13 @@ def test_an_archive(spark: Any, tmp_path: Any, history_of: Any, payment: Any, co
     configure("spark.sql.session.timeZone", "America/New_York")
     with pytest.raises(ConfigurationError, match="another zone"):
         archive.scan("spark")
+
+
+def test_a_town_by_loops(spark: Any, record_property: Any) -> None:
+    """Each table equals that of plain loops, in another zone and with other arguments than above."""
+    records, zone = make_town(3), ("America/New_York",)
+    runs = [(case, zone if case.has_zone else ()) for case in pick(0)]
+    expected = [(case, arguments, case.expect(records, *arguments)) for case, arguments in runs]
+    compare(
+        "Spark", containers.to_spark(containers.make_table(records, {})), expected, record_property, ("seeds", "zones")
+    )
