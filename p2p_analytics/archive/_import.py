@@ -294,7 +294,7 @@ def _find_account(statements: Statements) -> str:
 
 def _merge(folder: ArchiveFolder, statements: Statements, me: Me, known: _Known, number: int) -> MergedRows:
     """Return the rows and problems of statements in the archive after an import, and the counts."""
-    from p2p_analytics.statements import select_row_problems
+    from p2p_analytics.statements import select_open_problems, select_row_problems
 
     listed = read_listed(folder, known.manifest.payments if known.manifest else ())
     account = name_account(me)
@@ -303,7 +303,7 @@ def _merge(folder: ArchiveFolder, statements: Statements, me: Me, known: _Known,
     merged = merge_rows(get_stored(known.tables), listed, given, number)
     columns = dict(SCHEMAS["statement_problems"])
     found = select_row_problems(statements.problems).reindex(columns=list(columns)).assign(**{BATCH: number})
-    earlier = known.tables["statement_problems"]
+    earlier = select_open_problems(known.tables["statement_problems"], statements)
     return merged._replace(problems=add_problems(earlier, found, merged.problems, outdated=merged.outdated))
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MOST_LINES: Final = 20
 _MOST_NAMES: Final = 3
+_FORMATS: Final = " The known formats are "  # the end of a reason, which would be in each line
 _NOUNS: Final = ("transaction", "transactions")
 
 
@@ -68,7 +69,8 @@ def _import(options: argparse.Namespace) -> None:
     """Add statement files to an archive, or only say what that would do, and print the counts."""
     from p2p_analytics.archive import open_archive
     from p2p_analytics.display import describe_kinds, format_count
-    from p2p_analytics.statements import read_statements
+    from p2p_analytics.frames.schema import list_wrong_files
+    from p2p_analytics.statements import describe_balances, list_skipped, read_statements, select_row_problems
 
     archive = open_archive(options.archive)
     progress = _output.Progress(options.progress)
@@ -96,11 +98,17 @@ def _import(options: argparse.Namespace) -> None:
             f"{plan.refused:,} refused",
         ]
     )
-    balances = format_count(len(statements.reconciliation), "balance", "balances")
-    problems = format_count(len(statements.problems), "problem", "problems")
+    problems = len(select_row_problems(statements.problems))
+    skipped = list_skipped(statements.problems)
     lines = [
         f"{'Dry run: ' if options.dry_run else ''}{counts}, in {options.archive}",
-        f"{format_count(files, 'file', 'files')}, {int(checked.sum()):,} of {balances} reconciled, {problems}",
+        ", ".join(
+            [
+                format_count(files, "file", "files"),
+                describe_balances(statements.reconciliation),
+                format_count(problems, "problem", "problems"),
+            ]
+        ),
     ]
     _output.print_summary(
         options,
@@ -108,7 +116,7 @@ def _import(options: argparse.Namespace) -> None:
             [
                 *lines,
                 *_list_wrong_balances(statements),
-                *_list_skipped(statements),
+                *_describe_skipped(skipped),
                 *_describe_details(plan, dry_run=options.dry_run),
             ]
         ),
@@ -121,8 +129,10 @@ def _import(options: argparse.Namespace) -> None:
         refused=plan.refused,
         kinds=plan.kinds.set_index("kind").to_dict("index"),
         reconciled=int(checked.sum()),
-        balances=len(statements.reconciliation),
-        problems=len(statements.problems),
+        balances=len(checked),
+        not_adding_up=list_wrong_files(statements.problems),
+        problems=problems,
+        skipped=[{"file": file, "reason": reason} for file, reason in skipped],
     )
 
 
@@ -202,16 +212,12 @@ def _list_wrong_balances(statements: Statements) -> list[str]:
     return lines
 
 
-def _list_skipped(statements: Statements) -> list[str]:
-    """Return a line about the files that are no statements, if there are any."""
-    from p2p_analytics.display import format_count
+def _describe_skipped(skipped: Sequence[tuple[str, str]]) -> list[str]:
+    """Return a line for each file that is skipped, with the reason; the first of many."""
+    from p2p_analytics.display import clean_line
 
-    problems = statements.problems
-    skipped = problems.loc[problems["problem"].str.startswith("skipped: "), "file"]
-    if skipped.empty:
-        return []
-    count = format_count(len(skipped), "file is no statement and is", "files are no statements and are")
-    return [f"{count} skipped: {_list_names(skipped)}"]
+    lines = [f"skipped: {clean_line(reason.partition(_FORMATS)[0])}" for _, reason in skipped[:_MOST_LINES]]
+    return [*lines, f"... and {len(skipped) - _MOST_LINES:,} more"] if len(skipped) > _MOST_LINES else lines
 
 
 def _list_names(names: Sequence[str] | pd.Series[str]) -> str:

@@ -99,6 +99,9 @@ PROBLEMS: Final[Mapping[str, str]] = {
 # Problems of histories with statements also say where in the files they are.
 PLACE: Final[Mapping[str, str]] = {"file": TEXT, "line": WHOLE}
 
+# The problem of a statement file of which opening balance, rows and closing balance do not agree.
+DOES_NOT_ADD_UP: Final = "the balances and the rows of the file do not add up"
+
 # The values of the columns source and kind.
 SOURCE_API: Final = "api"
 SOURCE_STATEMENT: Final = "statement"
@@ -169,3 +172,10 @@ def count_other_kinds(payments: pd.DataFrame) -> dict[str, int]:
 def is_from_statements(payments: pd.DataFrame) -> bool:
     """Return whether there are rows of PAYMENTS, and all of them come from statement files only."""
     return len(payments) > 0 and "source" in payments and bool((payments["source"] == SOURCE_STATEMENT).all())
+
+
+def list_wrong_files(problems: pd.DataFrame) -> list[str]:
+    """Return the statement files that do not add up, in their order."""
+    if "file" not in problems:
+        return []
+    return [*dict.fromkeys(problems.loc[problems["problem"] == DOES_NOT_ADD_UP, "file"].dropna())]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
-from p2p_analytics.display import describe_start
+from p2p_analytics.display import clean_line, describe_start, format_count
 from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
 from p2p_analytics.frames.people import list_sides, mark_friends, merge_people, people_frame
 from p2p_analytics.frames.row_currencies import count_currencies, is_in_currency, list_currencies
-from p2p_analytics.frames.schema import PEOPLE, require, require_unique_ids, select_payments
+from p2p_analytics.frames.schema import PEOPLE, list_wrong_files, require, require_unique_ids, select_payments
 from p2p_analytics.privacy import Mask, is_masked
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from p2p_analytics.records import Me
+
+
+_MOST_FILES: Final = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +148,16 @@ class History:
         has_older = bool((self.payments["date_created"].dropna() < self.since).any())
         return describe_start(self.since, has_older=has_older)
 
+    def describe_wrong_files(self) -> str:
+        """Return a sentence about the statement files that do not add up; empty without such files."""
+        files = list_wrong_files(self.problems)
+        if not files:
+            return ""
+        shown = ", ".join(map(clean_line, files[:_MOST_FILES]))
+        more = f" and {len(files) - _MOST_FILES:,} more" if len(files) > _MOST_FILES else ""
+        count = format_count(len(files), "statement file", "statement files")
+        return f"The balances and the rows of {count} do not add up: {shown}{more}."
+
     def __repr__(self) -> str:
         """Show the size of the history, not its contents."""
         mode = ", strict privacy mode" if self.strict else ", privacy mode" if self.private else ""
@@ -168,7 +181,7 @@ class History:
             fetched_at=self.fetched_at,
             private=self.private,
             strict=self.strict,
-            start=self.describe_start(),
+            remarks=[self.describe_start(), self.describe_wrong_files()],
         )
 
 

@@ -21,7 +21,7 @@ from p2p_analytics.frames.schema import count_other_kinds, is_from_statements, s
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     import pandas as pd
@@ -55,7 +55,7 @@ def render_card(  # noqa: PLR0913 - the parts of a History, which imports this m
     fetched_at: datetime,
     private: bool,
     strict: bool,
-    start: str,
+    remarks: Sequence[str],
 ) -> str:
     """Return the card as HTML: the user, counts, settled sums, open amounts, problems and "data as of".
 
@@ -85,14 +85,14 @@ def render_card(  # noqa: PLR0913 - the parts of a History, which imports this m
         place = "files" if is_statement else "records"
         notes.insert(0, f"{format_count(problems, 'problem', 'problems')} in {place}, listed in .problems")
     others_line = f'<div style="{_QUIET}">Not counted: {_escape(others)}</div>' if others else ""
-    start_line = f'<div style="{_QUIET}">{escape(start)}</div>' if start else ""
+    lines = "".join(f'<div style="{_QUIET}">{escape(remark)}</div>' for remark in remarks if remark)
     private_line = f'<div style="{_QUIET}">{STRICT if strict else PRIVATE}</div>' if private else ""
     name = _escape(user.display_name or user.username or user.id)
     return (
         f'<div style="{_CARD}"><div><strong style="font-size:1.2em"><bdi>{name}</bdi></strong>{handle}</div>'
         f'<div style="{_QUIET}">{" · ".join(about)}</div>'
         f'<div style="{_FIGURES}">{sums}</div>'
-        f'<div style="{_QUIET}">{" · ".join(notes)}</div>{others_line}{start_line}{private_line}</div>'
+        f'<div style="{_QUIET}">{" · ".join(notes)}</div>{others_line}{lines}{private_line}</div>'
     )
 
 

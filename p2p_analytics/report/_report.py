@@ -10,7 +10,7 @@ from p2p_analytics import display, plots
 from p2p_analytics.analyses import catalogue
 from p2p_analytics.currencies import name_currency
 from p2p_analytics.frames.row_currencies import find_currency
-from p2p_analytics.frames.schema import count_other_kinds, is_from_statements, select_payments
+from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, count_other_kinds, is_from_statements, select_payments
 from p2p_analytics.history import require_history
 from p2p_analytics.money import add_units
 from p2p_analytics.report._people import format_name, label_people
@@ -160,7 +160,7 @@ def _build_header(history: History, payments: pd.DataFrame) -> dict[str, Any]:
         "handle": user.username if user.username != user.display_name else None,
         "balance": None if history.me.balance_cents is None else history.me.balance_cents / 100,
         "fetched_at": history.fetched_at,
-        "start": history.describe_start(),
+        "remarks": [*filter(None, (history.describe_start(), history.describe_wrong_files()))],
         "created": [created.min(), created.max()] if len(created) else [],
         "payment_count": len(payments),
         "friend_count": len(history.friends),
@@ -213,7 +213,8 @@ def _build_requests(ages: pd.DataFrame, requests: pd.DataFrame, draw: Callable[.
 
 
 def _build_problems(problems: pd.DataFrame) -> dict[str, Any]:
-    shown = problems.head(_MOST_PROBLEMS)
+    shown = problems.sort_values("problem", key=lambda texts: texts != DOES_NOT_ADD_UP, kind="stable")
+    shown = shown.head(_MOST_PROBLEMS)
     return {
         "problems": _to_rows(shown),
         "have_places": "file" in shown and bool(shown["file"].notna().any()),

@@ -5,7 +5,13 @@ from p2p_analytics.statements._format import Problem, Reading, StatementFormat, 
 from p2p_analytics.statements._read import read_statements
 from p2p_analytics.statements._registry import list_formats, register_format
 from p2p_analytics.statements._rows import ROWS, complete_rows
-from p2p_analytics.statements._statements import Statements, select_row_problems
+from p2p_analytics.statements._statements import (
+    Statements,
+    describe_balances,
+    list_skipped,
+    select_open_problems,
+    select_row_problems,
+)
 from p2p_analytics.statements._versions import UnitedPayments, find_problems, separate_payments, unite_payments
 
 __all__ = [
@@ -17,13 +23,16 @@ __all__ = [
     "Table",
     "UnitedPayments",
     "complete_rows",
+    "describe_balances",
     "find_problems",
     "list_formats",
+    "list_skipped",
     "list_unreadable",
     "parse_instants",
     "parse_money",
     "read_statements",
     "register_format",
+    "select_open_problems",
     "select_row_problems",
     "separate_payments",
     "unite_payments",

@@ -33,6 +33,7 @@ from p2p_analytics.statements._tables import (
 )
 from p2p_analytics.statements._text import begins_as_json, to_utf8
 from p2p_analytics.statements._versions import build_versions
+from p2p_analytics.statements.balances import list_differences
 from p2p_analytics.statements.transactions import (
     NOTICE,
     fill_ids,
@@ -193,6 +194,7 @@ class _Reader:
         reconciliation = reconcile(rows, self._find_broken(rows), self._periods, self._subaccounts)
         rows, standing, needed, ends, row_problems = find_standing(running_balance(rows), reconciliation)
         files = fill_balances(list_files(rows, self._formats, self._periods), reconciliation)
+        self._problems.add(list_differences(reconciliation, files))
         holders = _list_holders(rows, files, self._subaccounts)
         del rows  # which takes memory
         if name is not None:  # no row says so if no file has rows

@@ -6,14 +6,15 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from p2p_analytics.display import PRIVATE, STRICT, format_count
+from p2p_analytics.display import PRIVATE, STRICT, clean_line, format_count
 from p2p_analytics.errors import ConfigurationError
-from p2p_analytics.frames.schema import FRIENDS, KIND_PAYMENT, PLACE
+from p2p_analytics.frames.schema import FRIENDS, KIND_PAYMENT, PLACE, list_wrong_files
 from p2p_analytics.frames.schema import PROBLEMS as RECORD_PROBLEMS
 from p2p_analytics.history import History
 from p2p_analytics.privacy import NOT_SHOWN, Mask, is_masked
 from p2p_analytics.statements._files import to_frame
 from p2p_analytics.statements._versions import list_versions
+from p2p_analytics.statements.balances import find_mended
 from p2p_analytics.times import EPOCH
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from p2p_analytics.records import Me
 
+_MOST_FILES: Final = 5
 SKIPPED: Final = "skipped: "  # begins the problem of a file that is no statement
 _QUIET: Final = "color:var(--jp-content-font-color2,inherit);font-size:.85em"
 _CARD: Final = (
@@ -35,6 +37,32 @@ _CARD: Final = (
 def select_row_problems(problems: pd.DataFrame) -> pd.DataFrame:
     """Return the problems of statements without those of skipped files, which are of no account."""
     return problems[~problems["problem"].str.startswith(SKIPPED)]
+
+
+def list_skipped(problems: pd.DataFrame) -> list[tuple[str, str]]:
+    """Return the skipped files, and why each is skipped."""
+    is_skipped = problems["problem"].str.startswith(SKIPPED)
+    rows = problems.loc[is_skipped, ["file", "problem"]].itertuples(index=False, name=None)
+    return [(file, reason.removeprefix(SKIPPED)) for file, reason in rows]
+
+
+def describe_balances(reconciliation: pd.DataFrame) -> str:
+    """Return how many of the balances that files state agree with their rows."""
+    checked = reconciliation["reconciled"].dropna()
+    unknown = len(reconciliation) - len(checked)
+    if checked.empty:
+        return "no balance is stated"
+    wrong = int((~checked).sum())
+    return (
+        f"{len(checked) - wrong:,} of {format_count(len(checked), 'balance', 'balances')} reconciled"
+        + (f", {wrong:,} wrong" if wrong else "")
+        + (f", {unknown:,} not stated" if unknown else "")
+    )
+
+
+def select_open_problems(problems: pd.DataFrame, statements: Statements) -> pd.DataFrame:
+    """Return earlier problems without those of files that did not add up and that these statements replace."""
+    return problems[~find_mended(problems, statements.reconciliation, statements.files)]
 
 
 def _hide_reasons(problems: pd.DataFrame) -> pd.DataFrame:
@@ -167,26 +195,29 @@ class Statements:
         return f"<Statements: {', '.join(self._count())}{mode}>"
 
     def _repr_html_(self) -> str:
-        """Show counts in a notebook, without names."""
+        """Show counts in a notebook, and the files that do not add up, without names of people."""
         first, *others = self._count()
         mode = f'<div style="{_QUIET}">{STRICT if self.strict else PRIVATE}</div>' if self.private else ""
+        wrong = list_wrong_files(self.problems)
+        names = ", ".join(map(clean_line, wrong[:_MOST_FILES])) + (" ..." if len(wrong) > _MOST_FILES else "")
+        wrong_line = f'<div style="{_QUIET}">Does not add up: {escape(names)}</div>' if wrong else ""
         return (
             f'<div style="{_CARD}"><div><strong style="font-size:1.2em">Statements: {escape(first)}</strong></div>'
-            f'<div style="{_QUIET}">{escape(" · ".join(others))}</div>{mode}</div>'
+            f'<div style="{_QUIET}">{escape(" · ".join(others))}</div>{wrong_line}{mode}</div>'
         )
 
     def _count(self) -> list[str]:
         people = int((self.payments["kind"] == KIND_PAYMENT).sum())
-        checked = self.reconciliation["reconciled"]
-        wrong = int((~checked.fillna(value=True)).sum())
+        problems = len(select_row_problems(self.problems))
+        skipped = len(self.problems) - problems
         return [
             format_count(self.files["file"].nunique(), "file", "files"),
             format_count(len(self._holders), "account", "accounts"),
             format_count(len(self.payments), "transaction", "transactions"),
             f"{people:,} between people",
-            f"{int(checked.fillna(value=False).sum()):,} of {len(checked):,} balances reconciled"
-            + (f", {wrong:,} wrong" if wrong else ""),
-            format_count(len(self.problems), "problem", "problems"),
+            describe_balances(self.reconciliation),
+            format_count(problems, "problem", "problems"),
+            *([f"{format_count(skipped, 'file', 'files')} skipped"] if skipped else []),
         ]
 
     def _choose(self, account: str | None) -> str:

@@ -187,8 +187,8 @@ class Explorer(NotebookDisplay):
             scope += self._describe_hidden(name)
             if name != _PAYMENTS and (others := len(self.payments) - len(select_payments(self.payments))):
                 scope += f" {format_count(others, 'is', 'are')} no payment between people, and not counted below."
-            if start := self._history.describe_start():
-                scope += f" {start}"
+            for remark in filter(None, (self._history.describe_start(), self._history.describe_wrong_files())):
+                scope += f" {remark}"
         for each in (self._single.previous, self._single.next):
             set_visible(each, name == _PAYMENTS and len(self.table) > MOST_ROWS)
         self._scope.value, self._plot.value, self._table.value = (

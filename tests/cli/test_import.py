@@ -45,11 +45,46 @@ def test_files_that_do_not_add_up_are_named(folder, tmp_path, capsys) -> None:
     wrong.write_text(STATEMENT.read_text("utf-8").replace("- $75.00", "+ $75.00"), "utf-8")
     assert cli.main(["import", folder, str(SAMPLES / "gen_c_2021.csv"), str(wrong)]) == 0
     second, third = capsys.readouterr().out.splitlines()[1:]
-    assert second.startswith("2 files, 1 of 2 balances reconciled, ")
+    assert second == "2 files, 1 of 2 balances reconciled, 1 wrong, 3 problems"
     assert third.startswith(
         "wrong.csv: the balances and the rows differ by \u2212$150.00, which reversing 3970000000000000301 would "
         "explain, 27 months without rows after the file before: a file may be missing."
     )
+
+
+def test_files_without_balances(folder, capsys) -> None:
+    """The files before 2018 state none, which is not the same as a balance that is not reconciled."""
+    files = [str(SAMPLES / name) for name in ("gen_a_2018.csv", "gen_c_2021.csv")]
+    assert cli.main(["import", folder, *files, "--dry-run"]) == 0
+    assert (
+        capsys.readouterr()
+        .out.splitlines()[1]
+        .startswith("2 files, 1 of 1 balance reconciled, 1 not stated, 0 problems")
+    )
+    assert cli.main(["import", folder, files[0], "--account", "nora-quill"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == ["1 file, no balance is stated, 0 problems"]
+
+
+def test_a_file_that_does_not_add_up_stays_visible(folder, tmp_path, capsys) -> None:
+    """In the table of problems, with file and period, in the card and in the report; the right file takes it away."""
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text(STATEMENT.read_text("utf-8").replace("- $75.00", "+ $75.00"), "utf-8")
+    assert cli.main(["import", folder, str(wrong), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["not_adding_up"] == ["wrong.csv"]
+    archive, report, table = p2p.open_archive(folder), tmp_path / "r.html", tmp_path / "problems.csv"
+    assert cli.main(["export", folder, str(table), "--table", "problems"]) == 0
+    (line,) = [line for line in table.read_text("utf-8").splitlines() if "do not add up" in line]
+    assert "statement_d, USD, 2024-01-15 to 2024-01-29: differ by \N{MINUS SIGN}$150.00, which" in line
+    assert line.endswith('"wrong.csv",0')
+    sentence = "The balances and the rows of 1 statement file do not add up: wrong.csv."
+    assert cli.main(["report", folder, "--out", str(report)]) == 0
+    for text in (archive.history()._repr_html_(), report.read_text("utf-8")):
+        assert sentence in text
+    assert "Does not add up: wrong.csv" in p2p.read_statements(wrong)._repr_html_()
+    assert cli.main(["import", folder, str(STATEMENT)]) == 0
+    history = archive.history()
+    assert "balance" not in set(history.problems["field"])
+    assert sentence not in history._repr_html_()
 
 
 def test_other_files_of_a_pattern_are_skipped(folder, tmp_path, capsys) -> None:
@@ -59,7 +94,13 @@ def test_other_files_of_a_pattern_are_skipped(folder, tmp_path, capsys) -> None:
     assert cli.main(["import", folder, str(STATEMENT), str(other)]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].startswith("6 new transactions (")
-    assert printed[2:] == ["1 file is no statement and is skipped: shop.csv"]
+    assert printed[1] == "1 file, 1 of 1 balance reconciled, 1 problem"
+    reason = "none of its first 50 lines is the header of a known format; its columns are: Shop, Total."
+    assert printed[2:] == [f"skipped: shop.csv is no statement: {reason}"]
+    assert cli.main(["import", folder, str(STATEMENT), str(other), "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["problems"] == 1
+    assert [each["file"] for each in values["skipped"]] == ["shop.csv"]
     assert len(p2p.open_archive(folder).history().problems) == 1
     assert cli.main(["report", folder, "--out", str(tmp_path / "r.html")]) == 0
     assert capsys.readouterr().out.startswith("The report of 3 payments, in ")
@@ -91,7 +132,7 @@ def test_a_dry_run_changes_nothing(folder, tmp_path, capsys) -> None:
             kind: {"new": new, "known": 0, "changed": 0, "refused": 0}
             for kind, new in {"payment": 3, "merchant": 1, "transfer": 1, "unknown": 1}.items()
         },
-        "reconciled": 1, "balances": 1, "problems": 1,
+        "reconciled": 1, "balances": 1, "not_adding_up": [], "problems": 1, "skipped": [],
     }  # fmt: skip
     assert printed.err == f"Reading 1 path ...\nComparing 6 transactions with {folder} ...\n"
     assert list(tmp_path.iterdir()) == []

@@ -50,7 +50,7 @@ def test_a_row_before_the_second_header_that_is_no_title_stays_irregular(tmp_pat
     path = tmp_path / "joined.csv"
     path.write_text(f"{first}{row}{',' * 13}\n{second}", "utf-8")
     statements = p2p.read_statements(path)
-    assert statements.problems["field"].tolist() == ["row", "type"]
+    assert statements.problems["field"].tolist() == ["row", "type", "balance"]
     assert statements.reconciliation["reconciled"].tolist() == [False, True]
 
 
