@@ -46,7 +46,7 @@ def recurring(
     One row per series of three payments or more. Its dates are a week, two weeks, a month, three months or a year
     apart; some may be a few days off, and some missing. Its amounts are equal, rise now and then, or stay within about
     30 %. One person may have several series, which differ in amount, note or date; a payment belongs to one series, and
-    of two payments for one date the second belongs to none.
+    one that is made twice by mistake to none.
 
     Columns
     -------

@@ -19,6 +19,7 @@ from p2p_analytics.plots.pending import pending_ageing, pending_requests
 from p2p_analytics.plots.people import people_by_year
 from p2p_analytics.plots.reconciliation import reconciliation
 from p2p_analytics.plots.requests import request_outcomes, time_to_settle
+from p2p_analytics.plots.series import recurring
 from p2p_analytics.plots.spend import spend_by_friend
 from p2p_analytics.plots.spending import spending_over_time
 from p2p_analytics.plots.status import status_mix
@@ -36,6 +37,7 @@ __all__ = [
     "pending_requests",
     "people_by_year",
     "reconciliation",
+    "recurring",
     "request_outcomes",
     "sensitive_notes",
     "spend_by_friend",

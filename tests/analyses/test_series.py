@@ -2,51 +2,238 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from p2p_analytics.analyses.series import recurring
+from p2p_analytics.errors import ConfigurationError, SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import pandas as pd
 
     Builder = Callable[..., Any]
     Reader = Callable[[Any], list[dict[str, Any]]]
 
 ANN = {"counterparty_id": "1", "counterparty_name": "Ann", "direction": "out", "note": "Rent"}
+DATES = ("first_date", "last_date", "next_expected")
 
 
 def pay(cents: int | None, *days: str, **more: Any) -> list[dict[str, Any]]:
-    """Return payments of one amount at noon of some days, to Ann unless another person is given."""
-    return [
-        ANN | {"amount_cents": cents, "created": f"{day}T12:00:00Z" if len(day) == len("2024-01-01") else day} | more
-        for day in days
-    ]
+    """Return payments of one amount at noon of some days, or at some instants; to Ann unless others are given."""
+    instants = [day if "T" in day else f"{day}T12:00:00Z" for day in days]
+    return [ANN | {"amount_cents": cents, "created": instant} | more for instant in instants]
 
 
-def read_dates(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row with its dates as text, whatever type the kind of frame has for them."""
-    return {
-        name: value if value is None else f"{value:%Y-%m-%d}" if "date" in name or name == "next_expected" else value
-        for name, value in row.items()
-    }
+def read(rows: list[dict[str, Any]], *names: str) -> list[Any]:
+    """Return some columns of rows, dates as text whatever type the kind of frame has for them."""
+    return [tuple(f"{row[name]:%Y-%m-%d}" if name in DATES else row[name] for name in names) for row in rows]
 
 
 def test_one_series(payments: Builder, rows_of: Reader) -> None:
     """Rent on the first of three months; rows that are pending, of another kind, or without amount do not count."""
-    found = recurring(
-        payments(
-            *pay(-90000, "2024-01-01", "2024-02-01", "2024-03-01"),
-            *pay(90000, "2024-04-01", status="pending"),
-            *pay(None, "2024-04-01"),
-            *pay(90000, "2024-04-01", direction=None),
-            *pay(90000, "2024-04-01", kind="transfer"),
-        ),
-        as_of="2024-03-20",
+    found = rows_of(
+        recurring(
+            payments(
+                *pay(-90000, "2024-01-01", "2024-02-01", "2024-03-01"),
+                *pay(90000, "2024-04-01", status="pending"),
+                *pay(None, "2024-04-01"),
+                *pay(90000, "2024-04-01", direction=None),
+                *pay(90000, "2024-04-01", kind="transfer"),
+                *pay(90000, "1969-12-01"),
+            ),
+            as_of="2024-03-20",
+        )
     )
-    assert [read_dates(row) for row in rows_of(found)] == [
+    assert [row | dict(zip(DATES, read([row], *DATES)[0], strict=True)) for row in found] == [
         {
             "counterparty_id": "1", "counterparty_name": "Ann", "direction": "out", "cadence": "monthly",
             "amount": 900.0, "payments": 3, "first_date": "2024-01-01", "last_date": "2024-03-01",
             "next_expected": "2024-04-01", "state": "active", "note": "Rent",
         }
     ]  # fmt: skip
+
+
+CADENCES = {
+    "weekly": (["2024-02-16", "2024-02-23", "2024-03-01"], "2024-03-08"),
+    "fortnightly": (["2023-12-20", "2024-01-03", "2024-01-17"], "2024-01-31"),
+    "monthly": (["2023-12-31", "2024-01-31", "2024-02-29"], "2024-03-31"),
+    "quarterly": (["2023-05-31", "2023-08-31", "2023-11-30"], "2024-02-29"),
+    "yearly": (["2020-02-29", "2021-02-28", "2022-02-28"], "2023-02-28"),
+}
+
+
+@pytest.mark.parametrize("cadence", list(CADENCES))
+@pytest.mark.parametrize("direction", ["in", "out"])
+def test_each_cadence(payments: Builder, rows_of: Reader, cadence: str, direction: str) -> None:
+    """Three payments make a series; one on the last days of months stays there, in leap years too."""
+    days, expected = CADENCES[cadence]
+    found = rows_of(recurring(payments(*pay(5, *days, direction=direction)), as_of=days[-1]))
+    assert read(found, "direction", "cadence", *DATES, "state") == [
+        (direction, cadence, days[0], days[-1], expected, "active")
+    ]
+    assert rows_of(recurring(payments(*pay(5, *days[1:])), as_of=days[-1])) == []
+
+
+@pytest.mark.parametrize(
+    ("days", "expected"),
+    [
+        (["2022-12-30", "2023-01-30", "2023-02-28"], "2023-03-30"),  # shortened by February
+        (["2024-02-29", "2024-03-31", "2024-04-30"], "2024-05-31"),
+        (["2022-12-01", "2022-12-31", "2023-02-01", "2023-02-28"], "2023-03-28"),  # paid a day or two early
+        (["2023-11-28", "2023-12-28", "2024-01-28"], "2024-02-28"),
+        (["2018-02-28", "2019-02-28", "2020-02-29"], "2021-02-28"),
+    ],
+)
+def test_the_next_date(build: Builder, days: list[str], expected: str) -> None:
+    """A short month moves a date for once only."""
+    table = recurring(build(pay(5, *days)), as_of="2020-01-01")
+    assert read(table.to_dict("records"), "next_expected") == [(expected,)]
+
+
+@pytest.mark.parametrize(
+    ("cadence", "late", "ended"),
+    [
+        ("weekly", 9, 18),  # 8.75 and 17.5 days
+        ("fortnightly", 18, 35),  # 17.5 and 35
+        ("monthly", 39, 78),  # 31 days to March 31st: 38.75 and 77.5
+        ("quarterly", 114, 228),  # 91 days to February 29th: 113.75 and 227.5
+        ("yearly", 457, 913),  # 365 days: 456.25 and 912.5
+    ],
+)
+def test_states_change_on_the_day(build: Builder, cadence: str, late: int, ended: int) -> None:
+    """A series is late from 1.25 periods after its last date, and has ended from 2.5; the day is that of the zone."""
+    days, _ = CADENCES[cadence]
+    frame = build(pay(5, *days))
+    last = date.fromisoformat(days[-1])
+    ends = [last + timedelta(days=number) for number in (late - 1, late, ended - 1, ended)]
+    assert [recurring(frame, as_of=day)["state"].item() for day in ends] == ["active", "late", "late", "ended"]
+    evening = f"{last + timedelta(days=late - 1)}T23:30:00Z"
+    assert recurring(frame, as_of=evening)["state"].item() == "active"
+    assert recurring(frame, as_of=evening, tz="Asia/Kolkata")["state"].item() == "late"
+
+
+def test_dates_of_a_zone(payments: Builder, rows_of: Reader) -> None:
+    """Half past eleven at night in New York is the day before in UTC, in summer an hour earlier than in winter."""
+    rows = pay(5, "2024-02-02T04:30:00Z", "2024-03-02T04:30:00Z", "2024-04-02T03:30:00Z")
+    found = rows_of(recurring(payments(*rows), as_of="2024-04-02", tz="America/New_York"))
+    assert read(found, *DATES) == [("2024-02-01", "2024-04-01", "2024-05-01")]
+    assert read(rows_of(recurring(payments(*rows), as_of="2024-04-02")), *DATES) == [
+        ("2024-02-02", "2024-04-02", "2024-05-02")
+    ]
+
+
+MONTHS = [f"2023-{month:02}-{day:02}" for month, day in enumerate((1, 3, 1, 2, 1, 1, 6, 1, 2, 1, 4, 1), 1)]
+
+
+def test_people_and_order(payments: Builder, rows_of: Reader) -> None:
+    """Ids before names; the largest amount first, then id, name, direction, cadence and first date."""
+    nameless = {"counterparty_id": None, "counterparty_name": None}
+    weekly = ["2023-03-01", "2023-03-08", "2023-03-15"]
+    rows = [
+        *pay(700, *MONTHS[:6], note="Gym"),
+        *pay(700, *MONTHS[:6], counterparty_name="Anne", direction="in"),
+        *pay(700, *weekly, counterparty_id=None, counterparty_name="Bo"),
+        *pay(700, *weekly, counterparty_id="2", counterparty_name="Bo"),
+        *pay(900, *weekly, **nameless),
+    ]
+    expected = [
+        (None, None, "out", 9.0, "weekly"),
+        ("1", "Ann", "out", 7.0, "monthly"),
+        ("1", "Anne", "in", 7.0, "monthly"),
+        ("2", "Bo", "out", 7.0, "weekly"),
+        (None, "Bo", "out", 7.0, "weekly"),
+    ]
+    names = ("counterparty_id", "counterparty_name", "direction", "amount", "cadence")
+    expected[1] = ("1", "Anne", "out", 7.0, "monthly")  # one name for one id
+    expected = [expected[0], expected[2], *[expected[1]], *expected[3:]]
+    for order in (1, -1):
+        assert read(rows_of(recurring(payments(*rows[::order]), as_of="2023-04-01")), *names) == expected
+
+
+def test_two_series_with_one_person(build: Builder) -> None:
+    """Series differ by amount, by note, by date, or in nothing; each payment belongs to one."""
+    half = [day[:8] + f"{int(day[8:]) + 14}" for day in MONTHS]
+    for other in (pay(25000, *MONTHS), pay(90000, *MONTHS, note="Garage"), pay(90000, *half), pay(90000, *MONTHS)):
+        rows = recurring(build([*pay(90000, *MONTHS), *other]), as_of="2024-01-01").to_dict("records")
+        assert [(row["cadence"], row["payments"], row["state"]) for row in rows] == [("monthly", 12, "active")] * 2
+
+
+def test_rent_that_rises(build: Builder) -> None:
+    """One series: a rise each year, late payments, a date missed, one paid twice on a day; the note changes."""
+    days = [f"{year}-{month:02}-{1 + (month % 3)}" for year in (2021, 2022, 2023) for month in range(1, 13)]
+    days = [day[:8] + f"{int(day[8:]):02}" for day in days]
+    rows = [row for at, day in enumerate(days) for row in pay(90000 + 4000 * (at // 12), day, note=f"Rent {day[:7]}")]
+    doubled = [*rows[:17], *rows[18:], rows[5]]
+    table = recurring(build(doubled), as_of="2024-01-01")
+    assert read(table.to_dict("records"), "cadence", "amount", "payments", *DATES, "note") == [
+        ("monthly", 940.0, 35, "2021-01-02", "2023-12-01", "2024-01-01", "Rent 2021-01")
+    ]
+
+
+def test_amounts_that_vary(build: Builder) -> None:
+    """Bills within 30 % of 80.00 are one series; the median of an even number is the mean of the middle two."""
+    cents = [8000, 6200, 10300, 7100, 5700, 9900, 8800, 8010]
+    rows = [row for amount, day in zip(cents, MONTHS, strict=False) for row in pay(amount, day, note="Power")]
+    lunches = ["2023-01-09", "2023-01-30", "2023-02-05", "2023-04-28", "2023-05-02", "2023-06-30", "2023-07-04"]
+    noise = [row for at, day in enumerate(lunches) for row in pay(300 + 700 * (at * 3 % 7), day, note="Lunch")]
+    for more in ([], noise):
+        (row,) = recurring(build(rows + more), as_of="2023-09-01").to_dict("records")
+        assert (row["cadence"], row["amount"], row["payments"], row["note"]) == ("monthly", 80.05, 8, "Power")
+
+
+def test_breaks_of_a_series(build: Builder) -> None:
+    """Lessons that pause for two months are one series."""
+    first = date(2023, 1, 4)
+    days = [f"{first + timedelta(days=7 * number)}" for number in range(52) if not 24 <= number < 33]
+    table = recurring(build(pay(3000, *days, note="Lesson")), as_of="2023-12-28")
+    assert read(table.to_dict("records"), "cadence", "payments", "state") == [("weekly", 43, "active")]
+
+
+def test_the_note(build: Builder) -> None:
+    """The most frequent note, the first in the alphabet of several; payments without a note do not count for it."""
+
+    def find_note(*notes: str | None) -> object:
+        rows = [row for day, note in zip(MONTHS, notes, strict=False) for row in pay(500, day, note=note)]
+        (row,) = recurring(build(rows), as_of="2024-01-01").astype(object).to_dict("records")
+        return row["note"] if isinstance(row["note"], str) else None
+
+    assert find_note("b", "a", "a", "b", "", None) == "a"
+    assert find_note("b", None, None, "") == "b"
+    assert find_note(None, "", None, "") is None
+
+
+def test_payments_that_are_no_series(build: Builder) -> None:
+    """Workdays, dates that are too far apart, other amounts, and every second month are none of the cadences."""
+    first = date(2023, 1, 2)
+    workdays = [first + timedelta(days=number) for number in range(200) if number % 7 < 5]
+    bimonthly = [f"2023-{month:02}-05" for month in range(1, 13, 2)]
+    for rows in (
+        pay(450, *map(str, workdays)),
+        pay(450, *bimonthly),
+        pay(450, "2023-01-01", "2023-01-18", "2023-03-01"),
+        [*pay(450, "2023-01-01"), *pay(4500, "2023-02-01"), *pay(45000, "2023-03-01")],
+        pay(450, *["2023-01-01"] * 5),
+    ):
+        assert recurring(build(rows), as_of="2024-01-01").empty
+
+
+def test_nothing_recurs(payments: Builder, rows_of: Reader) -> None:
+    """Without payments, or with two, there are no rows."""
+    for rows in ([], pay(5, "2024-01-01", "2024-02-01")):
+        assert rows_of(recurring(payments(*rows), as_of="2024-01-01")) == []
+
+
+def test_other_currencies_and_arguments(build: Callable[[list[dict[str, Any]]], pd.DataFrame]) -> None:
+    """Amounts that are not dollars have their currency beside them; wrong arguments are refused."""
+    rows = pay(5, "2024-01-01", "2024-02-01", "2024-03-01", currency="EUR")
+    assert recurring(build(rows), as_of="9999-12-31")["currency"].item() == "EUR"
+    with pytest.raises(ConfigurationError, match="as_of"):
+        recurring(build(rows), as_of="soon")
+    with pytest.raises(ConfigurationError, match="tz must be"):
+        recurring(build(rows), as_of="2024-01-01", tz="Mars")
+    with pytest.raises(SchemaError, match="note"):
+        recurring(build(rows).drop(columns="note"), as_of="2024-01-01")

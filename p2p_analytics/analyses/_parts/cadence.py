@@ -97,7 +97,7 @@ def find_next(days: Sequence[int], cadence: Cadence) -> int:
     last = days[-1]
     if not cadence.months:
         return add_periods(last, 1, cadence)
-    places = [_find_place(day) for day in days]
+    places = [find_place(day) for day in days]
     day, length = places[-1]
     if day < length:
         return add_periods(last, 1, cadence)
@@ -116,8 +116,8 @@ def find_state(last: int, expected: int, today: int) -> str:
     return LATE if waited * _LATE_FROM[1] >= period * _LATE_FROM[0] else ACTIVE
 
 
-def _find_place(day: int) -> tuple[int, int]:
-    """Return the day of the month, and the length of that month."""
+def find_place(day: int) -> tuple[int, int]:
+    """Return the day of the month of a day since 1970-01-01, and the length of that month."""
     starts = _start_months()
     at = bisect_right(starts, day) - 1
     return day - starts[at] + 1, starts[at + 1] - starts[at]

@@ -15,7 +15,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from p2p_analytics.analyses._parts.cadence import CADENCES, Cadence, add_periods, add_to_each
+from p2p_analytics.analyses._parts.cadence import CADENCES, Cadence, add_periods, add_to_each, find_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -31,6 +31,8 @@ _STRAY: Final = 0.1  # share of a series' dates that are on any day within the t
 _FEWEST_OF_SLOTS: Final = 0.62  # share of a series' dates that have a payment
 _FEWEST_OF_VIEW: Final = 0.45  # of the payments during a chain; two series may have one amount
 _FEWEST_OF_ALL: Final = 0.6
+_FEWEST_OF_HALF: Final = 0.8
+_LONGEST_MONTH: Final = 31
 _MOST_HIDDEN: Final = 1.5  # times as many payments as may be among those of a series
 _BAND: Final = 1.36  # the largest of amounts that rise, by the smallest
 _APART: Final = 1.15  # amounts with no others between them are different ones
@@ -123,6 +125,43 @@ def _search(payments: _View) -> Iterator[Chain]:
             chain = _find_chain(view, cadence, least)
             if chain and (gain := _weigh(chain, view, payments, cadence)) >= _ENOUGH:
                 yield Chain(cadence, tuple(view.events[at] for at in chain), gain)
+        if least < _FEWEST_OF_ALL:
+            yield from _search_halves(view, payments)
+
+
+def _search_halves(view: _View, payments: _View) -> Iterator[Chain]:
+    """Yield one of two series that have the same amount or note, with the gain of both."""
+    members = {*view.events}
+    for halves in _halve(view.events):
+        parts = [view.select(half) for half in halves]
+        for cadence in CADENCES:
+            chains = [_find_chain(part, cadence, _FEWEST_OF_HALF) for part in parts]
+            if not all(chains):
+                continue
+            others = [event for event in payments.events if event not in members]
+            gains = [
+                _weigh(chain, part, _open_view([*others, *part.events]), cadence)
+                for chain, part in zip(chains, parts, strict=True)
+            ]
+            if min(gains) >= _ENOUGH:
+                yield Chain(cadence, tuple(parts[0].events[at] for at in chains[0]), sum(gains))
+
+
+def _halve(events: Sequence[Event]) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the places of two sets of payments of about one size: on the same days, or in two parts of the month."""
+    firsts = [at for at, event in enumerate(events) if not at or events[at - 1].day != event.day]
+    seconds = [at for at, event in enumerate(events) if at and events[at - 1].day == event.day]
+    by_place = sorted((find_place(event.day)[0], at) for at, event in enumerate(events))
+    gaps = sorted(
+        ((later - day) % _LONGEST_MONTH, at)
+        for at, ((day, _), (later, _)) in enumerate(zip(by_place, [*by_place[1:], by_place[0]], strict=True))
+    )[-2:]
+    first, second = sorted(at + 1 for _, at in gaps)
+    within = sorted(at for _, at in by_place[first:second])
+    outside = sorted(at for _, at in (*by_place[:first], *by_place[second:]))
+    for one, other in ((firsts, seconds), (within, outside)):
+        if min(len(one), len(other)) >= max(FEWEST, _FEWEST_OF_HALF * max(len(one), len(other))):
+            yield one, other
 
 
 def _list_views(events: Sequence[Event]) -> dict[tuple[int, ...], float]:

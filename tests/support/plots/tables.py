@@ -124,6 +124,19 @@ TABLES = {
             "date_created": [None, *pd.date_range("2024-01-01", periods=COUNT - 1, tz="UTC")],
         }
     ),
+    "recurring": pd.DataFrame(
+        {
+            "counterparty_name": NASTY,
+            "direction": ["in", "out"] * (COUNT // 2),
+            "cadence": ["weekly", *["monthly"] * (COUNT - 1)],
+            "amount": [500.25, *[30.0] * (COUNT - 1)],
+            "first_date": pd.date_range("2023-01-31", periods=COUNT, freq="20D"),
+            "last_date": pd.date_range("2024-01-31", periods=COUNT, freq="20D"),
+            "next_expected": pd.date_range("2024-02-29", periods=COUNT, freq="20D"),
+            "state": ["active", "late", *["ended"] * (COUNT - 2)],
+            "note": [*NASTY[3:], *NASTY[:3]],
+        }
+    ),
     "spending_over_time": pd.DataFrame(
         {
             "period": [date(2023, 12, 1), date(2024, 1, 1), None] * COUNT,

@@ -1,0 +1,177 @@
+"""Plot of the payments that recur."""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final
+
+from p2p_analytics.arguments import check_top
+from p2p_analytics.display import format_count
+from p2p_analytics.money import add_units
+from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts.dates import label_dates
+from p2p_analytics.plots._parts.text import keep_left_to_right, to_drawable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from narwhals.stable.v2.typing import IntoFrame
+
+_LONGEST: Final = 16  # letters of a note
+_SHORTEST: Final = 0.15  # months of a bar
+_SIDES: Final = {"out": ("sent", style.OUT), "in": ("received", style.IN)}
+_LONGEST_NAME: Final = 23  # letters of a name that has a note
+_LETTER: Final = 0.074  # inches
+_TWO_LABELS: Final = 0.9  # inches
+_PALE: Final = 0.7  # share of white in the bar of a series that has ended
+_MARKS: Final = {"active": ("next date", "D", "white"), "late": ("missed date", "X", "black")}
+_TIMES_A_YEAR: Final = {"weekly": 52, "fortnightly": 26, "monthly": 12, "quarterly": 4, "yearly": 1}
+_NEEDED: Final = (
+    "counterparty_name", "direction", "cadence", "amount", "first_date", "last_date", "next_expected", "state", "note",
+)  # fmt: skip
+
+
+def recurring(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST_ROWS) -> Axes:
+    """Draw the payments that recur, and when the next one is expected.
+
+    Each row of the table, in its order, has a bar from the first date to the last, pale if the series has ended, and a
+    mark at the date that is expected next: a white diamond, or a black cross where the series is late. It is labelled
+    with the amount, the cadence and the state, if that is not active. The rows after the first ``top`` share the last
+    one: it has the sums of a year of the series among them that have not ended. A table without rows gives empty axes
+    with a message.
+
+    Parameters
+    ----------
+    table : frame
+        The result of `p2p_analytics.recurring`.
+    ax : Axes, optional
+        The axes to draw on; a new figure by default.
+    top : int
+        Maximum number of series with a row of their own.
+
+    Raises
+    ------
+    ConfigurationError
+        ``top`` is not a whole number from 1.
+    SchemaError
+        The table lacks a column, or its amounts are in several currencies.
+    """
+    rows = check_top(top)
+    data = style.read_columns(table, _NEEDED, what="plots.recurring")
+    currency = style.find_currency(data, what="plots.recurring")
+    shown = min(rows, len(data["state"]))
+    rest = len(data["state"]) - shown
+    ax = style.prepare_axes(ax, height=style.height_of_bars(max(shown + (rest > 0), 3)))
+    title = "Payments that recur"
+    if not shown:
+        return style.draw_empty(ax, title, "No payments recur")
+    money = style.money_format(data["amount"][:shown], currency)
+    people = style.read_names(data, shown)
+    names = [_name_row(person, note) for person, note in zip(people, data["note"][:shown], strict=True)]
+    parts = zip(data["amount"][:shown], data["cadence"], data["state"], strict=False)
+    labels = [
+        f"{money(amount)} {to_drawable(cadence)}" + ("" if state == "active" else f", {to_drawable(state)}")
+        for amount, cadence, state in parts
+    ]
+    if rest:
+        names.append(format_count(rest, "other series", "other series"))
+        labels.append(_sum_others(data, shown, currency))
+    begin = min(data["first_date"])
+    key, ends = _draw_rows(ax, data, shown, begin)
+    for row, (end, label) in enumerate(zip(ends, labels, strict=True)):
+        style.label_bar(ax, end, row, label, quiet=row == shown)
+    room = style.make_room(ax, ends, labels, names)
+    ax.set_xlim(-0.01 * room, room)
+    style.label_rows(ax, names, others=rest > 0)
+    _label_months(ax, begin, max(ends), (max(map(len, names)) * _LETTER, max(ends) / room))
+    ax.grid(visible=True, axis="x", color=style.QUIET, alpha=0.25, linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[:].set_visible(False)
+    style.set_title(ax, title, key)
+    return ax
+
+
+def _name_row(person: str, note: str | None) -> str:
+    """Return the name of a row: a long name leaves no room for the note."""
+    name = keep_left_to_right(person)
+    return f"{name}, {to_drawable(note, longest=_LONGEST)}" if note and len(person) <= _LONGEST_NAME else name
+
+
+def _label_months(ax: Axes, begin: date, months: float, room: tuple[float, float]) -> None:
+    """Label months, or the first one alone; ``room`` is the width of the names, and the share of the axis."""
+    names, share = room
+    width = max(ax.bbox.width / ax.figure.dpi - names, 1.0) * share
+    first = begin.month - 1
+    days = [date(begin.year + at // 12, at % 12 + 1, 1) for at in range(first, first + 1 + int(months))]
+    label_dates(ax, days if width > _TWO_LABELS else days[:1], "month", width=width)
+
+
+def _draw_rows(
+    ax: Axes, data: dict[str, list[Any]], shown: int, begin: date
+) -> tuple[list[tuple[str, Any]], list[float]]:
+    """Draw the bars and marks; return the legend, and where each row ends, in months from the beginning."""
+    from matplotlib.patches import Patch
+
+    starts, lasts, due = (
+        [_count_months(begin, day) for day in data[name]] for name in ("first_date", "last_date", "next_expected")
+    )
+    key: list[tuple[str, Any]] = []
+    for side, (word, colour) in _SIDES.items():
+        mine = [row for row in range(shown) if data["direction"][row] == side]
+        if mine:
+            lengths = [max(lasts[row] - starts[row], _SHORTEST) for row in mine]
+            bars = ax.barh(mine, lengths, left=[starts[row] for row in mine], height=0.5, color=colour)
+            for row, bar in zip(mine, bars, strict=True):
+                if data["state"][row] == "ended":
+                    bar.set(facecolor=_mix_with_white(colour), edgecolor=colour, linewidth=0.8)
+            key.append((word, Patch(color=colour)))
+    ends = lasts[:shown]
+    for state, (word, shape, colour) in _MARKS.items():
+        mine = [row for row in range(shown) if data["state"][row] == state]
+        if mine:
+            look: dict[str, Any] = {
+                "marker": shape,
+                "color": colour,
+                "edgecolors": "black",
+                "linewidths": 0.8,
+                "s": 26,
+                "zorder": 3,
+            }
+            key.append((word, ax.scatter([due[row] for row in mine], mine, clip_on=False, **look)))
+            for row in mine:
+                ends[row] = due[row] + 0.01 * max(due)
+    if shown < len(lasts):
+        ax.barh(
+            shown, max(lasts[shown:]) - min(starts[shown:]), left=min(starts[shown:]), height=0.2, color=style.QUIET
+        )
+        ends.append(max(lasts[shown:]))
+    return key, ends
+
+
+def _sum_others(data: dict[str, list[Any]], shown: int, currency: str) -> str:
+    """Return what the series without a row that have not ended amount to in a year."""
+    sums = {}
+    rows = list(zip(data["direction"], data["cadence"], data["amount"], data["state"], strict=True))[shown:]
+    for side, (word, _) in _SIDES.items():
+        amounts = [
+            amount
+            for direction, cadence, amount, state in rows
+            if direction == side and state != "ended"
+            for _ in range(_TIMES_A_YEAR.get(cadence, 0))
+        ]
+        if amounts:
+            sums[word] = add_units(amounts)
+    money = style.money_format(sums.values(), currency)
+    return "\n".join(f"{money(amount)} a year {word}" for word, amount in sums.items()) or "ended"
+
+
+def _mix_with_white(colour: str) -> tuple[float, ...]:
+    from matplotlib.colors import to_rgb
+
+    return tuple(part + (1 - part) * _PALE for part in to_rgb(colour))
+
+
+def _count_months(begin: date, day: date) -> float:
+    """Return the months, with a fraction, from the first of the month of one day to another day."""
+    months = (day.year - begin.year) * 12 + day.month - begin.month
+    return months + (day.day - 1) / monthrange(day.year, day.month)[1]
