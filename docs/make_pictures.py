@@ -18,6 +18,7 @@ import matplotlib as mpl
 from matplotlib import font_manager
 
 import p2p_analytics as p2p
+from p2p_analytics.analyses.catalogue import CATALOGUE, build_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).with_name("pictures")
 REPORT = "report.png"
 STATEMENTS = Path(__file__).parents[1] / "data" / "statements"
-PLOTS = ("monthly_flow", "pending_ageing", "pending_requests", "reconciliation", "spend_by_friend", "status_mix")
-AGES = ("pending_ageing", "pending_requests")  # these count ages up to a given time
+PLOTS = ("reconciliation", *(name for name in CATALOGUE if name in p2p.plots.__all__))
+OPTIONS = {"spending_over_time": {"by": "category"}}
+ROWS = {"request_outcomes": {"top": 12}, "split_bills": {"top": 12}}
 PICTURES = (REPORT, *(f"{name}.png" for name in PLOTS))
 REPORT_SIZE = "860,1136"
 PLOT_DPI = 110
@@ -64,8 +66,8 @@ def draw_plots(history: p2p.History, as_of: datetime, folder: Path) -> None:
             if name == "reconciliation":
                 table = reconcile_damaged_files()
             else:
-                table = getattr(p2p, name)(history.payments, **({"as_of": as_of} if name in AGES else {}))
-            axes = getattr(p2p.plots, name)(table)
+                table = build_table(name, history.payments, history, as_of=as_of, **OPTIONS.get(name, {}))
+            axes = getattr(p2p.plots, name)(table, **ROWS.get(name, {}))
             axes.figure.savefig(folder / f"{name}.png", dpi=PLOT_DPI, metadata={"Software": None})
 
 

@@ -83,6 +83,28 @@ def split_bills(
     SchemaError
         The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
         2**53 cents or more.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import p2p_analytics as p2p
+    >>> payments = pd.DataFrame(
+    ...     {
+    ...         "payment_id": ["11", "12", "13"],
+    ...         "status": ["settled", "pending", "settled"],
+    ...         "action": "charge",
+    ...         "direction": "in",
+    ...         "amount_cents": [1250, 1250, 500],
+    ...         "date_created": pd.to_datetime(["2024-03-01T21:00Z", "2024-03-01T21:02Z", "2024-03-09T08:00Z"]),
+    ...         "note": ["Pizza", "pizza", "taxi"],
+    ...         "counterparty_id": ["2", "3", "3"],
+    ...         "counterparty_name": ["Ada", "Ben", "Ben"],
+    ...     }
+    ... )
+    >>> bills = p2p.split_bills(payments, as_of="2024-03-06")
+    >>> bills[["bill_id", "note", "people", "asked", "collected", "still_open"]]
+      bill_id   note  people  asked  collected  still_open
+    0      11  Pizza       2   25.0       12.5        12.5
     """
     moment = parse_as_of(as_of)
     gap = parse_duration("within", within) // MICROSECOND

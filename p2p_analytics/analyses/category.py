@@ -52,6 +52,23 @@ def categorise(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> Any: 
         neither a pattern nor a person.
     SchemaError
         The input is no frame of an engine that works, or holds other types.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import p2p_analytics as p2p
+    >>> payments = pd.DataFrame(
+    ...     {
+    ...         "note": ["Rent May", "tacos", "thanks"],
+    ...         "counterparty_id": ["2", "2", "3"],
+    ...         "counterparty_name": ["Ada", "Ada", "Ben"],
+    ...     }
+    ... )
+    >>> payments.assign(category=p2p.categorise(payments))[["note", "category"]]
+           note category
+    0  Rent May     rent
+    1     tacos     food
+    2    thanks      NaN
     """
     return _engine.add_text_column(
         payments, category_rules.READ, "category", category_rules.find_category(rules), what="categorise"
@@ -94,6 +111,26 @@ def categories(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> IntoF
     SchemaError
         The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
         2**53 cents or more.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import p2p_analytics as p2p
+    >>> payments = pd.DataFrame(
+    ...     {
+    ...         "status": "settled",
+    ...         "direction": ["out", "out", "in"],
+    ...         "flow_cents": [-1250, -900, 500],
+    ...         "counterparty_id": ["2", "2", "3"],
+    ...         "counterparty_name": ["Ada", "Ada", "Ben"],
+    ...         "note": ["Rent May", "tacos", "thanks"],
+    ...     }
+    ... )
+    >>> p2p.categories(payments)
+            category  sent  received   net  payments  share_of_sent
+    0           rent  12.5       0.0 -12.5         1       0.581395
+    1           food   9.0       0.0  -9.0         1       0.418605
+    2  uncategorised   0.0       5.0   5.0         1       0.000000
     """
     category = category_rules.find_category(rules)
     col = nw.col

@@ -72,6 +72,25 @@ def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC", *, by_account
     SchemaError
         The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
         2**53 cents or more.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import p2p_analytics as p2p
+    >>> payments = pd.DataFrame(
+    ...     {
+    ...         "status": "settled",
+    ...         "direction": ["out", "out", "in"],
+    ...         "flow_cents": [-1250, -900, 500],
+    ...         "date_created": pd.to_datetime(["2024-03-01T09:00Z", "2024-03-08T09:00Z", "2024-05-02T18:30Z"]),
+    ...         "date_completed": None,
+    ...     }
+    ... )
+    >>> p2p.monthly_flow(payments)
+         month  sent  received   net  payments  running_net
+    0  2024-03  21.5       0.0 -21.5         2        -21.5
+    1  2024-04   0.0       0.0   0.0         0        -21.5
+    2  2024-05   0.0       5.0   5.0         1        -16.5
     """
     zone = find_zone(tz)
     keys = list_keys(by_account=by_account)

@@ -60,6 +60,24 @@ def activity(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
     SchemaError
         The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
         2**53 cents or more.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import p2p_analytics as p2p
+    >>> payments = pd.DataFrame(
+    ...     {
+    ...         "status": "settled",
+    ...         "direction": "out",
+    ...         "amount_cents": [1250, 900, 500],
+    ...         "date_created": pd.to_datetime(["2024-03-01T09:00Z", "2024-03-08T09:00Z", "2024-05-02T18:30Z"]),
+    ...     }
+    ... )
+    >>> hours = p2p.activity(payments, tz="America/New_York")
+    >>> hours[hours["payments"] > 0]
+         weekday  hour  payments  amount
+    86         3    14         1     5.0
+    100        4     4         2    21.5
     """
     zone = find_zone(tz)
     col = nw.col

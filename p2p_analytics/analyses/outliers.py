@@ -85,6 +85,26 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
     SchemaError
         The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
         2**53 cents or more.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import p2p_analytics as p2p
+    >>> payments = pd.DataFrame(
+    ...     {
+    ...         "payment_id": ["11", "12", "13"],
+    ...         "status": "settled",
+    ...         "direction": "out",
+    ...         "amount_cents": [1250, 1250, 500],
+    ...         "date_created": pd.to_datetime(["2024-03-01T21:00Z", "2024-03-01T21:02Z", "2024-03-09T08:00Z"]),
+    ...         "note": ["Pizza", "pizza", "taxi"],
+    ...         "counterparty_id": "2",
+    ...         "counterparty_name": "Ada",
+    ...     }
+    ... )
+    >>> p2p.unusual(payments)[["payment_id", "reason", "other_id", "amount"]]
+      payment_id     reason other_id  amount
+    0         12  duplicate       11    12.5
     """
     gap = parse_duration("within", within) // MICROSECOND
     col = nw.col

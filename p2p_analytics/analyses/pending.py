@@ -105,6 +105,24 @@ def pending_ageing(
     SchemaError
         The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
         2**53 cents or more.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import p2p_analytics as p2p
+    >>> payments = pd.DataFrame(
+    ...     {
+    ...         "status": "pending",
+    ...         "direction": ["in", "in", "out"],
+    ...         "amount_cents": [1250, 900, 500],
+    ...         "date_created": pd.to_datetime(["2024-03-01T09:00Z", "2024-03-08T09:00Z", "2024-05-02T18:30Z"]),
+    ...     }
+    ... )
+    >>> ages = p2p.pending_ageing(payments, as_of="2024-05-05")
+    >>> ages.loc[ages["payments"] > 0, ["direction", "band", "payments", "amount", "oldest_days"]]
+      direction           band  payments  amount  oldest_days
+    3        in  30 to 90 days         2    21.5           64
+    6       out    1 to 7 days         1     5.0            2
     """
     moment = parse_as_of(as_of)
     days = _check_edges(edges)
@@ -182,6 +200,29 @@ def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.dat
     SchemaError
         The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
         2**53 cents or more.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import p2p_analytics as p2p
+    >>> payments = pd.DataFrame(
+    ...     {
+    ...         "payment_id": ["11", "12", "13"],
+    ...         "status": "pending",
+    ...         "action": "charge",
+    ...         "direction": ["in", "in", "out"],
+    ...         "amount_cents": [1250, 900, 500],
+    ...         "date_created": pd.to_datetime(["2024-03-01T09:00Z", "2024-03-08T09:00Z", "2024-05-02T18:30Z"]),
+    ...         "note": ["pizza", "taxi", "rent"],
+    ...         "counterparty_id": ["2", "2", "3"],
+    ...         "counterparty_name": ["Ada", "Ada", "Ben"],
+    ...     }
+    ... )
+    >>> p2p.pending_requests(payments, as_of="2024-05-05")[["counterparty_name", "amount", "note", "age_days"]]
+      counterparty_name  amount   note  age_days
+    0               Ada    12.5  pizza        64
+    1               Ada     9.0   taxi        57
+    2               Ben     5.0   rent         2
     """
     moment = parse_as_of(as_of)
     opened = _engine.open_frame(

@@ -74,6 +74,26 @@ def people_by_year(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoF
     SchemaError
         The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
         2**53 cents or more.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import p2p_analytics as p2p
+    >>> payments = pd.DataFrame(
+    ...     {
+    ...         "status": "settled",
+    ...         "direction": ["out", "out", "in"],
+    ...         "flow_cents": [-1250, -900, 500],
+    ...         "counterparty_id": ["2", "2", "3"],
+    ...         "counterparty_name": ["Ada", "Ada", "Ben"],
+    ...         "date_created": pd.to_datetime(["2023-03-01T09:00Z", "2024-03-08T09:00Z", "2024-05-02T18:30Z"]),
+    ...         "date_completed": None,
+    ...     }
+    ... )
+    >>> p2p.people_by_year(payments)[["year", "people", "new", "lost", "sent", "received"]]
+       year  people  new  lost  sent  received
+    0  2023       1    1     0  12.5       0.0
+    1  2024       2    1     0   9.0       5.0
     """
     zone = find_zone(tz)
     col = nw.col

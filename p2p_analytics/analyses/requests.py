@@ -68,6 +68,27 @@ def request_outcomes(payments: IntoFrameT) -> IntoFrameT:
     SchemaError
         The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
         2**53 cents or more.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import p2p_analytics as p2p
+    >>> payments = pd.DataFrame(
+    ...     {
+    ...         "status": ["settled", "pending", "settled"],
+    ...         "action": "charge",
+    ...         "direction": "in",
+    ...         "amount_cents": [1250, 900, 500],
+    ...         "date_created": pd.to_datetime(["2024-03-01T09:00Z", "2024-03-08T09:00Z", "2024-05-02T18:30Z"]),
+    ...         "date_completed": pd.to_datetime(["2024-03-02T09:00Z", None, "2024-05-04T06:30Z"]),
+    ...         "counterparty_id": ["2", "2", "3"],
+    ...         "counterparty_name": ["Ada", "Ada", "Ben"],
+    ...     }
+    ... )
+    >>> p2p.request_outcomes(payments)[["counterparty_name", "requests", "asked", "collected", "days_p50"]]
+      counterparty_name  requests  asked  collected  days_p50
+    0               Ada         2   21.5       12.5       1.0
+    1               Ben         1    5.0        5.0       1.5
     """
     needed = ["action", "status", "direction", "amount_cents", "date_created", "date_completed"]
     opened = _engine.open_frame(
@@ -148,6 +169,25 @@ def time_to_settle(payments: IntoFrameT, *, by: str = "direction") -> IntoFrameT
         ``by`` is not a text column of the frame, or is a column of the result.
     SchemaError
         The frame lacks a column or holds other types.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import p2p_analytics as p2p
+    >>> payments = pd.DataFrame(
+    ...     {
+    ...         "status": "settled",
+    ...         "action": "charge",
+    ...         "direction": ["in", "in", "out"],
+    ...         "amount_cents": [1250, 900, 500],
+    ...         "date_created": pd.to_datetime(["2024-03-01T09:00Z", "2024-03-08T09:00Z", "2024-05-02T18:30Z"]),
+    ...         "date_completed": pd.to_datetime(["2024-03-02T09:00Z", "2024-03-10T09:00Z", "2024-05-04T06:30Z"]),
+    ...     }
+    ... )
+    >>> p2p.time_to_settle(payments)
+      direction  payments  days_p50  days_p90  days_p99  days_max
+    0        in         2       1.0       2.0       2.0       2.0
+    1       out         1       1.5       1.5       1.5       1.5
     """
     check_by(by, payments, _DAYS, what="time_to_settle")
     opened = _engine.open_frame(

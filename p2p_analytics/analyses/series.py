@@ -94,6 +94,26 @@ def recurring(
     SchemaError
         The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
         2**53 cents or more.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import p2p_analytics as p2p
+    >>> payments = pd.DataFrame(
+    ...     {
+    ...         "status": "settled",
+    ...         "direction": "out",
+    ...         "amount_cents": [50000, 50000, 50000],
+    ...         "date_created": pd.to_datetime(["2024-03-01T09:00Z", "2024-04-01T09:00Z", "2024-05-01T09:00Z"]),
+    ...         "note": "Rent",
+    ...         "counterparty_id": "2",
+    ...         "counterparty_name": "Ada",
+    ...     }
+    ... )
+    >>> series = p2p.recurring(payments, as_of="2024-05-05")
+    >>> series[["counterparty_name", "cadence", "amount", "next_expected", "state"]]
+      counterparty_name  cadence  amount next_expected   state
+    0               Ada  monthly   500.0    2024-06-01  active
     """
     moment, zone = parse_as_of(as_of), find_zone(tz)
     col = nw.col

@@ -86,6 +86,26 @@ def spend_by_friend(
     SchemaError
         A frame lacks a column or holds other types, such as ids that are not text; or the payments are in several
         currencies or of 2**53 cents or more in all.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import p2p_analytics as p2p
+    >>> payments = pd.DataFrame(
+    ...     {
+    ...         "status": "settled",
+    ...         "direction": ["out", "out", "in"],
+    ...         "flow_cents": [-1250, -900, 500],
+    ...         "counterparty_id": ["2", "2", "3"],
+    ...         "counterparty_name": ["Ada", "Ada", "Ben"],
+    ...         "date_created": pd.to_datetime(["2024-03-01T09:00Z", "2024-03-08T09:00Z", "2024-05-02T18:30Z"]),
+    ...         "date_completed": None,
+    ...     }
+    ... )
+    >>> p2p.spend_by_friend(payments)[["counterparty_name", "sent", "received", "share_of_sent"]]
+      counterparty_name  sent  received  share_of_sent
+    0               Ada  21.5       0.0            1.0
+    1               Ben   0.0       5.0            0.0
     """
     keys = list_keys(by_account=by_account)
     rows = None if top is None else min(check_top(top), _ALL_ROWS)

@@ -87,6 +87,24 @@ def spending_over_time(
     SchemaError
         The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
         2**53 cents or more.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import p2p_analytics as p2p
+    >>> payments = pd.DataFrame(
+    ...     {
+    ...         "status": "settled",
+    ...         "direction": ["out", "out", "in"],
+    ...         "flow_cents": [-1250, -900, 500],
+    ...         "date_created": pd.to_datetime(["2024-03-01T09:00Z", "2024-03-08T09:00Z", "2024-05-02T18:30Z"]),
+    ...         "date_completed": None,
+    ...     }
+    ... )
+    >>> p2p.spending_over_time(payments, every="quarter")
+          period  sent  received   net  payments
+    0 2024-01-01  21.5       0.0 -21.5         2
+    1 2024-04-01   0.0       5.0   5.0         1
     """
     zone = find_zone(tz)
     _check_choice("every", every, get_args(calendar.Every))

@@ -63,6 +63,23 @@ def status_mix(payments: IntoFrameT, *, by: str = "action", by_account: bool = F
     SchemaError
         The frame lacks a column or holds other types, or the payments that count are in several currencies or add up to
         2**53 cents or more.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import p2p_analytics as p2p
+    >>> payments = pd.DataFrame(
+    ...     {
+    ...         "status": ["settled", "settled", "pending"],
+    ...         "action": ["pay", "charge", "charge"],
+    ...         "amount_cents": [1250, 900, 500],
+    ...     }
+    ... )
+    >>> p2p.status_mix(payments)[["action", "status", "payments", "share"]]
+       action   status  payments  share
+    0  charge  pending         1    0.5
+    1  charge  settled         1    0.5
+    2     pay  settled         1    1.0
     """
     keys = list_keys(by_account=by_account)
     check_by(by, payments, {*_COLUMNS, *keys, "amount_cents"}, what="status_mix")

@@ -76,6 +76,27 @@ def exposure(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
         There is no such zone.
     SchemaError
         The frame lacks a column or holds other types.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import p2p_analytics as p2p
+    >>> payments = pd.DataFrame(
+    ...     {
+    ...         "payment_id": ["11", "12", "13"],
+    ...         "status": "settled",
+    ...         "direction": "out",
+    ...         "audience": ["public", "friends", "public"],
+    ...         "date_created": pd.to_datetime(["2024-03-01T09:00Z", "2024-03-08T09:00Z", "2024-05-02T18:30Z"]),
+    ...         "note": ["therapist", "pizza", "taxi"],
+    ...         "counterparty_name": ["Ada", "Ada", "Ben"],
+    ...     }
+    ... )
+    >>> p2p.exposure(payments)
+         month  payments  public  friends  private  share_public  sensitive_public
+    0  2024-03         2       1        1        0           0.5                 1
+    1  2024-04         0       0        0        0           0.0                 0
+    2  2024-05         1       1        0        0           1.0                 0
     """
     zone = find_zone(tz)
     col = nw.col
@@ -133,6 +154,25 @@ def sensitive_notes(payments: IntoFrameT) -> IntoFrameT:
     ------
     SchemaError
         The frame lacks a column or holds other types.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import p2p_analytics as p2p
+    >>> payments = pd.DataFrame(
+    ...     {
+    ...         "payment_id": ["11", "12", "13"],
+    ...         "status": "settled",
+    ...         "direction": "out",
+    ...         "audience": ["public", "friends", "public"],
+    ...         "date_created": pd.to_datetime(["2024-03-01T09:00Z", "2024-03-08T09:00Z", "2024-05-02T18:30Z"]),
+    ...         "note": ["therapist", "pizza", "taxi"],
+    ...         "counterparty_name": ["Ada", "Ada", "Ben"],
+    ...     }
+    ... )
+    >>> p2p.sensitive_notes(payments)[["payment_id", "note", "reasons"]]
+      payment_id       note reasons
+    0         11  therapist  health
     """
     needed = ["payment_id", "date_created", "counterparty_name", "note", "audience"]
     opened = _engine.open_frame(payments, needed, what="sensitive_notes", by_currency=True)

@@ -81,11 +81,16 @@ _WORDS: Final = {
     "month": r"\d{4}-\d\d",
     "cadence": "weekly|fortnightly|monthly|quarterly|yearly",
     "state": "active|late|ended",
+    "reason": "duplicate|large",
 }
-_NUMBERS: Final = {"payments", "share"}
+_NUMBERS: Final = {
+    *("payments", "share", "share_settled"),
+    *("year", "people", "new", "lost"),
+    *("requests", "settled", "pending", "cancelled", "expired", "failed"),
+}
 _EXPOSURE: Final = ("public", "friends", "private", "share_public", "sensitive_public")  # columns of `exposure`
-_SHARES_OF_MONEY: Final = {"share_of_amount", "share_of_sent"}
-_AGES: Final = {"age_days", "oldest_days"}
+_SHARES_OF_MONEY: Final = {"share_of_amount", "share_of_sent", "top_person_share", "top_5_share"}
+_AGES: Final = {"age_days", "oldest_days", "oldest_open_days", "days_p50", "days_p90", "days_p99", "days_max"}
 _MICROSECONDS: Final = {"created_us", "completed_us", "settle_us"}
 
 
@@ -356,7 +361,8 @@ class Mask:
         if name in _SHARES_OF_MONEY:
             return column.round(2)  # exact shares would give the total to the cent
         if name in _AGES:
-            return column // _MONTH_DAYS * _MONTH_DAYS if self._strict else column
+            days = _MONTH_DAYS if self._strict else 1  # fractions of a day would show times of day
+            return column // days * days
         change = self._pseudonyms.cents if types.is_integer_dtype(column.dtype) else self._mask_units
         if payment_ids is None:
             return map_values(column, change)

@@ -32,6 +32,7 @@ def test_no_command_prints_the_token(folder: str, tmp_path: Path, capfd: pytest.
         ["verify", folder], ["verify", folder, "--json", "--progress", "log"],
         ["export", folder, "-"], ["export", folder, "-", "--table", "problems"],
         ["export", folder, f"{out}.csv", "--json"],
+        *(["export", folder, "-", "--table", name] for name in ("activity", "exposure", "split_bills")),
         ["report", folder, "--out", f"{out}.html", "--json", "--progress", "log"],
         ["import", f"{out}-own", statement, "--dry-run"], ["import", f"{out}-own", statement, "--json"],
         ["people", f"{out}-own"], ["people", f"{out}-own", "--json"], ["undo", f"{out}-own", "--json"],

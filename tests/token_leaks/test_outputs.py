@@ -22,6 +22,7 @@ import pytest
 from nbclient import NotebookClient
 
 import p2p_analytics as p2p
+from p2p_analytics.analyses import catalogue
 from support.canary import CANARY, find_canary_files, issue_canary_tokens
 from support.privacy.exports import export_all
 from support.scripted import reset
@@ -93,6 +94,10 @@ def test_a_load_leaves_no_token_behind(server, tmp_path, caplog, capfd, recwarn)
         shown += [client._transport.cache, vars(client._transport.cache), history.payments.attrs, history.me]
     export_all(history, tmp_path, as_of=server.now)
     (tmp_path / "report.html").write_text(p2p.render_report(history, as_of=server.now))
+    for name in catalogue.CATALOGUE:
+        table = catalogue.build_table(name, history.payments, history, as_of=server.now)
+        p2p.to_csv(table, tmp_path / f"{name}.csv")
+        (tmp_path / f"{name}.pickle").write_bytes(pickle.dumps((table, table.attrs)))
     (tmp_path / "frame.pickle").write_bytes(pickle.dumps(history.payments))
     friends = p2p.spend_by_friend(history.payments, history.friends)
     axes = p2p.plots.spend_by_friend(friends)

@@ -7,7 +7,7 @@ import html
 import io
 import json
 import pickle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, quote_plus
 
 import matplotlib as mpl
@@ -16,6 +16,7 @@ from matplotlib.text import Text
 
 import p2p_analytics as p2p
 from p2p_analytics import plots
+from p2p_analytics.analyses import catalogue
 from support.privacy.exports import export_all
 
 if TYPE_CHECKING:
@@ -137,12 +138,9 @@ def tables_of(history: p2p.History) -> dict[str, pd.DataFrame]:
         "friends": history.friends,
         "people": history.people,
         "problems": history.problems,
-        "spend_by_friend": p2p.spend_by_friend(payments, history.friends),
-        "monthly_flow": p2p.monthly_flow(payments),
-        "status_mix": p2p.status_mix(payments),
+        **{name: catalogue.build_table(name, payments, history, as_of=AS_OF) for name in catalogue.CATALOGUE},
         "status_mix by direction": p2p.status_mix(payments, by="direction"),
-        "pending_ageing": p2p.pending_ageing(payments, as_of=AS_OF),
-        "pending_requests": p2p.pending_requests(payments, as_of=AS_OF),
+        "spending_over_time by person": p2p.spending_over_time(payments, by="counterparty"),
     }
 
 
@@ -152,11 +150,15 @@ def render_table(table: pd.DataFrame) -> bytes:
     return "\n".join(parts).encode() + pickle.dumps(table)
 
 
+_OUTLINED: Final = frozenset({"spend_by_friend", "pending_requests", "spending_over_time", "split_bills", "unusual"})
+
+
 def draw_table(name: str, table: pd.DataFrame) -> dict[str, bytes]:
     """Return a plot as SVG, with its text as text and as outlines, as PNG, and the texts in it."""
     ax = plots.mark_private(getattr(plots, name)(table))
     pictures = {f"{name} texts": "\n".join(text.get_text() for text in ax.figure.findobj(Text)).encode()}
-    for form, outlines in (("svg", "none"), ("svg", "path"), ("png", "path")):
+    # Outlines and pixels come from the same texts, so those of some plots are enough.
+    for form, outlines in (("svg", "none"), *((("svg", "path"), ("png", "path")) if name in _OUTLINED else ())):
         picture = io.BytesIO()
         with mpl.rc_context({"svg.fonttype": outlines}):
             ax.figure.savefig(picture, format=form)
