@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import shlex
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -239,7 +240,8 @@ def _require_account(folder: ArchiveFolder, statements: Statements, previous: Ma
         holding, name = clean_line(user.username or user.id), clean_line(name)
         raise ArchiveError(
             f"The statements are of the account {name}, and {folder.path} is the archive of {holding}: name another "
-            f'archive or, if the account is the same, read them with account="{holding}" (--account {holding}).'
+            f'archive or, if the account is the same, read them with account="{holding}" '
+            f"(--account {shlex.quote(holding)})."
         )
     return name
 
@@ -286,8 +288,7 @@ def _find_account(statements: Statements) -> str:
     services = {each.service or each.name for each in list_formats()}
     if not statements.accounts or statements.accounts[0] in services:  # the reader's last resort is the service
         raise ArchiveError(
-            "The statements name no account: name it with account=, as in "
-            'read_statements(paths, account="ada") (--account ada).'
+            'The statements name no account: read them with yours, such as account="ada" (--account ada).'
         )
     return statements.accounts[0]
 

@@ -148,6 +148,13 @@ def parse_zone(text: str) -> str:
     return text
 
 
+def parse_account(text: str) -> str:
+    """Return the name of an account, which is not empty."""
+    if not text.strip().removeprefix("@"):
+        raise argparse.ArgumentTypeError("it is empty: give the name of an account")
+    return text
+
+
 def parse_date(text: str) -> str:
     """Return a date or datetime that can be parsed, as text."""
     from p2p_analytics.times import as_instant

@@ -37,7 +37,12 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     command.add_argument(
         "--tz", metavar="ZONE", type=_arguments.parse_zone, default="UTC", help="the zone of dates that name none (UTC)"
     )
-    command.add_argument("--account", metavar="NAME", help="your username; files that name another account are listed")
+    command.add_argument(
+        "--account",
+        metavar="NAME",
+        type=_arguments.parse_account,
+        help="your username; files that name another account are listed",
+    )
     command.add_argument(
         "--repair", action="store_true", help="set damaged files of earlier imports aside: their rows are lost"
     )

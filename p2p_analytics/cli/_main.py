@@ -21,6 +21,7 @@ from p2p_analytics.cli import (
     _demo,
     _export,
     _import,
+    _output,
     _report,
     _sandbox,
     _sandbox_archive,
@@ -105,7 +106,9 @@ def _run(options: argparse.Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # flushing the rest at exit must not fail again
         return 1
     except P2PAnalyticsError as error:
-        sys.stderr.write(f"{_PROGRAM}: {clean_line(str(error))}\n")  # which may quote names of files and people
+        sys.stderr.write(
+            f"{_PROGRAM}: {clean_line(_output.name_options(str(error)))}\n"
+        )  # which may quote names of files and people
         return 2 if isinstance(error, _arguments.WrongUseError) else 1
     return code
 

@@ -40,6 +40,13 @@ def describe_privacy(history: History) -> str:
     return f"\n{display.STRICT if history.strict else display.PRIVATE}." if history.private else ""
 
 
+def name_options(message: str) -> str:
+    """Return a message with options as they are typed: ``account="ada" (--account ada)`` is ``--account ada``."""
+    import re
+
+    return re.sub(r"""\b[a-z_]+=(?:"[^"]*"|'[^']*'|[\w.]+) \((--[^()]+)\)""", r"\1", message)
+
+
 class Progress:
     """Progress of one command on standard error, in the way that ``--progress`` chooses."""
 

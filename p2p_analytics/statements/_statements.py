@@ -227,7 +227,7 @@ class Statements:
             return str(account)
         if not self._holders:
             raise ConfigurationError(
-                "The statements name no account: read_statements(paths, account=...) gives them one."
+                "The statements name no account: read them with yours, such as account='ada' (--account ada)."
             )
         names = ", ".join(map(repr, self.accounts))
         if account is None:

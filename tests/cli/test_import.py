@@ -190,11 +190,23 @@ def test_a_file_that_names_no_account(folder, tmp_path, capsys) -> None:
     file.write_text(HEADER + "c1,2023-01-15 20:00:00 PST,P2P,USD,-$10,$0,-$10,,,,PAYMENT SENT,lunch,Bo,Your Cash\n")
     assert cli.main(["import", folder, str(file)]) == 1
     assert "name no account" in (said := capsys.readouterr().err)
-    assert "--account ada" in said
+    assert said.endswith("read them with yours, such as --account ada.\n")
     assert said.count("\n") == 1
     assert cli.main(["import", folder, str(file), "--account", "ada"]) == 0
     (row,) = p2p.open_archive(folder).history().payments.to_dict("records")
     assert (row["account_id"], row["flow_cents"], row["counterparty_name"]) == ("ada", -1000, "Bo")
+
+
+def test_a_group_names_the_option(folder, tmp_path, capsys) -> None:
+    """A file of a shared group asks for the member by the option, as typed."""
+    group = tmp_path / "group.csv"
+    group.write_text("Date,Description,Category,Cost,Currency,Nora,Theo\n2024-01-02,tea,Food,10.00,USD,5.00,-5.00\n")
+    advice = "does not say which member you are: name yours with --account, one of 'Nora', 'Theo'."
+    assert cli.main(["import", folder, str(group)]) == 1
+    assert advice in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["import", folder, str(group), "--account", " "])
+    assert "argument --account: it is empty: give the name of an account" in capsys.readouterr().err
 
 
 def test_files_of_another_account(folder, tmp_path, capsys) -> None:
@@ -205,14 +217,12 @@ def test_files_of_another_account(folder, tmp_path, capsys) -> None:
     assert cli.main(["import", folder, str(SAMPLES / "gen_d_2024.csv")]) == 0
     assert cli.main(["import", folder, str(file)]) == 1
     said = capsys.readouterr().err
-    advice = 'name another archive or, if the account is the same, read them with account="nora-quill" '
-    assert f"account nora-old, and {folder} is the archive of nora-quill: {advice}(--account nora-quill).\n" in said
+    advice = "name another archive or, if the account is the same, read them with --account nora-quill.\n"
+    assert said.endswith(f"account nora-old, and {folder} is the archive of nora-quill: {advice}")
     assert cli.main(["import", folder, str(file), "--account", "nora-quill"]) == 0
     assert set(p2p.open_archive(folder).history().payments["account_id"]) == {"nora-quill"}
     assert cli.main(["import", folder, str(SAMPLES / "gen_a_2018.csv")]) == 1
-    assert capsys.readouterr().err.endswith(
-        'account is the same, read them with account="nora-quill" (--account nora-quill).\n'
-    )
+    assert capsys.readouterr().err.endswith("account is the same, read them with --account nora-quill.\n")
     assert cli.main(["import", folder, str(SAMPLES / "gen_a_2018.csv"), "--account", "nora-quill"]) == 0
 
 

@@ -134,7 +134,7 @@ def _find_member(table: Table) -> tuple[str, dict[str, str]]:
             return name, columns
     fault = "does not say which member you are" if table.account is None else f"has no member {table.account!r}"
     names = clean_line(", ".join(map(repr, columns)))[:_LONGEST_NAMES]
-    raise StatementError(f"{_first_file(table)} {fault}: name yours with account=, one of {names}.")
+    raise StatementError(f"{_first_file(table)} {fault}: name yours with account=... (--account), one of {names}.")
 
 
 def _first_file(table: Table) -> str:
