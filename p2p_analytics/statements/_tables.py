@@ -176,7 +176,7 @@ def has_csv_header(content: bytes, finder: HeaderFinder) -> bool:
 
 def _find_header(utf8: bytes, name: str, finder: HeaderFinder) -> _Body:
     head = _cut_head(utf8).decode()
-    widest: list[str] = []
+    heads: list[list[str]] = []
     for delimiter in _DELIMITERS:
         lines = io.StringIO(head, newline="")
         reader = csv.reader(lines, delimiter=delimiter)
@@ -189,12 +189,19 @@ def _find_header(utf8: bytes, name: str, finder: HeaderFinder) -> _Body:
                     start = len(head[: lines.tell()].encode())
                     return _Body(header, preamble, delimiter, utf8[start:], reader.line_num + 1)
                 preamble.append(row)
-                widest = max(widest, row, key=len)
+                heads.append(row)
                 if reader.line_num >= _HEAD_LINES:
                     break
         except csv.Error:
             continue  # with this delimiter, a cell is too large
-    raise NoHeaderError(_describe_missing_header(name, widest))
+    raise NoHeaderError(_describe_missing_header(name, _choose_header(heads)))
+
+
+def _choose_header(rows: Sequence[Sequence[str]]) -> Sequence[str]:
+    """Return the first row with the most names of columns that a format knows, then with the most texts."""
+    names = list_names()
+    texts = [[cell for cell in row if cell.strip()] for row in rows]
+    return max(texts, key=lambda row: (sum(normalize_name(cell) in names for cell in row), len(row)), default=())
 
 
 def _describe_missing_header(name: str, columns: Sequence[str]) -> str:

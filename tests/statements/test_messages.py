@@ -36,6 +36,19 @@ def test_the_columns_of_another_table_are_listed(tmp_path: Path, monkeypatch: py
     )
 
 
+def test_a_column_that_a_statement_lost_is_named(tmp_path: Path) -> None:
+    """Also where the lines above the header have as many cells: the header is the row with most known names."""
+    path = tmp_path / "list.csv"
+    names = "Datetime,Type,Status,Note,From,To,Amount (total),Amount (tax),Beginning Balance"
+    path.write_text(f"Account Statement - (@nora) ,,,,,,,,\nAccount Activity,,,,,,,,\n{names}\n", "utf-8")
+    assert _refuse(path) == (
+        f"/list.csv is no statement: {LOOKED_FOR}; its columns are: {names.replace(',', ', ')}. "
+        "The nearest format is statement_d, which also has the columns 'ID'."
+    )
+    path.write_text(f"a,b,c,d,e,f,g,h,i,j\n{names.replace('Type,', '')}\n", "utf-8")
+    assert _refuse(path).endswith("The nearest format is statement_d, which also has the columns 'ID', 'Type'.")
+
+
 def test_privacy_mode_quotes_no_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first lines of a file may be names, so they are in no message."""
     monkeypatch.setenv("P2P_PRIVACY", "1")
