@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics.arguments import check_top
 from p2p_analytics.display import MONTH_NAMES, format_count, format_money
+from p2p_analytics.errors import SchemaError, describe_type
 from p2p_analytics.money import to_units
 from p2p_analytics.plots._parts import style
 from p2p_analytics.plots._parts.text import TEXT, to_drawable, to_drawable_file
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from narwhals.stable.v2.typing import IntoFrame
+
+    from p2p_analytics.statements import Statements
 
 _NEEDED: Final = ("file", "difference_cents", "reconciled", "period_start", "period_end")
 _OPTIONAL: Final = ("account", "currency", "gap_cents")
@@ -51,7 +54,9 @@ class _File(NamedTuple):
         return ",\n".join(filter(None, [self.label, self.gap]))
 
 
-def reconciliation(table: IntoFrame, *, ax: Axes | None = None, top: SupportsIndex = style.MOST_ROWS) -> Axes:
+def reconciliation(
+    table: IntoFrame | Statements, *, ax: Axes | None = None, top: SupportsIndex = style.MOST_ROWS
+) -> Axes:
     """Draw the period of each statement file, and whether its balances agree with its rows.
 
     Each row of the table, in its order, has a bar from its first to its last day in the colour of the result, labelled
@@ -61,8 +66,8 @@ def reconciliation(table: IntoFrame, *, ax: Axes | None = None, top: SupportsInd
 
     Parameters
     ----------
-    table : frame
-        The attribute ``reconciliation`` of `p2p_analytics.Statements`.
+    table : frame or Statements
+        The attribute ``reconciliation`` of `p2p_analytics.Statements`, or the statements themselves.
     ax : Axes, optional
         The axes to draw on; a new figure by default.
     top : int
@@ -73,10 +78,10 @@ def reconciliation(table: IntoFrame, *, ax: Axes | None = None, top: SupportsInd
     ConfigurationError
         ``top`` is not a whole number from 1.
     SchemaError
-        The table lacks a column.
+        The table lacks a column, or is a history, which has no files.
     """
     rows = check_top(top)
-    data = style.read_columns(table, _NEEDED, what="plots.reconciliation")
+    data = style.read_columns(_find_table(table), _NEEDED, what="plots.reconciliation")
     files = _read_files(data)
     shown, others = _choose_rows(files, rows)
     row_height = _TWO_LINES if any("\n" in file.name for file in shown) else 1
@@ -109,6 +114,20 @@ def reconciliation(table: IntoFrame, *, ax: Axes | None = None, top: SupportsInd
     style.label_rows(ax, names, others=bool(others))
     style.set_title(ax, title, key)
     return ax
+
+
+def _find_table(table: IntoFrame | Statements) -> IntoFrame:
+    """Return the table of statements; raise a SchemaError for a history."""
+    from p2p_analytics.statements import Statements
+
+    if isinstance(table, Statements):
+        return table.reconciliation
+    if hasattr(table, "payments") and hasattr(table, "people"):
+        raise SchemaError(
+            f"plots.reconciliation needs the files of statements, not {describe_type(table)}: pass "
+            "statements.reconciliation."
+        )
+    return table
 
 
 def _read_files(data: dict[str, list[Any]]) -> list[_File]:

@@ -10,9 +10,13 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+import p2p_analytics as p2p
 from p2p_analytics import plots
+from p2p_analytics.errors import SchemaError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from matplotlib.axes import Axes
 
 GREEN, GREY, ORANGE = "#009e73", "#999999", "#d55e00"
@@ -185,3 +189,14 @@ def test_the_columns_of_decisions_are_enough() -> None:
     table = _make(1, difference_cents=pd.array([7], dtype="Int64"), reconciled=pd.array([False], dtype="boolean"))
     ax = plots.reconciliation(table.drop(columns=["account", "currency", "gap_cents"]))
     assert _texts(ax) == ["difference ¤0.07"]
+
+
+def test_statements_themselves_are_drawn(tmp_path: Path) -> None:
+    """Statements give their table; a history has no files, and the error names what to pass."""
+    path = tmp_path / "a.csv"
+    path.write_text("Date,Description,Category,Cost,Currency,Nora,Theo\n2024-01-02,tea,Food,10.00,USD,5.00,-5.00\n")
+    statements = p2p.read_statements(path, account="Nora")
+    (label,) = plots.reconciliation(statements).get_yticklabels()
+    assert label.get_text() == "a.csv"
+    with pytest.raises(SchemaError, match=r"not a History: pass statements\.reconciliation\.$"):
+        plots.reconciliation(statements.history())  # type: ignore[arg-type]
