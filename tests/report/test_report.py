@@ -73,7 +73,7 @@ def test_it_loads_nothing_from_other_addresses(html: str, page: ParsedPage) -> N
     assert not re.search(r"url\(|@import", html)
     assert [attributes["src"][:26] for tag, attributes in page.tags if tag == "img"] == [
         "data:image/svg+xml;base64,"
-    ] * 8
+    ] * 9
     policy = next(attributes for _, attributes in page.tags if "http-equiv" in attributes)
     assert policy["content"] == "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
