@@ -1,7 +1,8 @@
 """Measure speed and memory, each against a named peer on the same data in the same run: ``make bench``.
 
 Ratios are medians of CPU time over alternated rounds where other work on the machine would move wall time. Each part
-is a module in this folder, with its targets. ``make bench BENCH="frames paging"`` runs some parts and writes no file.
+is a module in this folder, with its targets. ``make bench BENCH="frames paging"`` runs some parts and writes no file;
+``BENCH=scale=27500000`` gives a part its size.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import analyses  # beside this file, like the next six
+import analyses  # beside this file, like the next seven
 import archive
 import frames
 import loading
 import paging
+import scale
 import service
 import statements
 from table import Table
@@ -28,10 +30,12 @@ if TYPE_CHECKING:
 
 def main(*names: str) -> int:
     """Print one row for each benchmark; 1 where the service failed under load, else 0."""
-    if unknown := set(names) - set(PARTS):
+    sizes = dict(name.partition("=")[::2] for name in names)
+    if unknown := set(sizes) - set(PARTS):
         sys.exit(f"There is no {' or '.join(sorted(unknown))} to run; there is {', '.join(PARTS)}.")
     table = Table()
-    failed = [PARTS[name](table.add_row) for name in names or PARTS]
+    parts = sizes or dict.fromkeys(PARTS, "")
+    failed = [PARTS[name](table.add_row, *([int(size)] if size else [])) for name, size in parts.items()]
     if not names:
         table.write()
     return 1 if any(failed) else 0
@@ -65,6 +69,7 @@ PARTS = {
     "paging": paging.measure,
     "loading": loading.measure,
     "service": service.measure,
+    "scale": scale.measure,
 }
 
 if __name__ == "__main__":
