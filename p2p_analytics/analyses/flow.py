@@ -104,18 +104,25 @@ def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC", *, by_account
         moved_us=calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),
     )
     local = calendar.add_local_time(moved, "moved_us", zone, opened.ends, payments)
-    if by_account:  # the first day of a month stands for it, because all days of all accounts would be many rows
-        first = calendar.add_first_day(local, "month", opened.ends, payments)
-        local = first.select(*keys, "flow_cents", "received_cents", local_day="first_day")
-    else:
-        local = local.with_columns(local_day=calendar.local_day())
-    days = (
-        local.group_by(*keys, "local_day")  # at most one row per day of the calendar, so the rest is finished here
-        .agg(col("flow_cents").sum(), col("received_cents").sum(), payments=nw.len())
-        .with_columns(_engine.integers(["flow_cents", "received_cents", "payments"]))
-    )
+    days = _add_up(local.with_columns(local_day=calendar.local_day()), keys)
+    # At most one row per day of the calendar, so the rest is finished here; for each account, one per month.
+    if by_account:
+        dated = days.with_columns(local_us=col("local_day") * calendar.DAY_US)
+        first = calendar.add_first_day(dated, "month", opened.ends, payments).drop("local_day")
+        days = _add_up(first.with_columns(local_day=col("first_day")), keys)
     table = _add_up_months(_engine.collect_here(days, payments, what="monthly_flow"), keys)
     return _engine.to_result(table, payments, add_account(_COLUMNS, by_account=by_account), opened.currency)
+
+
+def _add_up(rows: nw.LazyFrame[Any], keys: list[str]) -> nw.LazyFrame[Any]:
+    """Return the sums of each day."""
+    col = nw.col
+    payments = col("payments").sum() if "payments" in rows.collect_schema() else nw.len().alias("payments")
+    return (
+        rows.group_by(*keys, "local_day")
+        .agg(col("flow_cents").sum(), col("received_cents").sum(), payments)
+        .with_columns(_engine.integers(["flow_cents", "received_cents", "payments"]))
+    )
 
 
 def _add_up_months(days: nw.LazyFrame[Any], keys: list[str]) -> nw.LazyFrame[Any]:

@@ -148,7 +148,10 @@ def pending_ageing(
     bands, on = _build_bands(payments, _label_bands(days)), ["direction", "number"]
     if by_account:
         accounts = _engine.open_frame(payments, [ACCOUNT], every_kind=True, what="pending_ageing", by_currency=True)
-        bands, on = accounts.frame.unique().with_columns(_ACCOUNT_KEY).join(bands, how="cross"), [*on, "account_key"]
+        bands, on = (
+            accounts.frame.group_by(ACCOUNT).agg(rows=nw.len()).select(ACCOUNT, _ACCOUNT_KEY).join(bands, how="cross"),
+            [*on, "account_key"],
+        )
         found = found.with_columns(_ACCOUNT_KEY).drop(ACCOUNT)
     table = (
         bands.join(found, on=on, how="left")

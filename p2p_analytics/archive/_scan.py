@@ -82,6 +82,8 @@ class Scannable:
         columns: Iterable[str] | None = ...,
         after: datetime | date | str | None = ...,
         before: datetime | date | str | None = ...,
+        *,
+        spark: Any = ...,  # noqa: ANN401 - pyspark need not be there
     ) -> Any: ...  # noqa: ANN401 - pyspark need not be there
 
     def scan(
@@ -90,6 +92,8 @@ class Scannable:
         columns: Iterable[str] | None = None,
         after: datetime | date | str | None = None,
         before: datetime | date | str | None = None,
+        *,
+        spark: object = None,
     ) -> object:
         """Return the payments as a frame of an engine, which reads only what was chosen and what a query needs.
 
@@ -105,12 +109,15 @@ class Scannable:
         ----------
         engine : {"pandas", "polars", "duckdb", "spark"}
             A pandas DataFrame, in memory; or a Polars LazyFrame, a DuckDB relation or a Spark DataFrame, the last two
-            with UTC as their zone. Spark is the active session, or a local one.
+            with UTC as their zone.
         columns : iterable of str, optional
             The columns, in this order. With several archives, ``account_id`` is always one, first unless it is named.
         after, before : datetime, date or str, optional
             Only payments created at or after the first and before the second instant, so that periods can follow each
             other; UTC where no zone is given. With a bound, payments without a date are left out.
+        spark : SparkSession, optional
+            A session of your own, such as that of a cluster, which has to be in UTC. By default, it is the active
+            session, or a new one on this machine.
 
         Raises
         ------
@@ -124,7 +131,7 @@ class Scannable:
             raise ConfigurationError("An archive's files hold real data: in privacy mode, use history() instead.")
         period = parse_period(after, before)
         chosen = None if columns is None else check_columns(columns, _MERGED)
-        with open_engine(engine) as opened:
+        with open_engine(engine, spark) as opened:
             sources = self._open_sources()
             is_whole = chosen is None and period.is_all and not self._has_accounts
             dtypes = _MERGED if any(has_statements(source.manifest) for source in sources) else _LISTED

@@ -135,6 +135,8 @@ def test_a_period_includes_its_start_and_excludes_its_end(archive, after, before
         ({"before": 2024}, "before: '2024' is no date"),
         ({"before": pd.NaT}, "before: 'NaT' is no date"),
         ({"after": "2024-05-01", "before": "2024-04-01"}, "exchange them"),
+        ({"spark": object()}, "spark is a session for engine='spark', not for 'polars'"),
+        ({"engine": "spark", "spark": "local"}, "spark is a SparkSession, not a str"),
         ({"engine": ["polars"]}, "engine can be pandas, polars, duckdb, spark"),
     ],
 )

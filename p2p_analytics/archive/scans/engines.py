@@ -7,7 +7,7 @@ import glob
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from p2p_analytics.errors import ConfigurationError, how_to_install
+from p2p_analytics.errors import ConfigurationError, describe_type, how_to_install
 from p2p_analytics.forks import refuse_marked
 
 if TYPE_CHECKING:
@@ -39,18 +39,22 @@ class Engine(NamedTuple):
 
 
 @contextlib.contextmanager
-def open_engine(name: str) -> Iterator[Engine]:
-    """Give an engine.
+def open_engine(name: str, spark: object = None) -> Iterator[Engine]:
+    """Give an engine; Spark in a session of the user's own, if there is one.
 
     Raises
     ------
     ConfigurationError
-        It is unknown, or not installed.
+        It is unknown, or not installed; or a session is given with another engine, or is none.
     """
     if not isinstance(name, str) or name not in _ENGINES:
         raise ConfigurationError(f"engine can be {', '.join(_ENGINES)}, not {name!r}.")
+    if spark is not None and name != "spark":
+        raise ConfigurationError(f"spark is a session for engine='spark', not for {name!r}: leave it out.")
+    if spark is not None and not hasattr(spark, "createDataFrame"):
+        raise ConfigurationError(f"spark is a SparkSession, not {describe_type(spark)}: leave it out for a local one.")
     try:
-        yield _ENGINES[name]()
+        yield _ENGINES[name]() if spark is None else _open_spark(spark)
     except ModuleNotFoundError as error:
         instead = "pip install pyspark brings it" if name == "spark" else how_to_install("engines")
         raise ConfigurationError(f"{error.name} is not installed: {instead}.") from None
@@ -91,8 +95,8 @@ def _open_duckdb() -> Engine:
     )
 
 
-def _open_spark() -> Engine:
-    session = _find_spark()
+def _open_spark(own: Any = None) -> Engine:  # noqa: ANN401 - pyspark need not be there
+    session = _find_spark(own)
     return Engine(
         lambda paths, columns: session.read.parquet(*(_SPARK_PATTERN.sub(r"\\\g<0>", path) for path in paths)).select(
             *columns
@@ -102,10 +106,10 @@ def _open_spark() -> Engine:
     )
 
 
-def _find_spark() -> Any:  # noqa: ANN401 - pyspark need not be there
+def _find_spark(own: Any) -> Any:  # noqa: ANN401 - pyspark need not be there
     from pyspark.sql import SparkSession
 
-    session = SparkSession.getActiveSession()
+    session = SparkSession.getActiveSession() if own is None else own
     if session is None:
         builder = SparkSession.builder.master("local[*]").appName("p2p_analytics").config(_SPARK_ZONE, "UTC")
         # Other machines must not reach the driver.
