@@ -12,10 +12,9 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import scale_worker  # beside this file
-
+import p2p_analytics as p2p
 from p2p_analytics import cli
 
 if TYPE_CHECKING:
@@ -30,6 +29,28 @@ USUAL, PERCENTILES = 1, 4  # gigabytes that an analysis may take
 OF_PERCENTILES = {"request_outcomes", "time_to_settle", "unusual"}
 MOST = 8 * 10**9  # bytes at which a process is stopped
 STEP_SECONDS = 0.2
+WORKER = "--one"  # before the folder, engine and name of the one analysis of a process
+AS_OF = "2025-07-01"
+ZONE = "America/New_York"
+ANALYSES: dict[str, Callable[[Any], Any]] = {
+    "spend_by_friend": p2p.spend_by_friend,
+    "monthly_flow": lambda rows: p2p.monthly_flow(rows, ZONE),
+    "status_mix": p2p.status_mix,
+    "pending_ageing": lambda rows: p2p.pending_ageing(rows, AS_OF),
+    "spend_by_friend, by account": lambda rows: p2p.spend_by_friend(rows, by_account=True),
+    "monthly_flow, by account": lambda rows: p2p.monthly_flow(rows, ZONE, by_account=True),
+    "status_mix, by account": lambda rows: p2p.status_mix(rows, by_account=True),
+    "pending_ageing, by account": lambda rows: p2p.pending_ageing(rows, AS_OF, by_account=True),
+    "spending_over_time": lambda rows: p2p.spending_over_time(rows, tz=ZONE),
+    "people_by_year": lambda rows: p2p.people_by_year(rows, tz=ZONE),
+    "activity": lambda rows: p2p.activity(rows, tz=ZONE),
+    "categories": p2p.categories,
+    "exposure": lambda rows: p2p.exposure(rows, tz=ZONE),
+    "split_bills": lambda rows: p2p.split_bills(rows, as_of=AS_OF),
+    "request_outcomes": p2p.request_outcomes,
+    "time_to_settle": p2p.time_to_settle,
+    "unusual": p2p.unusual,
+}
 
 
 def measure(add_row: AddRow, payments: int = PAYMENTS) -> None:
@@ -46,7 +67,7 @@ def measure(add_row: AddRow, payments: int = PAYMENTS) -> None:
 
 def measure_folder(add_row: AddRow, folder: str, names: list[str] | None = None) -> None:
     """Add a row for each analysis of a folder of archives on each engine."""
-    for name in names or scale_worker.ANALYSES:
+    for name in names or ANALYSES:
         limit = PERCENTILES if name in OF_PERCENTILES else USUAL
         for engine in ENGINES:
             found = run(folder, engine, name)
@@ -57,11 +78,10 @@ def measure_folder(add_row: AddRow, folder: str, names: list[str] | None = None)
 
 def run(folder: str, engine: str, name: str) -> dict[str, float]:
     """Return what one analysis took in a process of its own; without a time if its memory grew too much."""
-    worker = str(Path(__file__).with_name("scale_worker.py"))
-    command = [sys.executable, worker, folder, engine, name]
+    command = [sys.executable, __file__, WORKER, folder, engine, name]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own file
         while process.poll() is None:
-            if (peak := scale_worker.peak_bytes(process.pid)) > MOST:
+            if (peak := peak_bytes(process.pid)) > MOST:
                 process.kill()
                 return {"bytes": peak}
             time.sleep(STEP_SECONDS)
@@ -70,7 +90,30 @@ def run(folder: str, engine: str, name: str) -> dict[str, float]:
     return found
 
 
-if __name__ == "__main__":
-    from table import Table
+def measure_one(folder: str, engine: str, name: str) -> None:
+    """Print what one analysis took."""
+    began = time.perf_counter()
+    table = ANALYSES[name](p2p.open_archives(folder).scan(engine))
+    if engine == "polars":
+        table = table.collect()
+    elif engine == "duckdb":
+        table = table.to_arrow_table()
+    elif engine == "spark":
+        table = table.toArrow()
+    took = time.perf_counter() - began
+    print(json.dumps({"rows": len(table), "seconds": took, "bytes": peak_bytes()}))  # noqa: T201 - read by the parent
 
-    measure_folder(Table().add_row, sys.argv[1], sys.argv[2:])
+
+def peak_bytes(process: int | str = "self") -> int:
+    """Return the peak of a process's memory, 0 if it has ended; unlike getrusage, without that of its parent."""
+    lines = Path(f"/proc/{process}/status").read_text("utf-8").splitlines()
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")), 0)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == WORKER:
+        measure_one(*sys.argv[2:])
+    else:
+        from table import Table
+
+        measure_folder(Table().add_row, sys.argv[1], sys.argv[2:])
