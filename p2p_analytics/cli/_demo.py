@@ -126,10 +126,12 @@ def run(  # noqa: PLR0913 - each is one option of the command
         with SandboxServer(seed, people=people, years=years) as server:
             person = server.viewer if person is None else person.removeprefix("@")
             tables: dict[str, pd.DataFrame] = {}
+            kept = 0
             if statements:
                 say("Writing and reading statement files ...")
                 reading = _read_statements(server, person, out, privacy=privacy)
                 history, tables = reading.history(), {"reconciliation": reading.reconciliation}
+                kept = 0 if privacy else int(reading.files["file"].nunique())
             else:
                 with _show_progress(progress, check_interrupt) as on_progress:
                     history = _load(
@@ -148,7 +150,7 @@ def run(  # noqa: PLR0913 - each is one option of the command
             with contextlib.suppress(OSError):  # not empty any more
                 out.rmdir()
         raise
-    sys.stdout.write(_summarize(history, as_of, files, out) + "\n")
+    sys.stdout.write(_summarize(history, as_of, files, out, kept) + "\n")
 
 
 def _make_writable(out: Path) -> None:
@@ -284,9 +286,9 @@ def _build_tables(history: History, as_of: datetime) -> dict[str, pd.DataFrame]:
 # ---- summary
 
 
-def _summarize(history: History, as_of: datetime, files: list[Path], out: Path) -> str:
+def _summarize(history: History, as_of: datetime, files: list[Path], out: Path, statement_files: int) -> str:
     from p2p_analytics.analyses import monthly_flow, pending_requests
-    from p2p_analytics.display import PRIVATE, STRICT, format_money
+    from p2p_analytics.display import PRIVATE, STRICT, format_count, format_money
     from p2p_analytics.frames.schema import select_payments
 
     me, payments = history.me.user, select_payments(history.payments)
@@ -309,10 +311,13 @@ def _summarize(history: History, as_of: datetime, files: list[Path], out: Path) 
         lines.append(f"  {len(history.problems):,} strange values in records, listed in the report")
     if history.private:
         lines.append(f"  {STRICT if history.strict else PRIVATE}")
-    width = max(len(file.name) for file in files)
     kinds = {".html": "open it in a browser", ".csv": "table", ".png": "plot"}
     lines += ["", f"In {out.resolve()}:"]
-    lines += [f"  {file.name:<{width}}  {kinds[file.suffix]}" for file in files]
+    described = {file.name: kinds[file.suffix] for file in files}
+    if statement_files:
+        described[f"{_STATEMENT_FOLDER}/"] = format_count(statement_files, "statement file", "statement files")
+    width = max(map(len, described))
+    lines += [f"  {name:<{width}}  {text}" for name, text in described.items()]
     lines += ["", f"The town is invented, and its clock stands at {as_of:%Y-%m-%d %H:%M} UTC."]
     return "\n".join(lines)
 

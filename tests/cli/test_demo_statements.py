@@ -41,6 +41,8 @@ def test_files_and_list_give_the_same_sums(
     files = sorted(path.name for path in (out / "statements").iterdir())
     assert files[0] == "maya-lindqvist_2024-06-30_2024-09-27.csv"
     assert len(files) == 5
+    (line,) = [line for line in shown if line.startswith("  statements/ ")]
+    assert line.endswith("  5 statement files")
     assert {stat.S_IMODE(path.stat().st_mode) for path in (out / "statements").iterdir()} == {0o600}
 
 
@@ -51,6 +53,7 @@ def test_privacy_keeps_no_statement_file(
     """In privacy mode the statement files are removed, and no file has a name of the town."""
     assert cli.main(["demo", "--statements", "--out", str(tmp_path), *SMALL, "--privacy", *mode]) == 0
     shown = capsys.readouterr().out
+    assert "statements/" not in shown
     assert {path.name for path in tmp_path.iterdir()} == FILES
     texts = [path.read_text(encoding="utf-8") for path in tmp_path.iterdir() if path.suffix != ".png"]
     for text in (*texts, shown):
