@@ -12,6 +12,7 @@ from p2p_analytics.archive.tables import MATCHED
 from p2p_analytics.errors import ArchiveError, ConfigurationError
 from p2p_analytics.frames import schema
 from p2p_analytics.frames.arrow import MICROSECONDS
+from p2p_analytics.frames.row_currencies import code_expression
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -112,6 +113,8 @@ class Scannable:
             with UTC as their zone.
         columns : iterable of str, optional
             The columns, in this order. With several archives, ``account_id`` is always one, first unless it is named.
+            In archives with statements, ``currency`` without ``source`` has "XXX" where a statement does not name it,
+            because analyses take a null for dollars if no source says otherwise.
         after, before : datetime, date or str, optional
             Only payments created at or after the first and before the second instant, so that periods can follow each
             other; UTC where no zone is given. With a bound, payments without a date are left out.
@@ -139,6 +142,8 @@ class Scannable:
             if self._has_accounts and _ACCOUNT not in names:
                 names = [_ACCOUNT, *names]
             frame = _read_sources(opened, sources, period, dtypes, check_content=is_whole)
+            if dtypes is _MERGED and "currency" in names and "source" not in names:
+                frame = frame.with_columns(currency=code_expression(dtypes))  # without source, a null means dollars
             return opened.finish(frame.select(*names), {name: dtypes[name] for name in names})
 
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.errors import ArchiveError, ConfigurationError
+from p2p_analytics.errors import ArchiveError, ConfigurationError, SchemaError
 from p2p_analytics.frames.schema import PAYMENTS
 from p2p_analytics.records import Me, User
 from support.archives.statements import row, statements_of
@@ -178,3 +178,18 @@ def test_a_forked_process_gets_no_pandas_frame(archive, monkeypatch) -> None:
     monkeypatch.setattr("p2p_analytics.forks.is_marked", lambda: True)
     with pytest.raises(ConfigurationError, match="forked"):
         archive.scan("pandas")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_currency_that_is_not_known_stays_so(tmp_path: Path, engine: Any) -> None:
+    """Without the column source too, analyses do not take it for dollars; with it, the null stays."""
+    archive = p2p.open_archive(tmp_path / "a")
+    archive.import_(statements_of(row(1, currency=None), row(2, currency="EUR")))
+    needed = ["status", "direction", "date_created", "date_completed", "amount_cents", "flow_cents"]
+    columns = ["payment_id", *needed, "kind", "currency"]
+    rows = read(archive.scan(engine, columns=columns)).set_index("payment_id")
+    assert rows["currency"].to_dict() == {"1": "XXX", "2": "EUR"}
+    with pytest.raises(SchemaError, match="in one currency, not in EUR and an unknown one"):
+        p2p.monthly_flow(archive.scan(engine, columns=columns))
+    whole = read(archive.scan(engine, columns=[*columns, "source"])).set_index("payment_id")
+    assert whole["currency"].isna().to_dict() == {"1": True, "2": False}
