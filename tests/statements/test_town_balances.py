@@ -79,9 +79,9 @@ def test_the_bank_of_a_town(texts: list[str], tmp_path: Path) -> None:
         cents = -transfer["flow_cents"] - fee
         bookings.append({"Date": f"{day:%Y-%m-%d}", "Description": "VENMO", "Amount": f"{cents / 100:.2f}"})
     assert len(bookings) > 20
-    matches = p2p.match_bank(statements, pd.DataFrame(bookings[1:]))
+    matches = p2p.match_bank(statements, pd.DataFrame([*bookings[:9], *bookings[10:]]))
     assert matches["state"].value_counts().to_dict() == {"paired": len(bookings) - 1, "only in statement": 1}
     (lone,) = matches[matches["state"] != "paired"]["payment_id"]
-    assert lone == transfers["payment_id"][0]
+    assert lone == transfers["payment_id"][9]
     paired = matches[matches["state"] == "paired"]
     assert paired["days"].between(0, 3).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
@@ -41,6 +42,7 @@ SERVICES: Final = ("venmo", "cash app", "cashapp", "paypal", "wise", "transferwi
 PAIRED: Final = "paired"
 ONLY_IN_STATEMENT: Final = "only in statement"
 ONLY_IN_BANK: Final = "only in bank"
+OUTSIDE: Final = "outside the bank file"
 _TRANSFER: Final = "transfer"
 _NEEDED: Final = ("payment_id", "status", "date_created", "kind", "flow_cents")
 _OPTIONAL: Final = ("account_id", "fee_cents", "currency", "funding_source")
@@ -105,7 +107,8 @@ def match_bank(  # noqa: PLR0913 - each is an independent option of a public fun
         One row per pair, per settled transfer without a pair, and per bank row that names a payment service and has no
         pair, in order of time, with the columns and dtypes of `BANK_MATCHES`. ``bank_date`` is midnight UTC of the
         day, ``days`` are from the transfer to the bank row, ``bank_line`` is counted from 1, and ``state`` is "paired",
-        "only in statement" or "only in bank".
+        "only in statement" or "only in bank", or "outside the bank file" for a transfer without a pair before the first
+        or after the last day of the bank's rows, of which the file cannot say anything.
 
     Raises
     ------
@@ -230,10 +233,13 @@ def _build_frame(transfers: list[_Movement], matcher: _Matcher) -> pd.DataFrame:
     import pandas as pd
 
     funded = [movement for movement in matcher.pairs if movement.kind != _TRANSFER]
+    days = [row.day for row in matcher.rows]
+    first, last = (min(days), max(days)) if days else (-math.inf, math.inf)
     lines = []
     for movement in (*transfers, *funded):
         at = matcher.pairs.get(movement)
-        lines.append(_describe(movement, None if at is None else matcher.rows[at]))
+        is_outside = not first <= movement.day <= last
+        lines.append(_describe(movement, None if at is None else matcher.rows[at], is_outside=is_outside))
     lines += [_describe(None, matcher.rows[at]) for at in matcher.list_rest()]
     lines.sort(key=_find_place)
     return pd.DataFrame(
@@ -247,9 +253,10 @@ def _find_place(line: dict[str, Any]) -> tuple[object, ...]:
     return line["date"] or line["bank_date"], key is None, key or "", line["bank_line"] or 0
 
 
-def _describe(movement: _Movement | None, row: BankRow | None) -> dict[str, Any]:
+def _describe(movement: _Movement | None, row: BankRow | None, *, is_outside: bool = False) -> dict[str, Any]:
     """Return a row of the result."""
-    state = PAIRED if movement and row else ONLY_IN_STATEMENT if movement else ONLY_IN_BANK
+    alone = (OUTSIDE if is_outside else ONLY_IN_STATEMENT) if movement else ONLY_IN_BANK
+    state = PAIRED if movement and row else alone
     line: dict[str, Any] = dict.fromkeys(BANK_MATCHES) | {"state": state}
     if movement:
         line |= {

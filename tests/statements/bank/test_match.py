@@ -81,12 +81,23 @@ def test_what_has_no_pair_is_listed() -> None:
         ("2024-01-10", "VENMO", "-1.00"), ("2024-01-26", "PAYROLL", "7.00"), ("2024-01-11", "GROCER", "-1.00")
     )
     assert _match(payments, bank) == [
-        ("lone", None, None, "only in statement"),
+        ("lone", None, None, "outside the bank file"),
         ("same", None, None, "only in statement"),
         (None, 1, None, "only in bank"),
         ("late", None, None, "only in statement"),
     ]
     assert _match(payments, bank, days=6)[-1] == ("late", 2, 6, "paired")
+
+
+def test_transfers_outside_the_days_of_the_bank_file() -> None:
+    """Before the first and after the last day the file says nothing; on these days it does, and pairs stay pairs."""
+    days = ["2024-04-30", "2024-05-01", "2024-05-31", "2024-06-01", "2024-06-02"]
+    payments = make_payments(*((day, f"{day}T12:00:00", -100 * at) for at, day in enumerate(days, 1)))
+    bank = make_bank(("2024-05-01", "Rent", "-9.00"), ("2024-05-31", "VENMO", "4.00"))
+    outside, alone = "outside the bank file", "only in statement"
+    states = [outside, alone, alone, "paired", outside]
+    assert _match(payments, bank, "payment_id", "state") == [*zip(days, states, strict=True)]
+    assert {state for (state,) in _match(payments, make_bank(), "state")} == {alone}
 
 
 def test_the_closest_row_is_not_always_right() -> None:
@@ -101,7 +112,8 @@ def test_equal_distances_go_in_order() -> None:
     payments = make_payments(*((f"t{day}", f"2024-01-0{day}", -100) for day in (1, 2, 3, 4)))
     bank = make_bank(*((f"2024-01-0{day}", "X", "1.00") for day in (4, 3, 2)))
     assert _match(payments, bank) == [
-        ("t1", None, None, "only in statement"), ("t2", 3, 0, "paired"), ("t3", 2, 0, "paired"), ("t4", 1, 0, "paired"),
+        ("t1", None, None, "outside the bank file"),
+        ("t2", 3, 0, "paired"), ("t3", 2, 0, "paired"), ("t4", 1, 0, "paired"),
     ]  # fmt: skip
 
 
@@ -251,7 +263,11 @@ def test_the_assignment_is_the_best(days: list[int], bank: list[tuple[int, bool]
     assert pairs["payment_id"].is_unique
     found = (len(pairs), int((pairs["bank_description"] == "VENMO").sum()), -int(pairs["days"].abs().sum()))
     assert found == _count_best(days, bank, most)
-    assert (frame["state"] == "only in statement").sum() == len(days) - len(pairs)
+    alone = frame[frame["bank_line"].isna()]
+    assert len(alone) == len(days) - len(pairs)
+    first, last = (min(bank)[0], max(bank)[0]) if bank else (1, 12)
+    is_inside = alone["date"].dt.day.between(first, last)
+    assert alone["state"].tolist() == [("outside the bank file", "only in statement")[inside] for inside in is_inside]
     shuffle.shuffle(rows)
     shuffle.shuffle(transfers)
     again = match_bank(make_payments(*transfers), make_bank(*rows), days=most)
