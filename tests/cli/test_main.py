@@ -84,7 +84,11 @@ def test_our_own_mistakes_are_not_hidden(monkeypatch: pytest.MonkeyPatch) -> Non
     ("words", "usage", "message"),
     [
         (["sycn", "a"], "usage: p2p-analytics [-h]", "there is no command 'sycn': did you mean sync?"),
-        (["fly"], "usage: p2p-analytics [-h]", "there is no command 'fly': choose from demo, sandbox, login, "),
+        (
+            ["fly"],
+            "usage: p2p-analytics [-h]",
+            "there is no command 'fly': choose from demo, sandbox, sandbox-archive, login, ",
+        ),
         (["sync", "a", "--refersh"], "usage: p2p-analytics sync [-h]", "--refersh: did you mean --refresh?"),
         (["export", "--tabel", "payments", "a", "b.csv"], "usage: p2p-analytics export", "did you mean --table?"),
         (["export", "a", "-", "--table", "payment"], "usage: p2p-analytics export", "did you mean payments?"),
@@ -153,7 +157,7 @@ def test_help_states_the_exit_codes(capsys: pytest.CaptureFixture[str], monkeypa
     end = " ".join(lines[lines.index("", lines.index("commands:")) + 1 :])
     assert end.startswith("Exit codes: 0 for success; 1 for a failure")
     assert "2 for wrong use" in end
-    assert any(line.startswith("    completion  print a script") for line in lines)
+    assert any(line.startswith("    completion       print a script") for line in lines)
 
 
 @pytest.mark.parametrize("words", ["export {archive} -", "export {archive} {out}", "--version"])
