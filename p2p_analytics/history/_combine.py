@@ -190,8 +190,10 @@ def _combine_frames(frames: Sequence[pd.DataFrame], fetched_at: Sequence[Any]) -
     if not any((frame["source"] == SOURCE_STATEMENT).any() for frame in typed):
         return _keep_newest_rows(typed, fetched_at), pd.DataFrame(columns=[*PROBLEMS])
     listed = _keep_newest_rows([frame[frame["source"] != SOURCE_STATEMENT] for frame in typed], fetched_at)
-    stated = _keep_newest_rows([frame[frame["source"] == SOURCE_STATEMENT] for frame in typed], fetched_at)
-    stated, refused = refuse_rows(stated, listed)
+    # A refused row takes the place of no other row.
+    checked = [refuse_rows(frame[frame["source"] == SOURCE_STATEMENT], listed) for frame in typed]
+    stated = _keep_newest_rows([rows for rows, _ in checked], fetched_at)
+    refused = pd.concat([problems for _, problems in checked], ignore_index=True)
     united = merge_sources(listed, stated)
     _require_one_account(united["account_id"].dropna().unique(), what="payments")
     columns = [*PAYMENTS, *dict.fromkeys(name for frame in typed for name in frame if name not in PAYMENTS)]

@@ -242,3 +242,13 @@ def test_a_statement_that_contradicts_the_service(history_of, payment, stated, t
     with pytest.raises(SchemaError, match=f"^The payment 1 has another {field} in a statement, {value}, than the "):
         p2p.combine(frames)
     assert len(p2p.combine([frame[frame["payment_id"] != "1"] for frame in frames])) == 2
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_refused_row_of_a_statement_takes_the_place_of_no_other(history_of, payment, turned) -> None:
+    """The fee 10 is in the statement that agrees with the service's 5.00, whichever statement comes last."""
+    listed = replace(history_of(payment(1)), me=Me(user=User(id="7", username="ada")))
+    stated = [statements_of(row(1, **each)).history() for each in ({"fee_cents": 10}, {"amount_cents": 9_900})]
+    found = p2p.combine([*(reversed(stated) if turned else stated), listed])
+    assert list_values(found.payments["fee_cents"]) == [10]
+    assert found.problems[["payment_id", "field", "value"]].to_numpy().tolist() == [["1", "amount_cents", "9900"]]
