@@ -207,7 +207,7 @@ def _refuse_rows(folder: ArchiveFolder, entries: Mapping[str, Entry], listed: pd
     """Return the tables of statements after the service listed payments, if rows contradict these; else no tables."""
     files = {kind: entries[kind] for kind in STATEMENT_KINDS if kind in entries}
     if not all(map(folder.is_sound, files.values())):
-        return {}  # an import replaces them
+        return {}  # the import that repairs them compares their rows with the service
     stored = [folder.read(entry, columns=[*LISTED]) for entry in files.values() if "status" in SCHEMAS[entry.kind]]
     if not any(has_contradictions(frame_of(rows), listed) for rows in stored):
         return {}

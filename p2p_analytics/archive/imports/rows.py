@@ -131,10 +131,16 @@ def merge_rows(known: StoredRows, listed: pd.DataFrame, given: pd.DataFrame, bat
     rows, earlier, given = _separate(known.rows, _list_versions(known), given.assign(**{BATCH: batch}))
     contradictions = _compare(given, listed)
     is_refused = contradictions.any(axis="columns")
-    versions = _concat(earlier, given[~is_refused])
+    # A sync leaves a damaged file of statements as it is: what the service listed meanwhile is compared here.
+    earlier_contradictions = _compare(earlier, listed)
+    is_outdated = earlier_contradictions.any(axis="columns")
+    versions = _concat(earlier[~is_outdated], given[~is_refused])
     stored, problems = _unite(versions), _find_problems(versions)
     plan = _plan(rows, listed, given, contradictions, stored.rows)
-    refused = _list_refused(given[is_refused], contradictions[is_refused])
+    refused = _concat(
+        _list_refused(earlier[is_outdated], earlier_contradictions[is_outdated]),
+        _list_refused(given[is_refused], contradictions[is_refused]),
+    )
     outdated = _subtract(_concat(_find_problems(earlier), _find_problems(given)), problems)
     return MergedRows(stored, plan, _concat(problems.assign(**{BATCH: batch}), refused), outdated)
 
@@ -234,7 +240,8 @@ def _plan(
 
 def _find_decided(known: pd.DataFrame, given: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the known refunds with another kind now that are not among the given rows."""
-    refunds = known[known["is_refund"].fillna(value=False) & ~known[_KEY].isin(given[_KEY])]
+    is_other = known[_KEY].isin(rows[_KEY]) & ~known[_KEY].isin(given[_KEY])
+    refunds = known[known["is_refund"].fillna(value=False) & is_other]
     after = refunds[_KEY].map(rows.set_index(_KEY)["kind"])
     return refunds[after != refunds["kind"]]
 

@@ -108,6 +108,29 @@ def test_a_row_that_the_service_contradicts_later_is_refused(tmp_path, history_o
     pd.testing.assert_frame_equal(found.payments, before.history().payments)
 
 
+@pytest.mark.parametrize("kind", ["statements", "statement_versions", "statement_problems"])
+def test_a_contradiction_that_a_damaged_file_hid_from_a_merge(tmp_path, history_of, payment, kind) -> None:
+    """The import that repairs the archive refuses the stored row and its fee, as the merge does with sound files."""
+    listed = replace(history_of(payment(1), friends=0), me=Me(user=User(id="7", username="ada")))
+    found = []
+    for name in ("sound", "damaged"):
+        archive = p2p.open_archive(tmp_path / name)
+        archive.import_(statements_of(row(1, amount_cents=9900, fee_cents=100)))
+        if name == "damaged":
+            next(archive.path.glob(f"{kind}-*")).write_bytes(b"broken")
+        archive.merge(listed)
+        archive.import_(statements_of(row(3, file="june.csv")), repair=True)
+        found.append(archive.history())
+    sound, damaged = found
+    assert sorted(damaged.payments["payment_id"]) == ["1", "3"]
+    assert damaged.payments.set_index("payment_id").loc["1", ["fee_cents", "file"]].isna().all()
+    pd.testing.assert_frame_equal(damaged.payments, sound.payments)
+    told = [["1", "amount_cents", "9900"]]
+    assert sound.problems[["payment_id", "field", "value"]].to_numpy().tolist() == told
+    if kind != "statements":  # else the row was lost
+        pd.testing.assert_frame_equal(damaged.problems, sound.problems)
+
+
 def test_names_that_the_user_decided_are_not_merged(tmp_path) -> None:
     """They are in people.csv of the one archive; the other gets the names in the files."""
     one, other = (p2p.open_archive(tmp_path / name) for name in ("one", "other"))
