@@ -145,13 +145,10 @@ def pending_ageing(
         .group_by(*keys, "direction", "number")
         .agg(col("amount_cents").sum(), col("age_us").max(), payments=nw.len())
     )
-    bands, on = _build_bands(payments, _label_bands(days)), ["direction", "number"]
+    accounts: list[str | None] = _list_accounts(payments) if by_account else [None]
+    bands, on = _build_bands(payments, _label_bands(days), accounts), ["direction", "number"]
     if by_account:
-        accounts = _engine.open_frame(payments, [ACCOUNT], every_kind=True, what="pending_ageing", by_currency=True)
-        bands, on = (
-            accounts.frame.group_by(ACCOUNT).agg(rows=nw.len()).select(ACCOUNT, _ACCOUNT_KEY).join(bands, how="cross"),
-            [*on, "account_key"],
-        )
+        bands, on = bands.with_columns(_ACCOUNT_KEY), [*on, "account_key"]
         found = found.with_columns(_ACCOUNT_KEY).drop(ACCOUNT)
     table = (
         bands.join(found, on=on, how="left")
@@ -249,10 +246,23 @@ def _age(moment: int) -> nw.Expr:
     return nw.when(age < 0).then(0).otherwise(age)
 
 
-def _build_bands(payments: IntoFrame, labels: list[str]) -> nw.LazyFrame[Any]:
-    rows = [(direction, number, label) for direction in _DIRECTIONS for number, label in enumerate(labels)]
-    names = {"direction": _engine.TEXT, "number": _engine.COUNT, "band": _engine.TEXT}
-    return _engine.build_rows(payments, dict(zip(names, zip(*rows, strict=True), strict=True)), names)
+def _list_accounts(payments: IntoFrame) -> list[str | None]:
+    """Return all accounts of a frame, by a query of its own: within another, Polars keeps all rows for both."""
+    opened = _engine.open_frame(payments, [ACCOUNT], every_kind=True, what="pending_ageing", by_currency=True)
+    found = opened.frame.group_by(ACCOUNT).agg(rows=nw.len()).select(ACCOUNT)
+    accounts: list[str | None] = _engine.collect(found, payments, what="pending_ageing")[ACCOUNT].to_list()
+    return accounts
+
+
+def _build_bands(payments: IntoFrame, labels: list[str], accounts: list[str | None]) -> nw.LazyFrame[Any]:
+    rows = [
+        (account, direction, number, label)
+        for account in accounts
+        for direction in _DIRECTIONS
+        for number, label in enumerate(labels)
+    ]
+    names = {ACCOUNT: _engine.TEXT, "direction": _engine.TEXT, "number": _engine.COUNT, "band": _engine.TEXT}
+    return _engine.build_rows(payments, {name: [row[at] for row in rows] for at, name in enumerate(names)}, names)
 
 
 def _label_bands(edges: tuple[int, ...]) -> list[str]:

@@ -56,7 +56,8 @@ def request_outcomes(payments: IntoFrameT) -> IntoFrameT:
     payments : frame
         PAYMENTS. Rows of another action than ``charge``, or without a direction, are excluded; so are rows of another
         ``kind`` than payments. Datetimes without a zone are UTC. Repeated payment ids count twice:
-        `p2p_analytics.combine` unites frames. A lazy frame is queried at the call, for the checks.
+        `p2p_analytics.combine` unites frames. A lazy frame is queried at the call; one row per person and direction is
+        read into memory.
 
     Returns
     -------
@@ -115,8 +116,11 @@ def request_outcomes(payments: IntoFrameT) -> IntoFrameT:
         asked_cents=col("amount_cents").sum(),
         requests=nw.len(),
     )
+    waited = _find_days(settled, keys, {"days_p50": 50, "days_p90": 90})
+    # One row per person and direction. Within one query, Polars would keep all requests in memory for both parts.
     table = (
-        sums.join(_find_days(settled, keys, {"days_p50": 50, "days_p90": 90}), on=keys, how="left")
+        _engine.collect_here(sums, payments, what="request_outcomes")
+        .join(_engine.collect_here(waited, payments, what="request_outcomes"), on=keys, how="left")
         .with_columns(_engine.integers([*_COUNTS, *_CENTS.values(), "requests"]))
         .with_columns(decided=col("requests") - col("pending"))
         .with_columns(
