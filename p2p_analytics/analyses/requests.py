@@ -8,6 +8,7 @@ import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
 from p2p_analytics.analyses._parts.by import check_by
+from p2p_analytics.frames.schema import SOURCE_API, SOURCE_STATEMENT
 from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def request_outcomes(payments: IntoFrameT) -> IntoFrameT:
         Of the requests that are not pending; 0 if there are none.
     days_p50, days_p90 : days
         Within which half, and nine of ten, of the settled requests were paid, counted from creation to completion; a
-        fraction, the nearest rank; null if no settled request has both dates.
+        fraction, the nearest rank; null if no settled request has both dates. Rows of statements have one date, that
+        of the payment, so they are excluded here.
 
     Parameters
     ----------
@@ -93,7 +95,7 @@ def request_outcomes(payments: IntoFrameT) -> IntoFrameT:
     """
     needed = ["action", "status", "direction", "amount_cents", "date_created", "date_completed"]
     opened = _engine.open_frame(
-        payments, [*needed, "counterparty_id", "counterparty_name"], status=None, what="request_outcomes"
+        payments, [*needed, "counterparty_id", "counterparty_name"], optional=["source"], what="request_outcomes"
     )
     col = nw.col
     is_directed = (col("direction") == "in") | (col("direction") == "out")
@@ -148,7 +150,7 @@ def time_to_settle(payments: IntoFrameT, *, by: str = "direction") -> IntoFrameT
     -------
     the column ``by`` : text
     payments : count
-        Of settled requests with both dates.
+        Of settled requests with both dates; rows of statements have one, and are excluded.
     days_p50, days_p90, days_p99, days_max : days
         Within which half, nine of ten, 99 of 100, and all of them were paid, counted from creation to completion; a
         fraction, the nearest rank.
@@ -197,6 +199,7 @@ def time_to_settle(payments: IntoFrameT, *, by: str = "direction") -> IntoFrameT
     opened = _engine.open_frame(
         payments,
         ["action", "date_created", "date_completed", by],
+        optional=["source"],
         status=Status.SETTLED,
         what="time_to_settle",
         by_currency=True,
@@ -214,7 +217,10 @@ def _of_status(status: Status) -> nw.Expr:
 
 def _find_days(settled: nw.LazyFrame[Any], keys: list[str], percents: dict[str, int]) -> nw.LazyFrame[Any]:
     """Return percentiles of the days from creation to completion, of the rows with both dates."""
-    dated = settled.select(*keys, waited_us=nw.col("date_completed") - nw.col("date_created"))
+    # A row of a statement has one date, that of the payment: how long it took is not known.
+    has_both = nw.coalesce(nw.col("source"), nw.lit(SOURCE_API)) != SOURCE_STATEMENT
+    waited = nw.when(has_both).then(nw.col("date_completed") - nw.col("date_created"))
+    dated = settled.select(*keys, waited_us=waited)
     ranks = {name: _engine.Rank(percent) for name, percent in percents.items()}
     found = _engine.find_ranked(dated.filter(~nw.col("waited_us").is_null()), keys, "waited_us", ranks)
     return found.with_columns(**{name: _engine.days(name) for name in percents})

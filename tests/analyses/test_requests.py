@@ -83,6 +83,24 @@ def test_nearest_rank(payments: Builder, rows_of: Reader, ranks: tuple[int, int,
     }  # fmt: skip
 
 
+def test_rows_of_statements_do_not_say_how_long_it_took(payments: Builder, rows_of: Reader) -> None:
+    """They have one date, that of the payment; they count as requests, but not in the days."""
+    rows = [charge("settled", -100, 4, source="api"), charge("settled", -300, 0, source="statement", currency="USD")]
+    (row,) = rows_of(request_outcomes(payments(*rows)))
+    assert (row["requests"], row["settled"], row["collected"], row["days_p50"], row["days_p90"]) == (
+        2,
+        2,
+        4.0,
+        4.0,
+        4.0,
+    )
+    (row,) = rows_of(time_to_settle(payments(*rows)))
+    assert (row["payments"], row["days_p50"], row["days_max"]) == (1, 4.0, 4.0)
+    (row,) = rows_of(request_outcomes(payments(rows[1])))
+    assert row["days_p50"] is None
+    assert rows_of(time_to_settle(payments(rows[1]))) == []
+
+
 def test_by_another_column(payments: Builder, rows_of: Reader) -> None:
     """Null is a value of its own, listed last; requests without both dates or a direction are left out."""
     found = time_to_settle(

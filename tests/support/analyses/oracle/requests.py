@@ -32,7 +32,9 @@ DAY = timedelta(days=1) // MICROSECOND
 
 
 def find_wait(record: Record) -> int | None:
-    """Return the microseconds from creation to completion, None without both dates."""
+    """Return the microseconds from creation to completion, None without both dates or in a row of a statement."""
+    if record.get("source") == "statement":
+        return None
     created, completed = to_utc(record["date_created"]), to_utc(record["date_completed"])
     return None if created is None or completed is None else (completed - created) // MICROSECOND
 
