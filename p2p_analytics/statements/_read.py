@@ -208,7 +208,7 @@ class _Reader:
             self._problems.to_frame(),
             files,
             _holders=holders,
-            _needed=None if needed.is_empty() else build_versions(needed),
+            _needed=build_versions(payments, needed),
             _ends=ends,
         )
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from p2p_analytics.records import Me
+    from p2p_analytics.statements._versions import UnitedPayments
 
 _MOST_FILES: Final = 5
 SKIPPED: Final = "skipped: "  # begins the problem of a file that is no statement
@@ -102,7 +103,7 @@ class Statements:
     private: bool = False
     strict: bool = False
     _holders: Mapping[str, Me] = field(default_factory=dict, repr=False)
-    _needed: pd.DataFrame | None = field(default=None, repr=False)  # versions of payments with several
+    _needed: UnitedPayments | None = field(default=None, repr=False)  # payments with several versions, as read
     _ends: Mapping[str, datetime | None] = field(default_factory=dict, repr=False)  # the last date of each file
 
     @property
@@ -153,6 +154,7 @@ class Statements:
         PAYMENTS and STATEMENT as in `payments`, then ``file_end``, the last date in the file; ``adds_up``, whether its
         balances agree with its rows; and ``is_refund``, whether the kind depends on other rows. A payment has one row,
         or several where files know different things about it or contradict each other. They are in no particular order.
+        A row of `payments` that you have edited is the only one of its payment.
         In privacy mode there is one row per payment.
         """
         return list_versions(self.payments, self._needed, self._ends, self.reconciliation)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
+    import numpy as np
     import pandas as pd
     import polars as pl
 
@@ -48,31 +49,39 @@ class UnitedPayments(NamedTuple):
     versions: pd.DataFrame
 
 
-def build_versions(needed: pl.DataFrame) -> pd.DataFrame:
-    """Return PAYMENTS, STATEMENT and ORIGIN of ROWS; the kind of a refund is null, and its columns those of no kind."""
+def build_versions(payments: pd.DataFrame, needed: pl.DataFrame) -> UnitedPayments | None:
+    """Return the payments that several versions make, as they are read, and PAYMENTS, STATEMENT and ORIGIN of these.
+
+    The versions are ROWS; the kind of a refund is null, and its columns those of no kind. Without them it is None.
+    """
     import polars as pl
 
+    if needed.is_empty():
+        return None
     origins = needed.select(END, ADDS_UP, is_refund=pl.col("kind").is_null())
-    return _join_origins(build_payments(needed, pl.int_range(len(needed), eager=True)), origins)
+    versions = _join_origins(build_payments(needed, pl.int_range(len(needed), eager=True)), origins)
+    return UnitedPayments(payments[_index_ids(payments).isin(_index_ids(versions))], versions)
 
 
 def list_versions(
     payments: pd.DataFrame,
-    needed: pd.DataFrame | None,
+    needed: UnitedPayments | None,
     ends: Mapping[str, datetime | None],
     reconciliation: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Return the versions of all payments: needed ones, and the rows of the other payments; see `Statements`."""
+    """Return the versions of all payments: needed ones, and the rows of the other payments; see `Statements`.
+
+    The only version of a payment that the user has edited is its row.
+    """
     import pandas as pd
     import polars as pl
 
-    ids = ["account_id", "payment_id"]
     is_needed = pd.Series(data=False, index=payments.index)
     versions = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in _VERSIONS.items()})
     if needed is not None:
-        own = pd.MultiIndex.from_frame(payments[ids])
-        is_needed |= own.isin(pd.MultiIndex.from_frame(needed[ids]))
-        versions = needed[pd.MultiIndex.from_frame(needed[ids]).isin(own)]
+        is_needed |= _find_unedited(payments, needed.payments)
+        own = _index_ids(payments[is_needed])
+        versions = needed.versions[_index_ids(needed.versions).isin(own)]
     single = payments[~is_needed]
     if not ends:
         dates = payments.groupby("file")["date_created"].max()
@@ -81,6 +90,22 @@ def list_versions(
     places: Any = pl.from_arrow(table_of(single[list(names)]))
     origins = describe_files(places.rename(names), ends, reconciliation).with_columns(is_refund=pl.lit(value=False))
     return pd.concat([_join_origins(single, origins), versions], ignore_index=True).astype(_VERSIONS)
+
+
+def _index_ids(payments: pd.DataFrame) -> pd.MultiIndex:
+    import pandas as pd
+
+    return pd.MultiIndex.from_frame(payments[["account_id", "payment_id"]])
+
+
+def _find_unedited(payments: pd.DataFrame, read: pd.DataFrame) -> np.ndarray[Any, Any]:
+    """Return which payments have the same values as they were read with."""
+    columns = {**PAYMENTS, **STATEMENT}
+    places = _index_ids(read).get_indexer(_index_ids(payments))
+    own = payments.reindex(columns=list(columns)).astype(columns).reset_index(drop=True)
+    before = read[list(columns)].take(places).reset_index(drop=True)
+    is_same = (own == before).fillna(value=False).astype(bool) | (own.isna() & before.isna())
+    return (places >= 0) & is_same.all(axis="columns").to_numpy()
 
 
 def separate_payments(versions: pd.DataFrame) -> pd.DataFrame:

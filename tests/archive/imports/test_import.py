@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pandas as pd
 import pytest
@@ -12,6 +12,7 @@ import p2p_analytics as p2p
 from p2p_analytics.errors import ArchiveError, ConfigurationError
 from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
 from p2p_analytics.records import Me, User
+from support.archives.ledger import File, write_statement
 from support.archives.statements import PROBLEM_COLUMNS, row, statements_of
 from support.frames import frame_from_rows, list_values
 
@@ -196,6 +197,25 @@ def test_problems_of_the_statements_are_kept(archive) -> None:
     (problem,) = archive.history().problems.to_dict("records")
     expected = {"payment_id": "3", "field": "date", "value": "x", "problem": "is no date"}
     assert problem == {**expected, "file": "may.csv", "line": 3}
+
+
+def test_what_the_user_edits_is_imported(tmp_path) -> None:
+    """Also of a payment that two files contradict each other about, and the kind of a refund that no row decides."""
+    for name, damaged in (("a.csv", None), ("b.csv", "906")):
+        text = write_statement(File(date(2024, 4, 1), date(2024, 6, 30), damaged=damaged))
+        (tmp_path / name).write_text(text, "utf-8")
+    statements = p2p.read_statements(tmp_path)
+    payments = statements.payments
+    assert payments.set_index("payment_id").loc["909", "kind"] == "unknown"
+    payments.loc[payments["payment_id"] == "909", "kind"] = "merchant"
+    payments.loc[payments["payment_id"].isin(["906", "908"]), "note"] = "edited"
+    archive = p2p.open_archive(tmp_path / "new")
+    archive.import_(statements)
+    found = archive.history()
+    assert column(found, "kind")["909"] == "merchant"
+    assert {key for key, note in column(found, "note").items() if note == "edited"} == {"906", "908"}
+    assert column(found, "flow_cents")["906"] == -5000
+    assert column(found, "note")["901"] == "tea"
 
 
 def test_a_contradiction_between_imports_is_listed(tmp_path) -> None:
