@@ -102,6 +102,7 @@ def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC", *, by_account
         "flow_cents",
         received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
         moved_us=calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),
+        payments=nw.lit(1),
     )
     local = calendar.add_local_time(moved, "moved_us", zone, opened.ends, payments)
     days = _add_up(local.with_columns(local_day=calendar.local_day()), keys)
@@ -115,12 +116,11 @@ def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC", *, by_account
 
 
 def _add_up(rows: nw.LazyFrame[Any], keys: list[str]) -> nw.LazyFrame[Any]:
-    """Return the sums of each day."""
+    """Return the sums of each day, of payments or of sums."""
     col = nw.col
-    payments = col("payments").sum() if "payments" in rows.collect_schema() else nw.len().alias("payments")
     return (
         rows.group_by(*keys, "local_day")
-        .agg(col("flow_cents").sum(), col("received_cents").sum(), payments)
+        .agg(col("flow_cents").sum(), col("received_cents").sum(), col("payments").sum())
         .with_columns(_engine.integers(["flow_cents", "received_cents", "payments"]))
     )
 

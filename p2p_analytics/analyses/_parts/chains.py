@@ -212,7 +212,7 @@ def _list_steps(view: _View, cadence: Cadence, density: float) -> Iterable[tuple
         due = add_to_each(view.days, periods, cadence)
         first = np.maximum(np.searchsorted(view.days, due - cadence.most), every + 1)
         counts = np.maximum(np.searchsorted(view.days, due + cadence.most, side="right") - first, 0)
-        if periods == 1 and not counts.any():  # longer steps alone make no chain
+        if periods == 1 and counts.sum() == 0:  # longer steps alone make no chain
             return ()
         ones = every.repeat(counts)
         others = np.arange(len(ones)) + (first - counts.cumsum() + counts).repeat(counts)
