@@ -319,10 +319,10 @@ def test_an_archive_of_a_later_version_is_left_alone(tmp_path, history_of, payme
     archive = p2p.open_archive(tmp_path)
     archive.merge(history_of(payment(1)))
     manifest = tmp_path / "manifest.json"
-    manifest.write_text('{"format": 5}')
+    manifest.write_text('{"format": 6}')
     with pytest.raises(ArchiveError, match="newer p2p_analytics"):
         archive.merge(history_of(payment(2)))
-    assert manifest.read_text() == '{"format": 5}'
+    assert manifest.read_text() == '{"format": 6}'
 
 
 def test_payments_are_recovered_without_a_manifest(tmp_path, history_of, payment) -> None:
