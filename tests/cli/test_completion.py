@@ -51,7 +51,7 @@ def complete(script: Path, *words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["s"], ["sandbox", "sync"]),
+        (["s"], ["sandbox", "sandbox-archive", "sync"]),
         (["import", "a", "--d"], ["--dry-run"]),
         (["import", "a", "rep"], ["report.html"]),
         (["sync", "--ref"], ["--refresh"]),
