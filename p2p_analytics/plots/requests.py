@@ -134,7 +134,7 @@ def time_to_settle(table: IntoFrame, *, ax: Axes | None = None, top: int = style
     ax = style.prepare_axes(ax, height=style.height_of_bars(max(round(1.4 * (len(names) + bool(others))), 3)))
     title = f"Time until requests were paid, by {_BY.get(by) or to_drawable(by)}"
     if not names:
-        return style.draw_empty(ax, title, "No settled requests")
+        return style.draw_empty(ax, title, "No settled requests with both dates")
     times = [[max(data[name][row], _SHORTEST) for row in shown] for name in _DAYS]
     ax.set_xscale("log")
     for row, ends in enumerate(zip(*times, strict=True)):

@@ -146,7 +146,7 @@ SECTIONS: Final = (
     ),
     Section(
         "time_to_settle",
-        none="No settled requests.",
+        none="No settled requests with both dates.",
         caption="Days from request to payment",
         columns=(
             Column("direction", "Direction", "side"),

@@ -98,6 +98,7 @@ def test_rows_of_statements_do_not_say_how_long_it_took(payments: Builder, rows_
     assert (row["payments"], row["days_p50"], row["days_max"]) == (1, 4.0, 4.0)
     (row,) = rows_of(request_outcomes(payments(rows[1])))
     assert row["days_p50"] is None
+    assert "currency" not in row  # dollars
     assert rows_of(time_to_settle(payments(rows[1]))) == []
 
 

@@ -152,8 +152,8 @@ def test_an_emptyreport_history() -> None:
     assert "Payments of 1 0 payments, 1 friend." in page.text
     assert page.text.count("No settled payments.") == 6
     for sentence in (
-        "No payments.", "No requests.", "No settled requests.", "No pending payments.", "No split bills.",
-        "Nothing recurs.", "No unusual payments.", "No public payments with such a note.",
+        "No payments.", "No requests.", "No settled requests with both dates.", "No pending payments.",
+        "No split bills.", "Nothing recurs.", "No unusual payments.", "No public payments with such a note.",
     ):  # fmt: skip
         assert sentence in page.text
     assert "could not be read" not in page.text

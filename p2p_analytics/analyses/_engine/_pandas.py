@@ -112,7 +112,8 @@ def _read_table(
         _drop(columns, "kind", wanted)
     if codes is not None and is_stated and len(codes) and pc.all(pc.equal(codes, codes[0])).as_py():
         currency = codes[0].as_py()
-        _drop(columns, "currency", wanted)
+        if "source" not in columns:  # a source without a currency makes it unknown
+            _drop(columns, "currency", wanted)
     return pa.table(columns), currency
 
 
