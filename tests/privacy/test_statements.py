@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics import cli
+from p2p_analytics import cli, settings
 from p2p_analytics.errors import ArchiveError, StatementError
 from support.archives.statements import row, statements_of
 from support.privacy.masking import KEY, find_secrets, render_table
@@ -34,6 +34,8 @@ TABLES = ("payments", "reconciliation", "problems", "files")
 def _private(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("P2P_PRIVACY", "1")
     monkeypatch.setenv("P2P_STATE_DIR", str(tmp_path / "state"))
+    # Under some random keys the words of two notes, one after the other in a file, spell a secret: "piano", "rainy".
+    (settings.private_state_dir() / "privacy.key").write_bytes(KEY)
 
 
 def list_contents(statements: p2p.Statements) -> dict[str, bytes]:
