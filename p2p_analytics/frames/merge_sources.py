@@ -63,17 +63,28 @@ def refuse_rows(statements: pd.DataFrame, listed: pd.DataFrame) -> tuple[pd.Data
 
     service = listed.set_index("payment_id")[[*COMPARED]].reindex(statements["payment_id"]).set_axis(statements.index)
     dtypes: dict[Any, Any] = {**PROBLEMS, **{name: dtype for name, dtype in PLACE.items() if name in statements}}
-    is_refused = pd.Series(data=False, index=statements.index)
+    contradictions = find_contradictions(statements, service)
     problems = [pd.DataFrame(columns=[*dtypes])]
+    for name in COMPARED:
+        rows = statements[contradictions[name]]
+        problems.append(rows.assign(field=name, value=rows[name].astype(TEXT), problem=REFUSED)[[*dtypes]])
+    return statements[~contradictions.any(axis="columns")], pd.concat(problems).astype(dtypes).sort_index(kind="stable")
+
+
+def find_contradictions(statements: pd.DataFrame, service: pd.DataFrame) -> pd.DataFrame:
+    """Return, for each row and column of `COMPARED`, whether both sides are known and differ; amounts without sign.
+
+    The frames have the same index.
+    """
+    import pandas as pd
+
+    found = {}
     for name in COMPARED:
         one, other = statements[name], service[name]
         if name == "amount_cents":
             one, other = one.abs(), other.abs()
-        is_wrong = (one != other).fillna(value=False).astype(bool) & one.notna() & other.notna()
-        is_refused |= is_wrong
-        rows = statements[is_wrong]
-        problems.append(rows.assign(field=name, value=rows[name].astype(TEXT), problem=REFUSED)[[*dtypes]])
-    return statements[~is_refused], pd.concat(problems).astype(dtypes).sort_index(kind="stable")
+        found[name] = (one != other).fillna(value=False).astype(bool) & one.notna() & other.notna()
+    return pd.DataFrame(found)
 
 
 def rename_account(rows: pd.DataFrame, account: str, username: str | None) -> pd.DataFrame:

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics.archive.tables import BATCH, MATCHED, SCHEMAS
 from p2p_analytics.errors import ArchiveError
-from p2p_analytics.frames.merge_sources import is_pending, rename_account, sort_frame
+from p2p_analytics.frames.merge_sources import (
+    COMPARED,
+    REFUSED,
+    find_contradictions,
+    is_pending,
+    rename_account,
+    sort_frame,
+)
 from p2p_analytics.frames.schema import (
     KIND_PAYMENT,
     ORIGIN,
@@ -24,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # Of a payment that the service lists, a statement cannot say something else.
-LISTED: Final = ("payment_id", "status", "amount_cents", "direction", "currency")
+LISTED: Final = ("payment_id", "status", *COMPARED)
 _OWN_SIDE: Final = ("account_id", "actor_id", "actor_username", "target_user_id", "target_user_username")
 _NOT_COMPARED: Final = ("file", "line", *_OWN_SIDE)  # the same payment in another file is not another payment
 _KEY: Final = "payment_id"
@@ -34,7 +41,6 @@ _PEOPLE: Final = (
     ("target_user_id", "target_user_username"),
     ("counterparty_id", "counterparty_username"),
 )
-_REFUSED: Final = "contradicts what the service says of this payment, so the row of the statement is refused"
 _OUTCOMES: Final = ("new", "known", "changed", "refused")
 _DETAILS: Final = {"file": TEXT, "line": "Int64", _KEY: TEXT, "outcome": TEXT, "fields": TEXT}
 
@@ -305,20 +311,7 @@ def _align(frame: pd.DataFrame, ids: pd.Index[Any]) -> pd.DataFrame:
 def _compare(known: pd.DataFrame, listed: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
-    return _find_contradictions(known, _align(listed, pd.Index(known[_KEY])))
-
-
-def _find_contradictions(given: pd.DataFrame, service: pd.DataFrame) -> pd.DataFrame:
-    """Return, for each row and column of `LISTED`, whether both sides are known and differ; amounts without sign."""
-    import pandas as pd
-
-    found = {}
-    for name in LISTED[2:]:
-        one, other = (given[name], service[name])
-        if name == "amount_cents":
-            one, other = one.abs(), other.abs()
-        found[name] = (one != other).fillna(value=False).astype(bool) & one.notna() & other.notna()
-    return pd.DataFrame(found)
+    return find_contradictions(known, _align(listed, pd.Index(known[_KEY])))
 
 
 def _find_changes(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
@@ -359,7 +352,7 @@ def _list_refused(refused: pd.DataFrame, contradictions: pd.DataFrame) -> pd.Dat
     import pandas as pd
 
     found = [
-        (row[_KEY], name, str(row[name]), _REFUSED, row["file"], row["line"], row[BATCH])
+        (row[_KEY], name, str(row[name]), REFUSED, row["file"], row["line"], row[BATCH])
         for row, flags in zip(refused.to_dict("records"), contradictions.to_dict("records"), strict=True)
         for name, is_wrong in flags.items()
         if is_wrong
