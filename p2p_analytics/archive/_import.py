@@ -23,7 +23,7 @@ from p2p_analytics.archive._rewrite import (
     read_statements,
     write_table,
 )
-from p2p_analytics.archive._statements_only import create_manifest, find_damage, repair_archive
+from p2p_analytics.archive._statements_only import create_manifest, find_damage, recover_tables, repair_archive
 from p2p_analytics.archive.imports import journal
 from p2p_analytics.archive.imports.journal import Batch
 from p2p_analytics.archive.imports.rows import ImportPlan, MergedRows, add_problems, check_rows, merge_rows, name_rows
@@ -75,13 +75,22 @@ class _StagedFolder(ArchiveFolder):
         """Keep a file in memory."""
         self.contents[name] = body
 
+    def set_aside(self, name: str) -> None:
+        """Leave a broken file where it is."""
+
 
 def plan_import(folder: ArchiveFolder, statements: Statements, *, repair: bool) -> ImportPlan:
     """Return what an import would do, and change nothing."""
-    previous = folder.read_manifest()
+    read_journal(folder)  # raises the error that the import would raise
+    damage = find_damage(folder)
+    previous = damage.manifest if damage else folder.read_manifest()
     account = _require_account(folder, statements, previous)
     me = previous.me if previous else _make_owner(account, Me(user=User()))
-    return _merge(folder, statements, me, _read_known(folder, previous, repair=repair), number=1).plan
+    if damage:
+        known = _Known(None, {}, (), recover_tables(_StagedFolder(folder.path), me))
+    else:
+        known = _read_known(folder, previous, repair=repair)
+    return _merge(folder, statements, me, known, number=1).plan
 
 
 def require_importable(folder: ArchiveFolder, statements: Statements) -> None:

@@ -61,8 +61,9 @@ class StatementArchive:
         dry_run : bool
             True only returns the plan.
         repair : bool
-            True sets a damaged file of statements aside, so that the rows of earlier imports in it are lost: import
-            all your statement files again, at best in this call. `imports` lists the earlier imports no more.
+            True sets a damaged file of statements aside, so that what earlier imports kept in it is lost: import all
+            your statement files again, at best in this call. If it is the file of the payments, `imports` lists the
+            earlier imports no more.
 
         Raises
         ------

@@ -12,13 +12,15 @@ from p2p_analytics.archive._manifest import STATEMENT_KINDS, BrokenFileError, Ma
 from p2p_analytics.archive._recovery import read_journal, recover_statements
 from p2p_analytics.archive._rewrite import write_table
 from p2p_analytics.archive.tables import arrow_schema
-from p2p_analytics.frames.arrow import frame_of
+from p2p_analytics.frames.arrow import MICROSECONDS, frame_of
 from p2p_analytics.frames.build import friends_frame, problems_frame
 from p2p_analytics.frames.people import people_frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
+
+    import pandas as pd
 
     from p2p_analytics.archive._folder import ArchiveFolder
     from p2p_analytics.records import Me
@@ -70,6 +72,13 @@ def find_damage(folder: ArchiveFolder) -> Damage | None:
     return None if is_only_statements else Damage(manifest, broken)
 
 
+def recover_tables(folder: ArchiveFolder, me: Me) -> dict[str, pd.DataFrame]:
+    """Return the rows of statements, versions and problems that can still be read, by kind."""
+    empty = {kind: frame_of(arrow_schema(kind).empty_table()) for kind in STATEMENT_KINDS}
+    tables = recover_statements(folder, me) or empty
+    return {kind: table.drop(columns=[*MICROSECONDS], errors="ignore") for kind, table in tables.items()}
+
+
 def repair_archive(folder: ArchiveFolder, damage: Damage, me: Me, fetched_at: datetime) -> None:
     """Set broken files aside, and keep the statements that are left; call it within the lock.
 
@@ -78,9 +87,7 @@ def repair_archive(folder: ArchiveFolder, damage: Damage, me: Me, fetched_at: da
     ArchiveError
         The statements are another account's.
     """
-    tables = recover_statements(folder, me) or {
-        kind: frame_of(arrow_schema(kind).empty_table()) for kind in STATEMENT_KINDS
-    }
+    tables = recover_tables(folder, me)
     for name in damage.files:
         log.warning("The file %s of the archive %s was broken and is set aside.", name, folder.path)
         folder.set_aside(name)

@@ -53,7 +53,9 @@ class StoredRows(NamedTuple):
 
 
 class ImportPlan(NamedTuple):
-    """Result of an import, or of its dry run. Each transaction of the statements is in exactly one count.
+    """Result of an import, or of its dry run.
+
+    Each transaction of the statements is in exactly one count, and so are refunds of earlier imports that it changes.
 
     Attributes
     ----------

@@ -224,7 +224,8 @@ def _list_contradictions(needed: pl.DataFrame) -> list[Problem]:
         firsts = [pl.col(name).first().over(KEY).alias(f"first_{name}") for name in (value, "file", "line", ADDS_UP)]
         others = rows.with_columns(firsts).filter(pl.col(value) != pl.col(f"first_{value}"))
         others = others.unique([*KEY, value], keep="first", maintain_order=True)
-        place = pl.format(": line {} of '{}'", "first_line", pl.col("first_file").cast(pl.String))
+        # A row that is not from a file has no place.
+        place = pl.format(": line {} of '{}'", "first_line", pl.col("first_file").cast(pl.String)).fill_null("")
         return others, others.select(place).to_series()
 
     by_money = _sort(needed, by_money=True).filter(pl.col("flow_cents").is_not_null())

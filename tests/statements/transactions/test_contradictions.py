@@ -112,6 +112,14 @@ def test_a_row_that_a_spreadsheet_saved_replaces_nothing() -> None:
     assert "line 4 of 'a.csv'" in problem.problem
 
 
+def test_a_row_that_is_not_from_a_file() -> None:
+    """The other amount is a problem all the same, without the place of the row that counts."""
+    rows = {**_row("", adds_up=True), "file": None, "line": None}, _row("b.csv", flow_cents=-6900)
+    payment, _, (problem,) = _unite(*rows)
+    assert (payment["flow_cents"], problem.value) == (-6837, "-6900")
+    assert problem.problem == "another row of this payment has another amount, and is the one that is kept"
+
+
 def test_rows_that_say_the_same_are_one() -> None:
     """However many files have the row, one is enough."""
     payment, needed, problems = _unite(*(_row(f"{name}.csv") for name in "abcd"))
