@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 from matplotlib import font_manager
 
 import p2p_analytics as p2p
@@ -69,6 +70,7 @@ def draw_plots(history: p2p.History, as_of: datetime, folder: Path) -> None:
                 table = build_table(name, history.payments, history, as_of=as_of, **OPTIONS.get(name, {}))
             axes = getattr(p2p.plots, name)(table, **ROWS.get(name, {}))
             axes.figure.savefig(folder / f"{name}.png", dpi=PLOT_DPI, metadata={"Software": None})
+            plt.close(axes.figure)
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ imports matplotlib.
 
 from __future__ import annotations
 
-from p2p_analytics.plots._parts.others import sum_other_people, sum_other_requests
+from p2p_analytics.plots._parts.others import count_shown, sum_other_people, sum_other_requests
 from p2p_analytics.plots._parts.periods import build_period_table, choose_period
 from p2p_analytics.plots._parts.render import to_image
 from p2p_analytics.plots._parts.style import mark_private
@@ -30,6 +30,7 @@ __all__ = [
     "build_period_table",
     "categories",
     "choose_period",
+    "count_shown",
     "exposure",
     "mark_private",
     "monthly_flow",

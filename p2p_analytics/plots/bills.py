@@ -10,6 +10,7 @@ from p2p_analytics.display import format_count, format_day
 from p2p_analytics.money import add_units
 from p2p_analytics.plots._parts import style
 from p2p_analytics.plots._parts.bars import Others, Part, draw_parts
+from p2p_analytics.plots._parts.others import count_shown
 from p2p_analytics.plots._parts.text import keep_left_to_right, to_drawable
 from p2p_analytics.times import find_zone
 
@@ -26,9 +27,9 @@ def split_bills(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MO
 
     Each row of the table, in its order, has a bar of the requested amount, divided into the parts that are collected,
     still open, and not paid: declined, expired or failed. It is labelled with the amount, the number of people, and the
-    age of the oldest open request. The rows after the first ``top`` share the last bar. If that would be more than four
-    times as long as all others, it is drawn shorter, hatched, and labelled as not to scale. A table without rows gives
-    empty axes with a message.
+    age of the oldest open request. The rows after the first ``top``, if they are several, share the last bar. If that
+    would be more than four times as long as all others, it is drawn shorter, hatched, and labelled as not to scale. A
+    table without rows gives empty axes with a message.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ def split_bills(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MO
     ax : Axes, optional
         The axes to draw on; a new figure by default.
     top : int
-        Maximum number of bills with a bar of their own.
+        Number of bills with a bar of their own; one more if it would be the only other.
 
     Raises
     ------
@@ -46,9 +47,10 @@ def split_bills(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MO
     SchemaError
         The table lacks a column, or its amounts are in several currencies.
     """
-    rows = check_top(top)
+    most = check_top(top)
     needed = ["date", "note", "people", "asked", *_PARTS, "oldest_open_days"]
     data = style.read_columns(table, needed, what="plots.split_bills")
+    rows = count_shown(len(data["asked"]), most)
     currency = style.find_currency(data, what="plots.split_bills")
     utc = find_zone("UTC")
     notes = [keep_left_to_right(to_drawable(note, longest=_LONGEST)) for note in data["note"][:rows]]

@@ -8,7 +8,7 @@ from p2p_analytics.arguments import check_top
 from p2p_analytics.display import format_count
 from p2p_analytics.plots._parts import style
 from p2p_analytics.plots._parts.bars import Others, draw_pairs
-from p2p_analytics.plots._parts.others import sum_other_people
+from p2p_analytics.plots._parts.others import count_shown, sum_other_people
 from p2p_analytics.plots._parts.text import to_drawable
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def categories(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST_ROWS) -> Axes:
     """Draw what was sent and received in each category.
 
-    Each row of the table, in its order, has a bar for sent and a thinner one for received, labelled with their
-    amounts. The rows after the first ``top`` share the last bars, "5 other categories". If those would be more than
-    four times as long as all others, they are drawn shorter, hatched, and labelled as not to scale. A table without
-    rows gives empty axes with a message.
+    Each row of the table, in its order, has a bar for sent and a thinner one for received, labelled with their amounts.
+    The rows after the first ``top``, if they are several, share the last bars, "5 other categories". If those would be
+    more than four times as long as all others, they are drawn shorter, hatched, and labelled as not to scale. A table
+    without rows gives empty axes with a message.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def categories(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOS
     ax : Axes, optional
         The axes to draw on; a new figure by default.
     top : int
-        Maximum number of categories with bars of their own.
+        Number of categories with bars of their own; one more if it would be the only other.
 
     Raises
     ------
@@ -40,8 +40,9 @@ def categories(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOS
     SchemaError
         The table lacks a column, or its amounts are in several currencies.
     """
-    rows = check_top(top)
+    most = check_top(top)
     data = style.read_columns(table, ["category", "sent", "received"], what="plots.categories")
+    rows = count_shown(len(data["sent"]), most)
     currency = style.find_currency(data, what="plots.categories")
     names = [to_drawable(name) for name in data["category"][:rows]]
     ax = style.prepare_axes(ax, height=style.height_of_bars(max(min(len(data["sent"]), rows + 1), 3)))

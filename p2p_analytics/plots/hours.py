@@ -54,7 +54,7 @@ def activity(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     properties: dict[str, Any] = {"fontsize": style.AXIS_SIZE, "color": style.QUIET}
     ax.set_xticks([hour - 0.5 for hour in hours], [f"{hour}:00" for hour in hours], **properties, **TEXT)
     ax.tick_params(axis="x", length=0)
-    ax.set_xlabel("Hour of creation; total of each weekday on the right", **properties, **TEXT)
+    ax.set_xlabel("Hour of the day; total of each weekday on the right", **properties, **TEXT)
     ax.spines[:].set_visible(False)
     style.set_title(ax, title, key)
     return ax

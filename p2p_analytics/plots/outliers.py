@@ -8,6 +8,7 @@ from p2p_analytics.arguments import check_top
 from p2p_analytics.currencies import name_currency
 from p2p_analytics.display import format_count, format_day
 from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts.others import count_shown
 from p2p_analytics.plots._parts.text import keep_left_to_right, to_drawable
 from p2p_analytics.times import find_zone
 
@@ -22,8 +23,8 @@ def unusual(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST_R
     """Draw the amounts of payments that look like duplicates, or are far larger than usual.
 
     Each row of the table, in its order, has a bar in the colour of its reason, labelled with the amount; on the bar of
-    a large one a line marks the usual amount. The rows after the first ``top`` share the last row, without a bar: it
-    has their numbers. A table without rows gives empty axes with a message.
+    a large one a line marks the usual amount. The rows after the first ``top``, if they are several, share the last
+    row, without a bar: it has their numbers. A table without rows gives empty axes with a message.
 
     Parameters
     ----------
@@ -32,7 +33,7 @@ def unusual(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST_R
     ax : Axes, optional
         The axes to draw on; a new figure by default.
     top : int
-        Maximum number of payments with a bar.
+        Number of payments with a bar; one more if it would be the only other.
 
     Raises
     ------
@@ -41,9 +42,10 @@ def unusual(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST_R
     SchemaError
         The table lacks a column, or its amounts are in several currencies.
     """
-    rows = check_top(top)
+    most = check_top(top)
     needed = ["reason", "amount", "usual", "counterparty_name", "date_created"]
     data = style.read_columns(table, needed, what="plots.unusual")
+    rows = count_shown(len(data["reason"]), most)
     currency = style.find_currency(data, what="plots.unusual")
     utc = find_zone("UTC")
     dates = ["no date" if date is None else format_day(date, utc) for date in data["date_created"][:rows]]

@@ -8,7 +8,7 @@ from p2p_analytics.arguments import check_top
 from p2p_analytics.currencies import name_currency
 from p2p_analytics.display import format_count
 from p2p_analytics.plots._parts import style
-from p2p_analytics.plots._parts.others import OtherRequests, sum_other_requests
+from p2p_analytics.plots._parts.others import OtherRequests, count_shown, sum_other_requests
 from p2p_analytics.plots._parts.text import keep_left_to_right, to_drawable
 
 if TYPE_CHECKING:
@@ -78,8 +78,8 @@ def pending_requests(table: IntoFrame, *, ax: Axes | None = None, top: int = sty
     """Draw how long each open request has waited.
 
     Each row of the table, in its order, is labelled with its person and amount, and has a bar labelled with its age.
-    The rows after the first ``top`` share the last row, without a bar: it has their number and the sum of their
-    amounts. A table without rows gives empty axes with a message.
+    The rows after the first ``top``, if they are several, share the last row, without a bar: it has their number and
+    the sum of their amounts. A table without rows gives empty axes with a message.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def pending_requests(table: IntoFrame, *, ax: Axes | None = None, top: int = sty
     ax : Axes, optional
         The axes to draw on; a new figure by default.
     top : int
-        Maximum number of requests with a bar.
+        Number of requests with a bar; one more if it would be the only other.
 
     Raises
     ------
@@ -97,9 +97,10 @@ def pending_requests(table: IntoFrame, *, ax: Axes | None = None, top: int = sty
     SchemaError
         The table lacks a column, or its amounts are in several currencies.
     """
-    rows = check_top(top)
+    most = check_top(top)
     needed = ["direction", "counterparty_name", "amount", "age_days"]
     data = style.read_columns(table, needed, what="plots.pending_requests")
+    rows = count_shown(len(data["amount"]), most)
     ages, amounts = data["age_days"][:rows], data["amount"][:rows]
     others = sum_other_requests(table, rows)
     currency = style.find_currency(data, what="plots.pending_requests")

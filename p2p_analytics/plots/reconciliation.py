@@ -11,6 +11,7 @@ from p2p_analytics.display import MONTH_NAMES, format_count, format_money
 from p2p_analytics.errors import SchemaError, describe_type
 from p2p_analytics.money import to_units
 from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts.others import count_shown
 from p2p_analytics.plots._parts.text import TEXT, to_drawable, to_drawable_file
 
 if TYPE_CHECKING:
@@ -61,8 +62,9 @@ def reconciliation(
 
     Each row of the table, in its order, has a bar from its first to its last day in the colour of the result, labelled
     with the difference, and with the change of the balance since the file before that neither file has. If there are
-    more than ``top`` files, those with a difference have the first claim to a row, then those with such a change, then
-    those without balances; all others share the last row. A table without rows gives empty axes with a message.
+    more than ``top`` files and one, those with a difference have the first claim to a row, then those with such a
+    change, then those without balances; all others share the last row. A table without rows gives empty axes with a
+    message.
 
     Parameters
     ----------
@@ -71,7 +73,7 @@ def reconciliation(
     ax : Axes, optional
         The axes to draw on; a new figure by default.
     top : int
-        Maximum number of files with a row of their own.
+        Number of files with a row of their own; one more if it would be the only other.
 
     Raises
     ------
@@ -80,10 +82,10 @@ def reconciliation(
     SchemaError
         The table lacks a column, or is a history, which has no files.
     """
-    rows = check_top(top)
+    most = check_top(top)
     data = style.read_columns(_find_table(table), _NEEDED, what="plots.reconciliation")
     files = _read_files(data)
-    shown, others = _choose_rows(files, rows)
+    shown, others = _choose_rows(files, count_shown(len(files), most))
     row_height = _TWO_LINES if any("\n" in file.name for file in shown) else 1
     ax = style.prepare_axes(ax, height=style.height_of_bars(max(round(row_height * (len(shown) + 1)), 3)))
     title = "Statement files, and whether they add up"

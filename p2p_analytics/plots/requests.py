@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.arguments import check_top
@@ -10,6 +11,7 @@ from p2p_analytics.display import format_count
 from p2p_analytics.money import add_units
 from p2p_analytics.plots._parts import style
 from p2p_analytics.plots._parts.bars import Others, Part, draw_parts
+from p2p_analytics.plots._parts.others import count_shown
 from p2p_analytics.plots._parts.text import TEXT, join_words, to_drawable
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ _MARKS: Final = (
     ("all", "|", style.OUT),
 )
 _ROOM_FOR_WORDS: Final = 0.4
+_LABEL: Final = 0.53  # width in inches of a label on the axis of times, with the gap to the next
 
 
 def request_outcomes(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST_ROWS) -> Axes:
@@ -42,8 +45,9 @@ def request_outcomes(table: IntoFrame, *, ax: Axes | None = None, top: int = sty
 
     Each row of the table, in its order, has a bar of the requested amount, divided into the parts collected, still
     open, and not paid; it is labelled with the amount and the number of settled requests. The rows after
-    the first ``top`` share the last bar. If that would be more than four times as long as all others, it is drawn
-    shorter, hatched, and labelled as not to scale. A table without rows gives empty axes with a message.
+    the first ``top``, if they are several, share the last bar. If that would be more than four times as long as all
+    others, it is drawn shorter, hatched, and labelled as not to scale. A table without rows gives empty axes with a
+    message.
 
     Parameters
     ----------
@@ -52,7 +56,7 @@ def request_outcomes(table: IntoFrame, *, ax: Axes | None = None, top: int = sty
     ax : Axes, optional
         The axes to draw on; a new figure by default.
     top : int
-        Maximum number of rows with a bar of their own.
+        Number of rows with a bar of their own; one more if it would be the only other.
 
     Raises
     ------
@@ -61,9 +65,10 @@ def request_outcomes(table: IntoFrame, *, ax: Axes | None = None, top: int = sty
     SchemaError
         The table lacks a column, or its amounts are in several currencies.
     """
-    rows = check_top(top)
+    most = check_top(top)
     needed = ["counterparty_name", "direction", "requests", "settled", *_AMOUNTS]
     data = style.read_columns(table, needed, what="plots.request_outcomes")
+    rows = count_shown(len(data["asked"]), most)
     currency = style.find_currency(data, what="plots.request_outcomes")
     names = [
         join_words(_SIDES.get(side, to_drawable(side)), name)
@@ -105,8 +110,8 @@ def time_to_settle(table: IntoFrame, *, ax: Axes | None = None, top: int = style
 
     Each row of the table, in its order, has marks for the time within which half, nine of ten, 99 of 100 and all of the
     requests were paid, on an axis from a minute to years; it is labelled with the first of these. If there are more
-    than ``top`` rows, those with the most payments are drawn; the last row has the number of the others. A table
-    without rows gives empty axes with a message.
+    than ``top`` rows and one, those with the most payments are drawn; the last row has the number of the others. A
+    table without rows gives empty axes with a message.
 
     Parameters
     ----------
@@ -115,7 +120,7 @@ def time_to_settle(table: IntoFrame, *, ax: Axes | None = None, top: int = style
     ax : Axes, optional
         The axes to draw on; a new figure by default.
     top : int
-        Maximum number of rows with marks.
+        Number of rows with marks; one more if it would be the only other.
 
     Raises
     ------
@@ -124,12 +129,13 @@ def time_to_settle(table: IntoFrame, *, ax: Axes | None = None, top: int = style
     SchemaError
         The table lacks a column.
     """
-    rows = check_top(top)
+    most = check_top(top)
     data = style.read_columns(table, _NEEDED, what="plots.time_to_settle")
+    rows = count_shown(len(data["payments"]), most)
     by = next((name for name in data if name not in _NEEDED), "direction")
     groups = data.get(by, [None] * len(data["payments"]))
-    most = sorted(range(len(groups)), key=lambda row: -data["payments"][row])
-    shown, others = sorted(most[:rows]), most[rows:]
+    ranked = sorted(range(len(groups)), key=lambda row: -data["payments"][row])
+    shown, others = sorted(ranked[:rows]), ranked[rows:]
     names = [_name_group(groups[row], by, data["payments"][row]) for row in shown]
     ax = style.prepare_axes(ax, height=style.height_of_bars(max(round(1.4 * (len(names) + bool(others))), 3)))
     title = f"Time until requests were paid, by {_BY.get(by) or to_drawable(by)}"
@@ -150,7 +156,7 @@ def time_to_settle(table: IntoFrame, *, ax: Axes | None = None, top: int = style
         payments = sum(data["payments"][row] for row in others)
         names.append(f"{format_count(len(others), 'other value', 'other values')}\n{_count_payments(payments)}")
     style.label_rows(ax, names, others=bool(others))
-    _set_time_axis(ax, [time for values in times for time in values])
+    _set_time_axis(ax, [time for values in times for time in values], style.measure_axis(ax, names))
     style.set_title(ax, title, key[::-1])
     return ax
 
@@ -174,16 +180,20 @@ def _format_days(days: float) -> str:
     return format_count(minutes, "minute", "minutes") if minutes else "under a minute"
 
 
-def _set_time_axis(ax: Axes, times: Sequence[float]) -> None:
+def _set_time_axis(ax: Axes, times: Sequence[float], width: float) -> None:
+    """Label as many times as an axis of that width in inches has room for."""
     from matplotlib.ticker import NullFormatter, NullLocator
 
     lowest = max((tick for tick in _TICKS if tick <= min(times)), default=min(_TICKS))
     highest = min((tick for tick in _TICKS if tick >= max(times)), default=max(times))
     highest = max(highest, lowest * 24)
     ax.set_xlim(lowest * 0.8, highest * (highest / lowest) ** _ROOM_FOR_WORDS)
-    ticks = [tick for tick in _TICKS if lowest <= tick <= highest]
-    room = max(int(ax.bbox.width / ax.figure.dpi / 0.75), 2)
-    ticks = ticks[:: -(-len(ticks) // room)]
+    begin, end = (math.log10(limit) for limit in ax.get_xlim())
+    apart = (end - begin) * _LABEL / width
+    ticks: list[float] = []
+    for tick in _TICKS:
+        if lowest <= tick <= highest and (not ticks or math.log10(tick / ticks[-1]) >= apart):
+            ticks.append(tick)
     properties: dict[str, Any] = {"fontsize": style.AXIS_SIZE, "color": style.QUIET}
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_minor_formatter(NullFormatter())

@@ -11,6 +11,7 @@ from p2p_analytics.display import format_count
 from p2p_analytics.money import add_units
 from p2p_analytics.plots._parts import style
 from p2p_analytics.plots._parts.dates import label_dates
+from p2p_analytics.plots._parts.others import count_shown
 from p2p_analytics.plots._parts.text import keep_left_to_right, to_drawable
 
 if TYPE_CHECKING:
@@ -36,9 +37,9 @@ def recurring(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST
 
     Each row of the table, in its order, has a bar from the first date to the last, pale if the series has ended, and a
     mark at the date that is expected next: a white diamond, or a black cross where the series is late. It is labelled
-    with the amount, the cadence and the state, if that is not active. The rows after the first ``top`` share the last
-    one: it has the sums of a year of the series among them that have not ended. A table without rows gives empty axes
-    with a message.
+    with the amount, the cadence and the state, if that is not active. The rows after the first ``top``, if they are
+    several, share the last one: it has the sums of a year of the series among them that have not ended. A table without
+    rows gives empty axes with a message.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ def recurring(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST
     ax : Axes, optional
         The axes to draw on; a new figure by default.
     top : int
-        Maximum number of series with a row of their own.
+        Number of series with a row of their own; one more if it would be the only other.
 
     Raises
     ------
@@ -56,10 +57,10 @@ def recurring(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST
     SchemaError
         The table lacks a column, or its amounts are in several currencies.
     """
-    rows = check_top(top)
+    most = check_top(top)
     data = style.read_columns(table, _NEEDED, what="plots.recurring")
     currency = style.find_currency(data, what="plots.recurring")
-    shown = min(rows, len(data["state"]))
+    shown = count_shown(len(data["state"]), most)
     rest = len(data["state"]) - shown
     ax = style.prepare_axes(ax, height=style.height_of_bars(max(shown + (rest > 0), 3)))
     title = "Payments that recur"

@@ -26,11 +26,12 @@ _MOST: Final = 6  # values with a colour of their own
 # Of Okabe and Ito, and of Tol; neighbours differ in greyscale too.
 _COLOURS: Final = ("#0072B2", "#E69F00", "#882255", "#56B4E9", "#009E73", "#CC79A7")
 _REST: Final = "#DDDDDD"
-_MOST_PERIODS: Final = 240  # of more that are mostly empty, only those with money are drawn
+_MOST_YEARS: Final = 20  # of more that are mostly empty, only the periods with money are drawn
 _FEWEST: Final = 4  # the width of the axis in periods, at least
 _LABELS: Final = 2.1  # inches for the labels on the left and on the right
 _AXES: Final = 0.775  # width of axes before the layout, in widths of their figure
 _BETWEEN_LABELS: Final = 0.17  # inches
+_BESIDE: Final = 0.06  # distance of a label from the areas, in widths of the axis
 _LONGEST: Final = 16
 _NARROW: Final = 60  # periods
 _WITH_MARKERS: Final = 36
@@ -46,8 +47,9 @@ def spending_over_time(table: IntoFrame, *, ax: Axes | None = None, amount: str 
     """Draw the money in each period, divided by the values of the grouping column.
 
     The six values with the most money have areas on top of each other, the largest at the bottom, and all others one
-    more; each is labelled on the right, with its sum. A table without a grouping column has a line for sent and one for
-    received. Of more than 240 periods, mostly empty because of a wrong date, only those with money are drawn, and the
+    more; each is labelled on the right, with its sum, and a line connects the label with the area if it reaches the
+    last period. A table without a grouping column has a line for sent and one for received, with their sums in the
+    legend. Of more than 20 years, mostly empty because of a wrong date, only the periods with money are drawn, and the
     axis label says so. A table without rows gives empty axes with a message.
 
     Parameters
@@ -79,21 +81,25 @@ def spending_over_time(table: IntoFrame, *, ax: Axes | None = None, amount: str 
         return style.draw_empty(ax, title, "No settled payments")
     cells = _add_up(data, by, periods, amount) if by else _add_up_amounts(data, periods)
     moved = [at for at in range(len(periods)) if any(amounts[at] for amounts in cells.values())]
-    is_long = len(periods) > max(_MOST_PERIODS, 2 * len(moved))
+    dated = [day for day in periods if day is not None]
+    is_long = bool(dated) and dated[-1].year - dated[0].year > _MOST_YEARS and len(periods) > 2 * len(moved)
     if is_long:
         periods = [periods[at] for at in moved]
         cells = {key: [amounts[at] for at in moved] for key, amounts in cells.items()}
-    series = _choose_series(by, cells) if by else _build_lines(cells)
     middle, half = (len(periods) - 1) / 2, max(len(periods), _FEWEST) / 2
-    ends = _draw_areas(ax, series) if by else _draw_lines(ax, series)
     ax.set_xlim(middle - half, middle + half)
+    key = []
+    if by:
+        series = _choose_series(by, cells)
+        _label_areas(ax, series, _draw_areas(ax, series), currency)
+    else:
+        key = _draw_lines(ax, _build_lines(cells), currency)
     style.style_value_axis(ax, ax.yaxis, f"Settled payments, {name_currency(currency)}", style.tick_format(currency))
     width = ax.bbox.width / ax.figure.dpi / _AXES - _LABELS
     label_dates(ax, periods, word, width=max(width, 1.0))
-    _label_series(ax, series, ends, middle + half, currency)
     remark = "Periods without payments are left out" if is_long else ""
     ax.set_xlabel(remark, fontsize=style.AXIS_SIZE, color=style.QUIET, **TEXT)
-    style.set_title(ax, title)
+    style.set_title(ax, title, key)
     return ax
 
 
@@ -163,35 +169,53 @@ def _draw_areas(ax: Axes, series: Sequence[_Series]) -> list[float]:
     return ends
 
 
-def _draw_lines(ax: Axes, series: Sequence[_Series]) -> list[float]:
-    """Draw a line for each series, and return its last value."""
+def _draw_lines(ax: Axes, series: Sequence[_Series], currency: str) -> list[tuple[str, Any]]:
+    """Draw a line for each series, and return the legend with their sums."""
     markers: dict[str, Any] = {"marker": "o", "markersize": 4} if len(series[0].amounts) < _WITH_MARKERS else {}
-    for each, dashes in zip(series, ("solid", "dashed"), strict=True):
-        ax.plot(range(len(each.amounts)), each.amounts, color=each.colour, linewidth=1.4, linestyle=dashes, **markers)
+    sums = [add_units(each.amounts) for each in series]
+    money = style.money_format(sums, currency)
+    key = []
+    for each, units, dashes in zip(series, sums, ("solid", "dashed"), strict=True):
+        look = {"color": each.colour, "linewidth": 1.4, "linestyle": dashes, **markers}
+        (line,) = ax.plot(range(len(each.amounts)), each.amounts, **look)
+        key.append((f"{each.label} {money(units)}", line))
     ax.set_ylim(0, (max(map(max, (each.amounts for each in series))) or 1) * 1.05)
-    return [each.amounts[-1] for each in series]
+    return key
 
 
-def _label_series(ax: Axes, series: Sequence[_Series], ends: Sequence[float], right: float, currency: str) -> None:
-    """Write the name and the sum of each series on the right, in the order of their ends and apart from each other."""
+def _label_areas(ax: Axes, series: Sequence[_Series], ends: Sequence[float], currency: str) -> None:
+    """Write the name and the sum of each series on the right, in the order of their ends and apart from each other.
+
+    Each has a square in its colour, with a line to the area, unless nothing of it is in the last period.
+    """
     sums = [add_units(each.amounts) for each in series]
     money = style.money_format(sums, currency)
     low, high = ax.get_ylim()
+    left, right = ax.get_xlim()
     inches = ax.bbox.height / ax.figure.dpi
     gap = (high - low) * 2 * _BETWEEN_LABELS / inches
     order = sorted(range(len(series)), key=lambda at: (ends[at], at))
-    places = _spread([ends[at] for at in order], gap, low, high)
-    for at, place in zip(order, places, strict=True):
+    beside = right + (right - left) * _BESIDE
+    for at, place in zip(order, _spread([ends[at] for at in order], gap, low, high), strict=True):
+        line = [(right, ends[at])] if series[at].amounts[-1] else []
+        across, up = zip(*line, (beside, place), strict=True)
+        look: dict[str, Any] = {
+            "color": series[at].colour,
+            "linewidth": 1,
+            "marker": "s",
+            "markersize": 6,
+            "clip_on": False,
+        }
+        ax.plot(across, up, markevery=[len(line)], **look)
         name = _shorten(series[at].label)
         ax.annotate(
             f"{name}\n{money(sums[at])}",
-            (right, ends[at]),
-            xytext=(1.06, (place - low) / (high - low)),
-            textcoords="axes fraction",
+            (beside, place),
+            xytext=(7, 0),
+            textcoords="offset points",
             va="center",
             fontsize=style.LABEL_SIZE,
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": series[at].colour, "linewidth": 1.6, "relpos": (0, 0.5)},
             **style_text(name),
         )
 

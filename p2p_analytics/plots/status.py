@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.display import format_count
 from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts.others import count_shown
 from p2p_analytics.plots._parts.text import TEXT, join_words, style_text, to_drawable
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def status_mix(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
         return style.draw_empty(ax, title, "No payments")
     key = _draw_parts(ax, cells, data["status"])
     ax.set_xlim(0, 1)
-    names = [to_drawable(_word(group)) for group in groups[: style.MOST_ROWS]]
+    names = [to_drawable(_word(group)) for group in groups[: count_shown(len(groups), style.MOST_ROWS)]]
     if others := len(groups) - len(names):
         names.append(format_count(others, "other value", "other values"))
     sizes = [format_count(counts[row], "payment", "payments") for row in range(len(names))]
@@ -92,7 +93,7 @@ def _fold_others(
     data: dict[str, list[Any]], by: str, groups: list[str | None]
 ) -> dict[tuple[int, str | None], tuple[int, float]]:
     """Return payments and their share by row and status; all values after the first ones share one row."""
-    last = style.MOST_ROWS
+    last = count_shown(len(groups), style.MOST_ROWS)
     row_of = {group: min(row, last) for row, group in enumerate(groups)}
     cells: dict[tuple[int, str | None], tuple[int, float]] = {}
     others = Counter[str | None]()

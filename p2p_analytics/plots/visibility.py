@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.display import format_count, format_day
 from p2p_analytics.plots._parts import style
+from p2p_analytics.plots._parts.others import count_shown
 from p2p_analytics.plots._parts.periods import (
     build_period_table,
     choose_period,
@@ -40,7 +41,7 @@ def exposure(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     private ones, and those of an unknown audience; the legend has their sums. The bars are months up to four years,
     quarters up to twelve, and years from then on; the title says which. Payments without a date have the last bar. Of
     more than 240 months, 80 quarters or 60 years, only those with payments are drawn, and the axis label says so. A
-    table without rows gives empty axes with a message.
+    table without rows, or without a known audience, gives empty axes with a message.
 
     Parameters
     ----------
@@ -63,6 +64,8 @@ def exposure(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     title = f"Who can see payments, {periods.word} by {periods.word}"
     if not months:
         return style.draw_empty(ax, title, "No payments")
+    if not any(row[audience] for row in months for audience in ("public", "friends", "private")):
+        return style.draw_empty(ax, title, "The audience of no payment is known")
     at = range(len(periods.rows))
     ends = [0] * len(periods.rows)
     key: list[tuple[str, Any]] = []
@@ -114,7 +117,8 @@ def sensitive_notes(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
             if created is not None:
                 last[reason] = max(created, last.get(reason, created))
     ranked = sorted(counts, key=lambda reason: (-counts[reason], reason))
-    shown, rest = ranked[: style.MOST_ROWS], ranked[style.MOST_ROWS :]
+    rows = count_shown(len(ranked), style.MOST_ROWS)
+    shown, rest = ranked[:rows], ranked[rows:]
     ax = style.prepare_axes(ax, height=style.height_of_bars(max(len(shown) + bool(rest), 3)))
     title = "Public payments with a sensitive note"
     if not shown:

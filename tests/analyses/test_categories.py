@@ -247,5 +247,7 @@ def test_the_default_table(build: Callable[..., pd.DataFrame]) -> None:
     found = categorise(frame)
     differing = rules[found.ne(rules["category"])]
     assert differing.empty, differing.assign(found=found)
+    meals = build([{"note": note} for note in ("Dinner 🍕 🍷", "🍷 lunch", "🍷🍷", "pub 🍔", "moving van")])
+    assert [*categorise(meals)] == ["food", "food", "drinks", "drinks", "household"]
     rules["category"] = "x"
     assert set(categorise(frame)) == set(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -10,7 +11,14 @@ import pytest
 
 from p2p_analytics import plots
 from p2p_analytics.errors import ConfigurationError, SchemaError
-from p2p_analytics.plots._parts.others import OtherPeople, OtherRequests, sum_other_people, sum_other_requests
+from p2p_analytics.plots._parts.others import (
+    OtherPeople,
+    OtherRequests,
+    count_shown,
+    sum_other_people,
+    sum_other_requests,
+)
+from support.plots.tables import TABLES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,6 +66,20 @@ def test_a_table_without_counts() -> None:
         sum_other_requests(PEOPLE, 1)
 
 
+def test_a_single_other_keeps_its_name() -> None:
+    """A row is not named "1 other ..." where its own name has the same room: two others are the fewest."""
+    assert [count_shown(total, 12) for total in (0, 1, 12, 13, 14, 300)] == [0, 1, 12, 13, 12, 12]
+
+
+@pytest.mark.parametrize("name", [name for name in TABLES if "top" in signature(getattr(plots, name)).parameters])
+def test_plots_draw_a_single_other_as_itself(name: str) -> None:
+    """Of a table with one row more than asked for, a plot has the rows that it has of the whole table."""
+    table, draw = pd.concat([TABLES[name]] * 2, ignore_index=True), getattr(plots, name)
+    whole = [label.get_text() for label in draw(table).get_yticklabels()]
+    assert [label.get_text() for label in draw(table, top=len(table) - 1).get_yticklabels()] == whole
+    assert not [label for label in whole if "other" in label]
+
+
 def _texts(ax: Axes) -> list[str]:
     return [text.get_text() for text in ax.texts]
 
@@ -75,8 +97,8 @@ def test_others_make_the_people_add_up() -> None:
     assert _bars(ax) == [*[1.1] * 30, 3.3, *[0.1] * 30, 0.3]
     assert [text for text in _texts(ax) if text not in {"$1.10", "$0.10"}] == ["$3.30", "$0.30"]
     assert len(plots.spend_by_friend(table.head(30)).get_yticklabels()) == 30
-    few = plots.spend_by_friend(table.head(3), top=2)
-    assert [label.get_text() for label in few.get_yticklabels()] == ["P0", "P1", "1 other person"]
+    few = plots.spend_by_friend(table.head(4), top=2)
+    assert [label.get_text() for label in few.get_yticklabels()] == ["P0", "P1", "2 other people"]
 
 
 def test_many_others_do_not_flatten_the_people() -> None:
@@ -126,14 +148,8 @@ def test_other_requests_are_added_up() -> None:
     assert _texts(ax) == ["9 days", "8 days", "$0.10 to receive,\n$20.00 to pay,\n1 without amount"]
     assert _bars(ax) == [9.0, 8.0]
     unknown = table.assign(amount=None)
-    assert _texts(plots.pending_requests(unknown, top=4)) == [
-        "9 days",
-        "8 days",
-        "7 days",
-        "6 days",
-        "1 without amount",
-    ]
-    assert _texts(plots.pending_requests(table.assign(amount=0.0), top=4))[-1] == "$0"
+    assert _texts(plots.pending_requests(unknown, top=3)) == ["9 days", "8 days", "7 days", "2 without amount"]
+    assert _texts(plots.pending_requests(table.assign(amount=0.0), top=3))[-1] == "$0"
 
 
 @pytest.mark.parametrize("name", ["spend_by_friend", "pending_requests"])

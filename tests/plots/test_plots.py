@@ -29,6 +29,7 @@ def test_every_plot_has_its_table() -> None:
     others = {
         "build_period_table",
         "choose_period",
+        "count_shown",
         "mark_private",
         "sum_other_people",
         "sum_other_requests",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from p2p_analytics import plots
 from p2p_analytics.errors import ConfigurationError, SchemaError
@@ -142,9 +144,9 @@ def test_the_time_that_requests_took() -> None:
 def test_the_times_of_the_most_payments_are_drawn() -> None:
     """Of more rows than fit, those with the most payments are drawn, in their order; the others are counted."""
     table = TIMES.rename(columns={"direction": "counterparty_name"}).assign(counterparty_name=["Ada", "Ben", "Cy"])
-    ax = plots.time_to_settle(table, top=2)
+    ax = plots.time_to_settle(pd.concat([table, table[1:2]]), top=2)
     assert ax.get_title(loc="left") == "Time until requests were paid, by person"
-    assert _names(ax) == ["Ada\n3 payments", "Cy\n2 payments", "1 other value\n1 payment"]
+    assert _names(ax) == ["Ada\n3 payments", "Cy\n2 payments", "2 other values\n2 payments"]
 
 
 @pytest.mark.parametrize("plot", [plots.request_outcomes, plots.split_bills, plots.time_to_settle])
@@ -157,3 +159,15 @@ def test_invalid_arguments(plot) -> None:
         with pytest.raises(SchemaError, match="needs a table in one currency, not in EUR and USD"):
             plot(table.assign(currency=["EUR"] + ["USD"] * (len(table) - 1)))
         assert plot(table.assign(currency="EUR")).get_xlabel() == "Requests, euros"
+
+
+def test_labels_of_times_do_not_touch() -> None:
+    """On an axis from an hour to a year a week and a month are close: there is a gap between any two labels."""
+    table = TIMES.assign(days_p50=0.2, days_p90=27.0, days_p99=54.0, days_max=62.0)
+    for width in (4.4, 5.2, 6.4):
+        figure = Figure(figsize=(width, 3), layout="constrained")
+        ax = plots.time_to_settle(table, ax=figure.subplots())
+        figure.draw_without_rendering()
+        boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
+        assert len(boxes) > 1
+        assert all(left.x1 + 2 < right.x0 for left, right in pairwise(boxes))

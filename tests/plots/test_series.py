@@ -62,7 +62,7 @@ def test_other_series_are_added_up() -> None:
     ax = plots.recurring(TABLE, top=1)
     assert _names(ax) == ["Ada, Rent", "3 other series"]
     assert _texts(ax) == ["$900 monthly", "$10 a year sent\n$1,040 a year received"]
-    assert _texts(plots.recurring(TABLE.assign(state="ended"), top=3))[3] == "ended"
+    assert _texts(plots.recurring(TABLE.assign(state="ended"), top=2))[2] == "ended"
 
 
 def test_labels_end_within_the_figure() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 from matplotlib.text import Text
 
 from p2p_analytics import plots
@@ -79,7 +80,9 @@ def test_without_a_grouping_column() -> None:
     assert ax.get_title(loc="left") == "Money sent and received, month by month"
     assert [list(line.get_ydata()) for line in ax.lines] == [[1, 0, 3, 9], [2, 4, 0, 0]]
     assert len({line.get_linestyle() for line in ax.lines}) == 2
-    assert [text.get_text() for text in ax.texts] == ["received\n$6", "sent\n$13"]
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["sent $13", "received $6"]
     assert _labels(ax)[-1] == "no\ndate"
 
 
@@ -106,6 +109,16 @@ def test_labels_of_periods(freq: str, first: str, count: int, word: str, labels:
     assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
 
 
+def test_only_areas_of_the_last_period_are_connected() -> None:
+    """A line from a label to an area begins at the area's end; a label without one has a square in its colour alone."""
+    ax = plots.spending_over_time(_table({"food": [1.0, 0.5, 0.0], "rent": [5.0, 5.0, 5.0]}, MONTHS))
+    drawn = {line.get_color(): list(line.get_xdata()) for line in ax.lines}
+    rent, food = (to_hex(area.get_facecolor()).upper() for area in ax.patches)
+    assert drawn[rent][0] == ax.get_xlim()[1]
+    assert [len(drawn[rent]), len(drawn[food])] == [2, 1]
+    assert {line.get_marker() for line in ax.lines} == {"s"}
+
+
 def test_labels_on_the_right_are_apart() -> None:
     """The labels of areas that end at one height do not cover each other, nor leave the figure."""
     ax = plots.spending_over_time(_table({f"v{at}": [10.0, 0.0, 0.0] for at in range(9)}, MONTHS))
@@ -116,14 +129,15 @@ def test_labels_on_the_right_are_apart() -> None:
 
 
 def test_an_outlier_date_does_not_lengthen_the_plot() -> None:
-    """Of more than 240 periods, mostly empty, only those with money are drawn, and the axis says so."""
-    days = [date(2019, 1, 1) + timedelta(at) for at in range(400)]
-    ax = plots.spending_over_time(_table({"a": [3.0, *[0.0] * 398, 4.0]}, days))
+    """Of more than 20 years, mostly empty, only the periods with money are drawn, and the axis says so."""
+    weeks = [date(2001, 1, 1) + timedelta(7 * at) for at in range(1150)]  # up to January 2023
+    ax = plots.spending_over_time(_table({"a": [3.0, *[0.0] * 1148, 4.0]}, weeks))
     assert _layers(ax) == [([0, 0], [3, 4])]
     assert ax.get_xlabel() == "Periods without payments are left out"
-    for amounts in ([1.0] * 400, [1.0, 0.0] * 200, [3.0, *[0.0] * 239]):
-        ax = plots.spending_over_time(_table({"a": amounts}, days[: len(amounts)]))
+    for amounts in ([1.0] * 1150, [1.0, 0.0] * 575, [3.0, *[0.0] * 1042]):
+        ax = plots.spending_over_time(_table({"a": amounts}, weeks[: len(amounts)]))
         assert len(_layers(ax)[0][0]) == len(amounts)
+        assert ax.get_xlabel() == ""
 
 
 def test_invalid_amount() -> None:

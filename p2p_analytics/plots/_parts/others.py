@@ -32,6 +32,11 @@ class OtherRequests(NamedTuple):
     without_amount: int
 
 
+def count_shown(total: int, top: int) -> int:
+    """Return how many of the rows are shown one by one: ``top``, or one more if a single row would be left."""
+    return total if total <= top + 1 else top
+
+
 def sum_other_people(table: IntoFrame, shown: int) -> OtherPeople:
     """Return the sums of all rows after the first ``shown``; zeros if there are none.
 

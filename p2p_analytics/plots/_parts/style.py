@@ -231,10 +231,15 @@ def label_bar(ax: Axes, x: float, y: float, text: str, *, quiet: bool = False) -
 
 def make_room(ax: Axes, ends: Sequence[float], labels: Sequence[str], names: Sequence[str]) -> float:
     """Return the end of an axis on which the labels of horizontal bars have room, next to the names of the rows."""
-    width = max(ax.bbox.width / ax.figure.dpi / _AXES - _measure(names) * _NAME_LETTER, 1.0)
+    width = measure_axis(ax, names)
     # Labels that need nearly all of the width are cut rather than all bars.
     fractions = [min(_measure([label]) * _LABEL_LETTER / width, _MOST_OF_WIDTH) for label in labels]
     return max([1.0, *(end / (1 - fraction) for end, fraction in zip(ends, fractions, strict=True))])
+
+
+def measure_axis(ax: Axes, names: Sequence[str]) -> float:
+    """Return the width in inches that an axis has next to the names of the rows."""
+    return max(ax.bbox.width / ax.figure.dpi / _AXES - _measure(names) * _NAME_LETTER, 1.0)
 
 
 def _measure(texts: Iterable[str]) -> int:
