@@ -36,6 +36,7 @@ _END_OF_DIRECTORY: Final = b"PK\x05\x06"
 _END_BYTES: Final = 22
 _LONGEST_COMMENT: Final = 2**16
 _ENCRYPTED: Final = 0x1
+_MOST_FOLDERS: Final = 3  # that a reason names
 _PLAIN_METHODS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 
 
@@ -65,15 +66,18 @@ class Source(NamedTuple):
 
 
 class _Entry(NamedTuple):
+    """A file, or a folder with folders in it, which are not read."""
+
     path: Path
     is_named: bool
     label: str = ""
+    folders: tuple[str, ...] = ()
 
 
 def find_files(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[_Entry]:
     """Return the files of paths, each once: named files first in the caller's order, those of a folder by name.
 
-    A folder means its own files, not those of its folders. A path with ``*``, ``?`` or ``[`` that does not exist is a
+    A folder means its own files, then an entry for the folders in it, which are not read. A path with ``*``, ``?`` or ``[`` that does not exist is a
     pattern, where ``**`` means any folders. ``~`` is the user's folder.
 
     Raises
@@ -87,7 +91,7 @@ def find_files(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]])
     for path in _list_paths(paths):
         for entry in _expand(path):
             key = os.path.realpath(entry.path)
-            entries[key] = _Entry(entry.path, entry.is_named or (key in entries and entries[key].is_named))
+            entries[key] = entry._replace(is_named=entry.is_named or (key in entries and entries[key].is_named))
             if len(entries) > _MOST_FILES:
                 raise StatementError(f"{show_name(path)} leads to more than {_MOST_FILES:,} files: name fewer of them.")
     labels = shorten_paths([entry.path for entry in entries.values()])
@@ -109,7 +113,7 @@ def shorten_paths(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
 
 
 def read_sources(entry: _Entry) -> Iterator[Source]:
-    """Yield the file of an entry, or the members of a zip archive.
+    """Yield the file of an entry, the members of a zip archive, or the reason why folders are skipped.
 
     Raises
     ------
@@ -118,7 +122,10 @@ def read_sources(entry: _Entry) -> Iterator[Source]:
     """
     name = show_name(entry.path)
     suffix = entry.path.suffix.lower()
-    if not entry.is_named and suffix not in _SUFFIXES | {_ZIP} and not entry.path.is_dir():
+    if entry.folders:
+        yield Source(entry.label, entry.label, b"", is_named=False, skipped=_describe_folders(entry))
+        return
+    if not entry.is_named and suffix not in _SUFFIXES | {_ZIP}:
         yield Source(
             name, entry.label, b"", is_named=False, skipped=f"{name} is no statement by the ending of its name"
         )
@@ -183,7 +190,11 @@ def _expand(given: str | os.PathLike[str]) -> Iterator[_Entry]:
             raise StatementError(f"{show_name(given)} names the folder of an unknown user.") from None
     try:
         if path.is_dir():
-            yield from (_Entry(path / name, is_named=False) for name in sorted(os.listdir(path)))  # noqa: PTH208 - names
+            names = sorted(os.listdir(path))  # noqa: PTH208 - names
+            is_folder = {name: os.path.isdir(path / name) for name in names}  # noqa: PTH112 - which never fails
+            yield from (_Entry(path / name, is_named=False) for name in names if not is_folder[name])
+            if folders := tuple(filter(is_folder.get, names)):
+                yield _Entry(path, is_named=False, folders=folders)
             return
         is_pattern = not os.path.lexists(path) and glob.has_magic(str(path))
     except OSError as error:
@@ -191,11 +202,21 @@ def _expand(given: str | os.PathLike[str]) -> Iterator[_Entry]:
     if not is_pattern:
         yield _Entry(path, is_named=True)
         return
-    names = (name for name in glob.iglob(str(path), recursive=True) if not Path(name).is_dir())  # noqa: PTH207 - a pattern with folders
-    found = sorted(islice(names, _MOST_FILES + 1))
+    matches = (name for name in glob.iglob(str(path), recursive=True) if not Path(name).is_dir())  # noqa: PTH207 - a pattern with folders
+    found = sorted(islice(matches, _MOST_FILES + 1))
     if not found:
         raise StatementError(f"No file matches {show_name(given)}: check the folder and the pattern.")
     yield from (_Entry(Path(name), is_named=False) for name in found)
+
+
+def _describe_folders(entry: _Entry) -> str:
+    """Return why the folders in a folder are skipped, and how to read their files; it quotes no absolute path."""
+    shown = ", ".join(map(show_name, entry.folders[:_MOST_FOLDERS]))
+    more = len(entry.folders) - _MOST_FOLDERS
+    listed = f"{shown} and {more:,} more" if more > 0 else shown
+    path = Path(entry.label) if entry.path.is_absolute() else entry.path
+    pattern = show_name(Path(glob.escape(str(path))) / "**" / "*.csv")
+    return f"{entry.label} has folders in it ({listed}), which are only read by a pattern, such as {pattern!r}"
 
 
 def _open(entry: _Entry) -> IO[bytes]:

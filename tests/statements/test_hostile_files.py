@@ -136,8 +136,9 @@ def test_a_folder_skips_what_is_no_statement(tmp_path):
     statements = p2p.read_statements(tmp_path)
     assert len(statements.payments) == 6
     skipped = statements.problems.set_index("file")["problem"]
-    assert sorted(skipped.index) == ["inner.csv", "link.csv", "manual.pdf", "notes.csv", "pipe.csv"]
+    assert sorted(skipped.index) == sorted([tmp_path.name, "link.csv", "manual.pdf", "notes.csv", "pipe.csv"])
     assert skipped["link.csv"] == "skipped: link.csv cannot be read: it is a link, not a file"
+    assert skipped[tmp_path.name].startswith(f"skipped: {tmp_path.name} has folders in it (inner.csv), which are ")
     assert skipped.str.startswith("skipped: ").all()
     (tmp_path / "a.csv").unlink()
     with pytest.raises(StatementError, match="No statement was found"):

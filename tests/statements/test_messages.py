@@ -94,6 +94,25 @@ def test_a_folder_without_statements(tmp_path: Path) -> None:
     assert _refuse(tmp_path) == (f"No statement was found: photo.png is no statement by the ending of its name{end}")
 
 
+def test_folders_in_a_folder_are_named_with_the_pattern_that_reads_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder has its own files only; the pattern of the message reads the others."""
+    for year in (2018, 2019, 2020, 2021):
+        (tmp_path / "st [1]" / str(year)).mkdir(parents=True)
+    (tmp_path / "st [1]" / "2018" / "d.csv").write_bytes((SAMPLES / "gen_d_2024.csv").read_bytes())
+    pattern = "'st [[]1]/**/*.csv'"
+    reason = f"st [1] has folders in it (2018, 2019, 2020 and 1 more), which are only read by a pattern, such as {pattern}"
+    assert _refuse(tmp_path / "st [1]") == (
+        f"No statement was found: {reason}; name the CSV files, or the folder they are in."
+    )
+    monkeypatch.chdir(tmp_path)
+    assert len(p2p.read_statements(pattern.strip("'")).payments) == 6
+    monkeypatch.chdir(tmp_path / "st [1]")
+    with pytest.raises(StatementError, match=r"such as '\*\*/\*\.csv'; name the CSV files"):
+        p2p.read_statements(".")
+
+
 def test_several_accounts_are_named() -> None:
     """A history is of one account: the message lists them, and shows the call."""
     statements = p2p.read_statements([SAMPLES / "gen_d_2024.csv", SAMPLES / "gen_e_business_2025.csv"])
