@@ -26,6 +26,7 @@ from p2p_analytics.archive._rewrite import (
 from p2p_analytics.archive._statements_only import create_manifest, find_damage, recover_tables, repair_archive
 from p2p_analytics.archive.imports import journal
 from p2p_analytics.archive.imports.journal import Batch
+from p2p_analytics.archive.imports.origins import find_new_services, list_other_holders
 from p2p_analytics.archive.imports.rows import ImportPlan, MergedRows, add_problems, check_rows, merge_rows, name_rows
 from p2p_analytics.archive.tables import BATCH, SCHEMAS
 from p2p_analytics.display import clean_line, format_count
@@ -53,12 +54,13 @@ _IMPORTS: Final = {
 
 
 class _Known(NamedTuple):
-    """What an archive holds before an import: its manifest, and of statements the files and tables by kind."""
+    """What an archive holds before an import: its manifest, of statements files and tables by kind, and imports."""
 
     manifest: Manifest | None
     files: dict[str, Entry]
     broken: tuple[Entry, ...]
     tables: dict[str, pd.DataFrame]
+    batches: tuple[Batch, ...]
 
 
 log = logging.getLogger(__name__)
@@ -81,15 +83,15 @@ class _StagedFolder(ArchiveFolder):
 
 def plan_import(folder: ArchiveFolder, statements: Statements, *, repair: bool) -> ImportPlan:
     """Return what an import would do, and change nothing."""
-    read_journal(folder)  # raises the error that the import would raise
+    batches = _list_current(folder)[0]  # raises the error that the import would raise
     damage = find_damage(folder)
     previous = damage.manifest if damage else folder.read_manifest()
     account = _require_account(folder, statements, previous)
     me = previous.me if previous else _make_owner(account, Me(user=User()))
     if damage:
-        known = _Known(None, {}, (), recover_tables(_StagedFolder(folder.path), me))
+        known = _Known(None, {}, (), recover_tables(_StagedFolder(folder.path), me), batches)
     else:
-        known = _read_known(folder, previous, repair=repair)
+        known = _read_known(folder, previous, batches, repair=repair)
     return _merge(folder, statements, me, known, number=1).plan
 
 
@@ -107,6 +109,8 @@ def write_import(folder: ArchiveFolder, statements: Statements, *, repair: bool)
     The journal is written first, then the new files, then the manifest: a crash leaves the old state or the new one,
     and `settle_imports` finds which.
     """
+    from p2p_analytics.statements import list_services
+
     batches = settle_imports(folder)
     damage = find_damage(folder)
     if damage is not None:
@@ -117,7 +121,7 @@ def write_import(folder: ArchiveFolder, statements: Statements, *, repair: bool)
     account = _require_account(folder, statements, previous)
     me, fetched_at = _describe_owner(statements, account, previous)
     number = batches[-1].number + 1 if batches else 1
-    known = _read_known(folder, previous, repair=repair)
+    known = _read_known(folder, previous, batches, repair=repair)
     merged = _merge(folder, statements, me, known, number)
     if any(entry.kind == "statements" for entry in known.broken):
         batches = ()
@@ -136,6 +140,7 @@ def write_import(folder: ArchiveFolder, statements: Statements, *, repair: bool)
         before=None if body is None else body.decode(),
         after_digest=journal.digest(after),
         written=tuple(sorted({entry.name for entry in manifest.entries} - present)),
+        services=list_services(statements),
         under_way="import",
     )
     with _settle_after(folder):
@@ -304,7 +309,9 @@ def _find_account(statements: Statements) -> str:
 
 def _merge(folder: ArchiveFolder, statements: Statements, me: Me, known: _Known, number: int) -> MergedRows:
     """Return the rows and problems of statements in the archive after an import, and the counts."""
-    from p2p_analytics.statements import select_open_problems, select_row_problems
+    import pandas as pd
+
+    from p2p_analytics.statements import list_other_accounts, select_open_problems, select_row_problems
 
     listed = read_listed(folder, known.manifest.payments if known.manifest else ())
     account = name_account(me)
@@ -312,9 +319,21 @@ def _merge(folder: ArchiveFolder, statements: Statements, me: Me, known: _Known,
     given = name_rows(statements.list_versions(), account)
     merged = merge_rows(get_stored(known.tables), listed, given, number)
     columns = dict(SCHEMAS["statement_problems"])
-    found = select_row_problems(statements.problems).reindex(columns=list(columns)).assign(**{BATCH: number})
+    found = select_row_problems(statements.problems).reindex(columns=list(columns))
+    if known.manifest is not None:
+        found = pd.concat([found, list_other_holders(statements, me.user)], ignore_index=True)
     earlier = select_open_problems(known.tables["statement_problems"], statements)
-    return merged._replace(problems=add_problems(earlier, found, merged.problems, outdated=merged.outdated))
+    problems = add_problems(earlier, found.assign(**{BATCH: number}), merged.problems, outdated=merged.outdated)
+    plan = merged.plan._replace(
+        new_services=_find_new_services(statements, known),
+        other_accounts=list_other_accounts(found, statements.payments),
+    )
+    return merged._replace(plan=plan, problems=problems)
+
+
+def _find_new_services(statements: Statements, known: _Known) -> tuple[str, ...]:
+    is_synced = known.manifest is not None and not isinstance(known.manifest.account_name, str)
+    return find_new_services(statements, known.batches, is_synced=is_synced, has_statements="statements" in known.files)
 
 
 def _build_manifest(folder: ArchiveFolder, me: Me, known: _Known, merged: MergedRows, fetched_at: datetime) -> Manifest:
@@ -329,7 +348,9 @@ def _build_manifest(folder: ArchiveFolder, me: Me, known: _Known, merged: Merged
     return msgspec.structs.replace(previous, me=me, fetched_at=fetched_at, **fields)
 
 
-def _read_known(folder: ArchiveFolder, manifest: Manifest | None, *, repair: bool) -> _Known:
+def _read_known(
+    folder: ArchiveFolder, manifest: Manifest | None, batches: tuple[Batch, ...], *, repair: bool
+) -> _Known:
     """Return what the archive holds of statements; to repair, broken files are left out.
 
     Raises
@@ -342,7 +363,7 @@ def _read_known(folder: ArchiveFolder, manifest: Manifest | None, *, repair: boo
     if broken and not repair:
         folder.require_sound(broken[0])
     files = {kind: entry for kind, entry in entries.items() if entry not in broken}
-    return _Known(manifest, files, broken, read_statements(folder, files))
+    return _Known(manifest, files, broken, read_statements(folder, files), batches)
 
 
 def _set_aside(folder: ArchiveFolder, broken: Sequence[Entry]) -> None:

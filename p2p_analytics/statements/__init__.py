@@ -6,16 +6,24 @@ from p2p_analytics.statements._read import read_statements
 from p2p_analytics.statements._registry import list_formats, register_format
 from p2p_analytics.statements._rows import ROWS, complete_rows
 from p2p_analytics.statements._statements import (
+    OtherFile,
     Statements,
     describe_balances,
+    list_other_accounts,
+    list_services,
     list_skipped,
     select_open_problems,
     select_row_problems,
 )
 from p2p_analytics.statements._versions import UnitedPayments, find_problems, separate_payments, unite_payments
+from p2p_analytics.statements.formats import SERVICE
+from p2p_analytics.statements.transactions import ACCOUNT as OTHER_ACCOUNT
 
 __all__ = [
+    "OTHER_ACCOUNT",
     "ROWS",
+    "SERVICE",
+    "OtherFile",
     "Problem",
     "Reading",
     "StatementFormat",
@@ -26,6 +34,8 @@ __all__ = [
     "describe_balances",
     "find_problems",
     "list_formats",
+    "list_other_accounts",
+    "list_services",
     "list_skipped",
     "list_unreadable",
     "parse_instants",

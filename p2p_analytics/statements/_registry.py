@@ -49,6 +49,13 @@ def describe_nearest(header: Sequence[str]) -> str:
     return nearest[1] or f"The known formats are {', '.join(each.name for each in list_formats())}."
 
 
+def find_service(name: str) -> str:
+    """Return the service of a format; business and personal statements, which have accounts apart, are of one."""
+    if name == formats.BUSINESS:
+        return formats.SERVICE
+    return next((each.service or each.name for each in list_formats() if each.name == name), name)
+
+
 def list_formats() -> list[StatementFormat]:
     """Return all formats: those of this package, then the caller's own."""
     return [*({each.name: each for each in formats.BUILT_IN} | _FORMATS).values()]

@@ -77,8 +77,8 @@ class _Entry(NamedTuple):
 def find_files(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[_Entry]:
     """Return the files of paths, each once: named files first in the caller's order, those of a folder by name.
 
-    A folder means its own files, then an entry for the folders in it, which are not read. A path with ``*``, ``?`` or ``[`` that does not exist is a
-    pattern, where ``**`` means any folders. ``~`` is the user's folder.
+    A folder means its own files, then an entry for the folders in it, which are not read. A path with ``*``, ``?`` or
+    ``[`` that does not exist is a pattern, where ``**`` means any folders. ``~`` is the user's folder.
 
     Raises
     ------

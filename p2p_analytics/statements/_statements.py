@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.display import PRIVATE, STRICT, clean_line, format_count
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.schema import FRIENDS, KIND_PAYMENT, PLACE, list_wrong_files
 from p2p_analytics.frames.schema import PROBLEMS as RECORD_PROBLEMS
+from p2p_analytics.handles import normalize_account
 from p2p_analytics.history import History
 from p2p_analytics.privacy import NOT_SHOWN, Mask, is_masked
 from p2p_analytics.statements._files import to_frame
-from p2p_analytics.statements._versions import list_versions
+from p2p_analytics.statements._registry import find_service
+from p2p_analytics.statements._versions import UnitedPayments, list_versions
 from p2p_analytics.statements.balances import find_mended
+from p2p_analytics.statements.transactions import ACCOUNT
 from p2p_analytics.times import EPOCH
 
 if TYPE_CHECKING:
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from p2p_analytics.records import Me
-    from p2p_analytics.statements._versions import UnitedPayments
 
 _MOST_FILES: Final = 5
 SKIPPED: Final = "skipped: "  # begins the problem of a file that is no statement
@@ -33,6 +35,14 @@ _CARD: Final = (
     "box-sizing:border-box;max-width:46rem;padding:.8em 1em;border-radius:.4em;line-height:1.45;"
     "border:1px solid var(--jp-border-color1,rgba(128,128,128,.5));color:var(--jp-content-font-color1,inherit)"
 )
+
+
+class OtherFile(NamedTuple):
+    """A file that says that it is of another account, the name in it, and how many transactions it has."""
+
+    file: str
+    account: str
+    transactions: int
 
 
 def select_row_problems(problems: pd.DataFrame) -> pd.DataFrame:
@@ -47,17 +57,33 @@ def list_skipped(problems: pd.DataFrame) -> list[tuple[str, str]]:
     return [(file, reason.removeprefix(SKIPPED)) for file, reason in rows]
 
 
+def list_other_accounts(problems: pd.DataFrame, payments: pd.DataFrame) -> tuple[OtherFile, ...]:
+    """Return the files that name another account than the one that the caller named, from `Statements`' frames."""
+    rows = problems[problems["field"] == ACCOUNT].drop_duplicates("file")
+    counts = payments["file"].value_counts()
+    found = zip(rows["file"], rows["value"], strict=True)
+    return tuple(OtherFile(file, account, int(counts.get(file, 0))) for file, account in found)
+
+
+def list_services(statements: Statements) -> tuple[str, ...]:
+    """Return the services of statement files, in alphabetical order."""
+    return tuple(sorted({find_service(name) for name in statements.files["format"].unique()}))
+
+
 def describe_balances(reconciliation: pd.DataFrame) -> str:
-    """Return how many of the balances that files state agree with their rows."""
+    """Return how many of the balances that files state agree with their rows, and how many files state none."""
     checked = reconciliation["reconciled"].dropna()
-    unknown = len(reconciliation) - len(checked)
     if checked.empty:
         return "no balance is stated"
     wrong = int((~checked).sum())
+    has_balance = reconciliation["reconciled"].notna().groupby(reconciliation["file"]).any()
+    without = int((~has_balance).sum())
+    in_others = len(reconciliation) - len(checked) - int((~reconciliation["file"].map(has_balance)).sum())
     return (
         f"{len(checked) - wrong:,} of {format_count(len(checked), 'balance', 'balances')} reconciled"
         + (f", {wrong:,} wrong" if wrong else "")
-        + (f", {unknown:,} not stated" if unknown else "")
+        + (f", {format_count(without, 'file states', 'files state')} none" if without else "")
+        + (f", {in_others:,} in other currencies not stated" if in_others else "")
     )
 
 
@@ -130,22 +156,45 @@ class Statements:
             The account is not one of `accounts`, or there are several or none.
         """
         chosen = self._choose(account)
-        me = self._holders[chosen]
-        rows = self.payments["account_id"] == chosen
-        payments = self.payments[rows].reset_index(drop=True)
-        problems = select_row_problems(self.problems)
-        of_others = set(self.files.loc[self.files["account"].notna() & (self.files["account"] != chosen), "file"])
-        of_others -= set(self.files.loc[self.files["account"] == chosen, "file"])
-        is_own = problems["payment_id"].isin(payments["payment_id"]) | problems["payment_id"].isna()
-        listed = is_own & ~problems["file"].isin(of_others)
+        own = self.select_account(chosen)
+        payments, problems = own.payments, select_row_problems(own.problems)
         return History(
-            me=me,
+            me=self._holders[chosen],
             payments=payments,
             friends=to_frame({name: [] for name in FRIENDS}, FRIENDS),
             fetched_at=self._find_end(chosen),
-            problems=problems.loc[listed, [*RECORD_PROBLEMS, *PLACE]].reset_index(drop=True),
+            problems=problems[[*RECORD_PROBLEMS, *PLACE]].reset_index(drop=True),
             private=self.private,
             strict=self.strict,
+        )
+
+    def select_account(self, account: str) -> Statements:
+        """Return the statements of one account: its payments, its files, and their problems, with the skipped files.
+
+        Raises
+        ------
+        ConfigurationError
+            The account is not one of `accounts`.
+        """
+        chosen = self._choose(account)
+        payments = self.payments[self.payments["account_id"] == chosen].reset_index(drop=True)
+        is_of_other = self.files["account"].notna() & (self.files["account"] != chosen)
+        of_others = set(self.files.loc[is_of_other, "file"]) - set(self.files.loc[~is_of_other, "file"])
+        problems = self.problems[~self.problems["file"].isin(of_others)]
+        is_own = problems["payment_id"].isin(payments["payment_id"]) | problems["payment_id"].isna()
+        is_checked = self.reconciliation["account"] == chosen
+        needed = self._needed
+        if needed is not None:
+            own = [table[table["account_id"] == chosen].reset_index(drop=True) for table in needed]
+            needed = UnitedPayments(*own)
+        return replace(
+            self,
+            payments=payments,
+            reconciliation=self.reconciliation[is_checked].reset_index(drop=True),
+            problems=problems[is_own].reset_index(drop=True),
+            files=self.files[~is_of_other].reset_index(drop=True),
+            _holders={chosen: self._holders[chosen]},
+            _needed=needed,
         )
 
     def list_versions(self) -> pd.DataFrame:
@@ -225,8 +274,11 @@ class Statements:
     def _choose(self, account: str | None) -> str:
         if account is None and len(self._holders) == 1:
             return next(iter(self._holders))
-        if account in self._holders:
-            return str(account)
+        if isinstance(account, str):
+            wanted = normalize_account(account)
+            found = [name for name in self._holders if name == account or normalize_account(name) == wanted]
+            if account in found or len(found) == 1:
+                return account if account in found else found[0]
         if not self._holders:
             raise ConfigurationError(
                 "The statements name no account: read them with yours, such as account='ada' (--account ada)."

@@ -102,7 +102,9 @@ def test_folders_in_a_folder_are_named_with_the_pattern_that_reads_them(
         (tmp_path / "st [1]" / str(year)).mkdir(parents=True)
     (tmp_path / "st [1]" / "2018" / "d.csv").write_bytes((SAMPLES / "gen_d_2024.csv").read_bytes())
     pattern = "'st [[]1]/**/*.csv'"
-    reason = f"st [1] has folders in it (2018, 2019, 2020 and 1 more), which are only read by a pattern, such as {pattern}"
+    reason = (
+        f"st [1] has folders in it (2018, 2019, 2020 and 1 more), which are only read by a pattern, such as {pattern}"
+    )
     assert _refuse(tmp_path / "st [1]") == (
         f"No statement was found: {reason}; name the CSV files, or the folder they are in."
     )

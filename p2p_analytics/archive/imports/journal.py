@@ -32,6 +32,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True):
     before: str | None  # the text of the manifest; None: there was no archive
     after_digest: str
     written: tuple[str, ...]
+    services: tuple[str, ...] | None = None  # None: an earlier version did not keep them
     under_way: Literal["import", "undo"] | None = None
 
     def __post_init__(self) -> None:

@@ -30,6 +30,8 @@ from p2p_analytics.times import EPOCH
 if TYPE_CHECKING:
     import pandas as pd
 
+    from p2p_analytics.statements import OtherFile
+
 # Of a payment that the service lists, a statement cannot say something else.
 LISTED: Final = ("payment_id", "status", *COMPARED)
 _OWN_SIDE: Final = ("account_id", "actor_id", "actor_username", "target_user_id", "target_user_username")
@@ -74,6 +76,13 @@ class ImportPlan(NamedTuple):
     kinds : DataFrame
         The counts by kind, the most frequent first, after "payment": ``kind``, ``new``, ``known``, ``changed`` and
         ``refused``.
+    new_services : tuple of str
+        The services, such as "cash_app", of which the archive had no payments, if it had those of others or if the
+        statements are of several; "statement" is the service of this package. Empty for an archive with imports of an
+        earlier version, which did not keep the services.
+    other_accounts : tuple of OtherFile
+        The files that name another account than the one with which the statements were read: ``file``, ``account``
+        and ``transactions``, the number of its transactions that count as those of the archive's account.
     """
 
     new: int
@@ -82,6 +91,8 @@ class ImportPlan(NamedTuple):
     refused: int
     details: pd.DataFrame
     kinds: pd.DataFrame
+    new_services: tuple[str, ...] = ()
+    other_accounts: tuple[OtherFile, ...] = ()
 
 
 class MergedRows(NamedTuple):
@@ -241,9 +252,10 @@ def _plan(
     )
     wrong = contradictions.groupby(given[_KEY]).any().reindex(ids, fill_value=False).set_axis(differ.index)
     fields = differ.where(~is_refused, wrong.reindex(columns=differ.columns))
-    counts = {name: int((outcome == name).sum()) for name in _OUTCOMES}
+    new, known_again, changed, refused = (int((outcome == name).sum()) for name in _OUTCOMES)
     kinds = after["kind"].where(~is_refused, shown["kind"])
-    return ImportPlan(details=_describe(shown, outcome, fields), kinds=_count_kinds(kinds, outcome), **counts)
+    details, counts = _describe(shown, outcome, fields), _count_kinds(kinds, outcome)
+    return ImportPlan(new, known_again, changed, refused, details, counts)
 
 
 def _find_decided(known: pd.DataFrame, given: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:

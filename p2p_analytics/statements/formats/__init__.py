@@ -12,6 +12,7 @@ from p2p_analytics.statements.formats import (
     _revolut,
     _service_csv,
     _service_json,
+    _service_rows,
     _splitwise,
     _wise,
 )
@@ -19,6 +20,8 @@ from p2p_analytics.statements.formats import (
 if TYPE_CHECKING:
     from p2p_analytics.statements._format import StatementFormat
 
+SERVICE: Final = _service_rows.PERSONAL
+BUSINESS: Final = _service_csv.BUSINESS.name
 BUILT_IN: Final[tuple[StatementFormat, ...]] = (
     _service_csv.TO_2018,
     _service_csv.TO_2020,

@@ -1,6 +1,6 @@
 """Rows of several files to transactions: accounts, ids, the values that count, and kinds of refunds."""
 
-from p2p_analytics.statements.transactions._accounts import name_accounts
+from p2p_analytics.statements.transactions._accounts import ACCOUNT, name_accounts
 from p2p_analytics.statements.transactions._ids import (
     fill_ids,
     has_missing_ids,
@@ -13,6 +13,7 @@ from p2p_analytics.statements.transactions._standing import find_standing, sort_
 from p2p_analytics.statements.transactions._unite import ADDS_UP, END, NOTICE, ROW, United, describe_files, unite_rows
 
 __all__ = [
+    "ACCOUNT",
     "ADDS_UP",
     "END",
     "NOTICE",

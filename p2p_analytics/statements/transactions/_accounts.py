@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.handles import normalize_account
 from p2p_analytics.statements._cells import list_problems
+
+ACCOUNT: Final = "account"  # the field of the problems of this module
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,16 +76,49 @@ def name_accounts(
 
 
 def _override_accounts(rows: pl.DataFrame, account: str) -> tuple[pl.DataFrame, list[Problem]]:
-    """Return ROWS of one account, in the spelling of the files if one names it, and a problem for each other name."""
+    """Return ROWS of one account, in the spelling of the files if one names it, and a problem for each other name.
+
+    A file without a handle has another name if its holder is not that of the other files.
+    """
     import polars as pl
 
     names = rows["account"].unique().drop_nulls().cast(pl.String).to_list()
     same = [name for name in names if normalize_account(name) == normalize_account(account)]
     named = pl.lit(same[0] if same else account)
     is_handle = pl.col("account").cast(pl.String).is_in(same).fill_null(value=False)
-    problem = f"names another account than account={account!r}, to which the file was added as you asked"
-    problems = _list_accounts(rows, ~pl.col("account").cast(pl.String).is_in(same), problem)
+    added = f"account={account!r}, to which the file was added as you asked"
+    problems = _list_accounts(
+        rows, ~pl.col("account").cast(pl.String).is_in(same), f"names another account than {added}"
+    )
+    holder, others = _find_holders(rows, is_handle, account)
+    is_other = pl.col("account").is_null() & pl.col("owner").cast(pl.String).is_in(others)
+    first = rows.filter(is_other).group_by("file", "owner", maintain_order=True).agg(pl.col("line").min())
+    problem = f"is the holder in this file, and {holder!r} that of {added}"
+    problems += list_problems(first, first["owner"].is_not_null(), first["owner"], field=ACCOUNT, problem=problem)
     return rows.with_columns(named.cast(rows["account"].dtype).alias("account"), is_handle.alias("is_handle")), problems
+
+
+def _find_holders(rows: pl.DataFrame, is_handle: pl.Expr, account: str) -> tuple[str | None, list[str]]:
+    """Return the holder of an account, who has most rows of files with its handle, or of all files; and other holders.
+
+    A holder whose name is the account's is not another one.
+    """
+    import polars as pl
+
+    owners = rows.lazy().select(pl.col("owner").cast(pl.String), own=is_handle).drop_nulls("owner")
+    counts = owners.group_by("owner").agg(pl.col("own").sum(), pl.len()).collect()
+    if counts.is_empty():
+        return None, []
+    ranked = counts.sort("own", "len", "owner", descending=[True, True, False])["owner"].to_list()
+    own = [name for name in ranked if normalize_account(name) == normalize_account(account)]
+    holder = [*own, *ranked][0] if not counts["own"].sum() else ranked[0]
+    known = {_fold(holder), *map(_fold, own)}
+    return holder, [name for name in ranked if _fold(name) not in known]
+
+
+def _fold(name: str) -> str:
+    """Return a name without case and repeated blanks."""
+    return " ".join(name.casefold().split())
 
 
 def _unite_addresses(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
@@ -122,7 +157,7 @@ def _list_accounts(rows: pl.DataFrame, condition: pl.Expr, problem: str) -> list
     import polars as pl
 
     first = rows.filter(condition).group_by("file", "account", maintain_order=True).agg(pl.col("line").min())
-    return list_problems(first, first["account"].is_not_null(), first["account"], field="account", problem=problem)
+    return list_problems(first, first["account"].is_not_null(), first["account"], field=ACCOUNT, problem=problem)
 
 
 def _unite_spellings(rows: pl.DataFrame) -> pl.DataFrame:

@@ -53,7 +53,7 @@ def statements_of(*rows: dict[str, Any], account: str = "ada", **fields: Any) ->
     problems = fields.pop("problems", frame_from_rows([], PROBLEM_COLUMNS))
     return Statements(
         payments=payments,
-        reconciliation=frame_from_rows([], {"reconciled": "boolean"}),
+        reconciliation=frame_from_rows([], {"account": "str", "reconciled": "boolean"}),
         problems=problems,
         files=files.assign(period_end=newest),
         _holders=holders,
