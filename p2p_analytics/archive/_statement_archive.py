@@ -113,13 +113,15 @@ class StatementArchive:
         """The names in statements, and the people that they are.
 
         One row per name, or per suggestion of one: ``alias``, the name; ``person``, a user id, or a name where no id is
-        known; ``matched``, "payments" if service and statements show payments of the name with one person, "people.csv"
-        if the user's file says so, else null: the person is a suggestion, or unknown; ``evidence``; and ``payments``,
-        the number of payments that only statements know.
+        known; ``username``, that of the person, where it is known; ``matched``, "payments" if service and statements
+        show payments of the name with one person, "people.csv" if the user's file says so, else null: the person is a
+        suggestion, or unknown; ``evidence``; and ``payments``, the number of payments that only statements know.
         """
         names = self._read_names()
-        suggestions = suggest_people(names.counts, names.known, names.matches) if names else []
-        return list_people(names.counts if names else {}, names.matches if names else {}, suggestions)
+        if names is None:
+            return list_people({}, {}, [], {})
+        suggestions = suggest_people(names.counts, names.known, names.matches)
+        return list_people(names.counts, names.matches, suggestions, names.known.usernames)
 
     def write_people(self) -> Path:
         """Write the suggestions into people.csv in the archive's folder, and return its path; the user's lines stay.

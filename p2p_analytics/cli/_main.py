@@ -20,13 +20,13 @@ from p2p_analytics.cli import (
     _completion,
     _demo,
     _export,
-    _import,
     _output,
     _report,
     _sandbox,
     _sandbox_archive,
     _sign_in_options,
     _sync,
+    statements,
 )
 from p2p_analytics.cli._parser import Parser
 from p2p_analytics.display import clean_line
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Final
 
+_COMMANDS: Final = (
+    _demo, _sandbox, _sandbox_archive, _sign_in_options, _sync, statements, _export, _report, _completion,
+)  # fmt: skip
 _PROGRAM: Final = "p2p-analytics"
 _INTERRUPTED: Final = 130  # 128 + SIGINT, as shells count
 _EXIT_CODES: Final = (
@@ -123,7 +126,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (_demo, _sandbox, _sandbox_archive, _sign_in_options, _sync, _import, _export, _report, _completion):
+    for module in _COMMANDS:
         module.add_commands(commands.add_parser)
     return parser
 

@@ -29,6 +29,7 @@ def test_from_files_to_a_report(folder, tmp_path, capsys) -> None:
     assert printed.out.splitlines() == [
         f"6 new transactions ({KINDS}), 0 known, 0 changed, 0 refused, in {folder}",
         "1 file, 1 of 1 balance reconciled, 1 problem",
+        f"list the problems: p2p-analytics export {folder} - --table problems",
     ]
     assert printed.err == ""
     assert cli.main(["report", folder, "--out", str(tmp_path / "r.html"), "--as-of", "2024-02-01"]) == 0
@@ -44,7 +45,8 @@ def test_files_that_do_not_add_up_are_named(folder, tmp_path, capsys) -> None:
     wrong = tmp_path / "wrong.csv"
     wrong.write_text(STATEMENT.read_text("utf-8").replace("- $75.00", "+ $75.00"), "utf-8")
     assert cli.main(["import", folder, str(SAMPLES / "gen_c_2021.csv"), str(wrong)]) == 0
-    second, third = capsys.readouterr().out.splitlines()[1:]
+    second, third, last = capsys.readouterr().out.splitlines()[1:]
+    assert last == f"list the problems: p2p-analytics export {folder} - --table problems"
     assert second == "2 files, 1 of 2 balances reconciled, 1 wrong, 3 problems"
     assert third.startswith(
         "wrong.csv: the balances and the rows differ by \u2212$150.00, which reversing 3970000000000000301 would "
@@ -59,7 +61,7 @@ def test_files_without_balances(folder, capsys) -> None:
     assert (
         capsys.readouterr()
         .out.splitlines()[1]
-        .startswith("2 files, 1 of 1 balance reconciled, 1 not stated, 0 problems")
+        .startswith("2 files, 1 of 1 balance reconciled, 1 file states none, 0 problems")
     )
     assert cli.main(["import", folder, files[0], "--account", "nora-quill"]) == 0
     assert capsys.readouterr().out.splitlines()[1:] == ["1 file, no balance is stated, 0 problems"]
@@ -96,7 +98,8 @@ def test_other_files_of_a_pattern_are_skipped(folder, tmp_path, capsys) -> None:
     assert printed[0].startswith("6 new transactions (")
     assert printed[1] == "1 file, 1 of 1 balance reconciled, 1 problem"
     reason = "none of its first 50 lines is the header of a known format; its columns are: Shop, Total."
-    assert printed[2:] == [f"skipped: shop.csv is no statement: {reason}"]
+    assert printed[2] == f"skipped: shop.csv is no statement: {reason}"
+    assert len(printed) == 4
     assert cli.main(["import", folder, str(STATEMENT), str(other), "--json"]) == 0
     values = json.loads(capsys.readouterr().out)
     assert values["problems"] == 1
@@ -123,7 +126,10 @@ def test_a_dry_run_changes_nothing(folder, tmp_path, capsys) -> None:
     """It prints the plan, also as JSON, and makes no folder."""
     assert cli.main(["import", folder, str(STATEMENT), "--dry-run"]) == 0
     plan = f"Dry run: 6 new transactions ({KINDS}), 0 known, 0 changed, 0 refused, in {folder}\n"
-    assert capsys.readouterr().out.startswith(plan)
+    printed = capsys.readouterr().out
+    assert printed.startswith(plan)
+    unknown = "problem: gen_d_2024.csv, line 10: type 'Boost Cashback' is not a type that this version knows\n"
+    assert printed.endswith(unknown)  # no table of an archive has them
     assert cli.main(["import", folder, str(STATEMENT), "--dry-run", "--json", "--progress", "log"]) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out) == {
@@ -132,7 +138,8 @@ def test_a_dry_run_changes_nothing(folder, tmp_path, capsys) -> None:
             kind: {"new": new, "known": 0, "changed": 0, "refused": 0}
             for kind, new in {"payment": 3, "merchant": 1, "transfer": 1, "unknown": 1}.items()
         },
-        "reconciled": 1, "balances": 1, "not_adding_up": [], "problems": 1, "skipped": [],
+        "reconciled": 1, "balances": 1, "not_adding_up": [], "problems": 1, "other_accounts": [], "left_out": {},
+        "new_services": [], "skipped": [],
     }  # fmt: skip
     assert printed.err == f"Reading 1 path ...\nComparing 6 transactions with {folder} ...\n"
     assert list(tmp_path.iterdir()) == []
@@ -233,30 +240,6 @@ def test_files_that_are_no_statements(folder, tmp_path, capsys) -> None:
     assert capsys.readouterr().err.count("\n") == 1
     assert cli.main(["import", folder, str(tmp_path / "none.csv")]) == 1
     assert not Path(folder).exists()
-
-
-def test_people(folder, tmp_path, capsys, history_of, payment) -> None:
-    """Matched names, suggestions and the file that takes them are printed; the counts are also there as JSON."""
-    names = {"c1": "Bo", "c2": "BO", "c3": "Nobody"}
-    rows = [f"{key},2023-01-1{at} 20:00:00 PST,P2P,USD,-$5,$0,-$5,,,,PAYMENT SENT,x,{name},Your Cash\n"
-            for at, (key, name) in enumerate({**names, "c4": "Bo"}.items())]  # fmt: skip
-    (tmp_path / "cash.csv").write_text(HEADER + "".join(rows))
-    p2p.open_archive(folder).merge(history_of(payment("c4"), account="7"))
-    assert cli.main(["import", folder, str(tmp_path / "cash.csv"), "--account", "7"]) == 0
-    capsys.readouterr()
-    assert cli.main(["people", folder]) == 0
-    assert capsys.readouterr().out.splitlines() == [
-        "Bo is 8: 1 payment is known from both sides",
-        "BO may be Bo: Bo differs in case, accents or blanks alone",
-        "1 name matched to people, 1 with suggestions, 1 others",
-        f"Suggestions are in {folder}/people.csv: remove the ? before a person to accept one.",
-    ]
-    file = Path(folder) / "people.csv"
-    file.write_text(file.read_text().replace("?", ""))
-    assert cli.main(["people", folder, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {
-        "archive": folder, "file": str(file), "matched": 2, "suggested": 0, "others": 1,
-    }  # fmt: skip
 
 
 def test_privacy_mode(folder, capsys, monkeypatch) -> None:

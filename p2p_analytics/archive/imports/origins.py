@@ -49,7 +49,7 @@ def find_new_services(
 
 
 def list_other_holders(statements: Statements, owner: User) -> pd.DataFrame:
-    """Return PROBLEMS and PLACE: each file that names no account and whose holder has another name than the archive's.
+    """Return PROBLEMS and PLACE: each file that names no account, if its holder has another name than the archive's.
 
     Only statements that were read with the name of an account can have such files.
 

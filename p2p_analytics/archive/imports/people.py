@@ -29,7 +29,7 @@ COLUMNS: Final = ("alias", "person", "evidence")
 _OPEN: Final = "?"  # before a person who is only suggested
 _BY_USERNAME: Final = "user:"  # not "@", with which a spreadsheet begins a formula
 _ROUNDED: Final = re.compile(r"\d[.,]\d+[eE]\+?\d+")
-_PEOPLE: Final = {"alias": schema.TEXT, "person": schema.TEXT, "matched": schema.TEXT, "evidence": schema.TEXT}
+_PEOPLE: Final = dict.fromkeys(("alias", "person", "username", "matched", "evidence"), schema.TEXT)
 
 
 class PeopleFileError(ArchiveError):
@@ -194,19 +194,30 @@ def suggest_people(names: Iterable[str], known: NamesOfPeople, settled: Mapping[
     return found
 
 
-def list_people(counts: Mapping[str, int], matches: Mapping[str, Match], open_rows: Iterable[Alias]) -> pd.DataFrame:
-    """Return the names of statements: matched ones first, then suggestions, then the others, each by name."""
+def list_people(
+    counts: Mapping[str, int],
+    matches: Mapping[str, Match],
+    open_rows: Iterable[Alias],
+    usernames: Mapping[str, str],
+) -> pd.DataFrame:
+    """Return the names of statements: matched ones first, then suggestions, then the others, each by name.
+
+    ``usernames`` has the username of each user id.
+    """
     import pandas as pd
 
-    rows: list[tuple[str | int | None, ...]] = [
-        (name, match.user_id or match.name, match.matched, match.evidence, counts[name])
-        for name, match in sorted(matches.items())
-        if name in counts
-    ]
+    rows: list[tuple[str | int | None, ...]] = []
+    for name, match in sorted(matches.items()):
+        if name in counts:
+            username = usernames.get(match.user_id or "")
+            rows.append((name, match.user_id or match.name, username, match.matched, match.evidence, counts[name]))
     suggested = [row for row in open_rows if row.alias in counts and row.alias not in matches]
-    rows += [(row.alias, row.person.removeprefix(_OPEN), None, row.evidence, counts[row.alias]) for row in suggested]
+    for row in suggested:
+        person = row.person.removeprefix(_OPEN)
+        username = person.removeprefix(_BY_USERNAME) if person.startswith(_BY_USERNAME) else usernames.get(person)
+        rows.append((row.alias, person, username, None, row.evidence, counts[row.alias]))
     named = {row[0] for row in rows}
-    rows += [(name, None, None, None, counts[name]) for name in sorted(counts) if name not in named]
+    rows += [(name, None, None, None, None, counts[name]) for name in sorted(counts) if name not in named]
     return pd.DataFrame(rows, columns=[*_PEOPLE, "payments"]).astype({**_PEOPLE, "payments": "int64"})
 
 

@@ -101,7 +101,7 @@ def _override_accounts(rows: pl.DataFrame, account: str) -> tuple[pl.DataFrame, 
 def _find_holders(rows: pl.DataFrame, is_handle: pl.Expr, account: str) -> tuple[str | None, list[str]]:
     """Return the holder of an account, who has most rows of files with its handle, or of all files; and other holders.
 
-    A holder whose name is the account's is not another one.
+    The account's own name is not another holder.
     """
     import polars as pl
 

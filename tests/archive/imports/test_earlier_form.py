@@ -53,7 +53,9 @@ def test_an_import_continues_it(archive) -> None:
         row(501, "Bo Lund", note="coffee", fee_cents=5, file="early.csv", **bill),
         row(502, "Bo Lund", amount_cents=750, action="charge", status="cancelled", file="early.csv"),
     ]
-    assert archive.import_(statements_of(*older))[:4] == (0, 1, 1, 0)
+    plan = archive.import_(statements_of(*older))
+    assert plan[:4] == (0, 1, 1, 0)
+    assert plan.new_services == ()  # that version did not keep the services of its imports
     history = archive.history().payments.set_index("payment_id")
     assert history.loc["501", ["note", "fee_cents"]].tolist() == ["tea", 5]
     assert history.loc["502", "status"] == "cancelled"

@@ -1,8 +1,11 @@
-"""The commands ``import``, ``undo`` and ``people``: statement files in an archive, and the people behind names."""
+"""The commands ``import`` and ``undo``: statement files in an archive."""
 
 from __future__ import annotations
 
+import shlex
+
 from p2p_analytics.cli import _arguments, _output
+from p2p_analytics.cli.statements import _accounts
 
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
@@ -16,13 +19,13 @@ if TYPE_CHECKING:
     from p2p_analytics.statements import Statements
 
 _MOST_LINES: Final = 20
-_MOST_NAMES: Final = 3
 _FORMATS: Final = " The known formats are "  # the end of a reason, which would be in each line
 _NOUNS: Final = ("transaction", "transactions")
+_OUTCOMES: Final = ("new", "known", "changed", "refused")
 
 
 def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add ``import``, ``undo`` and ``people`` to a command line."""
+    """Add ``import`` and ``undo`` to a command line."""
     command = _arguments.add_archive_command(
         add_parser,
         "import",
@@ -37,11 +40,18 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     command.add_argument(
         "--tz", metavar="ZONE", type=_arguments.parse_zone, default="UTC", help="the zone of dates that name none (UTC)"
     )
-    command.add_argument(
+    accounts = command.add_mutually_exclusive_group()
+    accounts.add_argument(
         "--account",
         metavar="NAME",
         type=_arguments.parse_account,
-        help="your username; files that name another account are listed",
+        help="your username, as that of all files; files that name another account are added, and listed",
+    )
+    accounts.add_argument(
+        "--only-account",
+        metavar="NAME",
+        type=_arguments.parse_account,
+        help="import only the files of this account, and list those of others",
     )
     command.add_argument(
         "--repair", action="store_true", help="set damaged files of earlier imports aside: their rows are lost"
@@ -59,23 +69,19 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     _arguments.add_json(undo)
     undo.set_defaults(command=_undo)
 
-    people = _arguments.add_archive_command(
-        add_parser,
-        "people",
-        "list the people behind the names in statements",
-        "Print which names in statements are which people, and write suggestions for the others into people.csv in the "
-        "archive's folder. Nothing is united without you: remove the ? before a person to accept a suggestion.",
-    )
-    _arguments.add_json(people)
-    people.set_defaults(command=_people)
-
 
 def _import(options: argparse.Namespace) -> None:
     """Add statement files to an archive, or only say what that would do, and print the counts."""
     from p2p_analytics.archive import open_archive
-    from p2p_analytics.display import describe_kinds, format_count
+    from p2p_analytics.display import format_count
     from p2p_analytics.frames.schema import list_wrong_files
-    from p2p_analytics.statements import describe_balances, list_skipped, read_statements, select_row_problems
+    from p2p_analytics.statements import (
+        describe_balances,
+        list_other_accounts,
+        list_skipped,
+        read_statements,
+        select_row_problems,
+    )
 
     archive = open_archive(options.archive)
     progress = _output.Progress(options.progress)
@@ -89,56 +95,61 @@ def _import(options: argparse.Namespace) -> None:
         skip_others=several,
         on_progress=progress.on_files,
     )
+    statements, left_out = _accounts.choose_account(statements, options)
     progress.log(f"Comparing {format_count(len(statements.payments), *_NOUNS)} with {options.archive} ...")
     plan = archive.import_(statements, dry_run=options.dry_run, repair=options.repair)
-    checked = statements.reconciliation["reconciled"].dropna()
     files = int(statements.files["file"].nunique())
-    new = dict(zip(plan.kinds["kind"], plan.kinds["new"], strict=True))
-    kinds = describe_kinds({kind: count for kind, count in new.items() if count})
-    counts = ", ".join(
-        [
-            _count_new(plan.new) + (f" ({kinds})" if kinds else ""),
-            f"{plan.known:,} known",
-            f"{plan.changed:,} changed",
-            f"{plan.refused:,} refused",
-        ]
-    )
-    problems = len(select_row_problems(statements.problems))
-    skipped = list_skipped(statements.problems)
+    problems, skipped = select_row_problems(statements.problems), list_skipped(statements.problems)
+    # The archive can know another holder than the statements do.
+    found = len(problems) + len(set(plan.other_accounts) - set(list_other_accounts(problems, statements.payments)))
     lines = [
-        f"{'Dry run: ' if options.dry_run else ''}{counts}, in {options.archive}",
+        _describe_counts(plan, options),
         ", ".join(
             [
                 format_count(files, "file", "files"),
                 describe_balances(statements.reconciliation),
-                format_count(problems, "problem", "problems"),
+                format_count(found, "problem", "problems"),
             ]
         ),
+        *_list_wrong_balances(statements),
+        *_accounts.describe_others(plan, statements, options.account),
+        *_accounts.describe_left_out(left_out),
+        *_describe_services(plan),
+        *_describe_skipped(skipped),
+        *_describe_details(plan, dry_run=options.dry_run),
+        *_describe_problems(problems, options),
     ]
+    checked = statements.reconciliation["reconciled"].dropna()
     _output.print_summary(
         options,
-        "\n".join(
-            [
-                *lines,
-                *_list_wrong_balances(statements),
-                *_describe_skipped(skipped),
-                *_describe_details(plan, dry_run=options.dry_run),
-            ]
-        ),
+        "\n".join(lines),
         archive=options.archive,
         dry_run=options.dry_run,
         files=files,
-        new=plan.new,
-        known=plan.known,
-        changed=plan.changed,
-        refused=plan.refused,
+        **{name: getattr(plan, name) for name in _OUTCOMES},
         kinds=plan.kinds.set_index("kind").to_dict("index"),
         reconciled=int(checked.sum()),
         balances=len(checked),
         not_adding_up=list_wrong_files(statements.problems),
-        problems=problems,
+        problems=found,
+        other_accounts=[other._asdict() for other in plan.other_accounts],
+        left_out=left_out,
+        new_services=plan.new_services,
         skipped=[{"file": file, "reason": reason} for file, reason in skipped],
     )
+
+
+def _describe_counts(plan: ImportPlan, options: argparse.Namespace) -> str:
+    """Return the counts of an import, and the new transactions by kind."""
+    from p2p_analytics.display import describe_kinds
+
+    new = zip(plan.kinds["kind"], plan.kinds["new"], strict=True)
+    kinds = describe_kinds({kind: count for kind, count in new if count})
+    counts = [
+        _count_new(plan.new) + (f" ({kinds})" if kinds else ""),
+        *(f"{getattr(plan, name):,} {name}" for name in _OUTCOMES[1:]),
+    ]
+    return f"{'Dry run: ' if options.dry_run else ''}{', '.join(counts)}, in {options.archive}"
 
 
 def _undo(options: argparse.Namespace) -> None:
@@ -151,10 +162,11 @@ def _undo(options: argparse.Namespace) -> None:
     left = len(archive.imports)
     remaining = format_count(left, "import is", "imports are")
     files = undone["files"].split("; ")
+    counts = f"{_count_new(undone['new'])}, {undone['changed']:,} changed"
     _output.print_summary(
         options,
-        f"Import {undone['number']} of {_list_names(files)} ({_count_new(undone['new'])}, {undone['changed']:,} "
-        f"changed) is undone, in {options.archive}: {remaining} left",
+        f"Import {undone['number']} of {_accounts.list_names(files)} ({counts}) is undone, in {options.archive}: "
+        f"{remaining} left",
         archive=options.archive,
         number=undone["number"],
         files=files,
@@ -162,36 +174,6 @@ def _undo(options: argparse.Namespace) -> None:
         changed=undone["changed"],
         left=left,
     )
-
-
-def _people(options: argparse.Namespace) -> None:
-    """Print the people behind the names in statements, and write the suggestions."""
-    from pathlib import Path
-
-    from p2p_analytics.archive import open_archive
-    from p2p_analytics.display import format_count
-
-    archive = open_archive(options.archive)
-    path = Path(options.archive) / archive.write_people().name
-    people = archive.people
-    is_matched = people["matched"].notna()
-    is_suggested = ~is_matched & people["person"].notna()
-    groups = {"matched": is_matched, "suggested": is_suggested, "others": ~is_matched & ~is_suggested}
-    counts = {name: int(people.loc[rows, "alias"].nunique()) for name, rows in groups.items()}
-    matched = format_count(counts["matched"], "name", "names")
-    summary = f"{matched} matched to people, {counts['suggested']:,} with suggestions, {counts['others']:,} others"
-    advice = f"Suggestions are in {path}: remove the ? before a person to accept one."
-    lines = [*_describe_people(people[is_matched], "is"), *_describe_people(people[is_suggested], "may be"), summary]
-    text = "\n".join([*lines, advice] if counts["suggested"] else lines)
-    _output.print_summary(options, text, archive=options.archive, file=str(path), **counts)
-
-
-def _describe_people(people: pd.DataFrame, verb: str) -> list[str]:
-    """Return a line for each name and person."""
-    from p2p_analytics.display import clean_line
-
-    rows = people[["alias", "person", "evidence"]].itertuples(index=False, name=None)
-    return [f"{clean_line(name)} {verb} {clean_line(who)}: {clean_line(why)}" for name, who, why in rows]
 
 
 def _list_wrong_balances(statements: Statements) -> list[str]:
@@ -225,12 +207,34 @@ def _describe_skipped(skipped: Sequence[tuple[str, str]]) -> list[str]:
     return [*lines, f"... and {len(skipped) - _MOST_LINES:,} more"] if len(skipped) > _MOST_LINES else lines
 
 
-def _list_names(names: Sequence[str] | pd.Series[str]) -> str:
-    """Return names of files, the first of many."""
+def _describe_services(plan: ImportPlan) -> list[str]:
+    """Return a line about services that are new to the archive."""
+    if not plan.new_services:
+        return []
+    from p2p_analytics.statements import SERVICE
+
+    names = ["statements of the service itself" if name == SERVICE else name for name in plan.new_services]
+    advice = "they are counted together with those of other services; to keep them apart, give them another archive"
+    return [f"new to this archive: {', '.join(names)}: {advice}"]
+
+
+def _describe_problems(problems: pd.DataFrame, options: argparse.Namespace) -> list[str]:
+    """Return the command that lists the problems; after a dry run, which keeps none, the first ones."""
+    if problems.empty:
+        return []
+    if not options.dry_run:
+        return [f"list the problems: p2p-analytics export {shlex.quote(options.archive)} - --table problems"]
     from p2p_analytics.display import clean_line
 
-    shown = ", ".join(map(clean_line, names[:_MOST_NAMES]))
-    return f"{shown} and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else shown
+    rows = problems.head(_MOST_LINES)[["file", "line", "field", "value", "problem"]].astype(object)
+    rows = rows.where(rows.notna(), None)
+    lines = [
+        clean_line(
+            f"problem: {file}{f', line {line}' if line else ''}: {field}{f' {value!r}' if value else ''} {problem}"
+        )
+        for file, line, field, value, problem in rows.itertuples(index=False, name=None)
+    ]
+    return [*lines, f"... and {len(problems) - _MOST_LINES:,} more"] if len(problems) > _MOST_LINES else lines
 
 
 def _count_new(new: int) -> str:

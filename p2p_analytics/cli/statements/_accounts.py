@@ -1,0 +1,120 @@
+"""Statement files of several accounts: one is imported, and the others are listed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+
+TYPE_CHECKING = False  # importing typing would slow --help down
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+    from typing import Final
+
+    import pandas as pd
+
+    from p2p_analytics.archive import ImportPlan
+    from p2p_analytics.statements import Statements
+
+_MOST_NAMES: Final = 3
+_MOST_LINES: Final = 20
+
+
+def choose_account(statements: Statements, options: argparse.Namespace) -> tuple[Statements, dict[str, list[str]]]:
+    """Return the statements to import, and the files of each account that is left out.
+
+    Raises
+    ------
+    ArchiveError
+        The statements are of several accounts, and none is chosen.
+    ConfigurationError
+        The chosen account has no files.
+    """
+    if options.only_account is None:
+        if len(statements.accounts) > 1:
+            _refuse_accounts(statements, options)
+        return statements, {}
+    chosen = statements.select_account(options.only_account)
+    kept = set(chosen.files["file"])
+    others = {name: _list_files(statements, name) for name in statements.accounts if name not in chosen.accounts}
+    return chosen, {name: [file for file in files if file not in kept] for name, files in others.items()}
+
+
+def describe_others(plan: ImportPlan, statements: Statements, account: str | None) -> list[str]:
+    """Return a line for each file that says that it is of another account than the one that was named."""
+    from p2p_analytics.display import clean_line, format_count
+
+    name = account or "".join(statements.accounts)
+    lines = []
+    for file, other, transactions in plan.other_accounts[:_MOST_LINES]:
+        count = format_count(transactions, "transaction is", "transactions are")
+        lines.append(clean_line(f"{file} says that it is of {other}: {count} counted as those of {name}, as you asked"))
+    return _end_lines(lines, len(plan.other_accounts))
+
+
+def describe_left_out(left_out: dict[str, list[str]]) -> list[str]:
+    """Return a line for the files of each account that are not imported."""
+    from p2p_analytics.display import clean_line
+
+    lines = [f"left out, of {clean_line(name)}: {list_names(files)}" for name, files in left_out.items() if files]
+    return _end_lines(lines[:_MOST_LINES], len(lines))
+
+
+def list_names(names: Sequence[str] | pd.Series[str]) -> str:
+    """Return names of files, the first of many."""
+    from p2p_analytics.display import clean_line
+
+    shown = ", ".join(map(clean_line, names[:_MOST_NAMES]))
+    return f"{shown} and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else shown
+
+
+def _end_lines(lines: list[str], count: int) -> list[str]:
+    return [*lines, f"... and {count - _MOST_LINES:,} more"] if count > _MOST_LINES else lines
+
+
+def _list_files(statements: Statements, account: str) -> list[str]:
+    files = statements.files
+    return list(dict.fromkeys(files.loc[files["account"] == account, "file"]))
+
+
+def _refuse_accounts(statements: Statements, options: argparse.Namespace) -> None:
+    """Raise the error of statements of several accounts, with their files and the commands that import them."""
+    from p2p_analytics.display import clean_line, format_count
+    from p2p_analytics.errors import ArchiveError
+
+    files = {name: _list_files(statements, name) for name in statements.accounts}
+    own = _find_own_account(statements, options.archive)
+    names = sorted(files, key=lambda name: (name != own, -len(files[name]), " " in name))[:_MOST_LINES]
+    listed = "; ".join(
+        f"{clean_line(name)} ({format_count(len(files[name]), 'file', 'files')}: {list_names(files[name])})"
+        for name in names
+    )
+    paths = shlex.join(options.files) if len(options.files) <= _MOST_NAMES else "THE-SAME-FILES"
+    archives = [options.archive, *(_name_archive(name) for name in names[1:])]
+    commands = " ; ".join(
+        f"p2p-analytics import {shlex.quote(archive)} {paths} --only-account {shlex.quote(name)}"
+        for archive, name in zip(archives, names, strict=True)
+    )
+    raise ArchiveError(
+        f"The statements are of {len(files)} accounts, and an archive holds one account: {listed}. Import each into an "
+        f"archive of its own: {commands}"
+    )
+
+
+def _find_own_account(statements: Statements, archive: str) -> str | None:
+    """Return the account of an archive that exists, among those of statements."""
+    from p2p_analytics.archive import open_archive
+    from p2p_analytics.errors import ArchiveError
+
+    for name in statements.accounts[:_MOST_LINES] if os.path.isdir(archive) else ():  # noqa: PTH112 - pathlib is slow to import
+        with contextlib.suppress(ArchiveError):
+            open_archive(archive).import_(statements.select_account(name), dry_run=True)
+            return name
+    return None
+
+
+def _name_archive(account: str) -> str:
+    """Return a name for the folder of an account."""
+    return re.sub(r"[^\w]+", "-", account.casefold()).strip("-_") or "other-archive"

@@ -1,0 +1,103 @@
+"""The command ``people``: the people behind the names in statements."""
+
+from __future__ import annotations
+
+from p2p_analytics.cli import _arguments, _output
+
+TYPE_CHECKING = False  # importing typing would slow --help down
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Final
+
+    import pandas as pd
+
+_HEADER: Final = ("Name", "Person", "Evidence")
+_WIDEST: Final = 40
+_MOST_OTHERS: Final = 10
+_MOST_ROWS: Final = 200
+
+
+def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add ``people`` to a command line."""
+    people = _arguments.add_archive_command(
+        add_parser,
+        "people",
+        "list the people behind the names in statements",
+        "Print which names in statements are which people, and write suggestions for the others into people.csv in the "
+        "archive's folder. Nothing is united without you: remove the ? before a person to accept a suggestion.",
+    )
+    _arguments.add_json(people)
+    people.set_defaults(command=_people)
+
+
+def _people(options: argparse.Namespace) -> None:
+    """Print the people behind the names in statements, and write the suggestions."""
+    from pathlib import Path
+
+    from p2p_analytics.archive import open_archive
+
+    archive = open_archive(options.archive)
+    path = Path(options.archive) / archive.write_people().name
+    people = archive.people
+    is_matched = people["matched"].notna()
+    is_suggested = ~is_matched & people["person"].notna()
+    groups = {"matched": is_matched, "suggested": is_suggested, "others": ~is_matched & ~is_suggested}
+    counts = {name: int(people.loc[rows, "alias"].nunique()) for name, rows in groups.items()}
+    rows = people[is_matched | is_suggested]
+    lines = [
+        *(_align([_HEADER, *_describe_rows(rows.head(_MOST_ROWS))]) if len(rows) else []),
+        *([f"... and {len(rows) - _MOST_ROWS:,} more, in {path}"] if len(rows) > _MOST_ROWS else []),
+        *_describe_counts(people[groups["others"]], counts),
+        *_advise(counts, str(path)),
+    ]
+    names = people.astype(object).where(people.notna(), None).to_dict("records")
+    _output.print_summary(options, "\n".join(lines), archive=options.archive, file=str(path), **counts, names=names)
+
+
+def _describe_rows(people: pd.DataFrame) -> Iterable[tuple[str, ...]]:
+    """Yield the cells of each name and person; a suggestion ends in a question mark."""
+    for row in people.astype(object).where(people.notna(), None).to_dict("records"):
+        person = f"@{row['username']}" if row["username"] else row["person"]
+        yield row["alias"], person if row["matched"] else f"{person} ?", row["evidence"]
+
+
+def _align(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a line for each row, with columns of equal width; the last one may be long."""
+    from p2p_analytics.display import clean_line
+
+    cells = [[clean_line(cell) for cell in row] for row in rows]
+    for row in cells:
+        row[:-1] = [
+            cell if len(cell) <= _WIDEST else f"{cell[: _WIDEST - 1]}\N{HORIZONTAL ELLIPSIS}" for cell in row[:-1]
+        ]
+    widths = [max(map(len, column)) for column in list(zip(*cells, strict=True))[:-1]]
+    return ["  ".join([*map(str.ljust, row, widths), row[-1]]) for row in cells]
+
+
+def _describe_counts(others: pd.DataFrame, counts: dict[str, int]) -> list[str]:
+    """Return how many names there are of each group, and the most frequent ones that nothing is known of."""
+    from p2p_analytics.display import clean_line, format_count
+
+    if not any(counts.values()):
+        return ["No statement in this archive shows a name that the service does not list: nothing has to be matched."]
+    frequent = others.sort_values(["payments", "alias"], ascending=[False, True])["alias"].tolist()
+    shown = ", ".join(clean_line(name)[:_WIDEST] for name in frequent[:_MOST_OTHERS])
+    more = f" and {len(frequent) - _MOST_OTHERS:,} more" if len(frequent) > _MOST_OTHERS else ""
+    matched = format_count(counts["matched"], "name", "names")
+    known_by_name = format_count(counts["others"], "other is", "others are")
+    return [
+        f"{matched} matched to people, {counts['suggested']:,} with suggestions; {known_by_name} known by name only"
+        + (f": {shown}{more}" if shown else "")
+    ]
+
+
+def _advise(counts: dict[str, int], path: str) -> list[str]:
+    """Return how to decide on names in the user's file."""
+    lines = []
+    if counts["suggested"]:
+        lines.append(f"Suggestions are in {path}: remove the ? before a person to accept one.")
+    if any(counts.values()):
+        person = "another name, a user id, or user: and a username; leave it empty to keep the name apart"
+        lines.append(f"To decide yourself, add a line to {path}: the name, a comma, and who it is ({person}).")
+    return lines

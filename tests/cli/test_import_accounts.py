@@ -1,0 +1,140 @@
+"""The command import with files of several accounts and services: refused, selected or listed, never silently."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics import cli
+
+SAMPLES = Path(__file__).parents[1] / "statements" / "samples"
+BUSINESS = SAMPLES / "gen_e_business_2025.csv"  # of Sandhill Choir; the others are of nora-quill
+PERSONAL = [SAMPLES / f"gen_{name}.csv" for name in ("a_2018", "b_2019", "c_2021", "d_2024", "d_2025")]
+CASH = (
+    "Transaction ID,Date,Transaction Type,Currency,Amount,Fee,Net Amount,Asset Type,Asset Price,Asset Amount,Status,"
+    "Notes,Name of sender/receiver,Account\n"
+    "c1,2023-01-15 20:00:00 PST,P2P,USD,-$10,$0,-$10,,,,PAYMENT SENT,lunch,Bo,Your Cash\n"
+)
+
+
+@pytest.fixture
+def folder(tmp_path) -> str:
+    """Return the path of an archive that is not there yet."""
+    return str(tmp_path / "a")
+
+
+def _run(capsys, *words: object) -> tuple[int, str]:
+    code = cli.main([str(word) for word in words])
+    printed = capsys.readouterr()
+    return code, printed.out or printed.err
+
+
+@pytest.mark.parametrize("option", [[], ["--dry-run"]])
+def test_the_error_names_the_files_of_each_account_and_the_commands(option, folder, capsys) -> None:
+    """Three files of each account are named; the commands of the message import them."""
+    code, said = _run(capsys, "import", folder, *PERSONAL, BUSINESS, *option)
+    assert code == 1
+    assert said == (
+        "p2p-analytics: The statements are of 2 accounts, and an archive holds one account: nora-quill (5 files: "
+        "gen_a_2018.csv, gen_b_2019.csv, gen_c_2021.csv and 2 more); Sandhill Choir (1 file: gen_e_business_2025.csv). "
+        f"Import each into an archive of its own: p2p-analytics import {folder} THE-SAME-FILES "
+        "--only-account nora-quill ; p2p-analytics import sandhill-choir THE-SAME-FILES "
+        "--only-account 'Sandhill Choir'\n"
+    )
+    assert not Path(folder).exists()
+
+
+def test_the_commands_import_each_account(folder, tmp_path, capsys, monkeypatch) -> None:
+    """With few files they can be copied as they are; an archive that exists gets the files of its account."""
+    monkeypatch.chdir(tmp_path)
+    assert _run(capsys, "import", folder, PERSONAL[2])[0] == 0
+    code, said = _run(capsys, "import", folder, BUSINESS, PERSONAL[3])
+    assert code == 1
+    commands = [shlex.split(line) for line in said.partition("archive of its own: ")[2].split(" ; ")]
+    assert [words[2] for words in commands] == [folder, "sandhill-choir"]
+    code, printed = _run(capsys, *commands[0][1:])
+    assert printed.splitlines()[-2:] == [
+        "left out, of Sandhill Choir: gen_e_business_2025.csv",
+        f"list the problems: p2p-analytics export {folder} - --table problems",
+    ]
+    assert "1 file, 1 of 1 balance reconciled, 1 problem" in printed
+    code, printed = _run(capsys, *commands[1][1:], "--json")
+    values = json.loads(printed)
+    assert (values["new"], values["left_out"]) == (2, {"nora-quill": ["gen_d_2024.csv"]})
+    assert set(p2p.open_archive(folder).history().payments["account_id"]) == {"nora-quill"}
+    assert set(p2p.open_archive("sandhill-choir").history().payments["account_id"]) == {"Sandhill Choir"}
+
+
+def test_only_account_takes_handles_in_any_spelling(folder, capsys) -> None:
+    """An account without files is an error that lists the others; both options together are wrong use."""
+    words = ["import", folder, PERSONAL[4], BUSINESS, "--dry-run", "--only-account"]
+    assert _run(capsys, *words, "@Nora-Quill")[0] == 0
+    code, said = _run(capsys, *words, "ada")
+    assert (code, said) == (1, "p2p-analytics: account is one of 'Sandhill Choir', 'nora-quill', not 'ada'.\n")
+    with pytest.raises(SystemExit, match="2"):
+        cli.main([*map(str, words), "ada", "--account", "ada"])
+    assert "not allowed with argument --only-account" in capsys.readouterr().err
+
+
+def test_a_file_of_another_holder_is_listed(folder, capsys) -> None:
+    """The user's word counts, but the file is a problem, in the printed line, in JSON, and in the archive."""
+    words = ["import", folder, *PERSONAL[2:4], BUSINESS, "--account", "nora-quill"]
+    line = (
+        "gen_e_business_2025.csv says that it is of Sandhill Choir: 2 transactions are counted as those of nora-quill"
+    )
+    code, printed = _run(capsys, *words, "--dry-run")
+    assert code == 0
+    assert f"{line}quill, as you asked\n" in printed
+    assert "3 files, 2 of 2 balances reconciled, 1 file states none, 2 problems\n" in printed
+    values = json.loads(_run(capsys, *words, "--json")[1])
+    other = {"file": "gen_e_business_2025.csv", "account": "Sandhill Choir", "transactions": 2}
+    assert (values["other_accounts"], values["problems"]) == ([other], 2)
+    problems = p2p.open_archive(folder).history().problems
+    assert problems.loc[problems["field"] == "account", "value"].tolist() == ["Sandhill Choir"]
+
+
+def test_the_archive_knows_the_holder_too(folder, capsys) -> None:
+    """A later import of one file has no other file to compare the holder with; the same name is no problem."""
+    assert _run(capsys, "import", folder, *PERSONAL[2:4])[0] == 0
+    plan = p2p.open_archive(folder).import_(p2p.read_statements(PERSONAL[0], account="nora-quill"), dry_run=True)
+    assert plan.other_accounts == ()
+    code, printed = _run(capsys, "import", folder, BUSINESS, "--account", "nora-quill")
+    assert code == 0
+    assert "1 file, no balance is stated, 1 problem\n" in printed
+    assert "gen_e_business_2025.csv says that it is of Sandhill Choir: 2 transactions are" in printed
+    problems = p2p.open_archive(folder).history().problems
+    assert problems.loc[problems["field"] == "account", ["file", "value"]].values.tolist() == [
+        ["gen_e_business_2025.csv", "Sandhill Choir"]
+    ]
+
+
+def test_a_service_that_is_new_to_the_archive_is_named(folder, tmp_path, capsys) -> None:
+    """Personal and business statements are of one service; another service is said once."""
+    cash = tmp_path / "cash.csv"
+    cash.write_text(CASH)
+    account = ["--account", "nora-quill"]
+    for file, services in ((PERSONAL[2], []), (PERSONAL[3], []), (BUSINESS, []), (cash, ["cash_app"]), (cash, [])):
+        dry = json.loads(_run(capsys, "import", folder, file, *account, "--json", "--dry-run")[1])
+        code, printed = _run(capsys, "import", folder, file, *account)
+        assert (code, dry["new_services"]) == (0, services)
+        assert ("new to this archive: cash_app: they are counted together with" in printed) == bool(services)
+    assert cli.main(["undo", folder]) == 0
+    assert cli.main(["undo", folder]) == 0
+    capsys.readouterr()
+    assert json.loads(_run(capsys, "import", folder, cash, *account, "--json")[1])["new_services"] == ["cash_app"]
+
+
+def test_the_service_itself_is_known_after_a_sync(folder, tmp_path, capsys, history_of, payment) -> None:
+    """An archive that a sync has filled holds the service's payments; a new one holds none, unless files are mixed."""
+    p2p.open_archive(folder).merge(history_of(payment("1"), account="7"))
+    cash = tmp_path / "cash.csv"
+    cash.write_text(CASH)
+    values = [
+        json.loads(_run(capsys, "import", place, *files, "--account", "7", "--json", "--dry-run")[1])["new_services"]
+        for place, files in ((folder, [PERSONAL[2]]), (folder, [cash]), ("none", [cash]), ("none", [cash, PERSONAL[2]]))
+    ]
+    assert values == [[], ["cash_app"], [], ["cash_app", "statement"]]
