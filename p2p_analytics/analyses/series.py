@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import statistics
-from collections import Counter, defaultdict
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses import _engine
-from p2p_analytics.analyses._parts import cadence, calendar, chains
+from p2p_analytics.analyses._parts import calendar
 from p2p_analytics.analyses._parts.as_of import parse_as_of
+from p2p_analytics.analyses._series import FEWEST, cadence
 from p2p_analytics.times import END_US, FIRST_US, find_zone
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from datetime import date, datetime
     from zoneinfo import ZoneInfo
 
@@ -133,9 +134,9 @@ def recurring(
         .agg(col("counterparty_id").max(), col("counterparty_name").max(), payments=nw.len())
         .with_columns(_engine.integers(["day", "payments"]))
         .with_columns(of_all=col("payments").sum().over(*of_person))
-        .filter(col("of_all") >= chains.FEWEST)
+        .filter(col("of_all") >= FEWEST)
     )
-    rows = _engine.collect_here(events, payments, what="recurring").collect().rows(named=True)
+    rows = _engine.collect_here(events, payments, what="recurring").collect()
     found = sorted(_describe_series(rows, _find_day(moment, zone)), key=_order)
     table = {name: [row[name] for row in found] for name in _COLUMNS}
     return _engine.to_result(_engine.build_rows(payments, table, _COLUMNS), payments, _COLUMNS, opened.currency)
@@ -146,41 +147,49 @@ def _find_day(moment: int, zone: ZoneInfo) -> int:
     return (moment + calendar.find_offsets(within, within, zone)[0][1]) // calendar.DAY_US
 
 
-def _describe_series(rows: Sequence[dict[str, Any]], today: int) -> Iterator[dict[str, Any]]:
+def _describe_series(rows: nw.DataFrame[Any], today: int) -> Iterator[dict[str, Any]]:
     """Yield the rows of the result, in any order."""
-    people = defaultdict(list)
-    names: dict[str, tuple[str, str]] = {}
-    for row in rows:
-        people[row["person"], row["direction"]].append(row)
-        name = row["counterparty_id"] or "", row["counterparty_name"] or ""
-        names[row["person"]] = max(name, names.get(row["person"], name))
-    for (person, direction), mine in people.items():
-        events = [
-            chains.Event(row["day"], row["amount_cents"], row["note"], chains.simplify_note(row["note"]))
-            for row in mine
-            for _ in range(row["payments"])
-        ]
-        identifier, display_name = names[person]
-        for chain in chains.find_chains(events):
-            days = [event.day for event in chain.events]
-            expected = cadence.find_next(days, chain.cadence)
-            yield {
-                "counterparty_id": identifier or None,
-                "counterparty_name": display_name or None,
-                "direction": direction,
-                "cadence": chain.cadence.name,
-                "amount": statistics.median(event.cents for event in chain.events) / 100,
-                "payments": len(days),
-                "first_date": days[0],
-                "last_date": days[-1],
-                "next_expected": expected,
-                "state": cadence.find_state(days[-1], expected, today),
-                "note": _choose_note(chain.events),
-            }
+    import numpy as np
+
+    from p2p_analytics.analyses._series import chains
+
+    col = nw.col
+    names = rows.group_by("person").agg(col("counterparty_id").max(), col("counterparty_name").max()).sort("person")
+    words = rows.select("note").unique().sort("note")
+    numbered = (
+        rows.join(names.select("person").with_row_index("who"), on="person")
+        .join(words.with_row_index("word"), on="note")
+        .select(col("who") * 2 + (col("direction") == "out"), "day", "amount_cents", "word", "payments")
+        .sort("who", "day", "amount_cents", "word")
+    )
+    *columns, times = (numbered.get_column(name).to_numpy().astype(np.int64) for name in numbered.columns)
+    people, of_day, cents, of_event = (column.repeat(times) for column in columns)
+    notes = words.get_column("note").to_list()
+    texts: dict[str, int] = {"": -1}
+    text_of = np.array([texts.setdefault(chains.simplify_note(note), len(texts)) for note in notes], dtype=np.int64)
+    payments = chains.Payments(people, of_day, cents, text_of[of_event])
+    for chain in chains.find_chains(payments):
+        places = [*chain.places]
+        person, is_out = divmod(int(payments.people[places[0]]), 2)
+        days = payments.days[places].tolist()
+        expected = cadence.find_next(days, chain.cadence)
+        yield {
+            "counterparty_id": names["counterparty_id"][person] or None,
+            "counterparty_name": names["counterparty_name"][person] or None,
+            "direction": "out" if is_out else "in",
+            "cadence": chain.cadence.name,
+            "amount": statistics.median(payments.cents[places].tolist()) / 100,
+            "payments": len(days),
+            "first_date": days[0],
+            "last_date": days[-1],
+            "next_expected": expected,
+            "state": cadence.find_state(days[-1], expected, today),
+            "note": _choose_note(notes[at] for at in of_event[places].tolist()),
+        }
 
 
-def _choose_note(events: Sequence[chains.Event]) -> str | None:
-    counts = Counter(event.note for event in events if event.note)
+def _choose_note(notes: Iterable[str]) -> str | None:
+    counts = Counter(note for note in notes if note)
     return min(counts, key=lambda note: (-counts[note], note)) if counts else None
 
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from p2p_analytics.history import History
 
 MOST_ROWS: Final = 30
-_MOST_PAYMENTS: Final = 50_000  # in which series are looked for: the time grows faster than the number
 _MOST_BARS: Final = 12
 _MOST_UNFOLDED: Final = 8  # a longer table is folded on screens
 _NUMBERS: Final = frozenset({"money", "count", "share", "days", "year"})
@@ -72,7 +71,6 @@ class Section(NamedTuple):
     template: str = ""
 
 
-_SLOW: Final = frozenset({"recurring"})
 _FLOWS: Final = (Column("sent", "Sent"), Column("received", "Received"))
 _PAYMENTS: Final = Column("payments", "Payments", "count")
 _PERSON: Final = Column("counterparty_name", "Person", "person")
@@ -256,8 +254,6 @@ def build_sections(
         Return the table of an analysis by its name, the figure of a plot and its table, and the rows of a table.
     """
     shown = [section for section in SECTIONS if not _list_hidden(section.name, history)]
-    if len(history.payments) > _MOST_PAYMENTS:
-        shown = [section for section in shown if section.name not in _SLOW]
     return [
         {"template": section.template, "name": section.name}
         if section.template
@@ -267,15 +263,11 @@ def build_sections(
 
 
 def describe_omitted(history: History) -> str:
-    """Return the titles of the sections that are left out, and why, as sentences; empty without any."""
+    """Return the titles of the sections that are left out, and why, as a sentence; empty without any."""
     hidden = {section.name: _list_hidden(section.name, history) for section in SECTIONS}
     titles = [f"“{catalogue.CATALOGUE[name].title}”" for name, parts in hidden.items() if parts]
     parts = dict.fromkeys(part for some in hidden.values() for part in some)
-    sentences = [f"Left out, because they are about {_join(parts, 'or')}: {_join(titles, 'and')}."] if titles else []
-    if len(history.payments) > _MOST_PAYMENTS and not hidden["recurring"]:
-        title = catalogue.CATALOGUE["recurring"].title
-        sentences.append(f"Left out, because there are more than {_MOST_PAYMENTS:,} transactions: “{title}”.")
-    return " ".join(sentences)
+    return f"Left out, because they are about {_join(parts, 'or')}: {_join(titles, 'and')}." if titles else ""
 
 
 def _list_hidden(name: str, history: History) -> list[str]:

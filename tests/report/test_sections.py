@@ -100,18 +100,6 @@ def test_long_tables_end_with_a_sentence() -> None:
     assert "1 other row is not listed." in fewer.text
 
 
-def test_series_are_not_looked_for_in_very_many_payments(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The time would grow faster than the number of payments; a sentence says so, at the limit it does not."""
-    monkeypatch.setattr("p2p_analytics.report._sections._MOST_PAYMENTS", len(ROWS) - 1)
-    text = ParsedPage(render_report(report_history(ROWS), as_of=AS_OF)).text
-    assert f"Left out, because there are more than {len(ROWS) - 1} transactions: “What recurs”." in text
-    assert "monthly" not in text
-    monkeypatch.setattr("p2p_analytics.report._sections._MOST_PAYMENTS", len(ROWS))
-    text = ParsedPage(render_report(report_history(ROWS), as_of=AS_OF)).text
-    assert "Left out" not in text
-    assert "monthly" in text
-
-
 def test_a_wrong_date_adds_no_empty_rows() -> None:
     """Of many years or months, mostly empty, only those with payments are listed."""
     early = payment_row(40, "1970-01-05T08:00:00Z", direction="out", flow_cents=-100, **CY)

@@ -75,15 +75,16 @@ def add_periods(day: int, number: int, cadence: Cadence, day_of_month: int | Non
     return min(starts[at] + wanted, starts[at + 1] - 1)
 
 
-def add_to_each(days: np.ndarray[Any, Any], number: int, cadence: Cadence) -> np.ndarray[Any, Any]:
-    """Return the days some periods after days, as `add_periods` does for one."""
+def add_to_each(days: np.ndarray[Any, Any], numbers: np.ndarray[Any, Any], cadence: Cadence) -> np.ndarray[Any, Any]:
+    """Return the days numbers of periods after days, as `add_periods` does for one."""
     import numpy as np
 
     if cadence.days:
-        return days + number * cadence.days
+        weeks_later: np.ndarray[Any, Any] = days + numbers * cadence.days
+        return weeks_later
     starts = _start_months_array()
     at = np.searchsorted(starts, days, side="right") - 1
-    later = at + number * cadence.months
+    later = at + numbers * cadence.months
     added: np.ndarray[Any, Any] = np.minimum(starts[later] + days - starts[at], starts[later + 1] - 1)
     return added
 
@@ -114,6 +115,15 @@ def find_state(last: int, expected: int, today: int) -> str:
     if waited * _ENDED_FROM[1] >= period * _ENDED_FROM[0]:
         return ENDED
     return LATE if waited * _LATE_FROM[1] >= period * _LATE_FROM[0] else ACTIVE
+
+
+def find_days_of_month(days: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the days of the month of days since 1970-01-01."""
+    import numpy as np
+
+    starts = _start_months_array()
+    found: np.ndarray[Any, Any] = days - starts[np.searchsorted(starts, days, side="right") - 1] + 1
+    return found
 
 
 def find_place(day: int) -> tuple[int, int]:

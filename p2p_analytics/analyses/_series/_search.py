@@ -1,0 +1,149 @@
+"""Search of the best chain of one cadence in each of many sets of payments, all sets at once.
+
+A step of a chain leads from a payment to one of the next few, so that the number of steps that are compared is
+proportional to the number of payments.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from p2p_analytics.analyses._series import FEWEST, _columns, _gains
+from p2p_analytics.analyses._series._views import MOST_HIDDEN
+from p2p_analytics.analyses._series.cadence import add_to_each
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from p2p_analytics.analyses._series._columns import Array, Payments, Runs
+    from p2p_analytics.analyses._series._views import Views
+    from p2p_analytics.analyses._series.cadence import Cadence
+
+REACH: Final = 8  # a step leads to one of the next payments, this many
+_FEWEST_OF_SLOTS: Final = 0.62  # share of a series' dates that have a payment
+_CELLS: Final = 2**17  # payments that are searched at once
+_FAR: Final = 2**30  # a day after all others
+
+
+class Found(NamedTuple):
+    """Chains: the set of each, its members by their places in it, and the payments per day of the set."""
+
+    views: Array
+    members: Runs
+    densities: Array
+
+
+class _Table(NamedTuple):
+    """Payments of several sets, a column for each set, with the longest first; the rest of a column is empty."""
+
+    days: Array
+    cents: Array
+    texts: Array
+    sizes: Array
+    densities: Array
+
+
+def find_chains(payments: Payments, views: Views, cadence: Cadence) -> Iterator[Found]:
+    """Yield the best chain of each set that is not too dense, if not too many other payments are among its members."""
+    members = views.members
+    sizes, days = members.sizes, payments.days[members.values]
+    filled = np.flatnonzero(sizes >= FEWEST)
+    densities = np.zeros(len(sizes))
+    spans = days[members.starts[1:][filled] - 1] - days[members.starts[:-1][filled]] + cadence.length
+    densities[filled] = sizes[filled] / spans
+    fits = filled[densities[filled] * cadence.length * views.least[filled] <= MOST_HIDDEN]
+    fits = fits[np.argsort(-sizes[fits], kind="stable")]
+    while len(fits):
+        number = max(1, _CELLS // int(sizes[fits[0]]))
+        some, fits = fits[:number], fits[number:]
+        table = _build_table(payments, members.take(some), densities[some])
+        chains, has_step = _follow_steps(table, cadence)
+        counts = chains.sizes
+        # A column without members has no step.
+        first = chains.values[np.minimum(chains.starts[:-1], len(chains.values) - 1)]
+        last = chains.values[chains.starts[1:] - 1]
+        of_each = np.arange(len(some))
+        slots = np.rint((table.days[last, of_each] - table.days[first, of_each]) / cadence.length) + 1
+        least = np.maximum(slots * _FEWEST_OF_SLOTS, (last - first + 1) * views.least[some])
+        right = np.flatnonzero(has_step & (counts >= np.maximum(FEWEST, least)))
+        yield Found(some[right], chains.take(right), densities[some[right]])
+
+
+def _build_table(payments: Payments, members: Runs, densities: Array) -> _Table:
+    sizes = members.sizes
+    shape = (int(sizes[0]), len(sizes))
+    rows, columns = _columns.list_places(np.zeros_like(sizes), sizes), members.owners
+    tables = []
+    for values in (payments.days, payments.cents, payments.texts):
+        table = np.full(shape, _FAR)
+        table[rows, columns] = values[members.values]
+        tables.append(table)
+    return _Table(tables[0], tables[1], tables[2], sizes, densities)
+
+
+def _follow_steps(table: _Table, cadence: Cadence) -> tuple[Runs, Array]:
+    """Return the places of the best chain of each set, and whether the set has a step of one period."""
+    length, number = table.days.shape
+    gains, has_step = _list_steps(table, cadence)
+    best = np.full((length + REACH, number), -np.inf)
+    best[REACH:] = 0
+    before = np.zeros((length, number), dtype=np.int64)
+    filled = np.searchsorted(-table.sizes, -np.arange(length))
+    for at in range(1, length):
+        those = slice(int(filled[at]))
+        steps = best[at : at + REACH, those] + gains[at, :, those]
+        value = steps.max(axis=0)
+        is_step = value > 0
+        best[at + REACH, those] = np.where(is_step, value, 0)
+        before[at, those] = np.where(is_step, REACH - steps.argmax(axis=0), 0)
+    places, columns = best[REACH:].argmax(axis=0), np.arange(number)
+    found = [(columns, places)]
+    while len(columns):
+        steps_back = before[places, columns]
+        goes_on = steps_back > 0
+        places, columns = (places - steps_back)[goes_on], columns[goes_on]
+        found.append((columns, places))
+    columns, places = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.lexsort((places, columns))
+    return _columns.Runs(places[order], _columns.add_up(np.bincount(columns, minlength=number))), has_step
+
+
+def _list_steps(table: _Table, cadence: Cadence) -> tuple[Array, Array]:
+    """Return the gains of the steps to each payment, and whether a set has a step of one period.
+
+    The steps to a payment are in a row, from the farthest earlier payment to the nearest; -inf is no step.
+    """
+    length, number = table.days.shape
+    gains = np.full((length, REACH, number), -np.inf)
+    has_step = np.zeros(number, dtype=bool)
+    periods_of = _list_periods(cadence)
+    of_dates, of_pauses = _gains.list_gains(cadence), _gains.list_pauses(cadence)
+    logarithms = np.log(table.densities)
+    days, cents, texts, every = table.days.ravel(), table.cents.ravel(), table.texts.ravel(), gains.ravel()
+    for apart in range(1, min(REACH, length - 1) + 1):
+        between = days[apart * number :] - days[: -apart * number]
+        all_periods = periods_of.take(between, mode="clip")
+        ones = np.flatnonzero(all_periods)
+        periods, others = all_periods[ones], ones + apart * number
+        off = np.abs(days[others] - add_to_each(days[ones], periods, cadence))
+        near = off <= cadence.most
+        ones, others, periods, off = ones[near], others[near], periods[near], off[near]
+        rows, columns = np.divmod(others, number)
+        has_step[columns[periods == 1]] = True
+        gain = of_dates[off] + of_pauses[periods] - logarithms[columns]
+        gain += _gains.weigh_amounts(cents[ones], cents[others])
+        gain += _gains.weigh_notes(texts[ones], texts[others])
+        every[(rows * REACH + REACH - apart) * number + columns] = gain
+    return gains, has_step
+
+
+def _list_periods(cadence: Cadence) -> Array:
+    """Return for each number of days how many periods it may be, 0 for none; more days than these are none."""
+    spread = cadence.most + (3 if cadence.months else 0)  # months are up to two days shorter than the mean
+    periods_of = np.zeros(int((cadence.pause + 1) * cadence.length) + 1, dtype=np.int64)
+    for periods in range(1, cadence.pause + 1):
+        near = int(periods * cadence.length)
+        periods_of[near - spread : near + spread + 1] = periods
+    return periods_of

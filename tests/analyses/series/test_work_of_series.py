@@ -1,0 +1,105 @@
+"""The work of `recurring` grows as the number of payments, not faster, however they are spread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from p2p_analytics.analyses._series import _search, _views
+from p2p_analytics.analyses.series import recurring
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DAY_US, FIRST_US = 86_400_000_000, 1_300_000_000_000_000
+YEARS_15 = 15 * 365
+LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+
+
+def build(days: Any, cents: Any, note: Any = "x", person: Any = "1") -> pd.DataFrame:
+    """Return settled payments on some days, with a number of the person and of the note."""
+    number = len(days)
+    return pd.DataFrame(
+        {
+            "status": "settled",
+            "direction": "out",
+            "amount_cents": np.broadcast_to(cents, number),
+            "date_created": pd.to_datetime(FIRST_US + np.asarray(days) * DAY_US, unit="us", utc=True),
+            "note": note,
+            "counterparty_id": np.broadcast_to(np.asarray(person).astype(str), number),
+            "counterparty_name": None,
+        }
+    )
+
+
+def draw_words(number: int, words: int, chance: np.random.Generator) -> Any:
+    """Return notes of three letters, each of which occurs again and again."""
+    at = chance.integers(0, words, number)
+    return LETTERS[at % 26].astype(object) + LETTERS[at // 26 % 26].astype(object) + LETTERS[at // 676].astype(object)
+
+
+def on_one_day(number: int, chance: np.random.Generator) -> pd.DataFrame:
+    """Return payments of all amounts on one day, and one fifteen years before."""
+    days = np.append(np.full(number - 1, YEARS_15), 0)
+    return build(days, chance.integers(1, 10**6, number), draw_words(number, number // 500, chance))
+
+
+def on_each_day(number: int, chance: np.random.Generator) -> pd.DataFrame:
+    """Return payments of one amount on each day of fifteen years, to as many people as are needed."""
+    _ = chance
+    places = np.arange(number)
+    return build(places % YEARS_15, 500, person=places // YEARS_15)
+
+
+def with_round_amounts(number: int, chance: np.random.Generator) -> pd.DataFrame:
+    """Return payments to one person on days at random."""
+    return build(
+        chance.integers(0, YEARS_15, number),
+        chance.integers(1, 400, number) * 500,
+        draw_words(number, 500, chance),
+    )
+
+
+def of_many_series(number: int, chance: np.random.Generator) -> pd.DataFrame:
+    """Return weekly series with one person, each of 100 payments and an amount of its own."""
+    weeks, series = np.arange(number) % 100, np.arange(number) // 100
+    return build(weeks * 7 + series % 7, 1000 + 50 * series, draw_words(number, 40, chance))
+
+
+def in_bursts(number: int, chance: np.random.Generator) -> pd.DataFrame:
+    """Return three weekly payments of one amount, and after half a year the next three, to many people."""
+    _ = chance
+    places = np.arange(number)
+    of_person = places % 90
+    return build(of_person // 3 * 180 + of_person % 3 * 7, 500, person=places // 90)
+
+
+@pytest.mark.parametrize("shape", [on_one_day, on_each_day, with_round_amounts, of_many_series, in_bursts])
+def test_the_work_is_linear(
+    monkeypatch: pytest.MonkeyPatch, shape: Callable[[int, np.random.Generator], pd.DataFrame]
+) -> None:
+    """Four times the payments are at most five times the compared steps; a payment has at most some hundred."""
+    work: dict[str, int] = {}
+    follow, list_views = _search._follow_steps, _views.list_views
+
+    def count_steps(table: Any, cadence: Any) -> Any:
+        work["steps"] += int(table.sizes.sum()) * _search.REACH
+        return follow(table, cadence)
+
+    def count_payments(payments: Any) -> Any:
+        work["payments"] += len(payments.days)
+        return list_views(payments)
+
+    monkeypatch.setattr(_search, "_follow_steps", count_steps)
+    monkeypatch.setattr(_views, "list_views", count_payments)
+    done = []
+    for number in (4_500, 18_000):
+        work |= {"steps": 0, "payments": 0}
+        recurring(shape(number, np.random.default_rng(1)), as_of="2030-01-01")
+        done.append((number, work["steps"], work["payments"]))
+    (_, few_steps, _), (_, many_steps, _) = done
+    assert many_steps <= 5 * few_steps
+    assert all(number <= payments <= 30 * number and steps <= 600 * number for number, steps, payments in done)
