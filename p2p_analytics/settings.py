@@ -26,7 +26,7 @@ STRICT: Final = "strict"
 Privacy: TypeAlias = bool | Literal["strict"]
 
 
-def base_url(value: str | None = None, *, give: str = "pass base_url=...") -> str:
+def base_url(value: str | None = None, *, give: str | None = None) -> str:
     """Return the service's base address, ending in the version path (document: "Versioning").
 
     Parameters
@@ -34,8 +34,8 @@ def base_url(value: str | None = None, *, give: str = "pass base_url=...") -> st
     value : str, optional
         An ``https`` address; plain ``http`` is for this machine's loopback only. ``/v1`` is added
         if it is missing. By default, the environment variable ``P2P_BASE_URL``.
-    give : str
-        Advice in the error for a missing address.
+    give : str, optional
+        Advice in the error for a missing address; by default that for users of Python.
 
     Raises
     ------
@@ -44,7 +44,12 @@ def base_url(value: str | None = None, *, give: str = "pass base_url=...") -> st
     """
     text = (value or os.environ.get(BASE_URL_VARIABLE, "")).strip()
     if not text:
-        raise ConfigurationError(f"No base URL: {give} or set {BASE_URL_VARIABLE}.")
+        if give is not None:
+            raise ConfigurationError(f"No base URL: {give} or set {BASE_URL_VARIABLE}.")
+        raise ConfigurationError(
+            f"No base URL: pass base_url=... or set {BASE_URL_VARIABLE}; without access to the service, read statement "
+            "files with p2p.read_statements(...).history(), or try p2p.sandbox.SandboxServer()."
+        )
     try:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port

@@ -308,7 +308,7 @@ def _summarize(history: History, as_of: datetime, files: list[Path], out: Path, 
         f"  open: {_format_open(requests, 'in')} to come in, {_format_open(requests, 'out')} to go out",
     ]
     if len(history.problems):
-        lines.append(f"  {len(history.problems):,} strange values in records, listed in the report")
+        lines.append(f"  {format_count(len(history.problems), 'problem', 'problems')}, listed in the report")
     if history.private:
         lines.append(f"  {STRICT if history.strict else PRIVATE}")
     kinds = {".html": "open it in a browser", ".csv": "table", ".png": "plot"}

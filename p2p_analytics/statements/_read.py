@@ -82,14 +82,15 @@ def read_statements(
     Parameters
     ----------
     paths : path, or iterable of paths
-        Files, folders (their own files, not those of folders in them), zip archives, and patterns such as
-        "~/Downloads/*.csv". A file that is named must be a statement; another file that a folder, an archive or a
-        pattern leads to is skipped, and listed in the problems.
+        Files, folders (their own files, not those of folders in them, as "folder/**/*.csv" does), zip archives, and
+        patterns such as "~/Downloads/*.csv". A file that is named must be a statement; another file that a folder, an
+        archive or a pattern leads to is skipped, and listed in the problems.
     tz : str or ZoneInfo
         Zone of datetimes in files that name none. A local time that the clock shows twice is the first one.
     account : str, optional
         Name of the account of all files. A file that names another one, such as a former handle or an e-mail address,
-        is listed in the problems. By default the account is the one that the file names.
+        or that names none and has another holder, is listed in the problems. By default the account is the one that the
+        file names.
     skip_others : bool
         Whether a named file without the header of a statement is skipped, too, as for a list of files of which some may
         be others.

@@ -194,26 +194,36 @@ def _find_header(utf8: bytes, name: str, finder: HeaderFinder) -> _Body:
                     break
         except csv.Error:
             continue  # with this delimiter, a cell is too large
-    raise NoHeaderError(_describe_missing_header(name, _choose_header(heads)))
+    columns, is_header = _choose_header(heads)
+    raise NoHeaderError(_describe_missing_header(name, columns, is_header=is_header))
 
 
-def _choose_header(rows: Sequence[Sequence[str]]) -> Sequence[str]:
-    """Return the first row with the most names of columns that a format knows, then with the most texts."""
+def _choose_header(rows: Sequence[Sequence[str]]) -> tuple[Sequence[str], bool]:
+    """Return the first row with the most names of columns that a format knows, then with the most texts.
+
+    Also whether it looks like a header: the first row, one with a known name, or one of several rows of its length.
+    """
     names = list_names()
-    texts = [[cell for cell in row if cell.strip()] for row in rows]
-    return max(texts, key=lambda row: (sum(normalize_name(cell) in names for cell in row), len(row)), default=())
+    texts = [found for row in rows if (found := [cell for cell in row if cell.strip()])]
+    if not texts:
+        return (), False
+    known = [sum(normalize_name(cell) in names for cell in row) for row in texts]
+    best = max(range(len(texts)), key=lambda at: (known[at], len(texts[at])))
+    lengths = [len(row) for row in texts]
+    is_header = best == 0 or known[best] > 0 or lengths.count(lengths[best]) > 1
+    return texts[best] if is_header else texts[0], is_header
 
 
-def _describe_missing_header(name: str, columns: Sequence[str]) -> str:
-    found = clean_line(", ".join(cell for cell in columns if cell.strip()))[:_LONGEST_NAMES]
+def _describe_missing_header(name: str, columns: Sequence[str], *, is_header: bool) -> str:
+    found = clean_line(", ".join(columns))[:_LONGEST_NAMES]
     if not found:
         return f"{name} is no statement: it is empty. Download the CSV file again."
     if found.casefold().startswith(_WEB_PAGE):
         return f"{name} is no statement but a web page: sign in to the service, and download the CSV file."
-    return (
-        f"{name} is no statement: none of its first {_HEAD_LINES} lines is the header of a known format; "
-        f"its columns are: {found}. {describe_nearest(columns)}"
-    )
+    looked_for = f"none of its first {_HEAD_LINES} lines is the header of a known format"
+    if not is_header:
+        return f"{name} is no statement: {looked_for}, and it is no table; it begins with: {found}"
+    return f"{name} is no statement: {looked_for}; its columns are: {found}. {describe_nearest(columns)}"
 
 
 def _cut_head(utf8: bytes) -> bytes:

@@ -36,6 +36,13 @@ def test_the_columns_of_another_table_are_listed(tmp_path: Path, monkeypatch: py
     )
 
 
+def test_a_text_is_not_taken_for_a_table(tmp_path: Path) -> None:
+    """A line of prose or code with commas is not quoted as columns; the first line is."""
+    path = tmp_path / "notes.csv"
+    path.write_text("# Notes\n\nRent, and then tea\nprint(frame[[1, 2, 3, 4]], end='')\n", "utf-8")
+    assert _refuse(path) == f"/notes.csv is no statement: {LOOKED_FOR}, and it is no table; it begins with: # Notes"
+
+
 def test_a_column_that_a_statement_lost_is_named(tmp_path: Path) -> None:
     """Also where the lines above the header have as many cells: the header is the row with most known names."""
     path = tmp_path / "list.csv"

@@ -95,7 +95,7 @@ def test_all_samples_together():
     assert problem["file"].endswith("gen_d_2024.csv")
     assert repr(statements) == (
         "<Statements: 6 files, 2 accounts, 24 transactions, 19 between people, 4 of 4 balances reconciled, "
-        "2 not stated, 1 problem>"
+        "2 files state none, 1 problem>"
     )
 
 
