@@ -54,7 +54,7 @@ class Scannable:
         self,
         engine: Literal["pandas"],
         columns: Iterable[str] | None = ...,
-        after: datetime | date | str | None = ...,
+        since: datetime | date | str | None = ...,
         before: datetime | date | str | None = ...,
     ) -> pd.DataFrame: ...
 
@@ -63,7 +63,7 @@ class Scannable:
         self,
         engine: Literal["polars"],
         columns: Iterable[str] | None = ...,
-        after: datetime | date | str | None = ...,
+        since: datetime | date | str | None = ...,
         before: datetime | date | str | None = ...,
     ) -> pl.LazyFrame: ...
 
@@ -72,7 +72,7 @@ class Scannable:
         self,
         engine: Literal["duckdb"],
         columns: Iterable[str] | None = ...,
-        after: datetime | date | str | None = ...,
+        since: datetime | date | str | None = ...,
         before: datetime | date | str | None = ...,
     ) -> duckdb.DuckDBPyRelation: ...
 
@@ -81,7 +81,7 @@ class Scannable:
         self,
         engine: Literal["spark"],
         columns: Iterable[str] | None = ...,
-        after: datetime | date | str | None = ...,
+        since: datetime | date | str | None = ...,
         before: datetime | date | str | None = ...,
         *,
         spark: Any = ...,  # noqa: ANN401 - pyspark need not be there
@@ -91,7 +91,7 @@ class Scannable:
         self,
         engine: str,
         columns: Iterable[str] | None = None,
-        after: datetime | date | str | None = None,
+        since: datetime | date | str | None = None,
         before: datetime | date | str | None = None,
         *,
         spark: object = None,
@@ -103,7 +103,7 @@ class Scannable:
         find the people, and its query joins the statements with the payments of the service.
 
         A scan of everything first compares each file with its digest, which reads the file. With ``columns``,
-        ``after`` or ``before``, and for several archives, it compares sizes only: files outside the period are not
+        ``since`` or ``before``, and for several archives, it compares sizes only: files outside the period are not
         opened, and of the others nothing is read but the chosen columns.
 
         Parameters
@@ -115,7 +115,7 @@ class Scannable:
             The columns, in this order. With several archives, ``account_id`` is always one, first unless it is named.
             In archives with statements, ``currency`` without ``source`` has "XXX" where a statement does not name it,
             because analyses take a null for dollars if no source says otherwise.
-        after, before : datetime, date or str, optional
+        since, before : datetime, date or str, optional
             Only payments created at or after the first and before the second instant, so that periods can follow each
             other; UTC where no zone is given. With a bound, payments without a date are left out.
         spark : SparkSession, optional
@@ -132,7 +132,7 @@ class Scannable:
         """
         if settings.privacy():
             raise ConfigurationError("An archive's files hold real data: in privacy mode, use history() instead.")
-        period = parse_period(after, before)
+        period = parse_period(since, before)
         chosen = None if columns is None else check_columns(columns, _MERGED)
         with open_engine(engine, spark) as opened:
             sources = self._open_sources()

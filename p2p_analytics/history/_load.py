@@ -49,8 +49,8 @@ def load_history(  # noqa: PLR0913 - each is one option of the caller
     client : Client
         Its token needs the scopes ``access_profile`` and ``access_friends``.
     after, before : datetime, date or str, optional
-        Only payments made after, or before, this instant; UTC where no zone is given. The history has ``after`` as
-        ``since``.
+        Only payments made after, or before, this instant, as the service compares: one made at the instant itself is
+        left out. UTC where no zone is given. The history has ``after`` as ``since``.
     on_bad_record : {"raise", "report"}
         Whether a field that cannot be read stops the load, or is left empty and listed in
         ``problems``. Unknown words and missing values never stop it; they are listed.

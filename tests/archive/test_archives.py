@@ -81,11 +81,11 @@ def test_a_scan_reads_all_of_them(root, engine) -> None:
     scan = p2p.open_archives(root).scan(engine)
     assert list(scan.collect_schema() if engine == "polars" else scan.columns)[: len(PAYMENTS)] == list(PAYMENTS)
     assert len(list_rows(scan)) == 6
-    some = p2p.open_archives(root).scan(engine, columns=["payment_id"], after="2024-04-15")
+    some = p2p.open_archives(root).scan(engine, columns=["payment_id"], since="2024-04-15")
     assert list_rows(some) == [("21", "2105"), ("22", "2205"), ("23", "2305")]
     last = p2p.open_archives(root).scan(engine, columns=["status", "account_id"], before="2024-04-15")
     assert list_rows(last) == [("settled", "21"), ("settled", "22"), ("settled", "23")]
-    assert list_rows(p2p.open_archives(root).scan(engine, columns=["note"], after="2030-01-01")) == []
+    assert list_rows(p2p.open_archives(root).scan(engine, columns=["note"], since="2030-01-01")) == []
 
 
 def test_files_are_given_to_the_engine_as_one_list(root, monkeypatch) -> None:

@@ -90,7 +90,7 @@ def test_files_outside_the_period_are_not_opened(archive, engine) -> None:
         if "2024-04-05" not in path.name:
             path.write_bytes(b"\xff" * path.stat().st_size)
     assert len(paths) > 3
-    found = archive.scan(engine, after="2024-04-05", before="2024-04-06T12:00:00.000001")
+    found = archive.scan(engine, since="2024-04-05", before="2024-04-06T12:00:00.000001")
     assert list_ids(found) == ["5", "6"]
     assert list(read(found))[: len(PAYMENTS)] == list(PAYMENTS)
 
@@ -99,7 +99,7 @@ NOON = datetime(2024, 4, 3, 12, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("after", "before", "expected"),
+    ("since", "before", "expected"),
     [
         (None, None, "123456789"),
         (None, NOON, "12"),
@@ -114,10 +114,10 @@ NOON = datetime(2024, 4, 3, 12, tzinfo=UTC)
         (date.min, "9999-12-31", "12345678"),
     ],
 )
-def test_a_period_includes_its_start_and_excludes_its_end(archive, after, before, expected) -> None:
+def test_a_period_includes_its_start_and_excludes_its_end(archive, since, before, expected) -> None:
     """Aware, naive, dates and text; a payment without a date belongs to no period with a bound."""
     for engine in ENGINES:
-        assert list_ids(archive.scan(engine, after=after, before=before)) == list(expected)
+        assert list_ids(archive.scan(engine, since=since, before=before)) == list(expected)
 
 
 @pytest.mark.parametrize(
@@ -131,10 +131,10 @@ def test_a_period_includes_its_start_and_excludes_its_end(archive, after, before
         ({"columns": ["note", "note"]}, "names 'note' twice"),
         ({"columns": 7}, "a list of names, not an int"),
         ({"columns": ["balance_cents"]}, "the archive has no 'balance_cents'"),
-        ({"after": "last May"}, "after: 'last May' is no date"),
+        ({"since": "last May"}, "since: 'last May' is no date"),
         ({"before": 2024}, "before: '2024' is no date"),
         ({"before": pd.NaT}, "before: 'NaT' is no date"),
-        ({"after": "2024-05-01", "before": "2024-04-01"}, "exchange them"),
+        ({"since": "2024-05-01", "before": "2024-04-01"}, "exchange them"),
         ({"spark": object()}, "spark is a session for engine='spark', not for 'polars'"),
         ({"engine": "spark", "spark": "local"}, "spark is a SparkSession, not a str"),
         ({"engine": ["polars"]}, "engine can be pandas, polars, duckdb, spark"),
@@ -167,10 +167,10 @@ def test_statements_within_a_period(archive, engine) -> None:
     )
     everything = read(archive.scan(engine))
     assert sorted(everything["payment_id"], key=int) == [str(number) for number in range(1, 12)]
-    found = read(archive.scan(engine, ["payment_id", "file"], after="2024-04-03", before="2024-04-06"))
+    found = read(archive.scan(engine, ["payment_id", "file"], since="2024-04-03", before="2024-04-06"))
     assert sorted(found["payment_id"], key=int) == ["3", "4", "5", "9", "10"]
     assert dict(zip(found["payment_id"], found["file"], strict=True))["10"] == "may.csv"
-    assert list_ids(archive.scan(engine, after="2020-01-01", before="2024-04-01")) == ["11"]
+    assert list_ids(archive.scan(engine, since="2020-01-01", before="2024-04-01")) == ["11"]
 
 
 def test_a_forked_process_gets_no_pandas_frame(archive, monkeypatch) -> None:

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 class Period(NamedTuple):
     """The instants at which payments were created, from the first to before the second; None is no bound."""
 
-    after: datetime | None
+    since: datetime | None
     before: datetime | None
 
     @property
     def is_all(self) -> bool:
         """Whether the period has no bound, so that payments without a date belong to it too."""
-        return self.after is None and self.before is None
+        return self.since is None and self.before is None
 
     def list_files(self, payments: Sequence[Entry]) -> list[Entry]:
         """Return the files, newest first, that can hold payments of the period. A file begins with a day of UTC."""
@@ -37,7 +37,7 @@ class Period(NamedTuple):
         found = []
         for entry, (start, end) in zip(payments, pairwise(starts), strict=True):
             is_later = start is not None and self.before is not None and as_instant(start) >= self.before
-            is_earlier = end is not None and self.after is not None and as_instant(end) <= self.after
+            is_earlier = end is not None and self.since is not None and as_instant(end) <= self.since
             if not is_later and not is_earlier:
                 found.append(entry)
         return found[::-1]
@@ -47,14 +47,14 @@ class Period(NamedTuple):
         import narwhals.stable.v2 as nw
 
         created = nw.col("created_us")
-        if self.after is not None:
-            frame = frame.filter(created >= to_microseconds(self.after))
+        if self.since is not None:
+            frame = frame.filter(created >= to_microseconds(self.since))
         if self.before is not None:
             frame = frame.filter(created < to_microseconds(self.before))
         return frame
 
 
-def parse_period(after: datetime | date | str | None, before: datetime | date | str | None) -> Period:
+def parse_period(since: datetime | date | str | None, before: datetime | date | str | None) -> Period:
     """Return the period between two bounds from the user.
 
     Raises
@@ -62,10 +62,10 @@ def parse_period(after: datetime | date | str | None, before: datetime | date | 
     ConfigurationError
         A bound is not an instant, or the period ends before it begins.
     """
-    period = Period(_parse_bound("after", after), _parse_bound("before", before))
-    if period.after is not None and period.before is not None and period.before < period.after:
+    period = Period(_parse_bound("since", since), _parse_bound("before", before))
+    if period.since is not None and period.before is not None and period.before < period.since:
         raise ConfigurationError(
-            f"before={str(before)[:40]!r} is earlier than after={str(after)[:40]!r}: exchange them."
+            f"before={str(before)[:40]!r} is earlier than since={str(since)[:40]!r}: exchange them."
         )
     return period
 
