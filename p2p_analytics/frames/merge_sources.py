@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.frames.arrow import table_of
 from p2p_analytics.frames.merge import sort_newest_first
-from p2p_analytics.frames.schema import KIND_PAYMENT, PAYMENTS, PLACE, PROBLEMS, STATEMENT, TEXT
+from p2p_analytics.frames.schema import KIND_PAYMENT, PAYMENTS, PLACE, PROBLEMS, STATEMENT, TEXT, set_dtypes
 from p2p_analytics.vocabulary import Action, Status
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def merge_sources(listed: pd.DataFrame, statements: pd.DataFrame) -> pd.DataFram
     only = statements[~statements["payment_id"].isin(listed["payment_id"])]
     parts = [part.reindex(columns=columns) for part in (listed[~is_shared], shared, only)]
     dtypes: dict[Any, Any] = {**listed.dtypes.to_dict(), **statements.dtypes.to_dict(), **STATEMENT, **PAYMENTS}
-    united = pd.concat([part.astype(dtypes) for part in parts], ignore_index=True)
+    united = pd.concat([set_dtypes(part, dtypes) for part in parts], ignore_index=True)
     return sort_frame(united)
 
 
@@ -95,7 +95,7 @@ def rename_account(rows: pd.DataFrame, account: str, username: str | None) -> pd
     sides: dict[str, pd.Series[Any]] = {}
     for (number, name), is_holder in zip(_OWN_SIDES, (is_known & is_actor, is_known & ~is_actor), strict=True):
         sides |= {number: rows[number].mask(is_holder, account), name: rows[name].mask(is_holder, username)}
-    return rows.assign(account_id=account, **sides).astype(dict.fromkeys(("account_id", *sides), TEXT))
+    return set_dtypes(rows.assign(account_id=account, **sides), dict.fromkeys(("account_id", *sides), TEXT))
 
 
 def sort_frame(payments: pd.DataFrame) -> pd.DataFrame:

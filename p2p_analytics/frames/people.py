@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.frames._columns import frame_of_columns, repair_surrogates
-from p2p_analytics.frames.schema import PEOPLE, TEXT
+from p2p_analytics.frames.schema import PEOPLE, TEXT, set_dtypes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -78,7 +78,7 @@ def merge_people(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     people = seen = seen[seen["user_id"].notna()]
     if not seen["user_id"].is_unique:
         seen = seen.drop_duplicates()
-        people = seen.groupby("user_id", sort=False).first().reset_index().astype(PEOPLE)
+        people = set_dtypes(seen.groupby("user_id", sort=False).first().reset_index(), PEOPLE)
     other_names = _join_other_names(
         zip(*(seen[name].tolist() for name in ("user_id", "display_name", "also_named")), strict=True)
     )
@@ -89,10 +89,8 @@ def merge_people(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _conform(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame with the columns and dtypes of PEOPLE; most have them already, and a conversion is slow."""
-    if dict(zip(frame.columns, map(str, frame.dtypes), strict=True)) == PEOPLE:
-        return frame
-    return frame.reindex(columns=list(PEOPLE)).astype(PEOPLE)
+    """Return a frame with the columns and dtypes of PEOPLE."""
+    return set_dtypes(frame.reindex(columns=list(PEOPLE)), PEOPLE)
 
 
 def mark_friends(people: pd.DataFrame, friends: pd.DataFrame, viewer_id: str | None) -> pd.DataFrame:

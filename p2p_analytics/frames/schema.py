@@ -6,7 +6,7 @@ Text is pandas ``str``; money is nullable ``Int64`` in cents; datetimes are ``da
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.merge import has_repeats
@@ -136,6 +136,15 @@ def refuse_failing_query(native: object, *, what: str) -> Iterator[None]:
         raise SchemaError(
             f"{what}: the lazy frame cannot be computed ({type(error).__name__}): collect it yourself to see why."
         ) from None
+
+
+def set_dtypes(frame: pd.DataFrame, dtypes: Mapping[Any, Any]) -> pd.DataFrame:
+    """Return a frame with these dtypes; ``astype`` is slow, because it also converts columns that have theirs."""
+    from pandas.api.types import pandas_dtype
+
+    own = frame.dtypes.to_dict()
+    others = {name: dtype for name, dtype in dtypes.items() if own[name] != pandas_dtype(dtype)}
+    return frame.assign(**{name: frame[name].astype(dtype) for name, dtype in others.items()})
 
 
 def require_unique_ids(payments: pd.DataFrame, *, what: str) -> None:

@@ -11,7 +11,7 @@ from p2p_analytics.frames.merge import NOT_LISTED
 from p2p_analytics.frames.merge_sources import is_pending, sort_frame
 from p2p_analytics.frames.people import merge_people
 from p2p_analytics.frames.row_currencies import fill_codes
-from p2p_analytics.frames.schema import KIND_TRANSFER, PAYMENTS, SOURCE_API, STATEMENT, require
+from p2p_analytics.frames.schema import KIND_TRANSFER, PAYMENTS, SOURCE_API, STATEMENT, require, set_dtypes
 from p2p_analytics.history._combine import adopt_handles, combine
 from p2p_analytics.history._history import History
 from p2p_analytics.records import Me, User
@@ -60,7 +60,7 @@ def household(histories: Iterable[History]) -> History:
     parts = [member.payments.assign(**{_OWNER: owner}) for owner, member in zip(owners, members, strict=True)]
     united = pd.concat(parts, ignore_index=True)
     dtypes = {name: dtype for name, dtype in {**STATEMENT, **PAYMENTS}.items() if name in united}
-    rows = _mark_internal(united.astype(dtypes), set(owners))
+    rows = _mark_internal(set_dtypes(united, dtypes), set(owners))
     newest_first = sorted(members, key=lambda member: member.fetched_at, reverse=True)
     friends = pd.concat([member.friends for member in newest_first]).drop_duplicates("user_id", ignore_index=True)
     problems = pd.concat([member.problems for member in members], ignore_index=True)
@@ -149,7 +149,7 @@ def _mark_internal(united: pd.DataFrame, owners: set[str]) -> pd.DataFrame:
     inside[known.columns] = known.reindex(inside.index)
     inside = inside.assign(kind=KIND_TRANSFER, direction=None, flow_cents=0)
     dtypes = rows.dtypes.to_dict()
-    return pd.concat([rows[~is_internal], inside.astype(dtypes)], ignore_index=True).astype(dtypes)
+    return set_dtypes(pd.concat([rows[~is_internal], set_dtypes(inside, dtypes)], ignore_index=True), dtypes)
 
 
 def _is_at_one_time(rows: pd.DataFrame) -> pd.Series[bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics.frames.arrow import frame_of_polars, table_of
-from p2p_analytics.frames.schema import KIND_PAYMENT, ORIGIN, PAYMENTS, STATEMENT
+from p2p_analytics.frames.schema import KIND_PAYMENT, ORIGIN, PAYMENTS, STATEMENT, set_dtypes
 from p2p_analytics.statements._files import ProblemList
 from p2p_analytics.statements._payments import build_payments
 from p2p_analytics.statements.transactions import (
@@ -89,7 +89,7 @@ def list_versions(
     names = {"file": "file", "account_id": "account", "currency": "currency"}
     places: Any = pl.from_arrow(table_of(single[list(names)]))
     origins = describe_files(places.rename(names), ends, reconciliation).with_columns(is_refund=pl.lit(value=False))
-    return pd.concat([_join_origins(single, origins), versions], ignore_index=True).astype(_VERSIONS)
+    return set_dtypes(pd.concat([_join_origins(single, origins), versions], ignore_index=True), _VERSIONS)
 
 
 def _index_ids(payments: pd.DataFrame) -> pd.MultiIndex:
@@ -102,7 +102,7 @@ def _find_unedited(payments: pd.DataFrame, read: pd.DataFrame) -> np.ndarray[Any
     """Return which payments have the same values as they were read with."""
     columns = {**PAYMENTS, **STATEMENT}
     places = _index_ids(read).get_indexer(_index_ids(payments))
-    own = payments.reindex(columns=list(columns)).astype(columns).reset_index(drop=True)
+    own = set_dtypes(payments.reindex(columns=list(columns)), columns).reset_index(drop=True)
     before = read[list(columns)].take(places).reset_index(drop=True)
     is_same = (own == before).fillna(value=False).astype(bool) | (own.isna() & before.isna())
     return (places >= 0) & is_same.all(axis="columns").to_numpy()

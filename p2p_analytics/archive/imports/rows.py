@@ -24,6 +24,7 @@ from p2p_analytics.frames.schema import (
     STATEMENT,
     TEXT,
     WHOLE,
+    set_dtypes,
 )
 from p2p_analytics.times import EPOCH
 
@@ -123,7 +124,7 @@ def check_rows(payments: pd.DataFrame, account: str) -> pd.DataFrame:
 def name_rows(versions: pd.DataFrame, account: str) -> pd.DataFrame:
     """Return PAYMENTS, STATEMENT and ORIGIN of versions in their dtypes, with a name of the account."""
     columns = {**PAYMENTS, **STATEMENT, **ORIGIN}
-    rows = versions.reindex(columns=list(columns)).astype(columns)
+    rows = set_dtypes(versions.reindex(columns=list(columns)), columns)
     return rename_account(rows, account, account).reset_index(drop=True)
 
 
@@ -167,7 +168,7 @@ def merge_rows(known: StoredRows, listed: pd.DataFrame, given: pd.DataFrame, bat
 def add_problems(known: pd.DataFrame, *others: pd.DataFrame, outdated: pd.DataFrame) -> pd.DataFrame:
     """Return the problems of several tables but outdated ones; one that is in several keeps its first number."""
     columns = dict(SCHEMAS["statement_problems"])
-    problems = _subtract(_concat(*(table.astype(columns) for table in (known, *others))), outdated)
+    problems = _subtract(_concat(*(set_dtypes(table, columns) for table in (known, *others))), outdated)
     return problems.drop_duplicates([name for name in columns if name != BATCH], ignore_index=True)
 
 
@@ -209,7 +210,7 @@ def _unite(versions: pd.DataFrame) -> StoredRows:
     is_open = _find_open(versions)
     united = unite_payments(versions[is_open], versions[~is_open])
     tables = _concat(versions[~is_open], united.payments), united.versions
-    return StoredRows(*(sort_frame(table.astype(_COLUMNS)[list(_COLUMNS)]) for table in tables))
+    return StoredRows(*(sort_frame(set_dtypes(table, _COLUMNS)[list(_COLUMNS)]) for table in tables))
 
 
 def _find_problems(versions: pd.DataFrame) -> pd.DataFrame:
@@ -319,7 +320,8 @@ def _find_other_name(payments: pd.DataFrame) -> pd.Series[str]:
 
 def _align(frame: pd.DataFrame, ids: pd.Index[Any]) -> pd.DataFrame:
     """Return the row of each id, null where there is none, in the order of the ids."""
-    return frame.set_index(_KEY, drop=False).reindex(ids).reset_index(drop=True).astype(frame.dtypes.to_dict())
+    aligned = frame.set_index(_KEY, drop=False).reindex(ids).reset_index(drop=True)
+    return set_dtypes(aligned, frame.dtypes.to_dict())
 
 
 def _compare(known: pd.DataFrame, listed: pd.DataFrame) -> pd.DataFrame:
