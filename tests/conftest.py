@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 pytest.register_assert_rewrite("support")
 pytest_plugins = [
@@ -22,3 +27,23 @@ def pytest_xdist_auto_num_workers() -> int:
     """Return the number of processes of `-n auto`: one more than cores, because many tests wait for other processes."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return cores + 1
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Collect no garbage while tests are collected, and exclude all objects of that time from later collections.
+
+    Each process holds all tests; without this they are traversed hundreds of times.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(10_000, *gc.get_threshold()[1:])
+        gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """Let the interpreter free all objects at its end: libraries with native objects complain of others."""
+    gc.unfreeze()
