@@ -95,7 +95,7 @@ def categories(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> IntoF
     payments : frame
         PAYMENTS. Rows that are not settled, or have no direction, are excluded; so are rows of another ``kind`` than
         payments. Repeated payment ids count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried at
-        the call, for the checks.
+        the call.
     rules : pandas.DataFrame, optional
         See `categorise`.
 
@@ -137,7 +137,7 @@ def categories(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> IntoF
     opened = _engine.open_frame(
         payments, ["direction", "flow_cents", *category_rules.READ], status=Status.SETTLED, what="categories"
     )
-    table = (
+    sums = (
         opened.frame.with_columns(
             category=category.fill_null(category_rules.UNCATEGORISED),
             received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
@@ -145,6 +145,9 @@ def categories(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> IntoF
         .group_by("category")
         .agg(col("flow_cents").sum(), col("received_cents").sum(), payments=nw.len())
         .with_columns(_engine.integers(_CENTS))
+    )
+    table = (
+        _engine.collect_here(sums, payments, what="categories")  # one row per category
         .with_columns(
             sent_cents=col("received_cents") - col("flow_cents"),
             is_last=nw.when(col("category") == category_rules.UNCATEGORISED).then(1).otherwise(0),

@@ -51,8 +51,7 @@ def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC", *, by_account
     payments : frame
         PAYMENTS. Rows that are not settled, or have no direction, move no money between people
         and are excluded; so are rows of another ``kind`` than payments. Datetimes without a zone are UTC. Repeated
-        payment ids count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried at the call: for the
-        checks, and for its first and last instant.
+        payment ids count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried at the call.
     tz : str or ZoneInfo
         Time zone of the months, such as ``America/New_York``.
     by_account : bool, optional

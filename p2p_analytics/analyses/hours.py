@@ -96,9 +96,10 @@ def activity(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
     )
     slots = [(weekday, hour) for weekday in range(7) for hour in range(24)]
     rows = {"weekday": [weekday for weekday, _ in slots], "hour": [hour for _, hour in slots]}
+    here = _engine.collect_here(sums, payments, what="activity")  # a row per hour of the week
     table = (
-        _engine.build_rows(payments, rows, _HOURS)
-        .join(sums, on=["weekday", "hour"], how="left")
+        _engine.build_rows(here.to_native(), rows, _HOURS)
+        .join(here, on=["weekday", "hour"], how="left")
         .with_columns(_engine.integers(["payments", "amount_cents"]))
         .with_columns(amount=_engine.units("amount_cents"))
         .sort("weekday", "hour")

@@ -83,7 +83,7 @@ def pending_ageing(
     payments : frame
         PAYMENTS. Rows that are not pending, or have no direction, are excluded; so are rows of another ``kind`` than
         payments. Datetimes without a zone are UTC. Repeated payment ids count twice: `p2p_analytics.combine` unites
-        frames. A lazy frame is queried at the call, for the checks.
+        frames. A lazy frame is queried at the call.
     as_of : datetime, date, str or numpy.datetime64
         The instant at which ages end, as text in ISO 8601; a date means its first instant, a missing zone means UTC.
     edges : iterable of int
@@ -146,7 +146,9 @@ def pending_ageing(
         .agg(col("amount_cents").sum(), col("age_us").max(), payments=nw.len())
     )
     accounts: list[str | None] = _list_accounts(payments) if by_account else [None]
-    bands, on = _build_bands(payments, _label_bands(days), accounts), ["direction", "number"]
+    # One row per account, direction and band, so the rest is finished here.
+    found = _engine.collect_here(found, payments, what="pending_ageing")
+    bands, on = _build_bands(found.to_native(), _label_bands(days), accounts), ["direction", "number"]
     if by_account:
         bands, on = bands.with_columns(_ACCOUNT_KEY), [*on, "account_key"]
         found = found.with_columns(_ACCOUNT_KEY).drop(ACCOUNT)
@@ -254,7 +256,7 @@ def _list_accounts(payments: IntoFrame) -> list[str | None]:
     return accounts
 
 
-def _build_bands(payments: IntoFrame, labels: list[str], accounts: list[str | None]) -> nw.LazyFrame[Any]:
+def _build_bands(here: IntoFrame, labels: list[str], accounts: list[str | None]) -> nw.LazyFrame[Any]:
     rows = [
         (account, direction, number, label)
         for account in accounts
@@ -262,7 +264,7 @@ def _build_bands(payments: IntoFrame, labels: list[str], accounts: list[str | No
         for number, label in enumerate(labels)
     ]
     names = {ACCOUNT: _engine.TEXT, "direction": _engine.TEXT, "number": _engine.COUNT, "band": _engine.TEXT}
-    return _engine.build_rows(payments, {name: [row[at] for row in rows] for at, name in enumerate(names)}, names)
+    return _engine.build_rows(here, {name: [row[at] for row in rows] for at, name in enumerate(names)}, names)
 
 
 def _label_bands(edges: tuple[int, ...]) -> list[str]:

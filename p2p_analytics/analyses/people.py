@@ -103,16 +103,22 @@ def people_by_year(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoF
         moved_cents=col("flow_cents").abs(),
         received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
         moved_us=calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),
-        person=_engine.person_key(),
     ).filter(~col("moved_us").is_null())
     local = calendar.add_local_time(moved, "moved_us", zone, opened.ends, payments)
-    of_person = (
+    sums = (
         calendar.add_first_day(local, "year", opened.ends, payments)
-        .group_by("person", "first_day")
+        .group_by("counterparty_id", "counterparty_name", "first_day")
         .agg(*(col(name).sum() for name in _SUMS[:2]), payments=nw.len())
         .with_columns(_engine.integers([*_SUMS, "first_day"]))
     )
-    table = _count_people(_engine.collect_here(of_person, payments, what="people_by_year"))
+    # One row per name of a person and year, so the rest is finished here.
+    of_person = (
+        _engine.collect_here(sums, payments, what="people_by_year")
+        .with_columns(person=_engine.person_key())
+        .group_by("person", "first_day")
+        .agg(*(col(name).sum() for name in _SUMS))
+    )
+    table = _count_people(of_person.collect().lazy())
     return _engine.to_result(table, payments, _COLUMNS, opened.currency)
 
 

@@ -99,30 +99,41 @@ def request_outcomes(payments: IntoFrameT) -> IntoFrameT:
     )
     col = nw.col
     is_directed = (col("direction") == "in") | (col("direction") == "out")
-    charges = opened.frame.filter(col("action") == Action.CHARGE.value, is_directed).with_columns(
-        amount_cents=col("amount_cents").abs(), person=_engine.person_key()
+    charges = opened.frame.filter(col("action") == Action.CHARGE.value, is_directed)
+    sums = (
+        charges.with_columns(col("amount_cents").abs())
+        .group_by("counterparty_id", "counterparty_name", "direction", "status")
+        .agg(asked_cents=col("amount_cents").sum(), requests=nw.len())
+        .with_columns(_engine.integers(["asked_cents", "requests"]))
     )
-    settled = charges.filter(col("status") == Status.SETTLED.value)
-    keys = ["person", "direction"]
-    counted = charges.with_columns(
-        **{name: nw.when(col("status") == name).then(1).otherwise(0) for name in _COUNTS},
-        collected_cents=_of_status(Status.SETTLED),
-        open_cents=_of_status(Status.PENDING),
+    settled = charges.filter(col("status") == Status.SETTLED.value).with_columns(
+        # Only counterparties without an id are grouped by name.
+        name_key=nw.when(col("counterparty_id").is_null()).then(col("counterparty_name")),
     )
-    sums = counted.group_by(*keys).agg(
-        *(col(name).sum() for name in _COUNTS),
-        col("counterparty_id").max(),
-        col("counterparty_name").max(),
-        col("collected_cents").sum(),
-        col("open_cents").sum(),
-        asked_cents=col("amount_cents").sum(),
-        requests=nw.len(),
+    waited = _find_days(settled, ["counterparty_id", "name_key", "direction"], {"days_p50": 50, "days_p90": 90})
+    # One row per name of a person, direction and status. Within one query, Polars would keep all requests in memory
+    # for both parts.
+    here = _engine.collect_here(sums, payments, what="request_outcomes")
+    person = ["person", "direction"]
+    counted = here.with_columns(
+        **{name: _of_status(name, "requests") for name in _COUNTS},
+        person=_engine.person_key(),
+        collected_cents=_of_status(Status.SETTLED.value, "asked_cents"),
+        open_cents=_of_status(Status.PENDING.value, "asked_cents"),
     )
-    waited = _find_days(settled, keys, {"days_p50": 50, "days_p90": 90})
-    # One row per person and direction. Within one query, Polars would keep all requests in memory for both parts.
+    days = _engine.collect_here(waited, payments, what="request_outcomes").with_columns(
+        days_p50=_engine.days("days_p50"),
+        days_p90=_engine.days("days_p90"),
+        person=_engine.person_key("name_key"),
+    )
     table = (
-        _engine.collect_here(sums, payments, what="request_outcomes")
-        .join(_engine.collect_here(waited, payments, what="request_outcomes"), on=keys, how="left")
+        counted.group_by(*person)
+        .agg(
+            *(col(name).sum() for name in [*_COUNTS, *_CENTS.values(), "requests"]),
+            col("counterparty_id").max(),
+            col("counterparty_name").max(),
+        )
+        .join(days.drop("counterparty_id", "name_key", "rows"), on=person, how="left")
         .with_columns(_engine.integers([*_COUNTS, *_CENTS.values(), "requests"]))
         .with_columns(decided=col("requests") - col("pending"))
         .with_columns(
@@ -160,7 +171,7 @@ def time_to_settle(payments: IntoFrameT, *, by: str = "direction") -> IntoFrameT
     payments : frame
         PAYMENTS. Only settled rows with the action ``charge``, a direction and both dates count; rows of another
         ``kind`` than payments are excluded. Datetimes without a zone are UTC. Repeated payment ids count twice:
-        `p2p_analytics.combine` unites frames. A lazy frame is queried at the call, for the checks.
+        `p2p_analytics.combine` unites frames. A lazy frame is queried at the call.
     by : str
         A text column, such as ``"direction"``, ``"counterparty_name"``, ``"audience"``.
 
@@ -207,12 +218,16 @@ def time_to_settle(payments: IntoFrameT, *, by: str = "direction") -> IntoFrameT
     col = nw.col
     charges = opened.frame.filter(col("action") == Action.CHARGE.value)
     found = _find_days(charges, [by], {"days_p50": 50, "days_p90": 90, "days_p99": 99, "days_max": 100})
-    table = found.with_columns(payments=nw.col("rows")).sort(by, nulls_last=True)
+    here = _engine.collect_here(found, payments, what="time_to_settle")  # one row per value of ``by``
+    table = here.with_columns(
+        **{name: _engine.days(name) for name in _DAYS if name != "payments"}, payments=col("rows")
+    )
+    table = table.sort(by, nulls_last=True)
     return _engine.to_result(table, payments, {by: _engine.TEXT, **_DAYS})
 
 
-def _of_status(status: Status) -> nw.Expr:
-    return nw.when(nw.col("status") == status.value).then(nw.col("amount_cents")).otherwise(0)
+def _of_status(status: str, number: str) -> nw.Expr:
+    return nw.when(nw.col("status") == status).then(nw.col(number)).otherwise(0)
 
 
 def _find_days(settled: nw.LazyFrame[Any], keys: list[str], percents: dict[str, int]) -> nw.LazyFrame[Any]:
@@ -222,5 +237,4 @@ def _find_days(settled: nw.LazyFrame[Any], keys: list[str], percents: dict[str, 
     waited = nw.when(has_both).then(nw.col("date_completed") - nw.col("date_created"))
     dated = settled.select(*keys, waited_us=waited)
     ranks = {name: _engine.Rank(percent) for name, percent in percents.items()}
-    found = _engine.find_ranked(dated.filter(~nw.col("waited_us").is_null()), keys, "waited_us", ranks)
-    return found.with_columns(**{name: _engine.days(name) for name in percents})
+    return _engine.find_ranked(dated.filter(~nw.col("waited_us").is_null()), keys, "waited_us", ranks)

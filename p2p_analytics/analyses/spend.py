@@ -63,8 +63,8 @@ def spend_by_friend(
     payments : frame
         PAYMENTS. Rows that are not settled, or have no direction, move no money between people
         and are excluded; so are rows of another ``kind`` than payments. Datetimes without a zone are UTC. Repeated
-        payment ids count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried at the call, for the
-        checks.
+        payment ids count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried at the call; one
+        row per name of a person is read into memory.
     friends : frame, optional
         FRIENDS. In a frame with the column ``is_friend``, such as PEOPLE, only rows where it is true count.
     top : int, optional
@@ -117,16 +117,13 @@ def spend_by_friend(
         optional=["counterparty_username"],
         what="spend_by_friend",
     )
-    table = (
+    sums = (
         opened.frame.with_columns(
             received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
-            # Only counterparties without an id are grouped by name.
-            name_key=nw.when(col("counterparty_id").is_null()).then(col("counterparty_name")),
         )
-        .group_by(*keys, "counterparty_id", "name_key")
+        .group_by(*keys, "counterparty_id", "counterparty_name")
         .agg(
             col("counterparty_username").max(),
-            col("counterparty_name").max(),
             col("flow_cents").sum(),
             col("received_cents").sum(),
             payments=nw.len(),
@@ -134,6 +131,22 @@ def spend_by_friend(
             last_date=col("date_created").max(),
         )
         .with_columns(_engine.integers(["flow_cents", "received_cents", "payments"]))
+    )
+    # One row per name of a person, so the rest is finished here.
+    table = (
+        _engine.collect_here(sums, payments, what="spend_by_friend")
+        # Only counterparties without an id are grouped by name.
+        .with_columns(name_key=nw.when(col("counterparty_id").is_null()).then(col("counterparty_name")))
+        .group_by(*keys, "counterparty_id", "name_key")
+        .agg(
+            col("counterparty_username").max(),
+            col("counterparty_name").max(),
+            col("flow_cents").sum(),
+            col("received_cents").sum(),
+            col("payments").sum(),
+            col("first_date").min(),
+            col("last_date").max(),
+        )
         .with_columns(sent_cents=col("received_cents") - col("flow_cents"))
         .with_columns(
             share_of_sent=_engine.share(

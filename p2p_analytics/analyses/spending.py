@@ -131,21 +131,22 @@ def spending_over_time(
     moved = frame.with_columns(
         received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
         moved_us=calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),
-        group=_key(by),
     )
     local = calendar.add_local_time(moved, "moved_us", zone, opened.ends, payments)
     sums = (
         calendar.add_first_day(local, every, opened.ends, payments)
-        .group_by("first_day", "group")
-        .agg(
-            *(col(name).max() for name in columns),
-            col("flow_cents").sum(),
-            col("received_cents").sum(),
-            payments=nw.len(),
-        )
+        .group_by("first_day", *columns)
+        .agg(col("flow_cents").sum(), col("received_cents").sum(), payments=nw.len())
         .with_columns(_engine.integers(_CENTS))
     )
-    table = _fill_gaps(_engine.collect_here(sums, payments, what="spending_over_time"), every, columns)
+    # One row per period and name of a person, category, action or kind, so the rest is finished here.
+    grouped = (
+        _engine.collect_here(sums, payments, what="spending_over_time")
+        .with_columns(group=_key(by))
+        .group_by("first_day", "group")
+        .agg(*(col(name).max() for name in columns), *(col(name).sum() for name in _CENTS))
+    )
+    table = _fill_gaps(grouped.collect().lazy(), every, columns)
     schema = {"period": _engine.DATE, **dict.fromkeys(columns, _engine.TEXT), **_SUMS}
     return _engine.to_result(table, payments, schema, opened.currency)
 

@@ -43,7 +43,7 @@ def status_mix(payments: IntoFrameT, *, by: str = "action", by_account: bool = F
     ----------
     payments : frame
         PAYMENTS, of any status and direction. Rows of another ``kind`` than payments are excluded. Repeated payment ids
-        count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried at the call, for the checks.
+        count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried at the call.
     by : str
         A text column, such as ``"action"``, ``"direction"``, ``"audience"``, ``"medium"``.
     by_account : bool, optional
@@ -87,11 +87,15 @@ def status_mix(payments: IntoFrameT, *, by: str = "action", by_account: bool = F
         payments, [*keys, by, "status", "amount_cents"], what="status_mix", by_currency=by == "currency"
     )
     col = nw.col
-    table = (
+    sums = (
         opened.frame.with_columns(col("amount_cents").abs())
         .group_by(*keys, by, "status")
         .agg(col("amount_cents").sum(), payments=nw.len())
         .with_columns(_engine.integers(["amount_cents", "payments"]))
+    )
+    # One row per account, value of ``by`` and status, so the rest is finished here.
+    table = (
+        _engine.collect_here(sums, payments, what="status_mix")
         .with_columns(
             # Without names for the sums, which the column `by` might have.
             share=_engine.share("payments", col("payments").sum().over(*keys, by)),

@@ -7,25 +7,32 @@ from typing import TYPE_CHECKING, Any, Final
 import narwhals.stable.v2 as nw
 from narwhals.stable.v2.dependencies import is_duckdb_relation
 
-from p2p_analytics.analyses._engine import _columns, _kinds
+from p2p_analytics.analyses._engine import _columns, _kinds, _usual
+from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.errors import SchemaError
+from p2p_analytics.frames.schema import SOURCE_API
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    import pyarrow as pa
     from duckdb import DuckDBPyRelation, Expression
 
-    from p2p_analytics.analyses._engine._kinds import Kind
-    from p2p_analytics.vocabulary import Status
+    from p2p_analytics.analyses._engine._kinds import Kind, Selection
 
 _INSTANTS: Final = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS")
 _DATES: Final = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", *_INSTANTS})
 _NULL: Final = '"NULL"'
-_TYPES: Final = {nw.String(): "VARCHAR", nw.Int64(): "BIGINT", nw.Float64(): "DOUBLE", nw.Boolean(): "BOOLEAN"}
+_ROWS: Final = "p2p_rows"  # within a query
+_UNUSUAL: Final = {
+    "currency": f"currency <> '{US_DOLLARS}' OR currency IS NULL",
+    "source": f"source <> '{SOURCE_API}'",  # a null is usual
+}
+_TYPES: Final = {"string": "VARCHAR", "int64": "BIGINT", "double": "DOUBLE", "bool": "BOOLEAN"}
 
 
 class DuckDB:
-    """Dates become numbers before narwhals sees them, because DuckDB shows them in the zone of the connection."""
+    """Dates become numbers by SQL, because DuckDB shows them in the zone of the connection."""
 
     @staticmethod
     def is_mine(native: object) -> bool:
@@ -60,34 +67,56 @@ class DuckDB:
         return dtype in {"VARCHAR", _NULL} or dtype.startswith("ENUM")
 
     @staticmethod
-    def read(
-        native: DuckDBPyRelation, given: Sequence[str], wanted: Iterable[str], status: Status | None, what: str
-    ) -> tuple[nw.LazyFrame[Any], None]:
-        """Return columns, with instants as microseconds; dates without a zone are UTC."""
-        _ = wanted, status
-        types = dict(zip(native.columns, map(str, native.types), strict=True))
+    def read(native: DuckDBPyRelation, selection: Selection, what: str) -> nw.LazyFrame[Any]:
+        """Return columns as they are."""
+        _ = what
+        return nw.from_native(native.select(*(quote(name) for name in selection.names)))
+
+    @staticmethod
+    def count_microseconds(frame: nw.LazyFrame[Any], what: str) -> nw.LazyFrame[Any]:
+        """Return a frame with microseconds since 1970 in place of instants; dates without a zone are UTC."""
+        relation: DuckDBPyRelation = frame.to_native()
         columns = []
-        for name in given:
-            dtype = types[name]
+        for name, dtype in zip(relation.columns, map(str, relation.types), strict=True):
             is_instant = dtype != _NULL and _columns.is_instant(name, dtype, is_date=dtype in _DATES, what=what)
             # epoch_us takes no nanoseconds with a zone.
             value = f"CAST({quote(name)} AS {_INSTANTS[0]})" if dtype == _INSTANTS[1] else quote(name)
             columns.append(_sql(f"epoch_us({value})" if is_instant else value).alias(name))
-        return nw.from_native(native.select(*columns)), None
+        return nw.from_native(relation.select(*columns))
 
     @staticmethod
-    def build_rows(
-        native: DuckDBPyRelation, rows: Mapping[str, Sequence[object]], schema: Mapping[str, Kind]
-    ) -> nw.LazyFrame[Any]:
-        """Return literal rows as a relation of the caller's connection."""
+    def count_unusual(frame: nw.LazyFrame[Any], *, with_currency: bool) -> tuple[int, int]:
+        """Return the number of rows, and of unusual values.
+
+        Columns are looked at apart from each other: DuckDB does not compare conditions on several with the statistics
+        of Parquet files.
+        """
+        relation: DuckDBPyRelation = frame.to_native()
+        types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+        amounts, dates = _usual.list_amounts(types), _usual.list_dates(types)
+        first, end = (f"TIMESTAMPTZ '{instant}'" for instant in (_usual.FIRST, _usual.END))
+        conditions = [f"{quote(name)} < -{_usual.CENTS} OR {quote(name)} > {_usual.CENTS}" for name in amounts]
+        conditions += [f"{quote(name)} < {first} OR {quote(name)} >= {end}" for name in dates]
+        if any(types[name] != _INSTANTS[0] for name in dates):
+            return 0, 1
+        if with_currency:
+            conditions += [_UNUSUAL[name] for name in ("currency", "source") if name in types][:1]
+        query = " UNION ALL ".join(f"FROM {_ROWS} SELECT count(*) WHERE {each}" for each in ["true", *conditions])
+        counts = [count for (count,) in _query(relation, query).fetchall()]
+        rows = max(counts)  # the counts may be in any order
+        return rows, sum(counts) - rows
+
+    @staticmethod
+    def load_table(native: DuckDBPyRelation, table: pa.Table) -> nw.LazyFrame[Any]:
+        """Return rows in Arrow as a relation of the caller's connection."""
         import duckdb
 
-        lists, columns = [], []
-        for name, kind in schema.items():
-            values, expression = (_join_texts if kind.dtype == nw.String() else _join_numbers)(rows[name])
-            lists.append(duckdb.ConstantExpression(values).alias(name))
-            columns.append(_sql(expression.format(name=quote(name), dtype=_TYPES[kind.dtype])).alias(name))
-        return nw.from_native(_one_row(native).select(*lists).select(*columns))
+        p2p_analytics_rows = table  # noqa: F841 - read by the query
+        try:
+            relation = _query(_one_row(native), "FROM p2p_analytics_rows")
+        except duckdb.CatalogException:  # the connection may not read Python's variables
+            relation = _write_rows(native, table)
+        return nw.from_native(relation)
 
     @staticmethod
     def to_result(frame: nw.LazyFrame[Any], native: DuckDBPyRelation, schema: Mapping[str, Kind]) -> DuckDBPyRelation:
@@ -101,6 +130,19 @@ class DuckDB:
         return relation.select(
             *(_sql(spelling.get(kind, "{}").format(quote(name))).alias(name) for name, kind in schema.items())
         )
+
+
+def _write_rows(native: DuckDBPyRelation, table: pa.Table) -> DuckDBPyRelation:
+    """Return rows that are written as text in the query."""
+    import duckdb
+
+    lists, columns = [], []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        dtype = _TYPES[str(column.type)]
+        values, expression = (_join_texts if dtype == "VARCHAR" else _join_numbers)(column.to_pylist())
+        lists.append(duckdb.ConstantExpression(values).alias(name))
+        columns.append(_sql(expression.format(name=quote(name), dtype=dtype)).alias(name))
+    return _one_row(native).select(*lists).select(*columns)
 
 
 def _join_numbers(values: Sequence[object]) -> tuple[str, str]:
@@ -117,6 +159,12 @@ def _join_texts(values: Sequence[object]) -> tuple[str, str]:
     literal = "'" + separator + "'"
     words = f"string_split({{name}}, {literal})" if texts else "[]::VARCHAR[]"
     return separator.join(texts), f"unnest(list_transform({words}, lambda word: nullif(word, '')[2:]))"
+
+
+def _query(relation: DuckDBPyRelation, query: str) -> DuckDBPyRelation:
+    found = relation.query(_ROWS, query)
+    assert found is not None  # noqa: S101 - for type checkers: a query that selects
+    return found
 
 
 def _one_row(native: DuckDBPyRelation) -> DuckDBPyRelation:

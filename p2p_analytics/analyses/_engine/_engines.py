@@ -11,13 +11,13 @@ from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.schema import refuse_failing_query
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import narwhals.stable.v2 as nw
+    import pyarrow as pa
     from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 
-    from p2p_analytics.analyses._engine._kinds import Kind
-    from p2p_analytics.vocabulary import Status
+    from p2p_analytics.analyses._engine._kinds import Kind, Selection
 
 
 class Engine(Protocol):
@@ -44,25 +44,29 @@ class Engine(Protocol):
         """Return whether a column may hold text, by its dtype."""
 
     @staticmethod
-    def read(
-        native: Any,  # noqa: ANN401
-        given: Sequence[str],
-        wanted: Iterable[str],
-        status: Status | None,
-        what: str,
-    ) -> tuple[nw.LazyFrame[Any], str | None]:
-        """Return columns, with instants as microseconds; rows of another status may be left out already.
+    def read(native: Any, selection: Selection, what: str) -> nw.LazyFrame[Any]:  # noqa: ANN401
+        """Return columns of a selection as they are."""
 
-        Also return the currency of all rows, where that is known before any query.
+    @staticmethod
+    def count_microseconds(frame: nw.LazyFrame[Any], what: str) -> nw.LazyFrame[Any]:
+        """Return what `read` returns with microseconds since 1970 in UTC in place of instants; without a zone, UTC.
+
+        Raises
+        ------
+        SchemaError
+            A column of instants is of another type.
         """
 
     @staticmethod
-    def build_rows(
-        native: Any,  # noqa: ANN401
-        rows: Mapping[str, Sequence[object]],
-        schema: Mapping[str, Kind],
-    ) -> nw.LazyFrame[Any]:
-        """Return literal rows as a frame that can be joined with those of ``native``."""
+    def count_unusual(frame: nw.LazyFrame[Any], *, with_currency: bool) -> tuple[int, int]:
+        """Return the number of rows, and of unusual values in what `read` returns: see `_usual`.
+
+        A row may count several times.
+        """
+
+    @staticmethod
+    def load_table(native: Any, table: pa.Table) -> nw.LazyFrame[Any]:  # noqa: ANN401
+        """Return rows in Arrow as a frame that can be joined with those of ``native``."""
 
     @staticmethod
     def to_result(frame: nw.LazyFrame[Any], native: Any, schema: Mapping[str, Kind]) -> Any:  # noqa: ANN401
@@ -113,7 +117,10 @@ def build_rows(
     native: IntoFrame, rows: Mapping[str, Sequence[object]], schema: Mapping[str, Kind]
 ) -> nw.LazyFrame[Any]:
     """Return literal rows as a frame of the caller's engine, for a join."""
-    return find_engine(native, what="rows").build_rows(native, rows, schema)
+    import pyarrow as pa
+
+    columns = {name: pa.array(rows[name], kind.arrow) for name, kind in schema.items()}
+    return find_engine(native, what="rows").load_table(native, pa.table(columns))
 
 
 def collect(frame: nw.LazyFrame[Any], native: IntoFrame, *, what: str) -> nw.DataFrame[Any]:
@@ -152,12 +159,15 @@ def to_result(
     column, the last.
     """
     import narwhals.stable.v2 as nw
+    import pyarrow as pa
 
     if currency != US_DOLLARS and "currency" not in schema:
         frame, schema = frame.with_columns(currency=nw.lit(currency)), {**schema, "currency": TEXT}
     engine = find_engine(like, what="result")
     cast = frame.select(nw.col(name).cast(kind.dtype) for name, kind in schema.items())
     if cast.implementation.is_polars() and engine not in {_pandas.Pandas, _polars.Polars}:
-        cast = engine.build_rows(like, cast.collect().to_dict(as_series=False), schema)
+        found = cast.collect()
+        columns = {name: found.get_column(name).to_arrow().cast(kind.arrow) for name, kind in schema.items()}
+        cast = engine.load_table(like, pa.table(columns))
     result: IntoFrameT = engine.to_result(cast, like, schema)
     return result

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any, Final
 import narwhals.stable.v2 as nw
 from narwhals.stable.v2.dependencies import is_pandas_dataframe
 
-from p2p_analytics.analyses._engine import _columns, _polars
+from p2p_analytics.analyses._engine import _columns, _polars, _usual
+from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.frames import schema as frames
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
     import pandas as pd
     import pyarrow as pa
 
-    from p2p_analytics.analyses._engine._kinds import Kind
+    from p2p_analytics.analyses._engine._kinds import Kind, Selection
     from p2p_analytics.vocabulary import Status
 
 _FEW: Final = 4  # rows are few up to one in this number: from there on, Arrow would take longer to copy their text
@@ -52,23 +53,28 @@ class Pandas:
         return column.ndim > 1 or _columns.is_text(column)  # two columns of one name are refused when they are read
 
     @staticmethod
-    def read(
-        native: pd.DataFrame, given: Sequence[str], wanted: Iterable[str], status: Status | None, what: str
-    ) -> tuple[nw.LazyFrame[Any], str | None]:
-        """Return columns, and the currency if all rows have the same; see `_read_table`."""
+    def read(native: pd.DataFrame, selection: Selection, what: str) -> nw.LazyFrame[Any]:
+        """Return columns of the rows that may count; see `_read_table`."""
         import polars as pl
 
-        table, currency = _read_table(native, given, wanted, what)
-        frame = nw.from_native(pl.DataFrame(_drop_other_statuses(table, status))).lazy()
-        return _polars.count_microseconds(frame, what), currency
+        table = _read_table(native, selection, what)
+        return nw.from_native(pl.DataFrame(_drop_other_statuses(table, selection.status))).lazy()
 
     @staticmethod
-    def build_rows(
-        native: pd.DataFrame, rows: Mapping[str, Sequence[object]], schema: Mapping[str, Kind]
-    ) -> nw.LazyFrame[Any]:
-        """Return literal rows."""
+    def count_microseconds(frame: nw.LazyFrame[Any], what: str) -> nw.LazyFrame[Any]:
+        """Return a frame with microseconds since 1970 in place of instants; dates without a zone are UTC."""
+        return _polars.count_microseconds(frame, what)
+
+    @staticmethod
+    def count_unusual(frame: nw.LazyFrame[Any], *, with_currency: bool) -> tuple[int, int]:
+        """Return the number of rows, and of those with an unusual value."""
+        return _usual.count_unusual(frame, with_currency=with_currency)
+
+    @staticmethod
+    def load_table(native: pd.DataFrame, table: pa.Table) -> nw.LazyFrame[Any]:
+        """Return rows in Arrow as a Polars frame."""
         _ = native
-        return _polars.build_rows(rows, schema)
+        return _polars.load_table(table)
 
     @staticmethod
     def to_result(frame: nw.LazyFrame[Any], native: pd.DataFrame, schema: Mapping[str, Kind]) -> pd.DataFrame:
@@ -87,13 +93,11 @@ class Pandas:
         return pd.DataFrame(columns)
 
 
-def _read_table(
-    frame: pd.DataFrame, given: Sequence[str], wanted: Iterable[str], what: str
-) -> tuple[pa.Table, str | None]:
-    """Return columns in Arrow, and the currency if all rows have the same.
+def _read_table(frame: pd.DataFrame, selection: Selection, what: str) -> pa.Table:
+    """Return columns in Arrow.
 
-    Kind and currency are returned only if they differ from row to row or are wanted: Polars would take longer to
-    convert them than Arrow takes to compare them. The source is read only if it says what a missing currency means.
+    A kind or currency that every row has is left out if it is the usual one: Polars would take longer to convert it
+    than Arrow takes to compare it. The source is read only if it says what a missing currency means.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -101,23 +105,20 @@ def _read_table(
     def read(name: str) -> pa.ChunkedArray:
         return _columns.read_column(frame[name], name, _columns.find_kind(name), what=what)
 
-    columns = {name: read(name) for name in given if name != "source" or name in wanted}
-    codes = columns.get("currency")
-    is_stated = codes is not None and not codes.null_count
-    if "source" in given and "source" not in columns and not is_stated:
-        columns["source"] = read("source")
-    currency = None
+    columns = {name: read(name) for name in selection.names if name != "source" or name in selection.wanted}
     # A null is a usual kind.
     if "kind" in columns and pc.all(pc.equal(columns["kind"], frames.KIND_PAYMENT)).as_py() is not False:
-        _drop(columns, "kind", wanted)
-    if codes is not None and is_stated and len(codes) and pc.all(pc.equal(codes, codes[0])).as_py():
-        currency = codes[0].as_py()
-        if "source" not in columns:  # a source without a currency makes it unknown
-            _drop(columns, "currency", wanted)
-    return pa.table(columns), currency
+        _drop(columns, "kind", selection.wanted)
+    codes = columns.get("currency")
+    is_stated = codes is not None and not codes.null_count
+    if "source" in selection.names and "source" not in columns and not is_stated:
+        columns["source"] = read("source")
+    if "source" not in columns and is_stated and pc.all(pc.equal(codes, US_DOLLARS)).as_py() is not False:
+        _drop(columns, "currency", selection.wanted)  # with a source, it would become unknown
+    return pa.table(columns)
 
 
-def _drop(columns: dict[str, pa.ChunkedArray], name: str, wanted: Iterable[str]) -> None:
+def _drop(columns: dict[str, pa.ChunkedArray], name: str, wanted: Collection[str]) -> None:
     if name not in wanted:
         del columns[name]
 

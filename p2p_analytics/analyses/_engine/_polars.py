@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, Final
 import narwhals.stable.v2 as nw
 from narwhals.stable.v2.dependencies import is_polars_dataframe, is_polars_lazyframe
 
-from p2p_analytics.analyses._engine import _columns, _kinds
+from p2p_analytics.analyses._engine import _columns, _kinds, _usual
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping
 
     import polars as pl
+    import pyarrow as pa
 
-    from p2p_analytics.analyses._engine._kinds import Kind
-    from p2p_analytics.vocabulary import Status
+    from p2p_analytics.analyses._engine._kinds import Kind, Selection
 
     Frame = pl.DataFrame | pl.LazyFrame
 
@@ -53,20 +53,26 @@ class Polars:
         return isinstance(dtype, (nw.String, nw.Categorical, nw.Enum, nw.Unknown))
 
     @staticmethod
-    def read(
-        native: Frame, given: Sequence[str], wanted: Iterable[str], status: Status | None, what: str
-    ) -> tuple[nw.LazyFrame[Any], None]:
-        """Return columns, with instants as microseconds; dates without a zone are UTC."""
-        _ = wanted, status
-        return count_microseconds(nw.from_native(native).lazy().select(*given), what), None
+    def read(native: Frame, selection: Selection, what: str) -> nw.LazyFrame[Any]:
+        """Return columns as they are."""
+        _ = what
+        return nw.from_native(native).lazy().select(*selection.names)
 
     @staticmethod
-    def build_rows(
-        native: Frame, rows: Mapping[str, Sequence[object]], schema: Mapping[str, Kind]
-    ) -> nw.LazyFrame[Any]:
-        """Return literal rows."""
+    def count_microseconds(frame: nw.LazyFrame[Any], what: str) -> nw.LazyFrame[Any]:
+        """Return a frame with microseconds since 1970 in place of instants; dates without a zone are UTC."""
+        return count_microseconds(frame, what)
+
+    @staticmethod
+    def count_unusual(frame: nw.LazyFrame[Any], *, with_currency: bool) -> tuple[int, int]:
+        """Return the number of rows, and of those with an unusual value."""
+        return _usual.count_unusual(frame, with_currency=with_currency)
+
+    @staticmethod
+    def load_table(native: Frame, table: pa.Table) -> nw.LazyFrame[Any]:
+        """Return rows in Arrow as a Polars frame."""
         _ = native
-        return build_rows(rows, schema)
+        return load_table(table)
 
     @staticmethod
     def to_result(frame: nw.LazyFrame[Any], native: Frame, schema: Mapping[str, Kind]) -> Frame:
@@ -95,10 +101,11 @@ def count_microseconds(frame: nw.LazyFrame[Any], what: str) -> nw.LazyFrame[Any]
     return frame.with_columns(**changes) if changes else frame
 
 
-def build_rows(rows: Mapping[str, Sequence[object]], schema: Mapping[str, Kind]) -> nw.LazyFrame[Any]:
-    """Return literal rows as a Polars frame."""
-    dtypes = {name: kind.dtype for name, kind in schema.items()}
-    return nw.from_dict(dict(rows), schema=dtypes, backend="polars").lazy()
+def load_table(table: pa.Table) -> nw.LazyFrame[Any]:
+    """Return rows in Arrow as a Polars frame."""
+    import polars as pl
+
+    return nw.from_native(pl.DataFrame(table)).lazy()
 
 
 def set_dates(frame: nw.LazyFrame[Any], schema: Mapping[str, Kind]) -> nw.LazyFrame[Any]:

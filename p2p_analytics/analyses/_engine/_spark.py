@@ -7,23 +7,22 @@ from typing import TYPE_CHECKING, Any, Final
 import narwhals.stable.v2 as nw
 from narwhals.stable.v2.dependencies import is_pyspark_dataframe
 
-from p2p_analytics.analyses._engine import _columns, _kinds
+from p2p_analytics.analyses._engine import _columns, _kinds, _usual
 from p2p_analytics.errors import SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from p2p_analytics.analyses._engine._kinds import Kind
-    from p2p_analytics.vocabulary import Status
+    from p2p_analytics.analyses._engine._kinds import Kind, Selection
 
 _DATES: Final = frozenset({"timestamp", "timestamp_ntz", "date"})
-_TYPES: Final = {nw.String(): "string", nw.Int64(): "int64", nw.Float64(): "double", nw.Boolean(): "bool"}
 
 
 class Spark:
-    """Dates become numbers before narwhals sees them, because Spark reads their parts in the zone of the session."""
+    """Dates become numbers by functions of Spark, which reads their parts in the zone of the session."""
 
     @staticmethod
     def is_mine(native: object) -> bool:
@@ -57,35 +56,35 @@ class Spark:
         return native.schema[name].dataType.typeName() in {"string", "varchar", "char", "void"}
 
     @staticmethod
-    def read(
-        native: DataFrame, given: Sequence[str], wanted: Iterable[str], status: Status | None, what: str
-    ) -> tuple[nw.LazyFrame[Any], None]:
-        """Return columns, with instants as microseconds; dates without a zone are UTC."""
-        from pyspark.sql import functions
-
-        _ = wanted, status
-        _refuse_ambiguous_names(native, given, what)
-        types = {field.name: field.dataType.typeName() for field in native.schema.fields}
-        columns = []
-        for name in given:
-            column = functions.col(_quote(name))
-            dtype = types[name]
-            if dtype != "void" and _columns.is_instant(name, dtype, is_date=dtype in _DATES, what=what):
-                column = functions.unix_micros(column.cast("timestamp"))
-            columns.append(column.alias(name))
-        return nw.from_native(native.select(*columns)), None
+    def read(native: DataFrame, selection: Selection, what: str) -> nw.LazyFrame[Any]:
+        """Return columns as they are."""
+        _refuse_ambiguous_names(native, selection.names, what)
+        frame: nw.LazyFrame[Any] = nw.from_native(native.select(*map(_quote, selection.names)))
+        return frame
 
     @staticmethod
-    def build_rows(
-        native: DataFrame, rows: Mapping[str, Sequence[object]], schema: Mapping[str, Kind]
-    ) -> nw.LazyFrame[Any]:
-        """Return literal rows as a DataFrame of the caller's session.
+    def count_microseconds(frame: nw.LazyFrame[Any], what: str) -> nw.LazyFrame[Any]:
+        """Return a frame with microseconds since 1970 in place of instants; dates without a zone are UTC."""
+        from pyspark.sql import functions
 
-        They are handed over in Arrow, because executors would need Python to read Python's own objects.
-        """
-        import pyarrow as pa
+        native: DataFrame = frame.to_native()
+        columns = []
+        for field in native.schema.fields:
+            column, dtype = functions.col(_quote(field.name)), field.dataType.typeName()
+            if dtype != "void" and _columns.is_instant(field.name, dtype, is_date=dtype in _DATES, what=what):
+                column = functions.unix_micros(column.cast("timestamp"))
+            columns.append(column.alias(field.name))
+        numbers: nw.LazyFrame[Any] = nw.from_native(native.select(*columns))
+        return numbers
 
-        table = pa.table({name: pa.array(rows[name], _TYPES[kind.dtype]) for name, kind in schema.items()})
+    @staticmethod
+    def count_unusual(frame: nw.LazyFrame[Any], *, with_currency: bool) -> tuple[int, int]:
+        """Return the number of rows, and of those with an unusual value."""
+        return _usual.count_unusual(frame, with_currency=with_currency)
+
+    @staticmethod
+    def load_table(native: DataFrame, table: pa.Table) -> nw.LazyFrame[Any]:
+        """Return rows in Arrow as a DataFrame of the caller's session; executors would need Python to read others."""
         frame: nw.LazyFrame[Any] = nw.from_native(native.sparkSession.createDataFrame(table))
         return frame
 

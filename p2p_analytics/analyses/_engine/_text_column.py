@@ -8,6 +8,7 @@ import narwhals.stable.v2 as nw
 from narwhals.stable.v2.dependencies import is_pandas_dataframe
 
 from p2p_analytics.analyses._engine._engines import find_engine, read_names
+from p2p_analytics.analyses._engine._kinds import Selection
 from p2p_analytics.analyses._engine._open import plan_casts, refuse_forked_process
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def _change(frame: Any, changes: dict[str, nw.Expr]) -> Any:  # noqa: ANN401 - a
 
 def _read_pandas(native: pd.DataFrame, given: list[str], what: str) -> nw.LazyFrame[Any]:
     if given:
-        return find_engine(native, what=what).read(native, given, given, None, what)[0]
+        return find_engine(native, what=what).read(native, Selection(given, frozenset(given)), what)
     import polars as pl
 
     return nw.from_native(pl.DataFrame({"row": range(len(native))})).lazy()

@@ -189,15 +189,17 @@ def test_a_lazy_frame_whose_query_fails(six_payments: pd.DataFrame, name: str, e
 
 
 def test_a_lazy_frame_whose_text_fails(six_payments: pd.DataFrame) -> None:
-    """The texts that decide which rows count are read at the call; others fail at the user's collect."""
+    """Texts that are added up by are read at the call; those of single payments fail at the user's collect."""
     direction = pl.col("direction").str.to_integer().cast(pl.String)
     frame = pl.from_pandas(six_payments).lazy().with_columns(direction)
     with pytest.raises(SchemaError, match="monthly_flow: the lazy frame cannot be computed"):
         ANALYSES["monthly_flow"](frame)
     name = pl.col("counterparty_id").str.slice(0, 0).str.to_integer().cast(pl.String)
     frame = pl.from_pandas(six_payments).lazy().with_columns(counterparty_name=name)
+    with pytest.raises(SchemaError, match="spend_by_friend: the lazy frame cannot be computed"):
+        ANALYSES["spend_by_friend"](frame)
     with pytest.raises(pl.exceptions.ComputeError):
-        ANALYSES["spend_by_friend"](frame).collect()
+        ANALYSES["pending_requests"](frame).collect()
 
 
 def test_lazy_friends_whose_query_fails(six_payments: pd.DataFrame) -> None:
