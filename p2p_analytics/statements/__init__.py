@@ -15,7 +15,7 @@ from p2p_analytics.statements._statements import (
     select_open_problems,
     select_row_problems,
 )
-from p2p_analytics.statements._versions import UnitedPayments, find_problems, separate_payments, unite_payments
+from p2p_analytics.statements._versions import UnitedPayments, separate_payments, unite_payments
 from p2p_analytics.statements.formats import SERVICE
 from p2p_analytics.statements.transactions import ACCOUNT as OTHER_ACCOUNT
 
@@ -32,7 +32,6 @@ __all__ = [
     "UnitedPayments",
     "complete_rows",
     "describe_balances",
-    "find_problems",
     "list_formats",
     "list_other_accounts",
     "list_services",

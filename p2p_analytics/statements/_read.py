@@ -34,6 +34,7 @@ from p2p_analytics.statements._tables import (
 from p2p_analytics.statements._text import begins_as_json, to_utf8
 from p2p_analytics.statements._versions import build_versions
 from p2p_analytics.statements.balances import list_differences
+from p2p_analytics.statements.holders import blank_sides
 from p2p_analytics.statements.transactions import (
     NOTICE,
     fill_ids,
@@ -193,7 +194,7 @@ class _Reader:
         rows, account_problems = name_accounts(_concatenate(self._rows), self._services, name)
         rows = separate_ids(rows, self._shared_ids)
         reconciliation = reconcile(rows, self._find_broken(rows), self._periods, self._subaccounts)
-        rows, standing, needed, ends, row_problems = find_standing(running_balance(rows), reconciliation)
+        rows, standing, needed, owners, ends, row_problems = find_standing(running_balance(rows), reconciliation)
         files = fill_balances(list_files(rows, self._formats, self._periods), reconciliation)
         self._problems.add(list_differences(reconciliation, files))
         holders = _list_holders(rows, files, self._subaccounts)
@@ -210,6 +211,7 @@ class _Reader:
             files,
             _holders=holders,
             _needed=build_versions(payments, needed),
+            _owners=owners,
             _ends=ends,
         )
 
@@ -261,7 +263,8 @@ class _Reader:
             if statement_format.repeats_ids:
                 self._shared_ids |= list_shared_ids(rows)
             labels = {part.file: self._labels[part.file] for part in parts}
-            self._rows.append(encode_rows(rows.with_columns(pl.col("file").replace(labels))))
+            rows = blank_sides(rows.with_columns(pl.col("file").replace(labels)))
+            self._rows.append(encode_rows(rows))
             self._add_problems(reading.problems)
             self._periods |= {labels.get(file, file): period for file, period in reading.periods.items()}
             for file, name in reading.subaccounts.items():

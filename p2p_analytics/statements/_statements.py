@@ -15,7 +15,7 @@ from p2p_analytics.history import History
 from p2p_analytics.privacy import NOT_SHOWN, Mask, is_masked
 from p2p_analytics.statements._files import to_frame
 from p2p_analytics.statements._registry import find_service
-from p2p_analytics.statements._versions import UnitedPayments, list_versions
+from p2p_analytics.statements._versions import ReadPayments, list_versions
 from p2p_analytics.statements.balances import find_mended
 from p2p_analytics.statements.transactions import ACCOUNT
 from p2p_analytics.times import EPOCH
@@ -129,7 +129,8 @@ class Statements:
     private: bool = False
     strict: bool = False
     _holders: Mapping[str, Me] = field(default_factory=dict, repr=False)
-    _needed: UnitedPayments | None = field(default=None, repr=False)  # payments with several versions, as read
+    _needed: ReadPayments | None = field(default=None, repr=False)  # payments with several versions, as read
+    _owners: Mapping[str, str] = field(default_factory=dict, repr=False)  # the names of the holders, as the rows show
     _ends: Mapping[str, datetime | None] = field(default_factory=dict, repr=False)  # the last date of each file
 
     @property
@@ -186,7 +187,7 @@ class Statements:
         needed = self._needed
         if needed is not None:
             own = [table[table["account_id"] == chosen].reset_index(drop=True) for table in needed]
-            needed = UnitedPayments(*own)
+            needed = ReadPayments(*own)
         return replace(
             self,
             payments=payments,
@@ -201,12 +202,13 @@ class Statements:
         """Return the rows of the files that `payments` are made of, as `Archive.import_` stores them.
 
         PAYMENTS and STATEMENT as in `payments`, then ``file_end``, the last date in the file; ``adds_up``, whether its
-        balances agree with its rows; and ``is_refund``, whether the kind depends on other rows. A payment has one row,
-        or several where files know different things about it or contradict each other. They are in no particular order.
-        A row of `payments` that you have edited is the only one of its payment.
+        balances agree with its rows; and ``is_refund``, whether the kind depends on other rows, null if the
+        counterparty does not either. A payment has one row, or several where files know different things about it or
+        contradict each other. They are in no particular order. A row of `payments` that you have edited is the only
+        one of its payment.
         In privacy mode there is one row per payment.
         """
-        return list_versions(self.payments, self._needed, self._ends, self.reconciliation)
+        return list_versions(self.payments, self._needed, self._owners, self._ends, self.reconciliation)
 
     def masked(self, *, key: bytes | None = None, strict: bool = False) -> Statements:
         """Return the statements in privacy mode, as `History.masked` does it; the names of files are invented too.

@@ -8,17 +8,18 @@ from p2p_analytics.frames.arrow import frame_of_polars, table_of
 from p2p_analytics.frames.schema import KIND_PAYMENT, ORIGIN, PAYMENTS, STATEMENT, set_dtypes
 from p2p_analytics.statements._files import ProblemList
 from p2p_analytics.statements._payments import build_payments
+from p2p_analytics.statements.holders import blank_sides, settle_sides
 from p2p_analytics.statements.transactions import (
     ADDS_UP,
     END,
+    KEY,
     ROW,
-    United,
-    decide_refunds,
+    SOURCE,
     describe_files,
-    fill_refunds,
     join_ids,
-    list_undecided,
+    list_copies,
     separate_ids,
+    settle_rows,
     unite_rows,
 )
 
@@ -42,14 +43,22 @@ _UNCHANGED: Final = (
 )  # fmt: skip
 
 
-class UnitedPayments(NamedTuple):
-    """Payments, one row each, and the versions of those with several."""
+class ReadPayments(NamedTuple):
+    """Payments that several versions make, one row each as they were read, and these versions."""
 
     payments: pd.DataFrame
     versions: pd.DataFrame
 
 
-def build_versions(payments: pd.DataFrame, needed: pl.DataFrame) -> UnitedPayments | None:
+class UnitedPayments(NamedTuple):
+    """Payments, one row each, the versions of those with several, and problems as in `Statements.problems`."""
+
+    payments: pd.DataFrame
+    versions: pd.DataFrame
+    problems: pd.DataFrame
+
+
+def build_versions(payments: pd.DataFrame, needed: pl.DataFrame) -> ReadPayments | None:
     """Return the payments that several versions make, as they are read, and PAYMENTS, STATEMENT and ORIGIN of these.
 
     The versions are ROWS; the kind of a refund is null, and its columns those of no kind. Without them it is None.
@@ -60,12 +69,13 @@ def build_versions(payments: pd.DataFrame, needed: pl.DataFrame) -> UnitedPaymen
         return None
     origins = needed.select(END, ADDS_UP, is_refund=pl.col("kind").is_null())
     versions = _join_origins(build_payments(needed, pl.int_range(len(needed), eager=True)), origins)
-    return UnitedPayments(payments[_index_ids(payments).isin(_index_ids(versions))], versions)
+    return ReadPayments(payments[_index_ids(payments).isin(_index_ids(versions))], versions)
 
 
 def list_versions(
     payments: pd.DataFrame,
-    needed: UnitedPayments | None,
+    needed: ReadPayments | None,
+    owners: Mapping[str, str],
     ends: Mapping[str, datetime | None],
     reconciliation: pd.DataFrame,
 ) -> pd.DataFrame:
@@ -88,8 +98,20 @@ def list_versions(
         ends = {str(file): None if pd.isna(date) else date.to_pydatetime() for file, date in dates.items()}
     names = {"file": "file", "account_id": "account", "currency": "currency"}
     places: Any = pl.from_arrow(table_of(single[list(names)]))
-    origins = describe_files(places.rename(names), ends, reconciliation).with_columns(is_refund=pl.lit(value=False))
+    origins = describe_files(places.rename(names), ends, reconciliation)
+    origins = origins.with_columns(_find_edited_sides(single, owners).alias("is_refund"))
     return set_dtypes(pd.concat([_join_origins(single, origins), versions], ignore_index=True), _VERSIONS)
+
+
+def _find_edited_sides(payments: pd.DataFrame, owners: Mapping[str, str]) -> pl.Series:
+    """Return null for payments with another counterparty or direction than they were read with, else False."""
+    import polars as pl
+
+    rows = _to_rows(set_dtypes(payments.assign(is_refund=False).reindex(columns=list(_VERSIONS)), _VERSIONS))
+    table = pl.DataFrame({"key": list(owners), "owner": list(owners.values())}, {"key": pl.String, "owner": pl.String})
+    settled, _ = settle_sides(rows, table, "account")
+    is_edited = _find_other_sides(settled, payments)
+    return pl.select(pl.when(~is_edited).then(statement=False).alias("is_refund")).to_series()
 
 
 def _index_ids(payments: pd.DataFrame) -> pd.MultiIndex:
@@ -124,67 +146,51 @@ def separate_payments(versions: pd.DataFrame) -> pd.DataFrame:
     return versions.assign(payment_id=ids["payment_id"].array)
 
 
-def unite_payments(versions: pd.DataFrame, others: pd.DataFrame) -> UnitedPayments:
-    """Return the payments of an account that versions make, by the rule that unites files in one call.
+def unite_payments(versions: pd.DataFrame) -> UnitedPayments:
+    """Return the payments of an account that versions make, by the rules that unite files in one call.
 
     Parameters
     ----------
     versions : DataFrame
         PAYMENTS, STATEMENT, ORIGIN and ``batch`` of all versions of payments. The account holder has the ``account_id``
         as username.
-    others : DataFrame
-        ``account_id``, ``counterparty_name`` and ``kind`` of further payments, which decide about refunds too.
     """
     import pandas as pd
     import polars as pl
 
     if versions.empty:
-        return UnitedPayments(versions, versions)
-    united, filled = _unite(versions, others)
-    standing = united.standing
-    is_made = standing["kind"].is_null() | standing["payment_id"].is_in(united.needed["payment_id"].to_list())
+        return UnitedPayments(versions, versions, ProblemList().to_frame())
+    rows = _to_rows(versions)
+    is_repeated = rows.select(pl.struct(KEY).is_duplicated()).to_series()
+    united = unite_rows(rows.filter(is_repeated))
+    standing = pl.concat([rows.filter(~is_repeated), united.standing])
+    settled = settle_rows(standing)
+    needed = united.needed["payment_id"].unique().implode()
+    is_made = standing["kind"].is_null() | standing["payment_id"].is_in(needed)
+    is_made |= _find_other_sides(settled.rows, versions.iloc[standing[ROW].to_numpy()])
     kept, made = (versions.iloc[standing.filter(mask)[ROW].to_numpy()] for mask in (~is_made, is_made))
-    rows = filled.filter(is_made)
-    built = build_payments(rows.drop(END, ADDS_UP, ROW), pl.int_range(len(rows), eager=True))
-    origins = rows.select(END, ADDS_UP, is_refund=standing.filter(is_made)["kind"].is_null())
-    built = _join_origins(built, origins).assign(batch=made["batch"].array)
-    payments = pd.concat([kept, built[list(kept)]], ignore_index=True)
-    return UnitedPayments(payments, versions.iloc[united.needed[ROW].to_numpy()])
-
-
-def find_problems(versions: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
-    """Return problems as in `Statements.problems`: versions that contradict each other, and refunds of unknown kind.
-
-    The arguments are those of `unite_payments`.
-    """
+    built = settled.rows.filter(is_made)
+    origins = built.select(END, ADDS_UP).with_columns(is_refund=_list_flags(standing.filter(is_made), made))
+    payments = build_payments(built.drop(END, ADDS_UP, ROW), pl.int_range(len(built), eager=True))
+    payments = _join_origins(payments, origins).assign(batch=made["batch"].array)
     problems = ProblemList()
-    if not versions.empty:
-        united, filled = _unite(versions, others)
-        problems.add([*united.problems, *list_undecided(united.standing, filled)])
-    return problems.to_frame()
-
-
-def _unite(versions: pd.DataFrame, others: pd.DataFrame) -> tuple[United, pl.DataFrame]:
-    """Return united ROWS of versions, and the standing ones with the kinds of refunds."""
-    import polars as pl
-
-    names = ["account_id", "counterparty_name", "kind"]
-    table: Any = pl.from_arrow(table_of(versions))
-    further: Any = pl.from_arrow(table_of(others[names]))
-    united = unite_rows(_to_rows(table))
-    deciding = pl.concat(
-        [united.standing.select("account", *names[1:]), further.rename({"account_id": "account"})],
-        how="vertical_relaxed",
+    copies = list_copies(*(_name_sources(each, versions) for each in (settled.rows, united.needed)))
+    problems.add([*united.problems, *settled.problems, *copies])
+    return UnitedPayments(
+        pd.concat([kept, payments[list(kept)]], ignore_index=True),
+        versions.iloc[united.needed[ROW].to_numpy()],
+        problems.to_frame(),
     )
-    return united, fill_refunds(united.standing, decide_refunds(deciding))
 
 
-def _to_rows(table: pl.DataFrame) -> pl.DataFrame:
-    """Return ROWS of versions; the kind of a refund is null."""
+def _to_rows(versions: pd.DataFrame) -> pl.DataFrame:
+    """Return ROWS of versions, without what follows from other rows; the kind of a refund is null."""
     import polars as pl
 
+    names = [*_UNCHANGED, *_RENAMED.values(), "kind", "action", "is_refund"]
+    table: Any = pl.from_arrow(table_of(versions[names]))
     is_refund = pl.col("is_refund").fill_null(value=False)
-    return table.select(
+    rows = table.select(
         *_UNCHANGED,
         *(pl.col(name).alias(own) for own, name in _RENAMED.items()),
         pl.int_range(pl.len()).alias(ROW),
@@ -192,6 +198,36 @@ def _to_rows(table: pl.DataFrame) -> pl.DataFrame:
         action=pl.when(~is_refund).then("action"),
         is_handle=pl.lit(value=True),
     )
+    return blank_sides(rows, table["is_refund"].is_null())
+
+
+def _name_sources(rows: pl.DataFrame, versions: pd.DataFrame) -> pl.DataFrame:
+    """Return rows with `SOURCE`: the file and the import, because files of two imports can have one name."""
+    import polars as pl
+
+    batches = pl.Series("batch", versions["batch"].iloc[rows[ROW].to_numpy()].astype("str").to_list(), pl.String)
+    return rows.with_columns(pl.concat_str(pl.col("file"), batches, separator="\n").alias(SOURCE))
+
+
+def _find_other_sides(rows: pl.DataFrame, versions: pd.DataFrame) -> pl.Series:
+    """Return which rows have another counterparty or direction than the version that they are."""
+    import polars as pl
+
+    names = ["counterparty_name", "direction"]
+    before: Any = pl.from_arrow(table_of(versions[names]))
+    after = rows.select(pl.col(names).cast(pl.String).name.suffix("_after"))
+    differs = pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"{name}_after")) for name in names)
+    found: pl.Series = pl.concat([before, after], how="horizontal").select(differs).to_series()
+    return found
+
+
+def _list_flags(rows: pl.DataFrame, versions: pd.DataFrame) -> pl.Series:
+    """Return ``is_refund`` of rows before the kinds of refunds are filled; it stays null where it is null."""
+    import polars as pl
+
+    before: Any = pl.from_arrow(table_of(versions[["is_refund"]]))
+    is_refund = rows["kind"].is_null()
+    return pl.select(pl.when(is_refund | before["is_refund"].is_not_null()).then(is_refund)).to_series()
 
 
 def _join_origins(payments: pd.DataFrame, origins: pl.DataFrame) -> pd.DataFrame:

@@ -105,6 +105,13 @@ class MergedRows(NamedTuple):
     outdated: pd.DataFrame
 
 
+class _United(NamedTuple):
+    """The rows to store of versions, and their problems."""
+
+    stored: StoredRows
+    problems: pd.DataFrame
+
+
 def check_rows(payments: pd.DataFrame, account: str) -> pd.DataFrame:
     """Return PAYMENTS, STATEMENT and ORIGIN of a frame in their dtypes, with a name of the account.
 
@@ -148,21 +155,22 @@ def merge_rows(known: StoredRows, listed: pd.DataFrame, given: pd.DataFrame, bat
     batch : int
         The number of the import.
     """
-    rows, earlier, given = _separate(known.rows, _list_versions(known), given.assign(**{BATCH: batch}))
+    before, given = _list_versions(known), given.assign(**{BATCH: batch})
+    found_before = _concat(_unite(before).problems, _unite(given).problems)
+    rows, earlier, given = _separate(known.rows, before, given)
     contradictions = _compare(given, listed)
     is_refused = contradictions.any(axis="columns")
     # A sync leaves a damaged file of statements as it is: what the service listed meanwhile is compared here.
     earlier_contradictions = _compare(earlier, listed)
     is_outdated = earlier_contradictions.any(axis="columns")
-    versions = _concat(earlier[~is_outdated], given[~is_refused])
-    stored, problems = _unite(versions), _find_problems(versions)
-    plan = _plan(rows, listed, given, contradictions, stored.rows)
+    united = _unite(_concat(earlier[~is_outdated], given[~is_refused]))
+    plan = _plan(rows, listed, given, contradictions, united.stored.rows)
     refused = _concat(
         _list_refused(earlier[is_outdated], earlier_contradictions[is_outdated]),
         _list_refused(given[is_refused], contradictions[is_refused]),
     )
-    outdated = _subtract(_concat(_find_problems(earlier), _find_problems(given)), problems)
-    return MergedRows(stored, plan, _concat(problems.assign(**{BATCH: batch}), refused), outdated)
+    problems = _concat(united.problems.assign(**{BATCH: batch}), refused)
+    return MergedRows(united.stored, plan, problems, _subtract(found_before, united.problems))
 
 
 def add_problems(known: pd.DataFrame, *others: pd.DataFrame, outdated: pd.DataFrame) -> pd.DataFrame:
@@ -182,9 +190,10 @@ def refuse_rows(known: StoredRows, problems: pd.DataFrame, listed: pd.DataFrame)
     versions = _list_versions(known)
     contradictions = _compare(versions, listed)
     is_refused = contradictions.any(axis="columns")
-    stored, found = _unite(versions[~is_refused]), _find_problems(versions[~is_refused])
+    united = _unite(versions[~is_refused])
     new = _list_refused(versions[is_refused], contradictions[is_refused])
-    return stored, add_problems(problems, new, outdated=_subtract(_find_problems(versions), found))
+    outdated = _subtract(_unite(versions).problems, united.problems)
+    return united.stored, add_problems(problems, new, outdated=outdated)
 
 
 def _list_versions(stored: StoredRows) -> pd.DataFrame:
@@ -203,27 +212,13 @@ def _separate(*tables: pd.DataFrame) -> list[pd.DataFrame]:
     return [table.assign(**{_KEY: part}) for table, part in zip(tables, parts, strict=True)]
 
 
-def _unite(versions: pd.DataFrame) -> StoredRows:
-    """Return the rows to store of versions."""
+def _unite(versions: pd.DataFrame) -> _United:
+    """Return the rows to store of versions, and their problems."""
     from p2p_analytics.statements import unite_payments
 
-    is_open = _find_open(versions)
-    united = unite_payments(versions[is_open], versions[~is_open])
-    tables = _concat(versions[~is_open], united.payments), united.versions
-    return StoredRows(*(sort_frame(set_dtypes(table, _COLUMNS)[list(_COLUMNS)]) for table in tables))
-
-
-def _find_problems(versions: pd.DataFrame) -> pd.DataFrame:
-    """Return problems of rows that contradict each other, and of refunds of an unknown kind."""
-    from p2p_analytics.statements import find_problems
-
-    is_open = _find_open(versions)
-    return find_problems(versions[is_open], versions[~is_open])[[*PROBLEMS, *PLACE]]
-
-
-def _find_open(versions: pd.DataFrame) -> pd.Series[bool]:
-    """Return which versions are of payments with several, or of refunds, which depend on others."""
-    return versions[_KEY].duplicated(keep=False) | versions["is_refund"].fillna(value=False).astype(bool)
+    united = unite_payments(versions)
+    tables = (sort_frame(set_dtypes(table, _COLUMNS)[list(_COLUMNS)]) for table in (united.payments, united.versions))
+    return _United(StoredRows(*tables), united.problems[[*PROBLEMS, *PLACE]])
 
 
 def _plan(

@@ -1,4 +1,4 @@
-"""The holder of a statement: handle and period of the lines before the header, and the side of each payment."""
+"""The holder of a statement: handle and period of the lines before the header, and the name in the rows."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.display import MONTH_NAMES
-from p2p_analytics.statements._cells import list_problems
-from p2p_analytics.vocabulary import Action
+from p2p_analytics.statements.holders import find_owners, settle_sides
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from zoneinfo import ZoneInfo
 
     import polars as pl
-
-    from p2p_analytics.statements._format import Problem
 
 _HANDLE: Final = re.compile(r"\(@([^()\s]{1,100})\)")
 _DAY: Final = r"([A-Za-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?,?(?: (\d{4}))?"
@@ -51,67 +48,18 @@ def read_periods(
     return found
 
 
-def find_holders(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:
-    """Return rows with ``owner``, ``direction`` and ``counterparty_name``, and problems for contradicting signs.
-
-    The sign of the amount says which side the holder is. The holder of an account, or of a file without one, is the
-    name that is most often on that side of its payments. Where the sign puts the holder on the other side, the
-    direction is that of the sign, and the counterparty the other name. An amount of zero has the direction
-    of the names.
-    """
+def find_holders(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows with ``owner``, ``direction`` and ``counterparty_name``, as far as their own file shows them."""
     import polars as pl
 
-    is_charge, flow = pl.col("action") == Action.CHARGE.value, pl.col("flow_cents")
-    # The actor of a payment sends the money, the actor of a charge receives it.
-    is_actor = pl.when(flow != 0).then((flow > 0) == is_charge)
-    sided = rows.with_columns(is_actor.alias("is_actor"), pl.coalesce("account", "file").alias("key"))
-    sided = sided.with_columns(_pick("from_name", "to_name").alias("own"), _pick("to_name", "from_name").alias("other"))
-    sided = sided.join(_find_owners(sided), on="key", how="left", maintain_order="left")
-    owner = pl.col("owner")
-    contradicts = ((pl.col("own") != owner) & (pl.col("other") == owner)).fill_null(value=False)
-    by_name = pl.when(pl.col("from_name") == owner).then(1).when(pl.col("to_name") == owner).then(0)
-    is_in = pl.coalesce(pl.when(flow != 0).then(flow > 0), (by_name == 1) == is_charge)
-    sided = sided.with_columns(
-        pl.when(is_in).then(pl.lit("in")).when(~is_in).then(pl.lit("out")).alias("direction"),
-        pl.when(contradicts)
-        .then("own")
-        .when(pl.col("other").is_not_null())
-        .then("other")
-        .when(by_name == 1)
-        .then("to_name")
-        .when((by_name == 0) | (flow > 0))
-        .then("from_name")
-        .when(flow < 0)
-        .then("to_name")
-        .alias("counterparty_name"),
-        contradicts.alias("contradicts"),
+    flow = pl.col("flow_cents")
+    unknown = dict.fromkeys(("counterparty_name", "counterparty_username", "counterparty_id"), pl.lit(None, pl.String))
+    rows = rows.with_columns(
+        pl.when(flow > 0).then(pl.lit("in")).when(flow < 0).then(pl.lit("out")).alias("direction"), **unknown
     )
-    problem = "the sign contradicts From and To; the direction is that of the sign"
-    problems = list_problems(sided, sided["contradicts"], sided["flow_cents"], field="total", problem=problem)
-    return sided, problems
-
-
-def _pick(of_actor: str, of_target: str) -> pl.Expr:
-    """Return one side of a payment, by whether the holder is the actor; null for other rows."""
-    import polars as pl
-
-    side = pl.when(pl.col("is_actor")).then(of_actor).when(~pl.col("is_actor")).then(of_target)
-    return pl.when(pl.col("action").is_not_null()).then(side)
-
-
-def _find_owners(sided: pl.DataFrame) -> pl.DataFrame:
-    """Return ``key`` and ``owner``: the name that is most often the holder's; none if two are equally often."""
-    import polars as pl
-
-    counts = (
-        sided.filter(pl.col("own").is_not_null())
-        .group_by("key", "own")
-        .agg(count=pl.len())
-        .sort("key", "count", "own", descending=[False, True, False])
-    )
-    best = counts.group_by("key", maintain_order=True).agg(pl.col("own").first(), pl.col("count"))
-    first, second = pl.col("count").list.get(0), pl.col("count").list.get(1, null_on_oob=True)
-    return best.select("key", owner=pl.when(second.is_null() | (first > second)).then("own"))
+    owners = find_owners(rows, "file")
+    settled, _ = settle_sides(rows, owners, "file")  # problems are listed when the rows of all files are known
+    return settled.join(owners, left_on="file", right_on="key", how="left", maintain_order="left")
 
 
 def _find_handle(lines: Sequence[Sequence[str]]) -> str | None:

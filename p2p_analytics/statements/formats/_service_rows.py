@@ -158,8 +158,8 @@ def _read(table: Table, cells: pl.DataFrame, tz: ZoneInfo, *, order: Order | Non
         _map_words(cells["funding_source"], _find_funding).fill_null(_BALANCE).alias("funding"),
         pl.col("file").replace_strict(handles, default=None, return_dtype=pl.String).alias("account"),
     )
-    rows, contradictions = find_holders(_describe(cells))
-    problems = [*problems, *_list_unread_cells(cells), *_list_unknown_words(rows), *contradictions]
+    rows = find_holders(_describe(cells))
+    problems = [*problems, *_list_unread_cells(cells), *_list_unknown_words(rows)]
     return Reading(complete_rows(rows), problems, read_periods(table.preambles, tz))
 
 

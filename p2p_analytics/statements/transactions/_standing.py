@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.statements._cells import list_problems
+from p2p_analytics.statements.holders import find_owners, settle_sides
+from p2p_analytics.statements.transactions._copies import list_copies
 from p2p_analytics.statements.transactions._refunds import decide_refunds, fill_refunds, list_undecided
 from p2p_analytics.statements.transactions._unite import KEY, NOTICE, describe_files, find_ends, unite_rows
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from p2p_analytics.statements._format import Problem
 
+_ACCOUNT: Final = "account"
 _REPEATED: Final = "the id is repeated in this file, and counted once"
 
 
@@ -31,17 +34,50 @@ class Standing(NamedTuple):
     needed : polars.DataFrame
         The rows that decide about a transaction when further files are known: the `United.needed` ones, and refunds,
         of which the kind is null.
+    owners : dict
+        The name of the holder of each account, where its rows show it.
     ends : dict
         The last date of each file.
     problems : list of Problem
-        Rows that contradict each other, repeated ids, and refunds of an unknown kind.
+        Rows that contradict each other or themselves, repeated ids, and refunds of an unknown kind.
     """
 
     every: pl.DataFrame
     rows: pl.DataFrame
     needed: pl.DataFrame
+    owners: dict[str, str]
     ends: dict[str, datetime | None]
     problems: list[Problem]
+
+
+class Settled(NamedTuple):
+    """Transactions with what follows from all of them together.
+
+    Attributes
+    ----------
+    rows : polars.DataFrame
+        The transactions, with their sides and the kinds of refunds.
+    owners : polars.DataFrame
+        As `find_owners` returns them.
+    decided : polars.DataFrame
+        As `decide_refunds` returns them.
+    problems : list of Problem
+        Signs that contradict the sides, and refunds of an unknown kind.
+    """
+
+    rows: pl.DataFrame
+    owners: pl.DataFrame
+    decided: pl.DataFrame
+    problems: list[Problem]
+
+
+def settle_rows(standing: pl.DataFrame) -> Settled:
+    """Return one row per transaction with what follows from the others: the sides, and the kinds of refunds."""
+    owners = find_owners(standing, _ACCOUNT)
+    sided, problems = settle_sides(standing, owners, _ACCOUNT)
+    decided = decide_refunds(sided)
+    filled = fill_refunds(sided, decided)
+    return Settled(filled, owners, decided, problems + list_undecided(sided, filled))
 
 
 def find_standing(rows: pl.DataFrame, reconciliation: pd.DataFrame) -> Standing:
@@ -61,16 +97,17 @@ def find_standing(rows: pl.DataFrame, reconciliation: pd.DataFrame) -> Standing:
         united = unite_rows(describe(repeated))
         standing = pl.concat([rows.filter(~is_repeated), united.standing.select(rows.columns)])
         needed, problems = united.needed, united.problems + problems
-    is_refund = standing["kind"].is_null()
-    if not is_refund.any():
-        return Standing(rows, standing, needed, ends, problems)
-    refunds = describe(standing.filter(is_refund))
-    needed = pl.concat([needed, refunds.join(needed, on=KEY, how="anti", nulls_equal=True)])
-    decided = decide_refunds(standing)
-    filled = fill_refunds(standing, decided)
-    problems += list_undecided(standing, filled)
-    every = filled if standing is rows else fill_refunds(rows, decided)
-    return Standing(every, filled, needed, ends, problems)
+    refunds = standing.filter(pl.col("kind").is_null())
+    settled = settle_rows(standing)
+    every = settled.rows
+    if standing is not rows:
+        sided, _ = settle_sides(rows, settled.owners, _ACCOUNT)
+        every = fill_refunds(sided, settled.decided)
+    needed = pl.concat([needed, describe(refunds).join(needed, on=KEY, how="anti", nulls_equal=True)])
+    needed, _ = settle_sides(needed, settled.owners, _ACCOUNT)
+    problems += settled.problems + list_copies(settled.rows, needed)
+    owners = dict(settled.owners.cast(pl.String).iter_rows())
+    return Standing(every, settled.rows, needed, owners, ends, problems)
 
 
 def _find_repeated(rows: pl.DataFrame) -> pl.Series | None:

@@ -1,0 +1,142 @@
+"""The two sides of a transaction: which of its names is the account holder's, and which the counterparty's.
+
+A file shows names, not who they are. What follows from the holder's name is worked out when all rows of an account are
+known, and again when further ones are: the same rows have the same sides, whatever files they came with.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from p2p_analytics.statements._cells import list_problems
+from p2p_analytics.vocabulary import Action
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from p2p_analytics.statements._format import Problem
+
+_CONTRADICTS: Final = "the sign contradicts From and To; the direction is that of the sign"
+_OWNER: Final = "found_owner"
+
+
+def find_owners(rows: pl.DataFrame, key: str) -> pl.DataFrame:
+    """Return the name of the account holder by account or file: the columns ``key`` and ``owner``.
+
+    The sign of an amount says on which side of a payment the holder is; the buyer of a purchase is on the first. The
+    holder has the name that is most often on that side; if two are equally often, there is no row.
+    """
+    import polars as pl
+
+    flow = pl.col("flow_cents")
+    is_purchase = pl.col("action").is_null() & (pl.col("kind") == "merchant") & (flow < 0)
+    own = pl.coalesce(_pick("from_name", "to_name"), pl.when(is_purchase).then("from_name"))
+    counts = (
+        rows.lazy()
+        .select(pl.col(key).alias("key"), own.alias("own"))
+        .drop_nulls("own")
+        .group_by("key", "own")
+        .agg(count=pl.len())
+        .collect()
+    )
+    is_most = pl.col("count") == pl.col("count").max().over("key")
+    best = counts.filter(is_most)
+    return best.filter(pl.len().over("key") == 1).select("key", pl.col("own").alias("owner"))
+
+
+def blank_sides(rows: pl.DataFrame, is_fixed: pl.Series | None = None) -> pl.DataFrame:
+    """Return rows without what follows from the holder's name, except for fixed ones; `settle_sides` fills it in.
+
+    Rows with a user id or username of the counterparty stay, and so do those with a counterparty that does not follow
+    from their names.
+    """
+    import polars as pl
+
+    name, first, second, flow = (pl.col(each) for each in ("counterparty_name", "from_name", "to_name", "flow_cents"))
+    is_first = (name == first) & (second.is_not_null() | (flow > 0))
+    is_second = (name == second) & (first.is_not_null() | (flow < 0))
+    is_open = _has_names() & (name.is_null() | (is_first | is_second).fill_null(value=False))
+    if is_fixed is not None:
+        is_open &= ~pl.lit(is_fixed)
+    by_name = is_open & pl.col("action").is_not_null() & ~_has_sign()
+    return rows.with_columns(
+        pl.when(~is_open).then(name).alias("counterparty_name"),
+        pl.when(~by_name).then("direction").alias("direction"),
+    )
+
+
+def settle_sides(rows: pl.DataFrame, owners: pl.DataFrame, key: str) -> tuple[pl.DataFrame, list[Problem]]:
+    """Return rows with the counterparty, and the direction of amounts of zero, and problems for contradicting signs.
+
+    Where the sign puts the holder on the other side, the direction is that of the sign, and the counterparty the other
+    name. An amount of zero has the direction of the names.
+
+    Parameters
+    ----------
+    rows : polars.DataFrame
+        ROWS as `blank_sides` returns them; other counterparties and directions stay.
+    owners : polars.DataFrame
+        As `find_owners` returns them.
+    key : str
+        Name of the column of accounts or files.
+    """
+    import polars as pl
+
+    is_open = _has_names() & pl.col("counterparty_name").is_null()
+    found = rows.select("from_name", "to_name", "action", "flow_cents", is_open.alias("is_open"), key=key)
+    found = found.join(owners.rename({"owner": _OWNER}), on="key", how="left", maintain_order="left")
+    owner, flow = pl.col(_OWNER), pl.col("flow_cents")
+    own, other = _pick("from_name", "to_name"), _pick("to_name", "from_name")
+    contradicts = (pl.col("is_open") & (own != owner) & (other == owner)).fill_null(value=False)
+    is_from, is_to = (pl.col(side) == owner for side in ("from_name", "to_name"))
+    is_first = pl.when(is_from).then(statement=True).when(is_to).then(statement=False)
+    name = (
+        pl.when(contradicts)
+        .then(own)
+        .when(other.is_not_null())
+        .then(other)
+        .when(is_first)
+        .then("to_name")
+        .when(~is_first | (flow > 0))
+        .then("from_name")
+        .when(flow < 0)
+        .then("to_name")
+    )
+    is_in = is_first == (pl.col("action") == Action.CHARGE.value)
+    direction = pl.when(is_in).then(pl.lit("in")).when(~is_in).then(pl.lit("out"))
+    sides = found.select(
+        pl.when("is_open").then(name).alias("name"),
+        pl.when(pl.col("is_open") & ~_has_sign()).then(direction).alias("direction"),
+        contradicts.alias("contradicts"),
+    )
+    dtype = rows["direction"].dtype
+    settled = rows.with_columns(
+        pl.coalesce("counterparty_name", sides["name"]).alias("counterparty_name"),
+        pl.coalesce("direction", sides["direction"].cast(dtype)).alias("direction"),
+    )
+    problems = list_problems(rows, sides["contradicts"], rows["flow_cents"], field="total", problem=_CONTRADICTS)
+    return settled, problems
+
+
+def _has_names() -> pl.Expr:
+    """Return whether names say who the counterparty is, and no id does."""
+    import polars as pl
+
+    is_named = pl.any_horizontal(pl.col("from_name", "to_name").is_not_null())
+    return is_named & pl.all_horizontal(pl.col("counterparty_username", "counterparty_id").is_null())
+
+
+def _has_sign() -> pl.Expr:
+    import polars as pl
+
+    return (pl.col("flow_cents") != 0).fill_null(value=False)
+
+
+def _pick(of_actor: str, of_target: str) -> pl.Expr:
+    """Return one side of a payment, by whether the sign says that the holder is the actor; null for other rows."""
+    import polars as pl
+
+    flow, is_charge = pl.col("flow_cents"), pl.col("action") == Action.CHARGE.value
+    # The actor of a payment sends the money, the actor of a charge receives it.
+    is_actor = pl.when(flow != 0).then((flow > 0) == is_charge)
+    return pl.when(is_actor).then(of_actor).when(~is_actor).then(of_target)

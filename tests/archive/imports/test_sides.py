@@ -1,0 +1,64 @@
+"""Sides and kinds that follow from rows of several files, imported together or one by one, in any order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import p2p_analytics as p2p
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_HEADER = "ID,Datetime,Type,Status,Note,From,To,Amount (total),Amount (fee),Funding Source,Destination"
+_BOUGHT = ("11", "2024-01-05T10:00:00", "Merchant Transaction", "Complete", "", "Ada", "Corner Store", "- $5.00")
+_BACK = ("12", "2024-02-09T10:00:00", "Refund", "Complete", "", "Ada", "Corner Store", "+ $5.00")
+_PAID = ("13", "2024-03-05T10:00:00", "Payment", "Complete", "", "Ada", "Bo", "- $7.00")
+_TURNED = ("14", "2024-03-06T10:00:00", "Payment", "Complete", "", "Ada", "Bo", "+ $2.00")
+_NOTHING = ("15", "2024-04-06T10:00:00", "Charge", "Complete", "", "Bo", "Ada", "$0.00")
+
+
+def _read(folder: Path, **files: tuple[tuple[str, ...], ...]) -> list[p2p.statements.Statements]:
+    """Return the statements of each file, and of all of them."""
+    paths = [folder / f"{name}.csv" for name in files]
+    for path, rows in zip(paths, files.values(), strict=True):
+        path.write_text("\n".join([_HEADER, *(",".join([*row, "", "", ""]) for row in rows)]), "utf-8")
+    return [p2p.read_statements(path, account="ada") for path in [*paths, paths]]
+
+
+def _describe(history: p2p.History) -> list[tuple[object, ...]]:
+    names = ["payment_id", "kind", "counterparty_name", "direction", "target_user_username", "file"]
+    return sorted(map(tuple, history.payments[names].astype(str).to_numpy().tolist()))
+
+
+def test_a_month_without_a_payment_between_people(tmp_path) -> None:
+    """The shop of a refund is known from the purchase in another file, and the holder from there or a third one."""
+    *each, together = _read(tmp_path, january=(_BOUGHT,), february=(_BACK,), march=(_PAID, _TURNED), april=(_NOTHING,))
+    expected = _describe(together.history())
+    assert [row[1:4] for row in expected] == [
+        ("merchant", "Corner Store", "out"),
+        ("merchant", "Corner Store", "in"),
+        ("payment", "Bo", "out"),
+        ("payment", "Bo", "in"),
+        ("payment", "Bo", "out"),
+    ]
+    listed = together.problems[["payment_id", "field", "value", "problem"]].to_numpy().tolist()
+    assert listed == [["14", "total", "200", "the sign contradicts From and To; the direction is that of the sign"]]
+    for number, order in enumerate([(0, 1, 2, 3), (3, 2, 1, 0), (1, 3, 0, 2)]):
+        archive = p2p.open_archive(tmp_path / f"archive{number}")
+        for place in order:
+            archive.import_(each[place])
+        history = archive.history()
+        assert _describe(history) == expected, order
+        assert history.problems[["payment_id", "field", "value", "problem"]].to_numpy().tolist() == listed, order
+
+
+def test_a_counterparty_that_the_user_corrects(tmp_path) -> None:
+    """The refund alone does not show its holder; the correction stays when a file with the holder follows."""
+    refund, paid, _ = _read(tmp_path, february=(_BACK,), march=(_PAID,))
+    assert refund.payments["counterparty_name"].tolist() == ["Ada"]
+    refund.payments.loc[0, ["counterparty_name", "kind"]] = ["Corner Store", "merchant"]
+    archive = p2p.open_archive(tmp_path / "archive")
+    archive.import_(refund)
+    archive.import_(paid)
+    payments = archive.history().payments.set_index("payment_id")
+    assert payments.loc["12", ["counterparty_name", "kind"]].tolist() == ["Corner Store", "merchant"]
