@@ -89,6 +89,12 @@ def format_count(number: int, singular: str, plural: str) -> str:
     return f"{number:,} {singular if number == 1 else plural}"
 
 
+def join_first(names: Sequence[str], most: int = 3) -> str:
+    """Return the first of many names on one line, such as "a.csv, b.csv, c.csv and 2 more"."""
+    shown = ", ".join(map(clean_line, names[:most]))
+    return f"{shown} and {len(names) - most:,} more" if len(names) > most else shown
+
+
 def describe_kinds(counts: Mapping[str, int]) -> str:
     """Return transactions by kind in words, such as "12 transfers, 1 deposit"; a kind without words is quoted."""
     return ", ".join(

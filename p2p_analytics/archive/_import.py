@@ -29,7 +29,7 @@ from p2p_analytics.archive.imports.journal import Batch
 from p2p_analytics.archive.imports.origins import find_new_services, list_other_holders
 from p2p_analytics.archive.imports.rows import ImportPlan, MergedRows, add_problems, check_rows, merge_rows, name_rows
 from p2p_analytics.archive.tables import BATCH, SCHEMAS
-from p2p_analytics.display import clean_line, format_count
+from p2p_analytics.display import clean_line, format_count, join_first
 from p2p_analytics.errors import ArchiveError, P2PAnalyticsError
 from p2p_analytics.frames.row_currencies import count_currencies
 from p2p_analytics.frames.schema import INSTANT, TEXT
@@ -252,9 +252,10 @@ def _require_account(folder: ArchiveFolder, statements: Statements, previous: Ma
     user = previous.me.user
     if normalize_account(name) not in {normalize_account(text) for text in (user.id, user.username) if text}:
         holding, name = clean_line(user.username or user.id), clean_line(name)
+        files = join_first(statements.files["file"].unique().tolist())
         raise ArchiveError(
-            f"The statements are of the account {name}, and {folder.path} is the archive of {holding}: name another "
-            f'archive or, if the account is the same, read them with account="{holding}" '
+            f"The statements ({files}) are of the account {name}, and {folder.path} is the archive of {holding}: name "
+            f'another archive or, if the account is the same, read them with account="{holding}" '
             f"(--account {shlex.quote(holding)})."
         )
     return name

@@ -12,7 +12,7 @@ from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
 from p2p_analytics.export._payments import find_payments
 from p2p_analytics.files import atomic_file
 from p2p_analytics.frames.arrow import table_of
-from p2p_analytics.frames.schema import SOURCE_API, require
+from p2p_analytics.frames.schema import KIND_PAYMENT, SOURCE_API, require
 from p2p_analytics.money import format_cents
 from p2p_analytics.times import find_zone
 from p2p_analytics.vocabulary import Status
@@ -31,7 +31,10 @@ _NEEDED: Final = (
     "payment_id", "status", "note", "date_created", "date_completed", "direction", "counterparty_id",
     "counterparty_name", "flow_cents",
 )  # fmt: skip
-_OPTIONAL: Final = {"kind": "payment", "account_id": None, "currency": None, "source": SOURCE_API, "fee_cents": None}
+_OPTIONAL: Final = {
+    "kind": KIND_PAYMENT, "account_id": None, "currency": None, "source": SOURCE_API, "fee_cents": None, "type": None,
+    "funding_source": None, "destination": None,
+}  # fmt: skip
 _NO_CURRENCY: Final = "XXX"  # of ISO 4217
 _DEFAULT_OWN: Final = "Assets:P2P"
 _CONDITIONS: Final = ("kind", "direction", "person", "account_id")
@@ -65,6 +68,7 @@ class _Entry(NamedTuple):
     own: str
     other: str
     fee: int | None
+    funding_source: str
 
 
 def to_beancount(
@@ -78,8 +82,9 @@ def to_beancount(
     """Write settled payments as a ledger for beancount.
 
     Each row is one balanced transaction on its day of completion, or creation where that is not known, oldest first:
-    its flow on the account of one's own balance, and the opposite on another account. The id, and a fee inside the
-    amount, are metadata. Rows without an amount become comments. Each account is opened on its first day.
+    its flow on the account of one's own balance, and the opposite on another account. The id, a fee inside the amount
+    and the source that paid it are metadata. A row without a person names its bank; if it has no note and is of another
+    kind than payment, its type. Rows without an amount become comments. Each account is opened on its first day.
 
     Parameters
     ----------
@@ -150,16 +155,23 @@ def _list_entries(
             _Entry(
                 day=moment.astimezone(zone).date(),
                 payment_id=_clean(row["payment_id"]),
-                person=_clean(row["counterparty_name"] or row["counterparty_id"]),
-                note=_clean(row["note"]),
+                person=_clean(row["counterparty_name"] or row["counterparty_id"] or _find_bank(row)),
+                note=_clean(row["note"] or (row["type"] if row["kind"] != KIND_PAYMENT else None)),
                 cents=row["flow_cents"],
                 currency=_find_currency(row),
                 own=names[row["account_id"]],
                 other=choose(row),
                 fee=row["fee_cents"],
+                funding_source=_clean(row["funding_source"]),
             )
         )
     return sorted(entries, key=lambda entry: (entry.day, entry.payment_id))
+
+
+def _find_bank(row: Mapping[str, Any]) -> str | None:
+    """Return the bank or card on the other side of a row without a person, such as a transfer."""
+    name: str | None = row["funding_source" if row["direction"] == "in" else "destination"]
+    return name
 
 
 def _find_currency(row: Mapping[str, Any]) -> str:
@@ -245,6 +257,8 @@ def _format_beancount(entries: list[_Entry]) -> Iterator[str]:
         yield f'  payment_id: "{_quote(entry.payment_id)}"'
         if entry.fee:
             yield f"  fee: {format_cents(entry.fee)} {entry.currency}"
+        if entry.funding_source:
+            yield f'  funding_source: "{_quote(entry.funding_source)}"'
         yield f"  {entry.own}  {format_cents(entry.cents)} {entry.currency}"
         yield f"  {entry.other}  {format_cents(-entry.cents)} {entry.currency}"
 
@@ -269,6 +283,9 @@ def _format_hledger(entries: list[_Entry]) -> Iterator[str]:
         yield f"{entry.day} * ({code}) {person} | {note}".rstrip()
         if entry.fee:
             yield f"    ; fee: {format_cents(entry.fee)} {entry.currency}"
+        if entry.funding_source:
+            # In a comment, a word before a colon begins a tag, such as a date, and a comma ends it.
+            yield f"    ; funding_source: {entry.funding_source.replace(':', ' ').replace(',', ' ')}"
         yield f"    {entry.own}  {format_cents(entry.cents)} {entry.currency}"
         yield f"    {entry.other}  {format_cents(-entry.cents)} {entry.currency}"
 

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from p2p_analytics.display import clean_line
+from p2p_analytics.display import clean_line, join_first
 from p2p_analytics.errors import ConfigurationError, StatementError, describe_os_error, describe_type
 from p2p_analytics.files import NotRegularFileError, open_regular, to_path
 
@@ -36,7 +36,6 @@ _END_OF_DIRECTORY: Final = b"PK\x05\x06"
 _END_BYTES: Final = 22
 _LONGEST_COMMENT: Final = 2**16
 _ENCRYPTED: Final = 0x1
-_MOST_FOLDERS: Final = 3  # that a reason names
 _PLAIN_METHODS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 
 
@@ -211,9 +210,7 @@ def _expand(given: str | os.PathLike[str]) -> Iterator[_Entry]:
 
 def _describe_folders(entry: _Entry) -> str:
     """Return why the folders in a folder are skipped, and how to read their files; it quotes no absolute path."""
-    shown = ", ".join(map(show_name, entry.folders[:_MOST_FOLDERS]))
-    more = len(entry.folders) - _MOST_FOLDERS
-    listed = f"{shown} and {more:,} more" if more > 0 else shown
+    listed = join_first([show_name(name) for name in entry.folders])
     path = Path(entry.label) if entry.path.is_absolute() else entry.path
     pattern = show_name(Path(glob.escape(str(path))) / "**" / "*.csv")
     return f"{entry.label} has folders in it ({listed}), which are only read by a pattern, such as {pattern!r}"

@@ -225,7 +225,9 @@ def test_files_of_another_account(folder, tmp_path, capsys) -> None:
     assert cli.main(["import", folder, str(file)]) == 1
     said = capsys.readouterr().err
     advice = "name another archive or, if the account is the same, read them with --account nora-quill.\n"
-    assert said.endswith(f"account nora-old, and {folder} is the archive of nora-quill: {advice}")
+    assert said.endswith(
+        f"The statements (d.csv) are of the account nora-old, and {folder} is the archive of nora-quill: {advice}"
+    )
     assert cli.main(["import", folder, str(file), "--account", "nora-quill"]) == 0
     assert set(p2p.open_archive(folder).history().payments["account_id"]) == {"nora-quill"}
     assert cli.main(["import", folder, str(SAMPLES / "gen_a_2018.csv")]) == 1

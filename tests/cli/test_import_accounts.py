@@ -88,7 +88,7 @@ def test_a_file_of_another_holder_is_listed(folder, capsys) -> None:
     )
     code, printed = _run(capsys, *words, "--dry-run")
     assert code == 0
-    assert f"{line}quill, as you asked\n" in printed
+    assert f"{line}, as you asked\n" in printed
     assert "3 files, 2 of 2 balances reconciled, 1 file states none, 2 problems\n" in printed
     values = json.loads(_run(capsys, *words, "--json")[1])
     other = {"file": "gen_e_business_2025.csv", "account": "Sandhill Choir", "transactions": 2}

@@ -14,7 +14,7 @@ from beancount.core import data, realization
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError, SchemaError
-from p2p_analytics.frames.schema import PAYMENTS
+from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
 from support.frames import frame_from_rows
 from support.hostile_texts import TEXTS
 
@@ -158,15 +158,38 @@ def test_several_accounts_have_balances_of_their_own(tmp_path: Path) -> None:
     }
 
 
+def test_transfers_name_their_bank(tmp_path: Path) -> None:
+    """A row without a person has the bank on the other side and its type; the source of a payment is noted."""
+    transfer = {"kind": "transfer", "counterparty_id": None, "counterparty_name": None, "note": None}
+    rows = [
+        make_row(-1952, "2025-01-11", **transfer, type="Standard Transfer", destination="(355400018)"),
+        make_row(5000, "2025-01-12", **transfer, type="Instant Transfer", funding_source="Visa Debit *8967"),
+        make_row(-6000, "2025-01-13", note=None, type="Payment", funding_source="Bank: of, Sand"),
+    ]
+    frame = frame_from_rows(rows, {**PAYMENTS, **STATEMENT})
+    p2p.to_beancount(frame, tmp_path / "p.beancount")
+    load_beancount(tmp_path / "p.beancount")
+    lines = (tmp_path / "p.beancount").read_text("utf-8").splitlines()
+    assert [line for line in lines if " * " in line] == [
+        '2025-01-11 * "(355400018)" "Standard Transfer"', '2025-01-12 * "Visa Debit *8967" "Instant Transfer"',
+        '2025-01-13 * "Tom" ""',
+    ]  # fmt: skip
+    assert lines.count('  funding_source: "Bank: of, Sand"') == 1
+    p2p.to_hledger(frame, tmp_path / "p.journal")
+    lines = (tmp_path / "p.journal").read_text("utf-8").splitlines()
+    assert "2025-01-11 * (2025-01-11) (355400018) | Standard Transfer" in lines
+    assert lines.count("    ; funding_source: Bank  of  Sand") == 1
+
+
 @pytest.mark.parametrize("name", ["p.beancount", pytest.param("p.journal", marks=needs_hledger)])
 def test_hostile_texts_stay_texts(name: str, tmp_path: Path) -> None:
     """No name, note or id becomes a directive, an account or an amount."""
     more = ('" "', '"\n2024-01-01 open Assets:Evil', "; Assets:Evil  5 USD", ") x", "(y", "* z", "!", "|", "\\", '\\"')
     rows = [
-        make_row(-100, "2024-01-01", payment_id=f"{at}{text}", note=text, counterparty_name=text)
-        for at, text in enumerate((*TEXTS, *more))
+        make_row(-100, "2024-01-01", payment_id=f"{at}{text}", note=text, counterparty_name=text, funding_source=text)
+        for at, text in enumerate((*TEXTS, *more, "date:2024-13-45", "a, date2:x"))
     ]
-    frame = frame_from_rows(rows, PAYMENTS)
+    frame = frame_from_rows(rows, {**PAYMENTS, **STATEMENT})
     if name == "p.beancount":
         p2p.to_beancount(frame, tmp_path / name)
         balances = load_beancount(tmp_path / name)[1]

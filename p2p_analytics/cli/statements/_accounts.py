@@ -10,15 +10,12 @@ import shlex
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
     from typing import Final
-
-    import pandas as pd
 
     from p2p_analytics.archive import ImportPlan
     from p2p_analytics.statements import Statements
 
-_MOST_NAMES: Final = 3
+_MOST_PATHS: Final = 3
 _MOST_LINES: Final = 20
 
 
@@ -56,18 +53,10 @@ def describe_others(plan: ImportPlan, statements: Statements, account: str | Non
 
 def describe_left_out(left_out: dict[str, list[str]]) -> list[str]:
     """Return a line for the files of each account that are not imported."""
-    from p2p_analytics.display import clean_line
+    from p2p_analytics.display import clean_line, join_first
 
-    lines = [f"left out, of {clean_line(name)}: {list_names(files)}" for name, files in left_out.items() if files]
+    lines = [f"left out, of {clean_line(name)}: {join_first(files)}" for name, files in left_out.items() if files]
     return _end_lines(lines[:_MOST_LINES], len(lines))
-
-
-def list_names(names: Sequence[str] | pd.Series[str]) -> str:
-    """Return names of files, the first of many."""
-    from p2p_analytics.display import clean_line
-
-    shown = ", ".join(map(clean_line, names[:_MOST_NAMES]))
-    return f"{shown} and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else shown
 
 
 def _end_lines(lines: list[str], count: int) -> list[str]:
@@ -81,17 +70,17 @@ def _list_files(statements: Statements, account: str) -> list[str]:
 
 def _refuse_accounts(statements: Statements, options: argparse.Namespace) -> None:
     """Raise the error of statements of several accounts, with their files and the commands that import them."""
-    from p2p_analytics.display import clean_line, format_count
+    from p2p_analytics.display import clean_line, format_count, join_first
     from p2p_analytics.errors import ArchiveError
 
     files = {name: _list_files(statements, name) for name in statements.accounts}
     own = _find_own_account(statements, options.archive)
     names = sorted(files, key=lambda name: (name != own, -len(files[name]), " " in name))[:_MOST_LINES]
     listed = "; ".join(
-        f"{clean_line(name)} ({format_count(len(files[name]), 'file', 'files')}: {list_names(files[name])})"
+        f"{clean_line(name)} ({format_count(len(files[name]), 'file', 'files')}: {join_first(files[name])})"
         for name in names
     )
-    paths = shlex.join(options.files) if len(options.files) <= _MOST_NAMES else "THE-SAME-FILES"
+    paths = shlex.join(options.files) if len(options.files) <= _MOST_PATHS else "THE-SAME-FILES"
     archives = [options.archive, *(_name_archive(name) for name in names[1:])]
     commands = " ; ".join(
         f"p2p-analytics import {shlex.quote(archive)} {paths} --only-account {shlex.quote(name)}"

@@ -155,7 +155,7 @@ def _describe_counts(plan: ImportPlan, options: argparse.Namespace) -> str:
 def _undo(options: argparse.Namespace) -> None:
     """Take the last import of an archive back, and print which one it was."""
     from p2p_analytics.archive import open_archive
-    from p2p_analytics.display import format_count
+    from p2p_analytics.display import format_count, join_first
 
     archive = open_archive(options.archive)
     (undone,) = archive.undo().to_dict("records")
@@ -165,7 +165,7 @@ def _undo(options: argparse.Namespace) -> None:
     counts = f"{_count_new(undone['new'])}, {undone['changed']:,} changed"
     _output.print_summary(
         options,
-        f"Import {undone['number']} of {_accounts.list_names(files)} ({counts}) is undone, in {options.archive}: "
+        f"Import {undone['number']} of {join_first(files)} ({counts}) is undone, in {options.archive}: "
         f"{remaining} left",
         archive=options.archive,
         number=undone["number"],
@@ -230,7 +230,7 @@ def _describe_problems(problems: pd.DataFrame, options: argparse.Namespace) -> l
     rows = rows.where(rows.notna(), None)
     lines = [
         clean_line(
-            f"problem: {file}{f', line {line}' if line else ''}: {field}{f' {value!r}' if value else ''} {problem}"
+            f"problem: {file}{f', line {line}' if line else ''}: {field}{f' {value!r}' if value else ':'} {problem}"
         )
         for file, line, field, value, problem in rows.itertuples(index=False, name=None)
     ]

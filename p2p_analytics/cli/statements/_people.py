@@ -77,18 +77,17 @@ def _align(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def _describe_counts(others: pd.DataFrame, counts: dict[str, int]) -> list[str]:
     """Return how many names there are of each group, and the most frequent ones that nothing is known of."""
-    from p2p_analytics.display import clean_line, format_count
+    from p2p_analytics.display import clean_line, format_count, join_first
 
     if not any(counts.values()):
         return ["No statement in this archive shows a name that the service does not list: nothing has to be matched."]
     frequent = others.sort_values(["payments", "alias"], ascending=[False, True])["alias"].tolist()
-    shown = ", ".join(clean_line(name)[:_WIDEST] for name in frequent[:_MOST_OTHERS])
-    more = f" and {len(frequent) - _MOST_OTHERS:,} more" if len(frequent) > _MOST_OTHERS else ""
+    shown = join_first([clean_line(name)[:_WIDEST] for name in frequent], _MOST_OTHERS)
     matched = format_count(counts["matched"], "name", "names")
     known_by_name = format_count(counts["others"], "other is", "others are")
     return [
         f"{matched} matched to people, {counts['suggested']:,} with suggestions; {known_by_name} known by name only"
-        + (f": {shown}{more}" if shown else "")
+        + (f": {shown}" if shown else "")
     ]
 
 
