@@ -65,7 +65,8 @@ def split_bills(
     payments : frame
         PAYMENTS. Only requests that the viewer made count, with date_created; rows of another ``kind`` than payments
         are excluded. Datetimes without a zone are UTC. Repeated payment ids count twice: `p2p_analytics.combine` unites
-        frames. A lazy frame is queried at the call, for the checks.
+        frames. A lazy frame is queried at the call, for the checks. Settled requests of statements have the date of
+        their payment, so that a bill is found in part, or not at all, if it was not paid at once.
     as_of : datetime, date, str or numpy.datetime64
         The instant at which ages end, as text in ISO 8601; a date means its first instant, a missing zone means UTC.
     within : timedelta or str, optional

@@ -44,7 +44,8 @@ def activity(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
     payments : frame
         PAYMENTS. Rows that are not settled, have no direction or no date_created within 1970 to 2199 (UTC), are
         excluded; so are rows of another ``kind`` than payments. Datetimes without a zone are UTC. Repeated payment ids
-        count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried at the call.
+        count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried at the call. Settled requests of
+        statements have the date of their payment.
     tz : str or ZoneInfo, optional
         Time zone of the hours, such as ``America/New_York``.
 

@@ -69,7 +69,7 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
     payments : frame
         PAYMENTS. Rows that are not settled, or have no direction or amount, are excluded, for duplicates also those
         without date_created; so are rows of another ``kind`` than payments. Datetimes without a zone are UTC. A lazy
-        frame is queried at the call, for the checks.
+        frame is queried at the call, for the checks. Settled requests of statements have the date of their payment.
     within : timedelta or str, optional
         Text like ``"90s"``, ``"10min"``, ``"6h"``.
 

@@ -52,9 +52,10 @@ def exposure(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
     public, friends, private : count
         Of this audience.
     share_public : fraction
-        Of all payments of the month; 0 in a month without payments.
+        Of all payments of the month; 0 in a month without payments, null in one with payments of which no audience is
+        known, such as those of statements.
     sensitive_public : count
-        Public payments that `sensitive_notes` lists.
+        Public payments that `sensitive_notes` lists; payments of an unknown audience may be public too.
 
     Parameters
     ----------
@@ -124,7 +125,8 @@ def sensitive_notes(payments: IntoFrameT) -> IntoFrameT:
 
     One row per payment. The words, phrases and emoji that are looked for are in a file of the package; addresses and
     numbers are recognised by their form. Upper and lower case, accents and white space in notes do not matter. The
-    lists cannot find everything, and find some that is harmless.
+    lists cannot find everything, and find some that is harmless. Payments of an unknown audience, such as those of
+    statements, are excluded, although they may be public.
 
     Columns
     -------
@@ -205,8 +207,15 @@ def _add_up_months(days: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
         day = row.pop("local_day")
         counts.setdefault(None if day is None else _name_month(day), Counter()).update(row)
     rows: dict[str, list[Any]] = {name: [month[name] for month in counts.values()] for name in _COUNTS}
-    shares = [month["public"] / (month["payments"] or 1) for month in counts.values()]
+    shares = [_find_share(month) for month in counts.values()]
     return _engine.build_rows(found.to_native(), {"month": list(counts), **rows, "share_public": shares}, _EXPOSURE)
+
+
+def _find_share(month: Counter[str]) -> float | None:
+    """Return the share of public payments; null if there are payments, but none of a known audience."""
+    if month["payments"] and not any(month[name] for name in _AUDIENCES):
+        return None
+    return month["public"] / (month["payments"] or 1)
 
 
 def _name_month(day: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from p2p_analytics.plots._parts.others import count_shown, sum_other_people, sum_other_requests
 from p2p_analytics.plots._parts.periods import build_period_table, choose_period
 from p2p_analytics.plots._parts.render import to_image
-from p2p_analytics.plots._parts.style import mark_private
+from p2p_analytics.plots._parts.style import mark_private, name_people
 from p2p_analytics.plots.bills import split_bills
 from p2p_analytics.plots.category import categories
 from p2p_analytics.plots.flow import monthly_flow
@@ -34,6 +34,7 @@ __all__ = [
     "exposure",
     "mark_private",
     "monthly_flow",
+    "name_people",
     "pending_ageing",
     "pending_requests",
     "people_by_year",

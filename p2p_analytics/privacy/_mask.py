@@ -268,7 +268,10 @@ class Mask:
     def _mask_exposure(self, frame: pd.DataFrame) -> dict[str, pd.Series[Any]]:
         """Return the counts as a masked history gives them: without sensitive notes and, in strict mode, audiences."""
         shown = () if self._strict else _EXPOSURE[:-1]
-        return {name: frame[name] if name in shown else frame[name] * 0 for name in _EXPOSURE}
+        columns = {name: frame[name] if name in shown else frame[name] * 0 for name in _EXPOSURE}
+        if self._strict:  # without a known audience there is no share
+            columns["share_public"] = columns["share_public"].where(frame["payments"] == 0)
+        return columns
 
     def _mask_counterparties(self, frame: pd.DataFrame) -> dict[str, pd.Series[Any]]:
         """Return the counterparty columns, masked together so that id and name match."""

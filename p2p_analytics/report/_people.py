@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from p2p_analytics import display
+from p2p_analytics import display, plots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -52,10 +52,8 @@ def label_people(
     """
     known = {profile["user_id"]: profile for profile in profiles}
     keys = [(row["counterparty_id"], row["counterparty_name"]) for row in rows]
-    names = [format_name(name, phones) for _, name in keys]
-    usernames = [
-        row.get("counterparty_username") or known.get(row["counterparty_id"], {}).get("username") for row in rows
-    ]
+    names = [_format_name(name, phones) for _, name in keys]
+    usernames = _find_usernames(rows, known)
     suffixes = display.name_suffixes(names, usernames, [identifier or name for identifier, name in keys])
     return {
         key: Label(name, suffix, _list_other_names(known.get(key[0]), name), key[1] in phones)
@@ -63,7 +61,23 @@ def label_people(
     }
 
 
-def format_name(name: str | None, phones: frozenset[str]) -> str:
+def name_in_figures(
+    rows: Sequence[Mapping[str, Any]], profiles: Iterable[Mapping[str, Any]]
+) -> dict[tuple[str | None, str | None], str]:
+    """Return the name of each person in figures, the same in all, by id and name; arguments as for `label_people`."""
+    people: dict[str, list[str | None]] = {
+        "counterparty_id": [row["counterparty_id"] for row in rows],
+        "counterparty_name": [row["counterparty_name"] for row in rows],
+        "counterparty_username": _find_usernames(rows, {profile["user_id"]: profile for profile in profiles}),
+    }
+    return plots.name_people(people)
+
+
+def _find_usernames(rows: Sequence[Mapping[str, Any]], known: Mapping[str, Mapping[str, Any]]) -> list[str | None]:
+    return [row.get("counterparty_username") or known.get(row["counterparty_id"], {}).get("username") for row in rows]
+
+
+def _format_name(name: str | None, phones: frozenset[str]) -> str:
     """Return a name on one line and of limited length, a phone number with its digits in groups."""
     if name is None:
         return display.clean_text(name)

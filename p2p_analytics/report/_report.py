@@ -13,12 +13,12 @@ from p2p_analytics.frames.row_currencies import find_currency
 from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, count_other_kinds, is_from_statements, select_payments
 from p2p_analytics.history import require_history
 from p2p_analytics.money import add_units
-from p2p_analytics.report._people import format_name, label_people
+from p2p_analytics.report._people import label_people, name_in_figures
 from p2p_analytics.report._sections import build_sections, describe_omitted
 from p2p_analytics.times import END_US, FIRST_US, as_instant, find_zone, from_microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from datetime import date, datetime
     from zoneinfo import ZoneInfo
 
@@ -91,22 +91,22 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str | Z
     # Statements have a phone number as the name of a person without an account.
     nameless = payments.loc[payments["counterparty_id"].isna(), "counterparty_name"].dropna().unique()
     phones = frozenset(payments["target_phone"].dropna()) | {name for name in nameless if display.is_phone(name)}
-    draw = partial(_draw_figure, private=history.private, strict=history.strict)
     own = (
         _build_header(history, payments)
-        | _build_people(people, phones, draw)
-        | _build_months(flow, draw)
-        | _build_requests(ages, requests, draw)
+        | _build_people(people)
+        | _build_months(flow)
+        | _build_requests(ages, requests)
         | _build_problems(history.problems)
     )
     over_time = {"by": "category", "every": own["period"]}
     parts = build_sections(
-        history, lambda name: build(name, **(over_time if name == "spending_over_time" else {})), draw, _to_rows
+        history, payments, lambda name: build(name, **(over_time if name == "spending_over_time" else {})), _to_rows
     )
     tables = [people, flow, ages, *(part["table"] for part in parts if not part["template"])]
     named = [row for part in parts for row in part.get("rows", []) if "counterparty_id" in row]
     shown = [*own["people"], *own["requests"], *named]
-    profiles = history.people[history.people["user_id"].isin([row["counterparty_id"] for row in shown])]
+    profiles = _to_rows(history.people[history.people["user_id"].isin([row["counterparty_id"] for row in shown])])
+    draw = partial(_draw_figure, history=history, names=name_in_figures(shown, profiles))
     template = _build_environment(zone, currency, strict=history.strict).get_template("report.html.jinja")
     return template.render(
         private=_describe_privacy(history, currency),
@@ -115,13 +115,23 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str | Z
         strict=history.strict,
         tz=str(zone),
         as_of=as_instant(as_of),
-        labels=label_people(shown, _to_rows(profiles), phones),
+        labels=label_people(shown, profiles, phones),
         longest_amount=_measure_amounts(
             *(table[name].dropna() for table in tables for name in _AMOUNT_COLUMNS if name in table),
             currency=currency,
         ),
         longest_figure=_measure_amounts([own[name] for name in ("sent", "received", "net")], currency=currency),
-        parts=parts,
+        parts=[
+            part | {"figure": draw(part["plot"], part["table"], height=None) if part.get("plot") else ""}
+            for part in parts
+        ],
+        people_figure=draw(
+            partial(plots.spend_by_friend, top=_MOST_PEOPLE),
+            people,
+            height=1.2 + 0.34 * min(len(people), _MOST_PEOPLE + 1),
+        ),
+        flow_figure=draw(plots.monthly_flow, flow, height=3.4),
+        ages_figure=draw(plots.pending_ageing, ages, height=1.2 + 0.4 * ages["band"].nunique()),
         omitted=describe_omitted(history),
         **own,
     )
@@ -170,51 +180,43 @@ def _build_header(history: History, payments: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _build_people(people: pd.DataFrame, phones: frozenset[str], draw: Callable[..., str]) -> dict[str, Any]:
-    rows = _to_rows(people.head(_MOST_PEOPLE))
-    names = [format_name(row["counterparty_name"], phones) for row in rows]
-    bars = people.assign(counterparty_name=[*names, *people["counterparty_name"].iloc[_MOST_PEOPLE:]])
+def _build_people(people: pd.DataFrame) -> dict[str, Any]:
+    most = plots.count_shown(len(people), _MOST_PEOPLE)
     return {
         "settled_count": int(people["payments"].sum()),
         "sent": add_units(people["sent"]),
         "received": add_units(people["received"]),
         "net": add_units(people["net"]),
-        "people": rows,
+        "people": _to_rows(people.head(most)),
         "people_count": len(people),
-        "other_people": plots.sum_other_people(people, _MOST_PEOPLE),
-        "people_figure": draw(
-            partial(plots.spend_by_friend, top=_MOST_PEOPLE),
-            bars,
-            height=1.2 + 0.34 * min(len(bars), _MOST_PEOPLE + 1),
-        ),
+        "other_people": plots.sum_other_people(people, most),
     }
 
 
-def _build_months(flow: pd.DataFrame, draw: Callable[..., str]) -> dict[str, Any]:
+def _build_months(flow: pd.DataFrame) -> dict[str, Any]:
     months = _to_rows(flow)
     words = dict.fromkeys([plots.choose_period(months), "month"])  # the bars of the figure, and the months themselves
     return {
         "period": plots.choose_period(months),
         "periods": [plots.build_period_table(months, word) for word in words] if months else [],
         "undated_count": int(flow.loc[flow["month"].isna(), "payments"].sum()),
-        "flow_figure": draw(plots.monthly_flow, flow, height=3.4),
     }
 
 
-def _build_requests(ages: pd.DataFrame, requests: pd.DataFrame, draw: Callable[..., str]) -> dict[str, Any]:
+def _build_requests(ages: pd.DataFrame, requests: pd.DataFrame) -> dict[str, Any]:
+    most = plots.count_shown(len(requests), _MOST_REQUESTS)
     return {
         "open": {side: _sum_open(ages, side) for side in ("in", "out")},
         "ages": _to_rows(ages),
-        "ages_figure": draw(plots.pending_ageing, ages, height=1.2 + 0.4 * ages["band"].nunique()),
-        "requests": _to_rows(requests.head(_MOST_REQUESTS)),
+        "requests": _to_rows(requests.head(most)),
         "request_count": len(requests),
-        "other_requests": plots.sum_other_requests(requests, _MOST_REQUESTS),
+        "other_requests": plots.sum_other_requests(requests, most),
     }
 
 
 def _build_problems(problems: pd.DataFrame) -> dict[str, Any]:
     shown = problems.sort_values("problem", key=lambda texts: texts != DOES_NOT_ADD_UP, kind="stable")
-    shown = shown.head(_MOST_PROBLEMS)
+    shown = shown.head(plots.count_shown(len(shown), _MOST_PROBLEMS))
     return {
         "problems": _to_rows(shown),
         "have_places": "file" in shown and bool(shown["file"].notna().any()),
@@ -224,11 +226,16 @@ def _build_problems(problems: pd.DataFrame) -> dict[str, Any]:
 
 
 def _draw_figure(
-    plot: Callable[..., Axes], table: pd.DataFrame, *, height: float | None, private: bool, strict: bool
+    plot: Callable[..., Axes],
+    table: pd.DataFrame,
+    *,
+    height: float | None,
+    history: History,
+    names: Mapping[tuple[str | None, str | None], str],
 ) -> str:
     """Return the plot of a table as an SVG in a data address; without a height, the plot chooses it."""
     size = (_WIDTH, height and max(height, 2.0))
-    image = plots.to_image(plot, table, "svg", size=size, private=private, strict=strict)
+    image = plots.to_image(plot, table, "svg", size=size, names=names, private=history.private, strict=history.strict)
     return "data:image/svg+xml;base64," + base64.b64encode(image).decode("ascii")
 
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics import plots
 from p2p_analytics.analyses import catalogue
+from p2p_analytics.analyses.caveats import describe_caveat, has_known_audience
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from p2p_analytics.history import History
 
@@ -21,6 +23,8 @@ _MOST_BARS: Final = 12
 _MOST_UNFOLDED: Final = 8  # a longer table is folded on screens
 _NUMBERS: Final = frozenset({"money", "count", "share", "days", "year"})
 _BELOW: Final = "The table below has the same figures."
+_OF_AUDIENCES: Final = frozenset({"exposure", "sensitive_notes"})
+_NO_AUDIENCE: Final = "The audience of no payment is known."
 
 
 class Column(NamedTuple):
@@ -46,8 +50,11 @@ class Section(NamedTuple):
     none : str
         The sentence for a table without rows.
     caption : str
+    days : str
+        What a caption adds if the table has a column of days.
     columns : tuple of Column
-        The first one is the header of its row; without columns there is no table.
+        The first one is the header of its row; without columns there is no table. A column of days without a value is
+        left out.
     small : Column, optional
         Shown under the header.
     rest : tuple of str
@@ -63,6 +70,7 @@ class Section(NamedTuple):
     name: str
     none: str = ""
     caption: str = ""
+    days: str = ""
     columns: tuple[Column, ...] = ()
     small: Column | None = None
     rest: tuple[str, str] = ("", "")
@@ -128,7 +136,8 @@ SECTIONS: Final = (
     Section(
         "request_outcomes",
         none="No requests.",
-        caption="Requests by person and direction, the most requested first; days are from request to payment",
+        caption="Requests by person and direction, the most requested first",
+        days="days are from request to payment",
         columns=(
             _PERSON,
             Column("requests", "Requests", "count"),
@@ -231,7 +240,7 @@ SECTIONS: Final = (
         columns=(
             Column("note", "Note", "note"),
             Column("reasons", "Reasons", "text"),
-            Column("counterparty_name", "Person", "name"),
+            _PERSON,
             Column("date_created", "Date", "instant"),
         ),
         rest=("other payment", "other payments"),
@@ -241,8 +250,8 @@ SECTIONS: Final = (
 
 def build_sections(
     history: History,
+    payments: pd.DataFrame,
     build: Callable[[str], pd.DataFrame],
-    draw: Callable[..., str],
     to_rows: Callable[[pd.DataFrame], list[dict[str, Any]]],
 ) -> list[dict[str, Any]]:
     """Return the sections for the template, without those about parts of payments that privacy mode hides.
@@ -250,14 +259,21 @@ def build_sections(
     Parameters
     ----------
     history : History
-    build, draw, to_rows : callable
-        Return the table of an analysis by its name, the figure of a plot and its table, and the rows of a table.
+    payments : DataFrame
+        Its payments between people.
+    build, to_rows : callable
+        Return the table of an analysis by its name, and the rows of a table.
+
+    Returns
+    -------
+    list of dict
+        A section has the figure to be drawn as its plot, or None, and its table.
     """
     shown = [section for section in SECTIONS if not _list_hidden(section.name, history)]
     return [
         {"template": section.template, "name": section.name}
         if section.template
-        else _build_section(section, build(section.name), draw, to_rows, strict=history.strict)
+        else _build_section(section, build(section.name), payments, to_rows, strict=history.strict)
         for section in shown
     ]
 
@@ -282,36 +298,69 @@ def _join(words: Iterable[str], last: str) -> str:
 def _build_section(
     section: Section,
     table: pd.DataFrame,
-    draw: Callable[..., str],
+    payments: pd.DataFrame,
     to_rows: Callable[[pd.DataFrame], list[dict[str, Any]]],
     *,
     strict: bool,
 ) -> dict[str, Any]:
-    plot = getattr(plots, section.name, None)
-    if section.is_newest and len(table) > MOST_ROWS:  # a wrong date lengthens a table by empty periods
-        table = table[table["payments"] > 0]
-    is_empty = not len(table) or (section.name == "activity" and not table["payments"].any())
-    rows = table.tail(MOST_ROWS) if section.is_newest else table.head(MOST_ROWS)
+    none = _find_reason(section, table, payments)
+    rows, left_out = _choose_rows(section, table)
+    if "payment_id" in rows and "counterparty_id" not in rows:
+        listed = payments[payments["payment_id"].isin(rows["payment_id"].dropna())]
+        ids = listed.set_index("payment_id")["counterparty_id"]
+        rows = rows.assign(counterparty_id=rows["payment_id"].map(ids))
     title = catalogue.CATALOGUE[section.name].title
-    if plot is not None and "top" in inspect.signature(plot).parameters:
-        plot = partial(plot, top=_MOST_BARS)
-    has_figure = plot is not None and not is_empty
-    columns = [column for column in section.columns if not (strict and column.kind == "days")]
+    columns = [
+        column
+        for column in section.columns
+        if column.kind != "days" or (not strict and rows[column.name].notna().any())
+    ]
+    has_days = any(column.kind == "days" for column in columns)
+    notes = [section.caption, *([section.days] if section.days and has_days else [])]
+    notes += [f"{section.rest[1].split()[-1]} without payments are left out"] if left_out else []
     return {
         "template": "",
         "name": section.name,
         "title": title,
-        "none": section.none if is_empty else "",
-        "figure": draw(plot, table, height=None) if has_figure else "",
+        "none": none,
+        "caveat": describe_caveat(section.name, payments),
+        "plot": None if none else _find_plot(section.name),
         "figure_words": section.figure or f"{title}: a figure. {_BELOW}",
-        "caption": section.caption,
+        "caption": "; ".join(notes),
         "columns": columns,
         "headings": [(column.heading, "" if at == 0 else column.style) for at, column in enumerate(columns)],
         "small": section.small,
-        "rows": to_rows(rows) if section.columns and not is_empty else [],
-        "others": len(table) - len(rows),
+        "rows": to_rows(rows) if section.columns and not none else [],
+        "others": len(table) - left_out - len(rows),
         "rest": section.rest,
         "is_newest": section.is_newest,
         "is_folded": len(rows) > _MOST_UNFOLDED,
         "table": table,
     }
+
+
+def _find_reason(section: Section, table: pd.DataFrame, payments: pd.DataFrame) -> str:
+    """Return the sentence for a section with nothing to show; empty for any other."""
+    if section.name in _OF_AUDIENCES and len(payments) and not has_known_audience(payments):
+        return _NO_AUDIENCE
+    if not len(table) or (section.name == "activity" and not table["payments"].any()):
+        return section.none
+    return ""
+
+
+def _choose_rows(section: Section, table: pd.DataFrame) -> tuple[pd.DataFrame, int]:
+    """Return the rows that are listed, and the number of empty periods of a long table, which are not."""
+    filled = table
+    if section.is_newest and len(table) > MOST_ROWS:  # a wrong date lengthens a table by empty periods
+        filled = table[table["payments"] > 0]
+    most = plots.count_shown(len(filled), MOST_ROWS)
+    rows = filled.tail(most) if section.is_newest else filled.head(most)
+    return rows, len(table) - len(filled)
+
+
+def _find_plot(name: str) -> Callable[..., Axes] | None:
+    """Return the plot of an analysis with the number of bars that a report has room for; None without one."""
+    plot: Callable[..., Axes] | None = getattr(plots, name, None)
+    if plot is not None and "top" in inspect.signature(plot).parameters:
+        return partial(plot, top=_MOST_BARS)
+    return plot

@@ -31,6 +31,7 @@ def test_every_plot_has_its_table() -> None:
         "choose_period",
         "count_shown",
         "mark_private",
+        "name_people",
         "sum_other_people",
         "sum_other_requests",
         "to_image",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from p2p_analytics.plots._parts import _fonts
+from p2p_analytics.plots._parts import _fonts, style
 from p2p_analytics.plots._parts.text import join_words, to_drawable, to_drawable_names
 
 
@@ -87,6 +87,19 @@ def test_a_name_in_a_script_without_a_font_is_the_username() -> None:
         "@wang-1 (…1111)", "(Korean script) (…2222)", "@wang-1 (…3333)", "@_li", "(Korean script)",
     ]  # fmt: skip
     assert to_drawable_names(["ᚠᛇᚻ"], [None], [None]) == ["(Runic script)"]
+
+
+def test_plots_take_names_that_are_given() -> None:
+    """Inside the block a person has the given name; others are named as without it."""
+    people = {"counterparty_id": ["1", "2"], "counterparty_name": ["Sam"] * 2, "counterparty_username": ["sam", None]}
+    names = style.name_people(people)
+    assert names == {("1", "Sam"): "Sam @sam", ("2", "Sam"): "Sam (…2)"}
+    alone = {"counterparty_id": ["1"], "counterparty_name": ["Sam"]}
+    with style.use_names(names):
+        assert style.read_names(alone, 1) == ["Sam @sam"]
+        both = {"counterparty_id": ["1", "3"], "counterparty_name": ["Sam", "Ann"]}
+        assert style.read_names(both, 2) == ["Sam @sam", "Ann"]
+    assert style.read_names(alone, 1) == ["Sam"]
 
 
 def test_names_from_right_to_left_keep_their_suffix_on_the_right() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from p2p_analytics import plots
 from p2p_analytics.report import render_report
 from p2p_analytics.report._people import label_people
 from support.reports import ParsedPage, payment_row, report_history
@@ -50,18 +51,44 @@ def test_namesakes_are_distinguished_by_username() -> None:
     assert [label.suffix for label in labels.values()] == ["@sam-r", "@samuel"]
 
 
+def test_figures_name_people_as_the_tables_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One mapping for all figures: a person has the same name in each, also without a namesake in that figure."""
+    given: list[Any] = []
+    monkeypatch.setattr(plots, "to_image", lambda *_, names, **_options: given.append(names) or b"<svg/>")
+    sams = [{"counterparty_id": identifier, "counterparty_name": "Sam Rivera"} for identifier in ("71234", "75678")]
+    far = {"counterparty_id": "79999", "counterparty_name": "김민지"}
+    rows = [
+        payment_row(1, CREATED, direction="out", flow_cents=-200, **sams[0]),
+        payment_row(2, CREATED, direction="in", flow_cents=100, **sams[1], action="charge"),
+        payment_row(3, CREATED, direction="in", flow_cents=100, **far, action="charge", status="pending"),
+    ]
+    people = [
+        {"user_id": "71234", "username": "sam-r", "display_name": "Sam Rivera"},
+        {"user_id": "79999", "username": "kim", "display_name": "김민지"},
+    ]
+    text = render_text(rows, people)
+    assert "Sam Rivera @sam-r" in text
+    first = given[0]
+    assert {key[0]: name for key, name in first.items() if key[0] != "79999"} == {
+        "71234": "Sam Rivera @sam-r", "75678": "Sam Rivera (…5678)",
+    }  # fmt: skip
+    assert first["79999", "김민지"] in {"@kim", "김민지"}  # depends on the installed fonts
+    assert all(names is first for names in given)
+
+
 def test_a_namesake_out_of_view_changes_nothing() -> None:
-    """Only people with a row of their own are compared: the sixteenth person is among the others."""
+    """Only people with a row of their own are compared: the sixteenth person is among the others, who are two."""
     rows = [
         payment_row(
             at, CREATED, direction="out", flow_cents=-100 * (20 - at), counterparty_id=f"7000{at:02}",
             counterparty_name="Sam Rivera" if at in {0, 15} else f"Person {at}",
         )
-        for at in range(16)
+        for at in range(17)
     ]  # fmt: skip
     text = render_text(rows)
     assert "Sam Rivera $20.00" in text
-    assert "1 other person $5.00" in text
+    assert "2 other people $9.00" in text
+    assert "Sam Rivera (…0015) $5.00" in render_text(rows[:16])
 
 
 def test_phone_numbers_are_grouped() -> None:

@@ -49,6 +49,21 @@ ROWS = [
 ]  # fmt: skip
 
 
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Any]]:
+    """Return the tables of the figures that are drawn, by the names of their plots."""
+    from p2p_analytics import plots
+
+    tables: dict[str, list[Any]] = {}
+
+    def keep(plot: Any, table: Any, *_arguments: Any, **_options: Any) -> bytes:
+        tables.setdefault(getattr(plot, "func", plot).__name__, []).append(table)
+        return b"<svg/>"
+
+    monkeypatch.setattr(plots, "to_image", keep)
+    return tables
+
+
 @pytest.fixture(scope="module")
 def page() -> ParsedPage:
     """Return the report of the payments above."""
@@ -93,19 +108,39 @@ def test_long_tables_end_with_a_sentence() -> None:
         for at in range(33)
     ]  # fmt: skip
     page = ParsedPage(render_report(report_history(many), as_of=AS_OF))
-    assert "days are from request to payment: the first 30 of 33" in page.text
+    assert "the most requested first: the first 30 of 33" in page.text
     assert "3 other rows are not listed." in page.text
     assert page.text.count("The figures as a table") == 1
     fewer = ParsedPage(render_report(report_history(many[:31]), as_of=AS_OF))
-    assert "1 other row is not listed." in fewer.text
+    assert "P30 to receive" in fewer.text
+    assert "not listed" not in fewer.text
 
 
-def test_a_wrong_date_adds_no_empty_rows() -> None:
-    """Of many years or months, mostly empty, only those with payments are listed."""
+def test_a_wrong_date_adds_no_empty_rows(figures: dict[str, list[Any]]) -> None:
+    """Of many years or months, mostly empty, only those with payments are listed; a figure has them all."""
     early = payment_row(40, "1970-01-05T08:00:00Z", direction="out", flow_cents=-100, **CY)
     text = ParsedPage(render_report(report_history([*ROWS, early]), as_of=AS_OF)).text
     assert "1970 1 1 0 100.0% 100.0% $1.00 $0.00 2023 1 0 0" in text
-    assert "1970-01 1 0 0 0 0.0% 0 2023-06 1" in text
+    assert "; years without payments are left out Year" in text
+    assert "1970-01 1 0 0 0 not known 0 2023-06 1" in text
+    (table,) = figures["exposure"]
+    assert len(table) == 54 * 12 + 6  # from January 1970 to June 2024, as the axis of the figure
+    assert "; months without payments are left out Month" in text
+
+
+def test_what_statements_do_not_tell(figures: dict[str, list[Any]]) -> None:
+    """Audiences and the time to settle are not shown as none or nothing; the sections say why."""
+    rows = [
+        {**row, "source": "statement", "currency": "USD", "audience": None, "date_completed": row["date_created"]}
+        for row in ROWS
+    ]
+    text = ParsedPage(render_report(report_history(rows), as_of=AS_OF)).text
+    assert figures.keys().isdisjoint({"exposure", "sensitive_notes", "time_to_settle"})
+    assert text.count("The audience of no payment is known. 15 payments are from statement files, which do not") == 2
+    assert "No settled requests with both dates. 1 settled request is from statement files, which" in text
+    assert ("Half within" in text, "from request to payment" in text) == (False, False)
+    assert "bills that were paid at different times are missing, or shown in parts. Requests to several" in text
+    assert "statement" not in ParsedPage(render_report(report_history(ROWS), as_of=AS_OF)).text
 
 
 @pytest.mark.parametrize(("strict", "sentence"), [(False, OMITTED), (True, OMITTED_STRICT)])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, cast
 from p2p_analytics.plots._parts import style
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from matplotlib.axes import Axes
     from narwhals.stable.v2.typing import IntoFrame
@@ -23,6 +23,7 @@ def to_image(  # noqa: PLR0913 - one keyword for each property of the image
     kind: Literal["png", "svg"],
     *,
     size: tuple[float, float | None] | None = None,
+    names: Mapping[tuple[str | None, str | None], str] | None = None,
     private: bool = False,
     strict: bool = False,
 ) -> bytes:
@@ -39,6 +40,8 @@ def to_image(  # noqa: PLR0913 - one keyword for each property of the image
     size : tuple of float, optional
         Width and height in inches; without a size, the plot chooses both. It chooses a height of None, and the
         width is then that of everything drawn: a title may be wider than the axes below it.
+    names : mapping, optional
+        The names of people by id and name, from `name_people`, so that several plots name a person alike.
     private, strict : bool
         The attributes of the history that the table was made from. The plot of a private history says so.
     """
@@ -46,7 +49,11 @@ def to_image(  # noqa: PLR0913 - one keyword for each property of the image
     from matplotlib.figure import Figure
 
     width, height = size or (style.WIDTH, None)
-    with matplotlib.style.context(["default", {"svg.hashsalt": _SVG_SALT}]), style.without_pyplot(width):
+    with (
+        matplotlib.style.context(["default", {"svg.hashsalt": _SVG_SALT}]),
+        style.without_pyplot(width),
+        style.use_names(names),
+    ):
         axes = Figure(figsize=(width, height), layout="constrained").subplots() if height else None
         axes = plot(table, ax=axes)
         if private:

@@ -19,7 +19,7 @@ from p2p_analytics.plots._parts._fonts import FONT, find_families
 from p2p_analytics.plots._parts.text import TEXT, style_text, to_drawable, to_drawable_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
@@ -53,6 +53,7 @@ _NAME_LETTER: Final = 0.074  # inches of a letter in the name of a row, on avera
 _LABEL_LETTER: Final = 0.062
 _MOST_OF_WIDTH: Final = 0.75
 _width_off_screen: ContextVar[float | None] = ContextVar("width", default=None)
+_names: ContextVar[Mapping[tuple[str | None, str | None], str]] = ContextVar("names", default={})  # noqa: B039 - never changed
 
 
 def read_columns(table: IntoFrame, needed: Sequence[str], *, what: str) -> dict[str, list[Any]]:
@@ -189,7 +190,7 @@ def read_names(data: dict[str, list[Any]], rows: int) -> list[str]:
     """Return the drawable names of the people in the first rows of a table; a column it lacks counts as null.
 
     A person without an account is named by an email address or a phone number, which analyses also give as the id;
-    phone numbers are formatted.
+    phone numbers are formatted. Inside `use_names`, its names are returned for people that it has.
     """
     absent: list[Any] = [None] * len(data["counterparty_name"])
     names, usernames, ids = (data.get(f"counterparty_{field}", absent)[:rows] for field in ("name", "username", "id"))
@@ -198,7 +199,32 @@ def read_names(data: dict[str, list[Any]], rows: int) -> list[str]:
         format_phone(name) if name and has_accounts and identifier in {None, name} else name
         for name, identifier in zip(names, ids, strict=True)
     ]
-    return to_drawable_names(formatted, usernames, ids)
+    labels = to_drawable_names(formatted, usernames, ids)
+    given = _names.get()
+    return [given.get((ids[row], names[row]), label) for row, label in enumerate(labels)]
+
+
+def name_people(people: Mapping[str, Sequence[str | None]]) -> dict[tuple[str | None, str | None], str]:
+    """Return the names of people in plots by id and name, with a suffix for namesakes among them.
+
+    Parameters
+    ----------
+    people : mapping
+        The columns ``counterparty_id``, ``counterparty_name`` and ``counterparty_username`` as lists.
+    """
+    data = {name: list(values) for name, values in people.items()}
+    keys = zip(data["counterparty_id"], data["counterparty_name"], strict=True)
+    return dict(zip(keys, read_names(data, len(data["counterparty_name"])), strict=True))
+
+
+@contextlib.contextmanager
+def use_names(names: Mapping[tuple[str | None, str | None], str] | None) -> Iterator[None]:
+    """Name people in plots inside the block as `name_people` has named them."""
+    token = _names.set(names or {})
+    try:
+        yield
+    finally:
+        _names.reset(token)
 
 
 def label_rows(ax: Axes, names: Sequence[str], *, others: bool = False) -> None:

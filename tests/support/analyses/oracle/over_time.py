@@ -166,13 +166,14 @@ def exposure(records: Sequence[Record], zone: ZoneInfo = ZONE_UTC) -> list[Recor
     for month in list_periods(months, "month"):
         found = months.get(month, [])
         audiences = [record["audience"] for record in found]
+        counts = {name: audiences.count(name) for name in ("public", "friends", "private")}
         public = [record for record in found if record["audience"] == "public"]
         rows.append(
             {
                 "month": name_month(month),
                 "payments": len(found),
-                **{name: audiences.count(name) for name in ("public", "friends", "private")},
-                "share_public": share(len(public), len(found)),
+                **counts,
+                "share_public": share(len(public), len(found)) if any(counts.values()) or not found else None,
                 "sensitive_public": sum(bool(find_reasons(record["note"] or "")) for record in public),
             }
         )
