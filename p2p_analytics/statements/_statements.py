@@ -277,8 +277,8 @@ class Statements:
         if account is None and len(self._holders) == 1:
             return next(iter(self._holders))
         if isinstance(account, str):
-            wanted = normalize_account(account)
-            found = [name for name in self._holders if name == account or normalize_account(name) == wanted]
+            wanted = normalize_account(clean_line(account))  # as messages show it
+            found = [name for name in self._holders if name == account or normalize_account(clean_line(name)) == wanted]
             if account in found or len(found) == 1:
                 return account if account in found else found[0]
         if not self._holders:

@@ -69,6 +69,33 @@ def test_the_commands_import_each_account(folder, tmp_path, capsys, monkeypatch)
     assert set(p2p.open_archive("sandhill-choir").history().payments["account_id"]) == {"Sandhill Choir"}
 
 
+def test_privacy_mode_refuses_before_accounts_are_chosen(folder, capsys, monkeypatch) -> None:
+    """Accounts of masked statements have invented names, which no command should repeat."""
+    monkeypatch.setenv("P2P_PRIVACY", "1")
+    for option in ([], ["--only-account", "nora-quill"]):
+        code, said = _run(capsys, "import", folder, PERSONAL[3], BUSINESS, *option)
+        assert (code, "accounts" in said, "Statements in privacy mode hold invented names" in said) == (1, False, True)
+
+
+def test_files_that_name_no_account_get_a_command_of_their_own(folder, tmp_path, capsys, monkeypatch) -> None:
+    """The service stands for their account in the message; its command names their files and asks for the account."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cash.csv").write_text(CASH)
+    code, said = _run(capsys, "import", folder, tmp_path / "cash.csv", PERSONAL[3])
+    assert code == 1
+    assert "one account: nora-quill (1 file: gen_d_2024.csv); cash_app (1 file: cash.csv). Import" in said
+    assert said.endswith(f" ; p2p-analytics import cash_app {tmp_path}/cash.csv --account YOUR-NAME\n")
+
+
+def test_an_account_can_be_typed_as_messages_show_it(folder, tmp_path, capsys) -> None:
+    """A control character of a name is in no message, so that the command that it gives does not have it either."""
+    file = tmp_path / "e.csv"
+    file.write_text(BUSINESS.read_text("utf-8").replace("Sandhill Choir", "Sandhill\x07 Choir"), "utf-8")
+    code, said = _run(capsys, "import", folder, PERSONAL[3], file)
+    assert (code, "\x07" in said, "--only-account 'Sandhill Choir'" in said) == (1, False, True)
+    assert _run(capsys, "import", folder, PERSONAL[3], file, "--only-account", "Sandhill Choir")[0] == 0
+
+
 def test_only_account_takes_handles_in_any_spelling(folder, capsys) -> None:
     """An account without files is an error that lists the others; both options together are wrong use."""
     words = ["import", folder, PERSONAL[4], BUSINESS, "--dry-run", "--only-account"]

@@ -29,6 +29,8 @@ def choose_account(statements: Statements, options: argparse.Namespace) -> tuple
     ConfigurationError
         The chosen account has no files.
     """
+    if statements.private:  # no archive takes them
+        return statements, {}
     if options.only_account is None:
         if len(statements.accounts) > 1:
             _refuse_accounts(statements, options)
@@ -72,24 +74,38 @@ def _refuse_accounts(statements: Statements, options: argparse.Namespace) -> Non
     """Raise the error of statements of several accounts, with their files and the commands that import them."""
     from p2p_analytics.display import clean_line, format_count, join_first
     from p2p_analytics.errors import ArchiveError
+    from p2p_analytics.statements import list_formats
 
     files = {name: _list_files(statements, name) for name in statements.accounts}
     own = _find_own_account(statements, options.archive)
-    names = sorted(files, key=lambda name: (name != own, -len(files[name]), " " in name))[:_MOST_LINES]
+    services = {each.service or each.name for each in list_formats()}
+    order = {name: (name in services, name != own, -len(files[name]), " " in name) for name in files}
+    names = sorted(files, key=lambda name: order[name])[:_MOST_LINES]
     listed = "; ".join(
         f"{clean_line(name)} ({format_count(len(files[name]), 'file', 'files')}: {join_first(files[name])})"
         for name in names
     )
-    paths = shlex.join(options.files) if len(options.files) <= _MOST_PATHS else "THE-SAME-FILES"
     archives = [options.archive, *(_name_archive(name) for name in names[1:])]
+    options_of = {
+        name: "--account YOUR-NAME" if name in services else f"--only-account {shlex.quote(name)}" for name in names
+    }
+    paths = {name: _choose_files(options, files[name], is_unnamed=name in services) for name in names}
     commands = " ; ".join(
-        f"p2p-analytics import {shlex.quote(archive)} {paths} --only-account {shlex.quote(name)}"
+        f"p2p-analytics import {shlex.quote(archive)} {paths[name]} {options_of[name]}"
         for archive, name in zip(archives, names, strict=True)
     )
     raise ArchiveError(
         f"The statements are of {len(files)} accounts, and an archive holds one account: {listed}. Import each into an "
         f"archive of its own: {commands}"
     )
+
+
+def _choose_files(options: argparse.Namespace, files: list[str], *, is_unnamed: bool) -> str:
+    """Return the files of a command: all that were given, or its own if these name no account."""
+    paths = options.files
+    if is_unnamed:
+        paths = [next((path for path in paths if os.path.basename(path) == file), file) for file in files]  # noqa: PTH119
+    return shlex.join(paths) if len(paths) <= _MOST_PATHS else "ITS-FILES" if is_unnamed else "THE-SAME-FILES"
 
 
 def _find_own_account(statements: Statements, archive: str) -> str | None:
