@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import p2p_analytics as p2p
+from p2p_analytics import cli
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("README.md", "docs/quick-start.md", "docs/statements.md")
@@ -18,36 +18,39 @@ BEGIN = "p2p-analytics import mypayments"
 END = "p2p-analytics report mypayments"
 
 
-def _find_block(page: str) -> list[str]:
+def _find_block(page: str) -> tuple[str, ...]:
+    """Return the first commands of a page, without comments."""
     blocks = (ROOT / page).read_text("utf-8").split("```sh\n")[1:]
-    (found,) = [block.partition("```")[0] for block in blocks if block.startswith(BEGIN)]
-    return found.splitlines()
+    found = next(block.partition("```")[0] for block in blocks if block.startswith(BEGIN))
+    return tuple(line.partition("  #")[0].rstrip() for line in found.splitlines())
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_the_first_commands_of_a_statement_owner_run(name: str, tmp_path: Path) -> None:
+def _expand_words(line: str, home: Path) -> list[str]:
+    """Return the words that a shell passes to the program."""
+    print_words = line.replace("p2p-analytics", "printf '%s\\n'", 1)
+    environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
+    done = subprocess.run(  # noqa: S603 - the page's commands
+        ["/bin/sh", "-ec", print_words], env=environment, check=True, capture_output=True, text=True, timeout=60
+    )
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("block", sorted({*map(_find_block, PAGES)}), ids=lambda block: f"{len(block)} commands")
+def test_the_first_commands_of_a_statement_owner_run(
+    block: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With the sample files and another one in the folder of downloads; the report names their owner."""
-    lines = _find_block(name)
-    assert len(lines) in (2, 3)
-    assert all(line.startswith((BEGIN, END)) for line in lines)
+    assert len(block) in (2, 3)
+    assert all(line.startswith((BEGIN, END)) for line in block)
     downloads = tmp_path / "Downloads"
     shutil.copytree(ROOT / "data" / "statements", downloads)
     (downloads / "shop.csv").write_text("Shop,Total\nMill,3\n", "utf-8")
-    program = tmp_path / "bin" / "p2p-analytics"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m p2p_analytics "$@"\n', "utf-8")
-    program.chmod(0o755)
     work = tmp_path / "work"
     work.mkdir()
-    environment = os.environ | {
-        "HOME": str(tmp_path),
-        "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-    }
-    for variable in [each for each in environment if each.startswith("P2P_")]:
-        del environment[variable]
-    command = ["/bin/sh", "-ec", "\n".join(lines)]
-    subprocess.run(command, cwd=work, env=environment, check=True, timeout=120)  # noqa: S603 - the page's commands
+    monkeypatch.chdir(work)
+    for line in block:
+        words = _expand_words(line, tmp_path)
+        assert cli.main(words) == 0, line
     assert {path.name for path in work.iterdir()} == {"mypayments", "report.html"}
     assert "Payments of <bdi>Maya Lindqvist</bdi>" in (work / "report.html").read_text("utf-8")
     kept = p2p.open_archive(work / "mypayments").history().payments
