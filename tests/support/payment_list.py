@@ -13,10 +13,17 @@ from p2p_analytics.client.window import BEGINNING, END, Window
 from p2p_analytics.records import Payment, PaymentPage, Payments
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from p2p_analytics.client.paging.query import Query
 
 START = datetime(2019, 3, 1, tzinfo=UTC)
 YEAR = 365 * 86_400
+_FILTERS: dict[str, Callable[[Payment], str | None]] = {
+    "action": lambda row: row.action,
+    "status": lambda row: row.status,
+    "actor": lambda row: row.actor and row.actor.id,
+}
 
 
 class Model:
@@ -37,8 +44,11 @@ class Model:
             self.at_once += 1
             self.most_at_once = max(self.most_at_once, self.at_once)
         start = self._start(query)
-        filtered = query.action or query.status or query.actor
-        rows = [row for row in self.rows[start:] if self._matches(query, row)] if filtered else self.rows[start:][:51]
+        names = [name for name in _FILTERS if getattr(query, name)]
+        rows = self.rows[start:] if names else self.rows[start : start + 51]
+        for name in names:
+            words, value = getattr(query, name).split(","), _FILTERS[name]
+            rows = [row for row in rows if value(row) in words]
         with self._guard:
             self.at_once -= 1
         return PaymentPage(Payments.of(rows[: query.limit]), "?more" if len(rows) > query.limit else None)
@@ -47,12 +57,6 @@ class Model:
         """Return where the payments before the bound begin."""
         side = bisect.bisect_left if self.inclusive else bisect.bisect_right
         return 0 if query.before is None else side(self.rows, -query.before.timestamp(), key=_age)
-
-    def _matches(self, query: Query, row: Payment) -> bool:
-        filters = {"action": row.action, "status": row.status, "actor": row.actor and row.actor.id}
-        return all(
-            not getattr(query, name) or value in getattr(query, name).split(",") for name, value in filters.items()
-        )
 
     def fetch_closed(self, query: Query, *, refetch: bool = False) -> PaymentPage:
         """Return one page; nothing is cached."""
