@@ -52,6 +52,8 @@ class Interrupter:
     def __call__(self, frame: FrameType, _event: str, _value: object) -> Any:
         """Trace calls: this package line by line, the functions that it calls at their start."""
         name = frame.f_code.co_filename
+        if self.at is not None and (self.error is None or name != self.at[0]):
+            return None
         if is_test_frame(frame) or _OTHERS.search(name):
             return None
         if PACKAGE in name:
