@@ -298,7 +298,7 @@ def _find_account(statements: Statements) -> str:
         accounts = clean_line(", ".join(statements.accounts))
         raise ArchiveError(
             f"The statements are of {len(statements.accounts)} accounts ({accounts}), and an "
-            "archive holds one account: import the files of each account into an archive of its own."
+            "archive holds one account: import each into an archive of its own, as select_account() returns it."
         )
     services = {each.service or each.name for each in list_formats()}
     if not statements.accounts or statements.accounts[0] in services:  # the reader's last resort is the service

@@ -69,6 +69,15 @@ def test_the_commands_import_each_account(folder, tmp_path, capsys, monkeypatch)
     assert set(p2p.open_archive("sandhill-choir").history().payments["account_id"]) == {"Sandhill Choir"}
 
 
+def test_an_archive_of_a_third_account_is_in_no_command(folder, capsys) -> None:
+    """Its account is among those of the files, or the commands name other archives."""
+    renamed = Path(folder).with_suffix(".csv")
+    renamed.write_text(PERSONAL[3].read_text("utf-8").replace("(@nora-quill)", "(@ada)"), "utf-8")
+    assert _run(capsys, "import", folder, renamed)[0] == 0
+    code, said = _run(capsys, "import", folder, PERSONAL[3], BUSINESS)
+    assert (code, f"import {folder} " in said, "import nora-quill " in said) == (1, False, True)
+
+
 def test_privacy_mode_refuses_before_accounts_are_chosen(folder, capsys, monkeypatch) -> None:
     """Accounts of masked statements have invented names, which no command should repeat."""
     monkeypatch.setenv("P2P_PRIVACY", "1")

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import p2p_analytics as p2p
+from p2p_analytics.errors import ConfigurationError
 
 _SAMPLES = Path(__file__).parent / "samples"
 _A = (_SAMPLES / "gen_a_2018.csv").read_text("utf-8").splitlines()[0] + "\n"
@@ -94,3 +95,19 @@ def test_short_ids_that_were_saved_as_numbers(tmp_path):
     _write(tmp_path, "original.csv", _A + row.format("123") + row.format("7.5"))
     _write(tmp_path, "saved.csv", _A + row.format("123.0"))
     assert sorted(p2p.read_statements(tmp_path).payments["payment_id"]) == ["123", "7.5"]
+
+
+def test_an_account_of_several_is_as_its_files_alone():
+    """Selected statements have the frames, versions and history of a call with the files of the account."""
+    files = ["gen_c_2021.csv", "gen_d_2024.csv"]
+    business = _SAMPLES / "gen_e_business_2025.csv"
+    both = p2p.read_statements([*(_SAMPLES / file for file in files), business])
+    for account, own in (("@Nora-Quill", [_SAMPLES / file for file in files]), ("Sandhill Choir", [business])):
+        selected, alone = both.select_account(account), p2p.read_statements(own)
+        for name in ("payments", "reconciliation", "problems", "files"):
+            pd.testing.assert_frame_equal(getattr(selected, name), getattr(alone, name))
+        pd.testing.assert_frame_equal(selected.list_versions(), alone.list_versions())
+        assert selected.accounts == alone.accounts
+        assert selected.history().me == alone.history().me
+    with pytest.raises(ConfigurationError, match="account is one of 'Sandhill Choir', 'nora-quill', not 'ada'"):
+        both.select_account("ada")

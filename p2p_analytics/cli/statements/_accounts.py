@@ -85,7 +85,9 @@ def _refuse_accounts(statements: Statements, options: argparse.Namespace) -> Non
         f"{clean_line(name)} ({format_count(len(files[name]), 'file', 'files')}: {join_first(files[name])})"
         for name in names
     )
-    archives = [options.archive, *(_name_archive(name) for name in names[1:])]
+    is_of_other = own is None and os.path.isdir(options.archive)  # noqa: PTH112
+    first = _name_archive(names[0]) if is_of_other else options.archive
+    archives = [first, *(_name_archive(name) for name in names[1:])]
     options_of = {
         name: "--account YOUR-NAME" if name in services else f"--only-account {shlex.quote(name)}" for name in names
     }
