@@ -60,9 +60,10 @@ def describe_caveat(name: str, payments: pd.DataFrame) -> str:
     return f"{format_count(count, *words)} {'is' if count == 1 else 'are'} from statement files, which {_CAVEATS[name]}"
 
 
-def has_known_audience(payments: pd.DataFrame) -> bool:
-    """Return whether the audience of any payment between people is known."""
-    return bool(_is_known(select_payments(payments)).any())
+def lacks_audiences(name: str, payments: pd.DataFrame) -> bool:
+    """Return whether an analysis is about audiences, but that of no payment is known, although there are payments."""
+    rows = select_payments(payments)
+    return name in _OF_AUDIENCES and len(rows) > 0 and not _is_known(rows).any()
 
 
 def _is_known(payments: pd.DataFrame) -> pd.Series[Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics import plots
 from p2p_analytics.analyses import catalogue
-from p2p_analytics.analyses.caveats import describe_caveat, has_known_audience
+from p2p_analytics.analyses.caveats import describe_caveat, lacks_audiences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,7 +23,6 @@ _MOST_BARS: Final = 12
 _MOST_UNFOLDED: Final = 8  # a longer table is folded on screens
 _NUMBERS: Final = frozenset({"money", "count", "share", "days", "year"})
 _BELOW: Final = "The table below has the same figures."
-_OF_AUDIENCES: Final = frozenset({"exposure", "sensitive_notes"})
 _NO_AUDIENCE: Final = "The audience of no payment is known."
 
 
@@ -341,7 +340,7 @@ def _build_section(
 
 def _find_reason(section: Section, table: pd.DataFrame, payments: pd.DataFrame) -> str:
     """Return the sentence for a section with nothing to show; empty for any other."""
-    if section.name in _OF_AUDIENCES and len(payments) and not has_known_audience(payments):
+    if lacks_audiences(section.name, payments):
         return _NO_AUDIENCE
     if not len(table) or (section.name == "activity" and not table["payments"].any()):
         return section.none

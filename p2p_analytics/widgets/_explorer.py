@@ -12,6 +12,7 @@ import ipywidgets
 
 from p2p_analytics import plots
 from p2p_analytics.analyses import catalogue, pending_requests
+from p2p_analytics.analyses.caveats import describe_caveat, lacks_audiences
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import P2PAnalyticsError
 from p2p_analytics.export import to_csv
@@ -24,7 +25,7 @@ from p2p_analytics.widgets._payments_view import PaymentsView
 from p2p_analytics.widgets._period import Period, read_instants
 from p2p_analytics.widgets._selection import Selection, digest
 from p2p_analytics.widgets._style import STYLE, NotebookDisplay, build_box, format_message
-from p2p_analytics.widgets._table import MOST_ROWS, analysis_to_html, name_rows, to_list
+from p2p_analytics.widgets._table import MOST_ROWS, analysis_to_html, fill_usernames, name_people, name_rows, to_list
 
 if TYPE_CHECKING:
     import os
@@ -187,8 +188,11 @@ class Explorer(NotebookDisplay):
             scope += self._describe_hidden(name)
             if name != _PAYMENTS and (others := len(self.payments) - len(select_payments(self.payments))):
                 scope += f" {format_count(others, 'is', 'are')} no payment between people, and not counted below."
-            for remark in filter(None, (self._history.describe_start(), self._history.describe_wrong_files())):
+            remarks = (self._history.describe_start(), self._history.describe_wrong_files())
+            for remark in filter(None, (*remarks, describe_caveat(name, self.payments))):
                 scope += f" {remark}"
+            for each in (self._plot, self.save_plot):
+                set_visible(each, bool(plot))
         for each in (self._single.previous, self._single.next):
             set_visible(each, name == _PAYMENTS and len(self.table) > MOST_ROWS)
         self._scope.value, self._plot.value, self._table.value = (
@@ -205,14 +209,18 @@ class Explorer(NotebookDisplay):
         return f" Privacy mode hides {' and '.join(hidden)}, so this view is not that of the real payments."
 
     def _show_analysis(self, name: str) -> tuple[str, str]:
-        """Compute an analysis, and return its plot and its table as HTML."""
+        """Compute an analysis, and return its plot, empty if nothing is known to draw, and its table as HTML."""
         rows = self._period.set_dates(self.payments) if name in _DATED else self.payments
         options = {"by": "category", "every": self._period.choose_every(rows)} if name == _OVER_TIME else {}
         self.table = catalogue.build_table(name, rows, self._history, as_of=self._as_of, tz=self.zone.value, **options)
+        people = fill_usernames(self.table, self._history.people)
+        html = analysis_to_html(people, _TITLES[name], self._period.tzinfo, self._date_format)
+        if lacks_audiences(name, rows):
+            return "", html
         drawn = base64.b64encode(self._draw("svg")).decode("ascii")
         words = f"{self._name_plot()}, as a plot; the table below has the same figures."
         plot = f'<figure><img src="data:image/svg+xml;base64,{drawn}" alt="{words}"></figure>'
-        return plot, analysis_to_html(self.table, _TITLES[name], self._period.tzinfo, self._date_format)
+        return plot, html
 
     def _name_plot(self) -> str:
         """Return the title of the displayed view, with the period that the bars of a plot of months have."""
@@ -227,8 +235,9 @@ class Explorer(NotebookDisplay):
     def _draw(self, kind: Literal["png", "svg"]) -> bytes:
         """Return the plot of the displayed table."""
         history, plot = self._history, getattr(plots, self.analysis.value)
+        names = name_people(fill_usernames(self.table, history.people))
         return plots.to_image(
-            plot, self.table, kind, size=(_WIDTH, None), private=history.private, strict=history.strict
+            plot, self.table, kind, size=(_WIDTH, None), names=names, private=history.private, strict=history.strict
         )
 
     def _show_payments(self) -> tuple[str, str]:

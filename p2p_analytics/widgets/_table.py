@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
+from p2p_analytics import plots
 from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.display import NO_NAME, clean_line, format_count, format_money, format_phone, name_suffixes, to_zone
 from p2p_analytics.frames.schema import select_payments
@@ -113,6 +114,23 @@ def format_people(rows: pd.DataFrame) -> list[str]:
     names, usernames, ids = ([person[at] for person in distinct] for at in range(3))
     labels = dict(zip(distinct, format_names(names, usernames, ids), strict=True))
     return [labels[person] for person in people]
+
+
+def fill_usernames(table: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of an analysis with the usernames that PEOPLE has, if it has people but no usernames."""
+    if "counterparty_id" not in table or "counterparty_username" in table:
+        return table
+    usernames = people.drop_duplicates("user_id").set_index("user_id")["username"]
+    return table.assign(counterparty_username=table["counterparty_id"].map(usernames))
+
+
+def name_people(table: pd.DataFrame) -> dict[tuple[str | None, str | None], str]:
+    """Return the names in plots of the people in the displayed rows of a table."""
+    if "counterparty_name" not in table:
+        return {}
+    fields = [f"counterparty_{field}" for field in ("id", "name", "username")]
+    columns = table.head(MOST_ROWS).reindex(columns=fields)
+    return plots.name_people({name: to_list(columns[name]) for name in fields})
 
 
 def format_moment(moment: pd.Timestamp, zone: ZoneInfo, dates: str) -> str:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from p2p_analytics.analyses.catalogue import CATALOGUE
-from p2p_analytics.analyses.caveats import describe_caveat, has_known_audience
+from p2p_analytics.analyses.caveats import describe_caveat, lacks_audiences
 
 ROWS = pd.DataFrame(
     [
@@ -54,7 +54,9 @@ def test_other_analyses_have_no_caveat() -> None:
 
 
 def test_known_audiences() -> None:
-    """An unknown word is no known audience, and neither is that of a transfer."""
-    assert has_known_audience(ROWS)
-    assert not has_known_audience(ROWS.drop(index=2))
-    assert not has_known_audience(ROWS[6:7].assign(audience="public"))
+    """An unknown word is no known audience, and neither is that of a transfer; without payments nothing is missing."""
+    assert not lacks_audiences("exposure", ROWS)
+    assert lacks_audiences("exposure", ROWS.drop(index=2))
+    assert lacks_audiences("sensitive_notes", ROWS[5:7].assign(audience=[None, "public"]))
+    assert not lacks_audiences("exposure", ROWS[6:7])
+    assert not lacks_audiences("activity", ROWS.drop(index=2))

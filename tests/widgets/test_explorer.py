@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import re
 import stat
 from datetime import date
@@ -13,8 +14,10 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.frames.schema import PEOPLE
 from p2p_analytics.plots import spend_by_friend, to_image
 from p2p_analytics.widgets._explorer import _TITLES
+from support.frames import frame_from_rows
 from support.widgets.histories import build_history, build_payment, choose
 
 if TYPE_CHECKING:
@@ -25,7 +28,7 @@ EVIL = '<img src=x onerror="alert(1)"> $x$ _\u202e'
 
 
 ROWS = [
-    build_payment(1, "2024-03-01T04:59:00Z", "2", "Ben", -1000),  # the last minute of February in New York
+    build_payment(1, "2024-03-01T04:59:00Z", "2", "Ben", -1000, audience="friends"),  # still February in New York
     build_payment(2, "2024-03-01T05:00:00Z", "2", "Ben", -200),
     build_payment(3, "2024-03-31T12:00:00Z", "2", "Ben B.", 50),
     build_payment(4, "2024-04-01T03:59:59Z", "3", "Sam", -30),  # the last second of March in New York
@@ -327,3 +330,32 @@ def test_privacy_mode_is_displayed(tmp_path: Path) -> None:
     assert "Rosa" not in shown
     assert explorer._draw("svg") == to_image(spend_by_friend, explorer.table, "svg", size=SIZE, private=True)
     assert explorer._draw("svg") != to_image(spend_by_friend, explorer.table, "svg", size=SIZE)
+
+
+def test_what_statements_do_not_tell(tmp_path: Path) -> None:
+    """A view says what statement files lack; without a known audience there is no plot of audiences."""
+    history = build_history([{**row, "source": "statement", "currency": "USD", "audience": None} for row in ROWS])
+    explorer = p2p.Explorer(history, folder=tmp_path)
+    for name, lines in (("exposure", 4), ("sensitive_notes", 0)):
+        explorer.analysis.value = name
+        assert "8 payments are from statement files, which do not say who can see them" in explorer._scope.value
+        assert (explorer._plot.value, explorer.save_plot.layout.display) == ("", "none")
+        assert len(explorer.table) == lines
+    explorer.analysis.value = "spend_by_friend"
+    assert "statement files" not in explorer._scope.value
+    assert explorer.save_plot.layout.display != "none"
+
+
+def test_plots_and_tables_have_usernames(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Namesakes have their usernames where an analysis has none, too; its table stays as it is."""
+    given: list[Any] = []
+    monkeypatch.setattr(p2p.plots, "to_image", lambda *_, names, **_options: given.append(names) or b"")
+    rows = [build_payment(at, "2024-03-01T05:00:00Z", f"{at}", "Sam", 30, action="charge") for at in (3, 4)]
+    people = frame_from_rows([{"user_id": f"{at}", "username": f"sam-{at}"} for at in (3, 4)], PEOPLE)
+    explorer = p2p.Explorer(dataclasses.replace(build_history(rows), people=people))
+    explorer.analysis.value = "request_outcomes"
+    assert given[-1] == {("3", "Sam"): "Sam @sam-3", ("4", "Sam"): "Sam @sam-4"}
+    assert "<bdi>Sam @sam-3</bdi>" in explorer._table.value
+    assert "counterparty_username" not in explorer.table
+    explorer.analysis.value = "monthly_flow"
+    assert given[-1] == {}
