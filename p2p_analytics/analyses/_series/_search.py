@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from p2p_analytics.analyses._series._views import Views
     from p2p_analytics.analyses._series.cadence import Cadence
 
-REACH: Final = 8  # a step leads to one of the next payments, this many
+REACH: Final = 6  # a step leads to one of the next payments, this many
 _FEWEST_OF_SLOTS: Final = 0.62  # share of a series' dates that have a payment
 _CELLS: Final = 2**17  # payments that are searched at once
 _FAR: Final = 2**30  # a day after all others

@@ -24,7 +24,7 @@ _SHORTEST: Final = min(cadence.length for cadence in CADENCES)
 _DENSEST: Final = MOST_HIDDEN / _SHORTEST  # payments per day, by the share of them that a chain must have
 _BAND: Final = 1.36  # the largest of amounts that rise, by the smallest
 _APART: Final = 1.15  # amounts with no others between them are different ones
-_STEPS_OF_BAND: Final = 3  # bands of which one, that around the most frequent amount, is searched
+_STEPS_OF_BAND: Final = 2  # bands of which one, that around the most frequent amount, is searched
 _LONGEST_MONTH: Final = 31
 
 
