@@ -156,7 +156,7 @@ def merge_rows(known: StoredRows, listed: pd.DataFrame, given: pd.DataFrame, bat
         The number of the import.
     """
     before, given = _list_versions(known), given.assign(**{BATCH: batch})
-    found_before = _concat(_unite(before).problems, _unite(given).problems)
+    found_before = _concat(_find_problems(before), _find_problems(given))
     rows, earlier, given = _separate(known.rows, before, given)
     contradictions = _compare(given, listed)
     is_refused = contradictions.any(axis="columns")
@@ -192,7 +192,7 @@ def refuse_rows(known: StoredRows, problems: pd.DataFrame, listed: pd.DataFrame)
     is_refused = contradictions.any(axis="columns")
     united = _unite(versions[~is_refused])
     new = _list_refused(versions[is_refused], contradictions[is_refused])
-    outdated = _subtract(_unite(versions).problems, united.problems)
+    outdated = _subtract(_find_problems(versions), united.problems)
     return united.stored, add_problems(problems, new, outdated=outdated)
 
 
@@ -219,6 +219,13 @@ def _unite(versions: pd.DataFrame) -> _United:
     united = unite_payments(versions)
     tables = (sort_frame(set_dtypes(table, _COLUMNS)[list(_COLUMNS)]) for table in (united.payments, united.versions))
     return _United(StoredRows(*tables), united.problems[[*PROBLEMS, *PLACE]])
+
+
+def _find_problems(versions: pd.DataFrame) -> pd.DataFrame:
+    """Return the problems of versions."""
+    from p2p_analytics.statements import unite_payments
+
+    return unite_payments(versions).problems[[*PROBLEMS, *PLACE]]
 
 
 def _plan(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from p2p_analytics.statements._cells import list_problems
 from p2p_analytics.statements.holders import find_owners, settle_sides
 from p2p_analytics.statements.transactions._copies import list_copies
+from p2p_analytics.statements.transactions._ids import join_ids
 from p2p_analytics.statements.transactions._refunds import decide_refunds, fill_refunds, list_undecided
 from p2p_analytics.statements.transactions._unite import KEY, NOTICE, describe_files, find_ends, unite_rows
 
@@ -122,11 +123,11 @@ def _find_repeated(rows: pl.DataFrame) -> pl.Series | None:
 
 
 def _list_repeated(repeated: pl.DataFrame) -> list[Problem]:
-    """Return a problem for each further row of an id in one file."""
+    """Return a problem for each further row of an id in one file, with the id that the file gives."""
     import polars as pl
 
     further = repeated.filter(pl.struct("file", *KEY).is_duplicated()).sort("line")
-    further = further.filter(~pl.struct("file", *KEY).is_first_distinct())
+    further, _ = join_ids(further.filter(~pl.struct("file", *KEY).is_first_distinct()))
     return list_problems(
         further, further["payment_id"].is_not_null(), further["payment_id"], field="payment_id", problem=_REPEATED
     )

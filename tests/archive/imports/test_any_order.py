@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import random
 import tempfile
 from datetime import date
 from pathlib import Path
@@ -22,6 +23,7 @@ from support.archives.ledger import HANDLE, File, write_statement
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from p2p_analytics.archive.imports.rows import ImportPlan
     from p2p_analytics.statements import Statements
 
 _WALLET = (
@@ -30,6 +32,7 @@ _WALLET = (
 )
 _SHOP = "\n3x9,2024-05-04 10:00:00 EDT,Cash Card,USD,{},$0,{},,,,CARD CHARGED,Deli,,Visa 1111"
 _FRIEND = "\n,2024-05-05 1{}:00:00 EDT,P2P,USD,-$20,$0,-$20,,,,PAYMENT SENT,pizza,Bo Lund,Your Cash"
+_OLDEST = "ID,Datetime,Type,Status,Note,From,To,Amount (total),Amount (fee),Funding Source,Destination"
 _LEDGERS = {
     "april.csv": File(date(2024, 4, 1), date(2024, 4, 30)),
     "may.csv": File(date(2024, 5, 1), date(2024, 5, 31)),
@@ -73,13 +76,8 @@ def list_problems(problems: pd.DataFrame) -> list[tuple[str, ...]]:
     return sorted(map(tuple, columns.astype(str).to_numpy().tolist()))
 
 
-@settings(max_examples=8, deadline=None)
-@given(st.data())
-def test_any_files_in_any_groups(read, data) -> None:
-    """Payments and problems are those of one reading of all files, and stay so when the last group comes again."""
-    names = data.draw(st.lists(st.sampled_from(sorted(_TEXTS)), min_size=2, max_size=4, unique=True))
-    cuts = sorted(data.draw(st.sets(st.integers(1, len(names) - 1))))
-    groups = [tuple(names[start:end]) for start, end in zip([0, *cuts], [*cuts, len(names)], strict=True)]
+def _import(call, groups) -> tuple[pd.DataFrame, pd.DataFrame, ImportPlan]:
+    """Return rows and problems after imports of groups of files, and the plan of the last one, which comes twice."""
     columns = dict(SCHEMAS["statement_problems"])
     empty, problems, listed = (
         pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in schema.items()})
@@ -91,17 +89,94 @@ def test_any_files_in_any_groups(read, data) -> None:
     )
     stored = StoredRows(empty, empty)
     for number, group in enumerate([*groups, groups[-1]], 1):
-        statements = read(group)
+        statements = call(group)
         merged = merge_rows(stored, listed, name_rows(statements.list_versions(), HANDLE), number)
         found = statements.problems.assign(batch=number)[list(columns)]
         problems = add_problems(problems, found, merged.problems, outdated=merged.outdated)
         stored = merged.stored
+    return stored.rows, problems, merged.plan
+
+
+@settings(max_examples=4, deadline=None)
+@given(st.data())
+def test_any_files_in_any_groups(read, data) -> None:
+    """Payments and problems are those of one reading of all files, and stay so when the last group comes again."""
+    names = data.draw(st.lists(st.sampled_from(sorted(_TEXTS)), min_size=2, max_size=4, unique=True))
+    cuts = sorted(data.draw(st.sets(st.integers(1, len(names) - 1))))
+    groups = [tuple(names[start:end]) for start, end in zip([0, *cuts], [*cuts, len(names)], strict=True)]
+    rows, problems, plan = _import(read, groups)
     together = read(tuple(sorted(names)))
     # Files without a handle do not say what the username of the account is; an archive knows it.
     expected = name_rows(together.payments, HANDLE)
-    pd.testing.assert_frame_equal(stored.rows[_COLUMNS], expected[_COLUMNS])
+    pd.testing.assert_frame_equal(rows[_COLUMNS], expected[_COLUMNS])
     assert list_problems(problems) == list_problems(together.problems)
-    assert merged.plan[:1] + merged.plan[2:4] == (0, 0, 0), "the last group is known the second time"
+    assert plan[:1] + plan[2:4] == (0, 0, 0), "the last group is known the second time"
+
+
+def _write_random(chance: random.Random, number: int) -> str:
+    """Return a file of some of six ids, of which rows contradict each other, themselves and those of other files."""
+    choose = chance.choice
+    lines = [_OLDEST]
+    for payment_id in range(901, 906):
+        if chance.random() < 0.25:
+            continue
+        day, seconds = choose([1, 1, 1, 2, 15]), choose([":07", ":07", ":30", ""])
+        kind = choose(["Payment"] * 4 + ["Charge", "Refund", "Merchant Transaction", "Weird", "Standard Transfer"])
+        status = choose(["Complete"] * 5 + ["Pending", "Cancelled", "Strange", ""])
+        sides = choose([("Ada", "Bo"), ("Ada", "Bo"), ("Bo", "Ada"), ("Ada", "Cy"), ("Ada", "Bo L")])
+        amount = choose(
+            ["", "abc", *(f"{sign} ${size}" for sign in "--+" for size in ("10.37", "10.00", "11.37", "9", "0"))]
+        )
+        cells = [payment_id, f"2024-05-{day:02}T10:00{seconds}", kind, status, choose(["tea", "", "coffee"]), *sides]
+        lines.append(",".join([*map(str, cells), amount, choose(["", "$0.25", "0"]), "", ""]))
+    if chance.random() < 0.4:
+        lines.append(f"{950 + number},2024-06-01T10:00:00,Payment,Complete,x,Ada,Bo,- $1.00,,,")
+    return "\n".join(lines)
+
+
+def _check_random(folder: Path, seed: int) -> None:
+    """Compare imports of three random files, in a random order and grouping, with one reading of them."""
+    chance = random.Random(seed)  # noqa: S311 - no secret
+    texts = {
+        chance.choice(["", "", "x/", "y/"]) + chance.choice(["m.csv", "a.csv", "z.csv"]): _write_random(chance, number)
+        for number in range(3)
+    }
+    paths = [folder / name for name in texts]
+    for path, text in zip(paths, texts.values(), strict=True):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    read = functools.cache(lambda group: p2p.read_statements(list(group), account=HANDLE))
+    order, cut = chance.sample(paths, len(paths)), chance.randrange(3)
+    groups = (
+        [group for group in (tuple(order[:cut]), tuple(order[cut:])) if group] if cut else [(one,) for one in order]
+    )
+    rows, problems, plan = _import(read, groups)
+    together = read(tuple(paths))
+    found, expected = (
+        [sort_texts(frame[_COLUMNS]), sort_texts(listed[["file", "line", "payment_id", "field", "value", "problem"]])]
+        for frame, listed in ((rows, problems), (name_rows(together.payments, HANDLE), together.problems))
+    )
+    assert found == expected, (seed, groups)
+    assert plan[:1] + plan[2:4] == (0, 0, 0), seed
+
+
+def sort_texts(frame: pd.DataFrame) -> list[tuple[str, ...]]:
+    """Return distinct rows as text without the folders of files, which depend on the other files of a call."""
+    texts = frame.astype(str).replace(r"^[xy]/|(?<=')[xy]/", "", regex=True)
+    return sorted(set(map(tuple, texts.to_numpy().tolist())))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_random_files_in_random_groups(tmp_path, seed) -> None:
+    """Files of one name in different folders, and rows that say contradictory things of everything."""
+    _check_random(tmp_path, seed)
+
+
+@pytest.mark.soak
+def test_many_random_files(tmp_path) -> None:
+    """The same for 60 seeds."""
+    for seed in range(2, 62):
+        _check_random(tmp_path / str(seed), seed)
 
 
 def test_an_archive_of_all_files(tmp_path, read) -> None:
