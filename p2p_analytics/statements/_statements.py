@@ -185,7 +185,7 @@ class Statements:
         is_own = problems["payment_id"].isin(payments["payment_id"]) | problems["payment_id"].isna()
         is_checked = self.reconciliation["account"] == chosen
         needed = self._needed
-        if needed is not None:
+        if needed is not None and len(self._holders) > 1:  # a copy takes as much memory as the rows
             own = [table[table["account_id"] == chosen].reset_index(drop=True) for table in needed]
             needed = ReadPayments(*own)
         return replace(
