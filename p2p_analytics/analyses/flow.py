@@ -101,39 +101,30 @@ def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC", *, by_account
         "flow_cents",
         received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
         moved_us=calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),
-        payments=nw.lit(1),
     )
-    local = calendar.add_local_time(moved, "moved_us", zone, opened.ends, payments)
-    days = _add_up(local.with_columns(local_day=calendar.local_day()), keys)
-    # At most one row per day of the calendar, so the rest is finished here; for each account, one per month.
-    if by_account:
-        dated = days.with_columns(local_us=col("local_day") * calendar.DAY_US)
-        first = calendar.add_first_day(dated, "month", opened.ends, payments).drop("local_day")
-        days = _add_up(first.with_columns(local_day=col("first_day")), keys)
-    table = _add_up_months(_engine.collect_here(days, payments, what="monthly_flow"), keys)
+    # One row per month of an account, so the rest is finished here.
+    months = (
+        calendar.add_first_day(moved, "moved_us", "month", zone=zone, ends=opened.ends, payments=payments)
+        .group_by(*keys, "first_day")
+        .agg(col("flow_cents").sum(), col("received_cents").sum(), payments=nw.len())
+        .with_columns(_engine.integers(["flow_cents", "received_cents", "payments"]))
+    )
+    table = _add_up_months(_engine.collect_here(months, payments, what="monthly_flow"), keys)
     return _engine.to_result(table, payments, add_account(_COLUMNS, by_account=by_account), opened.currency)
 
 
-def _add_up(rows: nw.LazyFrame[Any], keys: list[str]) -> nw.LazyFrame[Any]:
-    """Return the sums of each day, of payments or of sums."""
+def _add_up_months(months: nw.LazyFrame[Any], keys: list[str]) -> nw.LazyFrame[Any]:
+    """Return all months, without gaps, of those with payments; a null day makes a last row with a null month."""
     col = nw.col
-    return (
-        rows.group_by(*keys, "local_day")
-        .agg(col("flow_cents").sum(), col("received_cents").sum(), col("payments").sum())
-        .with_columns(_engine.integers(["flow_cents", "received_cents", "payments"]))
-    )
-
-
-def _add_up_months(days: nw.LazyFrame[Any], keys: list[str]) -> nw.LazyFrame[Any]:
-    """Return the months, without gaps, of the sums of days; a null day makes a last row with a null month."""
-    col = nw.col
-    found = days.select("local_day").unique().collect()["local_day"].to_list()
+    found = months.select("first_day").unique().collect()["first_day"].to_list()
     dated = [day for day in found if day is not None]
     periods = calendar.count_periods(dated, "month")
     labels: list[str | None] = [f"{calendar.to_date(day):%Y-%m}" for day in periods.first_days]
     rows: dict[str, list[Any]] = {"number": list(range(len(labels) + 1)), "month": [*labels, None]}
     sums = (
-        days.join(calendar.build_days(periods, days.to_native()), on="local_day", how="left")
+        months.join(
+            calendar.build_days(periods, months.to_native()), left_on="first_day", right_on="local_day", how="left"
+        )
         .with_columns(account=_engine.text_key(keys[0]) if keys else nw.lit(""))
         .with_columns(number=col("period").fill_null(len(labels)))
         .group_by("account", *keys, "number")
@@ -146,7 +137,7 @@ def _add_up_months(days: nw.LazyFrame[Any], keys: list[str]) -> nw.LazyFrame[Any
     is_within = (col("number") >= col("first")) & (col("number") <= col("last"))
     is_undated = (col("number") == len(labels)) & (col("end") == len(labels))
     return (
-        ranges.join(_engine.build_rows(days.to_native(), rows, _MONTHS), how="cross")
+        ranges.join(_engine.build_rows(months.to_native(), rows, _MONTHS), how="cross")
         .filter(is_within.fill_null(value=False) | is_undated)
         .join(sums.drop(*keys), on=["account", "number"], how="left")
         .with_columns(_engine.integers(["flow_cents", "received_cents", "payments"]))

@@ -147,7 +147,7 @@ def _find_duplicates(settled: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
 def _find_large(settled: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     col = nw.col
     keys = ["person", "direction"]
-    medians = _engine.find_ranked(settled, keys, "amount_cents", _MIDDLE)
+    medians = _engine.find_ranked(settled, _engine.Ranked(keys, "amount_cents", _MIDDLE))
     return (
         settled.join(medians, on=keys, how="left")
         .with_columns(
@@ -155,6 +155,6 @@ def _find_large(settled: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
             other_id=nw.lit(None, dtype=nw.String()),
             reason=nw.lit("large"),
         )
-        .filter(col("rows") >= _FEWEST, col("amount_cents") * 2 >= col("twice_usual") * _LARGE)
+        .filter(col("values") >= _FEWEST, col("amount_cents") * 2 >= col("twice_usual") * _LARGE)
         .select(*_FOUND)
     )

@@ -27,7 +27,7 @@ NO_DATE: Final = "no date"
 EDGES: Final = (1, 7, 30, 90)
 MONTH_EDGES: Final = (31, 61, 92, 184)  # for payments of which only the month is known
 _DAY: Final = timedelta(days=1) // timedelta(microseconds=1)
-_LONGEST: Final = 2**63 - 1  # microseconds in 64 bits; no age reaches it
+_EARLIEST: Final = -(2**63) + 1  # microseconds in 64 bits; no date is as early
 _DIRECTIONS: Final = ("in", "out")
 _AGES: Final = {
     "direction": _engine.TEXT,
@@ -130,24 +130,20 @@ def pending_ageing(
     keys = list_keys(by_account=by_account)
     needed = [*keys, "direction", "date_created", "amount_cents"]
     opened = _engine.open_frame(payments, needed, status=Status.PENDING, what="pending_ageing")
-    band = nw.lit(0)
-    for number, edge in enumerate(days, start=1):
-        band = nw.when(col("age_us") >= min(edge * _DAY, _LONGEST)).then(nw.lit(number)).otherwise(band)
     undated = len(days) + 1
-    found = (
-        opened.frame.with_columns(col("amount_cents").abs(), age_us=_age(moment))
-        .with_columns(
-            # An unknown age is compared as 0, because engines disagree on nulls in a condition.
-            age_us=col("age_us").fill_null(0).cast(nw.Int64()),
-            dated=~col("age_us").is_null(),
-        )
-        .with_columns(number=nw.when(col("dated")).then(band).otherwise(nw.lit(undated)).cast(nw.Int64()))
+    number = nw.when(col("date_created").is_null()).then(nw.lit(undated))
+    for band, edge in reversed([*enumerate(days, start=1)]):
+        number = number.when(col("date_created") <= max(moment - edge * _DAY, _EARLIEST)).then(nw.lit(band))
+    sums = (
+        opened.frame.with_columns(col("amount_cents").abs(), number=number.otherwise(nw.lit(0)))
         .group_by(*keys, "direction", "number")
-        .agg(col("amount_cents").sum(), col("age_us").max(), payments=nw.len())
+        .agg(col("amount_cents").sum(), oldest_us=col("date_created").min(), payments=nw.len())
     )
     accounts: list[str | None] = _list_accounts(payments) if by_account else [None]
     # One row per account, direction and band, so the rest is finished here.
-    found = _engine.collect_here(found, payments, what="pending_ageing")
+    found = _engine.collect_here(sums, payments, what="pending_ageing").with_columns(
+        col("number").cast(nw.Int64()), age_us=_age(moment, "oldest_us")
+    )
     bands, on = _build_bands(found.to_native(), _label_bands(days), accounts), ["direction", "number"]
     if by_account:
         bands, on = bands.with_columns(_ACCOUNT_KEY), [*on, "account_key"]
@@ -235,16 +231,16 @@ def pending_requests(payments: IntoFrameT, as_of: datetime | date | str | np.dat
         what="pending_requests",
     )
     table = (
-        opened.frame.with_columns(nw.col("amount_cents").abs(), age_us=_age(moment))
+        opened.frame.with_columns(nw.col("amount_cents").abs(), age_us=_age(moment, "date_created"))
         .with_columns(amount=_engine.units("amount_cents"), age_days=nw.col("age_us") // _DAY)
         .sort(*_IN_ORDER, nulls_last=True)
     )
     return _engine.to_result(table, payments, _REQUESTS, opened.currency)
 
 
-def _age(moment: int) -> nw.Expr:
-    """Return the age in microseconds, at least 0; null without a creation date."""
-    age = moment - nw.col("date_created")
+def _age(moment: int, instant: str) -> nw.Expr:
+    """Return the age in microseconds, at least 0; null without an instant."""
+    age = moment - nw.col(instant)
     return nw.when(age < 0).then(0).otherwise(age)
 
 

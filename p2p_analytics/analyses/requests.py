@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import narwhals.stable.v2 as nw
 
@@ -99,41 +99,36 @@ def request_outcomes(payments: IntoFrameT) -> IntoFrameT:
     )
     col = nw.col
     is_directed = (col("direction") == "in") | (col("direction") == "out")
-    charges = opened.frame.filter(col("action") == Action.CHARGE.value, is_directed)
-    sums = (
-        charges.with_columns(col("amount_cents").abs())
-        .group_by("counterparty_id", "counterparty_name", "direction", "status")
-        .agg(asked_cents=col("amount_cents").sum(), requests=nw.len())
-        .with_columns(_engine.integers(["asked_cents", "requests"]))
-    )
-    settled = charges.filter(col("status") == Status.SETTLED.value).with_columns(
+    charges = opened.frame.filter(col("action") == Action.CHARGE.value, is_directed).with_columns(
+        col("amount_cents").abs(),
+        requests=nw.lit(1),
+        waited_us=nw.when(col("status") == Status.SETTLED.value).then(_find_wait()),
         # Only counterparties without an id are grouped by name.
         name_key=nw.when(col("counterparty_id").is_null()).then(col("counterparty_name")),
     )
-    waited = _find_days(settled, ["counterparty_id", "name_key", "direction"], {"days_p50": 50, "days_p90": 90})
-    # One row per name of a person, direction and status. Within one query, Polars would keep all requests in memory
-    # for both parts.
-    here = _engine.collect_here(sums, payments, what="request_outcomes")
-    person = ["person", "direction"]
-    counted = here.with_columns(
-        **{name: _of_status(name, "requests") for name in _COUNTS},
-        person=_engine.person_key(),
-        collected_cents=_of_status(Status.SETTLED.value, "asked_cents"),
-        open_cents=_of_status(Status.PENDING.value, "asked_cents"),
+    wanted = _engine.Ranked(
+        keys=["counterparty_id", "name_key", "direction", "status"],
+        value="waited_us",
+        ranks={"days_p50": _engine.Rank(50), "days_p90": _engine.Rank(90)},
+        sums=["amount_cents", "requests"],
+        last=["counterparty_name"],
     )
-    days = _engine.collect_here(waited, payments, what="request_outcomes").with_columns(
+    found = _engine.find_ranked(charges, wanted)
+    # One row per person, direction and status, so the rest is finished here.
+    counted = _engine.collect_here(found, payments, what="request_outcomes").with_columns(
+        **{name: _of_status(name, "requests") for name in _COUNTS},
+        asked_cents=col("amount_cents"),
+        collected_cents=_of_status(Status.SETTLED.value, "amount_cents"),
+        open_cents=_of_status(Status.PENDING.value, "amount_cents"),
         days_p50=_engine.days("days_p50"),
         days_p90=_engine.days("days_p90"),
-        person=_engine.person_key("name_key"),
     )
     table = (
-        counted.group_by(*person)
+        counted.group_by("counterparty_id", "name_key", "direction")
         .agg(
             *(col(name).sum() for name in [*_COUNTS, *_CENTS.values(), "requests"]),
-            col("counterparty_id").max(),
-            col("counterparty_name").max(),
+            *(col(name).max() for name in ("counterparty_name", "days_p50", "days_p90")),
         )
-        .join(days.drop("counterparty_id", "name_key", "rows"), on=person, how="left")
         .with_columns(_engine.integers([*_COUNTS, *_CENTS.values(), "requests"]))
         .with_columns(decided=col("requests") - col("pending"))
         .with_columns(
@@ -217,10 +212,13 @@ def time_to_settle(payments: IntoFrameT, *, by: str = "direction") -> IntoFrameT
     )
     col = nw.col
     charges = opened.frame.filter(col("action") == Action.CHARGE.value)
-    found = _find_days(charges, [by], {"days_p50": 50, "days_p90": 90, "days_p99": 99, "days_max": 100})
+    waited = charges.select(by, waited_us=_find_wait()).filter(~col("waited_us").is_null())
+    ranks = {"days_p50": 50, "days_p90": 90, "days_p99": 99, "days_max": 100}
+    wanted = _engine.Ranked([by], "waited_us", {name: _engine.Rank(rank) for name, rank in ranks.items()})
+    found = _engine.find_ranked(waited, wanted)
     here = _engine.collect_here(found, payments, what="time_to_settle")  # one row per value of ``by``
     table = here.with_columns(
-        **{name: _engine.days(name) for name in _DAYS if name != "payments"}, payments=col("rows")
+        **{name: _engine.days(name) for name in _DAYS if name != "payments"}, payments=col("values")
     )
     table = table.sort(by, nulls_last=True)
     return _engine.to_result(table, payments, {by: _engine.TEXT, **_DAYS})
@@ -230,11 +228,8 @@ def _of_status(status: str, number: str) -> nw.Expr:
     return nw.when(nw.col("status") == status).then(nw.col(number)).otherwise(0)
 
 
-def _find_days(settled: nw.LazyFrame[Any], keys: list[str], percents: dict[str, int]) -> nw.LazyFrame[Any]:
-    """Return percentiles of the days from creation to completion, of the rows with both dates."""
+def _find_wait() -> nw.Expr:
+    """Return the microseconds from creation to completion."""
     # A row of a statement has one date, that of the payment: how long it took is not known.
     has_both = nw.coalesce(nw.col("source"), nw.lit(SOURCE_API)) != SOURCE_STATEMENT
-    waited = nw.when(has_both).then(nw.col("date_completed") - nw.col("date_created"))
-    dated = settled.select(*keys, waited_us=waited)
-    ranks = {name: _engine.Rank(percent) for name, percent in percents.items()}
-    return _engine.find_ranked(dated.filter(~nw.col("waited_us").is_null()), keys, "waited_us", ranks)
+    return nw.when(has_both).then(nw.col("date_completed") - nw.col("date_created"))

@@ -132,9 +132,8 @@ def spending_over_time(
         received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
         moved_us=calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),
     )
-    local = calendar.add_local_time(moved, "moved_us", zone, opened.ends, payments)
     sums = (
-        calendar.add_first_day(local, every, opened.ends, payments)
+        calendar.add_first_day(moved, "moved_us", every, zone=zone, ends=opened.ends, payments=payments)
         .group_by("first_day", *columns)
         .agg(col("flow_cents").sum(), col("received_cents").sum(), payments=nw.len())
         .with_columns(_engine.integers(_CENTS))

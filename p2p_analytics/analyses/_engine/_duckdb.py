@@ -28,7 +28,10 @@ _UNUSUAL: Final = {
     "currency": f"currency <> '{US_DOLLARS}' OR currency IS NULL",
     "source": f"source <> '{SOURCE_API}'",  # a null is usual
 }
-_TYPES: Final = {"string": "VARCHAR", "int64": "BIGINT", "double": "DOUBLE", "bool": "BOOLEAN"}
+_TYPES: Final = {
+    "string": "VARCHAR", "int64": "BIGINT", "double": "DOUBLE", "bool": "BOOLEAN", "date32[day]": "DATE",
+    "timestamp[us, tz=UTC]": "TIMESTAMPTZ",
+}  # fmt: skip
 
 
 class DuckDB:
@@ -113,7 +116,7 @@ class DuckDB:
 
         p2p_analytics_rows = table  # noqa: F841 - read by the query
         try:
-            relation = _query(_one_row(native), "FROM p2p_analytics_rows")
+            relation = _query(native, "FROM p2p_analytics_rows")
         except duckdb.CatalogException:  # the connection may not read Python's variables
             relation = _write_rows(native, table)
         return nw.from_native(relation)
@@ -136,28 +139,22 @@ def _write_rows(native: DuckDBPyRelation, table: pa.Table) -> DuckDBPyRelation:
     """Return rows that are written as text in the query."""
     import duckdb
 
-    lists, columns = [], []
+    texts, columns = [], []
     for name, column in zip(table.column_names, table.columns, strict=True):
-        dtype = _TYPES[str(column.type)]
-        values, expression = (_join_texts if dtype == "VARCHAR" else _join_numbers)(column.to_pylist())
-        lists.append(duckdb.ConstantExpression(values).alias(name))
-        columns.append(_sql(expression.format(name=quote(name), dtype=dtype)).alias(name))
-    return _one_row(native).select(*lists).select(*columns)
+        values, expression = _join_texts(name, column.cast("string").to_pylist())
+        texts.append(duckdb.ConstantExpression(values).alias(name))
+        columns.append(_sql(f"CAST({expression} AS {_TYPES[str(column.type)]})").alias(name))
+    return _one_row(native).select(*texts).select(*columns)
 
 
-def _join_numbers(values: Sequence[object]) -> tuple[str, str]:
-    """Return values as one text, and the expression that reads it: one constant, which is quicker than a list."""
-    return f"[{','.join('NULL' if value is None else repr(value) for value in values)}]", "unnest({name}::{dtype}[])"
-
-
-def _join_texts(values: Sequence[object]) -> tuple[str, str]:
+def _join_texts(name: str, values: Sequence[str | None]) -> tuple[str, str]:
+    """Return values as one text, and the expression that reads them from a column of that text."""
     texts = ["" if value is None else f"={value}" for value in values]
     separator = "\n"
     while any(separator in text for text in texts):
         separator += "\n="
     # A text that was not null follows an equals sign.
-    literal = "'" + separator + "'"
-    words = f"string_split({{name}}, {literal})" if texts else "[]::VARCHAR[]"
+    words = f"string_split({quote(name)}, '{separator}')" if texts else "[]::VARCHAR[]"
     return separator.join(texts), f"unnest(list_transform({words}, lambda word: nullif(word, '')[2:]))"
 
 

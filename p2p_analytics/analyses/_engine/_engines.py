@@ -165,9 +165,12 @@ def to_result(
         frame, schema = frame.with_columns(currency=nw.lit(currency)), {**schema, "currency": TEXT}
     engine = find_engine(like, what="result")
     cast = frame.select(nw.col(name).cast(kind.dtype) for name, kind in schema.items())
+    result: IntoFrameT
     if cast.implementation.is_polars() and engine not in {_pandas.Pandas, _polars.Polars}:
-        found = cast.collect()
-        columns = {name: found.get_column(name).to_arrow().cast(kind.arrow) for name, kind in schema.items()}
-        cast = engine.load_table(like, pa.table(columns))
-    result: IntoFrameT = engine.to_result(cast, like, schema)
+        found = _polars.set_dates(cast, schema).collect()
+        columns = {name: found.get_column(name).to_arrow() for name in schema}
+        texts = {name: columns[name].cast("string") for name, kind in schema.items() if kind == TEXT}
+        result = engine.load_table(like, pa.table(columns | texts)).to_native()
+    else:
+        result = engine.to_result(cast, like, schema)
     return result

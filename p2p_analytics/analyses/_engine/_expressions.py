@@ -45,13 +45,17 @@ def text_key(name: str) -> nw.Expr:
     return nw.when(nw.col(name).is_null()).then(nw.lit("")).otherwise(nw.concat_str(nw.lit("="), nw.col(name)))
 
 
-def person_key(name: str = "counterparty_name") -> nw.Expr:
+def person_key() -> nw.Expr:
     """Return a text for each counterparty that joins can compare: the id, else the name; it is never null.
 
     For few rows: engines take longer to write it than to group by the id and the name.
     """
     has_id = ~nw.col("counterparty_id").is_null()
-    return nw.when(has_id).then(nw.concat_str(nw.lit("id"), nw.col("counterparty_id"))).otherwise(text_key(name))
+    return (
+        nw.when(has_id)
+        .then(nw.concat_str(nw.lit("id"), nw.col("counterparty_id")))
+        .otherwise(text_key("counterparty_name"))
+    )
 
 
 def normalise(name: str) -> nw.Expr:

@@ -21,59 +21,94 @@ class Rank(NamedTuple):
     from_largest: bool = False
 
 
-def find_ranked(
-    frame: nw.LazyFrame[Any], keys: Sequence[str], value: str, ranks: Mapping[str, Rank]
-) -> nw.LazyFrame[Any]:
-    """Return one row per group: its number of ``rows``, and the values at ranks of an integer column without nulls."""
+class Ranked(NamedTuple):
+    """What to find in each group of rows.
+
+    Attributes
+    ----------
+    keys : sequence of str
+        The columns that separate groups.
+    value : str
+        An integer column; nulls are no values.
+    ranks : mapping of str to Rank
+        Columns of the result, of values at ranks; null in a group without values.
+    sums, last : sequence of str
+        Columns to add up, and columns of which to find the greatest value.
+    """
+
+    keys: Sequence[str]
+    value: str
+    ranks: Mapping[str, Rank]
+    sums: Sequence[str] = ()
+    last: Sequence[str] = ()
+
+
+def find_ranked(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[Any]:
+    """Return one row per group, with the number of its ``values``."""
     if frame.implementation.is_polars():
-        return _find_in_polars(frame, keys, value, ranks)
+        return _find_in_polars(frame, wanted)
     if frame.implementation.is_duckdb():
-        return _find_in_duckdb(frame, keys, value, ranks)
-    return _find_in_counts(frame, keys, value, ranks)
+        return _find_in_duckdb(frame, wanted)
+    return _find_in_counts(frame, wanted)
 
 
-def _find_in_polars(
-    frame: nw.LazyFrame[Any], keys: Sequence[str], value: str, ranks: Mapping[str, Rank]
-) -> nw.LazyFrame[Any]:
+def _find_in_polars(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[Any]:
     import polars as pl
 
-    values = pl.col(value).sort()
-    found = {"rows": pl.len().cast(pl.Int64)}
+    keys, value, ranks, sums, last = wanted
+    number = pl.col("values")
+    found = {}
     for name, rank in ranks.items():
-        place = (pl.len().cast(pl.Int64) * rank.percent + _WHOLE - 1) // _WHOLE
-        found[name] = values.get(pl.len().cast(pl.Int64) - place if rank.from_largest else place - 1)
-    table: nw.LazyFrame[Any] = nw.from_native(frame.to_native().group_by(*keys).agg(**found))
-    return table
+        place = (number * rank.percent + _WHOLE - 1) // _WHOLE
+        at = number - place if rank.from_largest else place - 1
+        found[name] = pl.when(number > 0).then(pl.col("_sorted").list.get(at, null_on_oob=True))
+    table = (
+        frame.to_native()
+        .group_by(*keys)
+        .agg(
+            *(pl.col(name).sum() for name in sums),
+            *(pl.col(name).max() for name in last),
+            values=pl.col(value).count().cast(pl.Int64),
+            _sorted=pl.col(value).drop_nulls().sort(),
+        )
+        .select(*keys, *sums, *last, "values", **found)
+    )
+    result: nw.LazyFrame[Any] = nw.from_native(table)
+    return result
 
 
-def _find_in_duckdb(
-    frame: nw.LazyFrame[Any], keys: Sequence[str], value: str, ranks: Mapping[str, Rank]
-) -> nw.LazyFrame[Any]:
+def _find_in_duckdb(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[Any]:
+    keys, value, ranks, sums, last = wanted
     column, groups = _duckdb.quote(value), [_duckdb.quote(key) for key in keys]
-    found = ["count(*) AS rows"]
-    found += [
-        f"{sign}quantile_disc({sign}{column}, {rank.percent / _WHOLE}) AS {_duckdb.quote(name)}"
-        for name, rank in ranks.items()
-        for sign in ["-" if rank.from_largest else ""]
-    ]
+    found = [f"count({column}) AS values"]
+    found += [f"{function}({each}) AS {each}" for function, names in (("sum", sums), ("max", last)) for each in names]
+    chosen = [*groups, *sums, *last, "values"]
+    for number, (sign, from_largest) in enumerate((("", False), ("-", True))):
+        percents = {name: rank.percent for name, rank in ranks.items() if rank.from_largest == from_largest}
+        if percents:  # a list of them takes one sort
+            shares = ", ".join(str(percent / _WHOLE) for percent in percents.values())
+            found.append(f"quantile_disc({sign}{column}, [{shares}]) AS p2p_ranked_{number}")
+        for at, name in enumerate(percents, start=1):
+            chosen.append(f"{sign}p2p_ranked_{number}[{at}] AS {_duckdb.quote(name)}")
     relation = frame.to_native().aggregate(", ".join([*groups, *found]), ", ".join(groups))
-    table: nw.LazyFrame[Any] = nw.from_native(relation)
+    table: nw.LazyFrame[Any] = nw.from_native(relation.project(", ".join(chosen)))
     return table
 
 
-def _find_in_counts(
-    frame: nw.LazyFrame[Any], keys: Sequence[str], value: str, ranks: Mapping[str, Rank]
-) -> nw.LazyFrame[Any]:
+def _find_in_counts(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[Any]:
     """Find values from the number of rows of each distinct one; Spark would keep all rows of a group in memory."""
+    keys, value, ranks, sums, last = wanted
     col = nw.col
-    counts = frame.group_by(*keys, value).agg(_count=nw.len()).with_columns(col("_count").cast(nw.Int64()))
+    others = [*(col(name).sum() for name in sums), *(col(name).max() for name in last)]
+    counts = frame.with_columns(_value=col(value)).group_by(*keys, value).agg(*others, _count=col("_value").count())
     ranked = counts.with_columns(
         _seen=col("_count").cum_sum().over(*keys, order_by=value).cast(nw.Int64()),
-        rows=col("_count").sum().over(*keys).cast(nw.Int64()),
+        values=col("_count").sum().over(*keys).cast(nw.Int64()),
     )
     reached = {}
     for name, rank in ranks.items():
-        whole = col("rows") * (_WHOLE - rank.percent if rank.from_largest else rank.percent)
+        whole = col("values") * (_WHOLE - rank.percent if rank.from_largest else rank.percent)
         seen = col("_seen") * _WHOLE
         reached[name] = nw.when(seen > whole if rank.from_largest else seen >= whole).then(col(value))
-    return ranked.with_columns(**reached).group_by(*keys).agg(*(col(name).min() for name in ["rows", *ranks]))
+    found = ranked.with_columns(**reached).group_by(*keys)
+    return found.agg(*others, *(col(name).min() for name in ["values", *ranks]))

@@ -32,13 +32,12 @@ _SECOND_US: Final = 1_000_000
 _MONDAY: Final = 3  # 1970-01-01 was a Thursday
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
 _MONTHS: Final = {"month": 1, "quarter": 3, "year": 12}
-_STRETCHES: Final = {
-    "stretch": _engine.COUNT,
-    "turn_us": _engine.COUNT,
-    "before": _engine.COUNT,
-    "after": _engine.COUNT,
-}
-_FIRST_DAYS: Final = dict.fromkeys(("local_day", "first_day"), _engine.COUNT)
+_LONGEST: Final = {
+    "week": 7,
+    "month": 31,
+    "quarter": 92,
+    "year": 366,
+}  # days: from the first of a period into the next one
 _DAYS: Final = dict.fromkeys(("local_day", "period"), _engine.COUNT)
 
 
@@ -85,20 +84,60 @@ def add_local_time(
     offsets = find_offsets(*ends, zone)
     if len(offsets) == 1:
         return frame.with_columns(local_us=nw.col(instant) + offsets[0][1])
-    first = ends[0]
-    length = min((later - earlier for (earlier, _), (later, _) in pairwise(offsets[1:])), default=ends[1] - first + 1)
-    rows = list(zip(*_cut(offsets, range(first, ends[1] + 1, length)), strict=True))
-    stretches = _engine.build_rows(payments, dict(zip(_STRETCHES, rows, strict=True)), _STRETCHES)
-    col = nw.col
-    return (
-        frame.with_columns(stretch=((col(instant) - first) // length).cast(nw.Int64()))
-        .join(stretches, on="stretch", how="left")
-        .with_columns(
-            local_us=nw.when(col(instant) >= col("turn_us"))
-            .then(col(instant) + col("after"))
-            .otherwise(col(instant) + col("before"))
-        )
+    with_offset = _add_steps(frame, instant, "offset", offsets, payments)
+    return with_offset.with_columns(local_us=nw.col(instant) + nw.col("offset"))
+
+
+def add_first_day(  # noqa: PLR0913 - as `add_local_time`, with the period
+    frame: nw.LazyFrame[Any],
+    instant: str,
+    every: Every,
+    *,
+    zone: ZoneInfo,
+    ends: tuple[int, int],
+    payments: IntoFrame,
+) -> nw.LazyFrame[Any]:
+    """Return a frame with ``first_day``: the first day, counted from 1970-01-01, of the period in a zone.
+
+    The other parameters are as in `add_local_time`.
+    """
+    steps = [] if every == "day" else _list_steps(every, zone, ends)
+    if steps and _find_gap(steps) > DAY_US:
+        return _add_steps(frame, instant, "first_day", steps, payments)
+    # Days are many, and a clock may go back into the period before.
+    local = add_local_time(frame, instant, zone, ends, payments).with_columns(first_day=local_day())
+    if every == "day":
+        return local
+    first, last = ends[0] // DAY_US - 1, ends[1] // DAY_US + 1  # no clock is a day ahead or behind
+    return _add_steps(
+        local.with_columns(day=local_day()), "day", "first_day", _list_starts(every, first, last), payments
     )
+
+
+def _add_steps(
+    frame: nw.LazyFrame[Any], at: str, name: str, steps: list[tuple[int, int]], payments: IntoFrame
+) -> nw.LazyFrame[Any]:
+    """Return a frame with one more column: of pairs of a start and a value, that from the last start up to ``at``.
+
+    The column ``at`` is null or not before the first start.
+    """
+    first, length = steps[0][0], _find_gap(steps)
+    names = [f"{name}_{part}" for part in ("stretch", "turn", "before", "after")]
+    rows = zip(*_cut(steps, range(first, steps[-1][0] + 1, length)), strict=True)
+    stretches = _engine.build_rows(payments, dict(zip(names, rows, strict=True)), dict.fromkeys(names, _engine.COUNT))
+    turn, before, after = map(nw.col, names[1:])
+    last_stretch = (steps[-1][0] - first) // length
+    stretch = ((nw.col(at) - first) // length).cast(nw.Int64())
+    return (
+        frame.with_columns(nw.when(stretch > last_stretch).then(last_stretch).otherwise(stretch).alias(names[0]))
+        .join(stretches, on=names[0], how="left")
+        .with_columns(nw.when(nw.col(at) >= turn).then(after).otherwise(before).alias(name))
+    )
+
+
+def _find_gap(steps: list[tuple[int, int]]) -> int:
+    """Return the shortest time between two steps after the first one."""
+    return min((later - earlier for (earlier, _), (later, _) in pairwise(steps[1:])), default=2**62)
 
 
 def local_day() -> nw.Expr:
@@ -115,25 +154,6 @@ def build_days(periods: Periods, payments: IntoFrame) -> nw.LazyFrame[Any]:
     """Return ``local_day`` and the number of its ``period``, for a join."""
     rows = {"local_day": list(periods.days), "period": list(periods.of_day)}
     return _engine.build_rows(payments, rows, _DAYS)
-
-
-def add_first_day(
-    frame: nw.LazyFrame[Any], every: Every, ends: tuple[int, int], payments: IntoFrame
-) -> nw.LazyFrame[Any]:
-    """Return a frame with ``first_day``: the first day of the period of ``local_us``, counted from 1970-01-01.
-
-    ``ends`` are instants at or before the first, and at or after the last of the frame.
-    """
-    day = local_day()
-    if every == "day":
-        return frame.with_columns(first_day=day)
-    if every == "week":
-        return frame.with_columns(first_day=day - weekday(day))
-    days = range(ends[0] // DAY_US - 1, ends[1] // DAY_US + 2)  # no clock is a day ahead or behind
-    rows = {"local_day": list(days), "first_day": [_first_day(each, every) for each in days]}
-    return frame.with_columns(local_day=day).join(
-        _engine.build_rows(payments, rows, _FIRST_DAYS), on="local_day", how="left"
-    )
 
 
 def count_periods(days: Collection[int], every: Every) -> Periods:
@@ -170,23 +190,44 @@ def _first_day(day: int, every: Every) -> int:
     return start.replace(month=month, day=1).toordinal() - _EPOCH_DAY
 
 
-def _cut(offsets: list[tuple[int, int]], starts: range) -> Iterator[tuple[int, int, int, int]]:
-    """Yield for each stretch of time its number, the instant at which the offset changes in it, and both offsets."""
-    remaining = offsets[1:]
-    offset = offsets[0][1]
+@cache
+def _list_steps(every: Every, zone: ZoneInfo, ends: tuple[int, int]) -> list[tuple[int, int]]:
+    """Return the instants at which the period of a zone changes, each with the first day of the period."""
+    offsets = find_offsets(*ends, zone)
+    ends_of = [*(start - 1 for start, _ in offsets[1:]), ends[1]]
+    found: list[tuple[int, int]] = []
+    for (start, offset), end in zip(offsets, ends_of, strict=True):
+        for day, first_day in _list_starts(every, (start + offset) // DAY_US, (end + offset) // DAY_US):
+            if not found or found[-1][1] != first_day:
+                found.append((max(day * DAY_US - offset, start), first_day))
+    return found
+
+
+def _list_starts(every: Every, first: int, last: int) -> list[tuple[int, int]]:
+    """Return a day and the first days of the periods after it up to another, each with the first day of its period."""
+    found = [(first, _first_day(first, every))]
+    while (day := _first_day(found[-1][1] + _LONGEST[every], every)) <= last:
+        found.append((day, day))
+    return found
+
+
+def _cut(steps: list[tuple[int, int]], starts: range) -> Iterator[tuple[int, int, int, int]]:
+    """Yield for each stretch its number, the start of the step in it, and the values before and after that."""
+    remaining = steps[1:]
+    value = steps[0][1]
     for number, start in enumerate(starts):
-        turn, after = start, offset
+        turn, after = start, value
         if remaining and remaining[0][0] < start + starts.step:
             turn, after = remaining.pop(0)
-        yield number, turn, offset, after
-        offset = after
+        yield number, turn, value, after
+        value = after
 
 
 @cache
 def _find_changes(year: int, zone: ZoneInfo) -> tuple[tuple[int, int], ...]:
-    """Return the changes of a zone's offset in a year of UTC; no zone has two of them within a day."""
+    """Return the changes of a zone's offset in a year of UTC; no zone has two of them within three days."""
     first = to_microseconds(datetime(year, 1, 1, tzinfo=UTC))
-    ends = [first + number * DAY_US for number in range(-1, 367)]
+    ends = [first + number * DAY_US for number in range(-1, 370, 3)]
     found = []
     for begin, end in pairwise(ends):
         if _offset(begin, zone) == (offset := _offset(end, zone)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
@@ -12,7 +12,14 @@ import polars as pl
 import pytest
 from analyses.conftest import connect
 
-from p2p_analytics import monthly_flow, pending_ageing, pending_requests, spend_by_friend, status_mix
+from p2p_analytics import (
+    monthly_flow,
+    pending_ageing,
+    pending_requests,
+    spend_by_friend,
+    spending_over_time,
+    status_mix,
+)
 from p2p_analytics.analyses._parts import calendar
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames.arrow import table_of
@@ -57,6 +64,20 @@ def test_a_relation_of_the_same_connection(build: Callable[..., pd.DataFrame]) -
     assert monthly_flow(connection.from_arrow(table_of(build(ROWS)))).filter("received > 0").pl()[
         "month"
     ].to_list() == ["2024-03"]
+
+
+def test_a_connection_that_may_not_read_python(build: Callable[..., pd.DataFrame]) -> None:
+    """Results are written as text for it, with every type, nulls and any character."""
+    connection = connect()
+    rows = [row | {"counterparty_name": name} for row, name in zip(ROWS, ["A\n=b '\u00e9", None], strict=True)]
+    connection.from_arrow(table_of(build(rows))).create("payments")
+    expected = spend_by_friend(connection.table("payments"), build(ROWS)[[]].assign(user_id="1")).pl()
+    assert expected["counterparty_name"].to_list() == [rows[0]["counterparty_name"], None]
+    connection.execute("SET enable_external_access = false")
+    payments = connection.table("payments")
+    assert spend_by_friend(payments, build(ROWS)[[]].assign(user_id="1")).pl().equals(expected)
+    assert monthly_flow(payments, "America/New_York").pl()["sent"].to_list() == [10.5]
+    assert spending_over_time(payments, every="day").pl()["period"].to_list() == [date(2024, 2, 29), date(2024, 3, 1)]
 
 
 @pytest.mark.parametrize(
