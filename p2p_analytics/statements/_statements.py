@@ -239,6 +239,7 @@ class Statements:
             strict=strict,
             _holders={str(me.user.id): me for me in holders},
             _needed=None,
+            _owners={},
             _ends={},
         )
 
