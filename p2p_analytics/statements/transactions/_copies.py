@@ -24,10 +24,12 @@ _OF_AMOUNT: Final = r"^(.+)-[0-9a-f]{8}$"
 _EITHER: Final = r"-(?:[0-9a-f]{16}-[0-9]+|[0-9a-f]{8})$"
 # A spreadsheet changes how amounts and times are shown, not these.
 _ALIKE: Final = ("account", "group", "type", "counterparty_name", "is_in", "currency", "status")
+_MOMENT: Final = (*_ALIKE, "is_day", "moment")
 _ROW: Final = ("account", "payment_id")
 _PAIR: Final = ("account", SOURCE, "other_source")
 _DAY: Final = 24 * 60 * 60 * 1_000_000  # microseconds
 _MINUTE: Final = 60_000_000
+_MOST_FILES: Final = 30  # that have rows alike in one minute or day: such rows are frequent
 
 
 def list_copies(rows: pl.DataFrame, versions: pl.DataFrame) -> list[Problem]:
@@ -47,17 +49,13 @@ def list_copies(rows: pl.DataFrame, versions: pl.DataFrame) -> list[Problem]:
     import polars as pl
 
     candidates = _select_candidates(rows)
-    pairs = _find_pairs(candidates)
-    if pairs.is_empty():
+    shared = _select_shared(candidates)
+    if shared.is_empty():
         return []
-    of_pairs = pl.col("payment_id").is_in(pairs["payment_id"].implode())
-    known = pl.concat([_name_sources(each).filter(of_pairs).select(*_ROW, SOURCE) for each in (rows, versions)])
-    others = {"other_id": "payment_id", "other_source": SOURCE}
-    pairs = pairs.join(known.rename({SOURCE: "other_source"}), on=[*_ROW, "other_source"], how="anti")
-    pairs = pairs.join(
-        known, left_on=["account", "other_id", SOURCE], right_on=["account", *others.values()], how="anti"
-    )
-    counts = pairs.group_by(_PAIR).agg(pl.col("payment_id").n_unique().alias("alike"), pl.col("line").min())
+    is_shared = pl.col("payment_id").is_in(shared["payment_id"].unique().implode())
+    known = pl.concat([_name_sources(each).filter(is_shared).select(*_ROW, SOURCE) for each in (rows, versions)])
+    alike = _find_alike(shared, known)
+    counts = alike.group_by(_PAIR).agg(pl.col("payment_id").n_unique().alias("alike"), pl.col("line").min())
     return [_describe(pair) for pair in _select_copies(counts, candidates)]
 
 
@@ -97,34 +95,41 @@ def _select_candidates(rows: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([_name_sources(found), described], how="horizontal")
 
 
-def _find_pairs(candidates: pl.DataFrame) -> pl.DataFrame:
-    """Return rows with each row of another file that looks like it: account, id, line, source, other id and source."""
+def _select_shared(candidates: pl.DataFrame) -> pl.DataFrame:
+    """Return the times at which rows can look like rows of another file: ``moment``, once for each row and time.
+
+    A row without a time looks like those with a time of three days: ``side`` is 1 for it and 2 for them. It is 0 for
+    two rows of one minute.
+    """
     import polars as pl
 
-    def join(rows: pl.DataFrame, others: pl.DataFrame, time: str) -> pl.DataFrame:
-        keys = [*_ALIKE, time]
-        shared = rows.join(others.select(keys).unique(), on=keys, how="semi", nulls_equal=True)
-        right = others.select(*keys, other_id="payment_id", other_source=SOURCE, other_line="line")
-        found = shared.join(right, on=keys, how="inner", nulls_equal=True)
-        return found.filter(pl.col(SOURCE) != pl.col("other_source")).select(
-            *_ROW, "line", SOURCE, "other_id", "other_source", "other_line"
-        )
-
-    is_shared = pl.col(SOURCE).n_unique().over(*_ALIKE, "minute") > 1
-    of_minute = candidates.filter(is_shared)
-    same = join(of_minute, of_minute, "minute").drop("other_line")
     whole, timed = (candidates.filter(mask) for mask in (~pl.col("is_timed"), pl.col("is_timed")))
-    near = pl.concat([whole.with_columns(pl.col("day") + days) for days in (-1, 0, 1)])
-    of_day = join(near, timed, "day").unique()
-    back = of_day.select(
-        "account",
-        payment_id="other_id",
-        line="other_line",
-        source="other_source",
-        other_id="payment_id",
-        other_source=SOURCE,
+    moments = [candidates.with_columns(pl.col("minute").alias("moment"), side=0)]
+    moments += [whole.with_columns((pl.col("day") + days).alias("moment"), side=1) for days in (-1, 0, 1)]
+    moments += [timed.with_columns(pl.col("day").alias("moment"), side=2)]
+    found = pl.concat(moments).with_columns(pl.min_horizontal("side", 1).alias("is_day"))
+    files = pl.col(SOURCE).n_unique().over(*_MOMENT)
+    sides = pl.col("side").n_unique().over(*_MOMENT)
+    return found.filter(files.is_between(2, _MOST_FILES), (pl.col("side") == 0) | (sides > 1))
+
+
+def _find_alike(shared: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+    """Return rows with each other file that has a row that looks like it, where neither file has both.
+
+    Each row is joined with files, not with their rows, of which one minute can have thousands.
+    """
+    import polars as pl
+
+    key = [*_MOMENT, "side"]
+    of_other = pl.when(pl.col("side") > 0).then(3 - pl.col("side")).otherwise(0)
+    files = shared.select(*key, SOURCE).unique()
+    of_file = files.select(*_MOMENT, of_other.alias("side"), pl.col(SOURCE).alias("other_source"))
+    rows = shared.join(of_file, on=key, how="inner", nulls_equal=True).filter(pl.col(SOURCE) != pl.col("other_source"))
+    rows = rows.join(known.rename({SOURCE: "other_source"}), on=[*_ROW, "other_source"], how="anti")
+    of_row = rows.select(
+        *_MOMENT, of_other.alias("side"), pl.col("other_source").alias(SOURCE), pl.col(SOURCE).alias("other_source")
     )
-    return pl.concat([same, of_day.drop("other_line"), back.select(same.columns)])
+    return rows.join(of_row.unique(), on=[*key, SOURCE, "other_source"], how="semi", nulls_equal=True)
 
 
 def _select_copies(counts: pl.DataFrame, candidates: pl.DataFrame) -> Iterator[Mapping[str, Any]]:

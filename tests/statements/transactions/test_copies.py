@@ -56,6 +56,22 @@ def _list_copies(statements: Statements) -> list[list[object]]:
 _MAY = [(1, 345), (2, 700), (3, 120), (4, 999), (9, 450)]
 
 
+def test_many_rows_of_one_minute(tmp_path) -> None:
+    """20,000 rows that all look alike are compared file by file: their 100 million pairs would fill the memory."""
+    rows = ([_buy(1, 100 * amount + cents) for amount in range(1, 10_001)] for cents in (10, 20))
+    statements = _read(tmp_path, _REVOLUT, *rows)
+    assert _list_copies(statements) == [["b.csv", 2, _ALIKE.format("10,000 rows look", "a.csv")]]
+
+
+def test_one_row_in_many_files(tmp_path) -> None:
+    """Rows of one minute in more than 30 files are frequent, and no sign of a copy."""
+    for number in range(31):
+        (tmp_path / f"{number:02}.csv").write_text(f"{_REVOLUT}\n{_buy(1, 100 + number)}\n", "utf-8")
+    assert _list_copies(p2p.read_statements(tmp_path, account="Nora")) == []
+    (tmp_path / "30.csv").unlink()
+    assert len(_list_copies(p2p.read_statements(tmp_path, account="Nora"))) == 30 * 29 // 2
+
+
 @pytest.mark.parametrize(
     ("changes", "count"),
     [
