@@ -130,6 +130,7 @@ def test_wrong_dates(service, since_july) -> None:
     assert service.lists == 0
 
 
+@pytest.mark.usefixtures("draw_nothing")
 def test_card_report_and_summary_say_so(service, since_july, history_of, payment) -> None:
     """The history keeps the date; in privacy mode only its day or month. A complete history says nothing."""
     words = "Payments made before 2024-07-01 are not loaded, except pending ones."

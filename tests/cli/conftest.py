@@ -45,12 +45,6 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
 
 @pytest.fixture
-def _no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Skip the drawing of plots, the slow part of a demo, where the test is about other files."""
-    monkeypatch.setattr("p2p_analytics.plots.to_image", lambda *_, **__: b"image")
-
-
-@pytest.fixture
 def archive_path(tmp_path, history_of, payment) -> str:
     """Return the path of an archive of two payments."""
     pending = payment(2, status="pending", action="charge", date_created="2024-05-31T23:30:00", note="rent")

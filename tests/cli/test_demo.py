@@ -184,7 +184,7 @@ def test_the_report_is_whole(demo: Outcome) -> None:
     assert page.rstrip().endswith("</html>")
 
 
-@pytest.mark.usefixtures("_no_drawing")
+@pytest.mark.usefixtures("draw_nothing")
 def test_the_same_town_gives_the_same_data(demo: Outcome, tmp_path: Path) -> None:
     """The same seed gives the same files, byte for byte, and writing again replaces them."""
     (tmp_path / "payments.csv").write_text("old")
@@ -193,7 +193,7 @@ def test_the_same_town_gives_the_same_data(demo: Outcome, tmp_path: Path) -> Non
         assert (tmp_path / name).read_bytes() == (demo.out / name).read_bytes()
 
 
-@pytest.mark.usefixtures("_no_drawing")
+@pytest.mark.usefixtures("draw_nothing")
 def test_another_person(tmp_path: Path) -> None:
     """Any person of the town can sign in, with or without an @ before the name, and gets their own data."""
     with SandboxServer(7, years=1) as server:

@@ -60,7 +60,7 @@ def test_ctrl_c_stops_the_demo(tmp_path: Path, start: Callable[..., subprocess.P
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.usefixtures("_no_drawing")
+@pytest.mark.usefixtures("draw_nothing")
 @pytest.mark.parametrize(("way", "steps"), [("none", []), ("log", ["Building", "Loading", "Drawing"])])
 def test_progress_of_the_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str], way: str, steps: list[str]) -> None:
     """`--progress none` leaves standard error empty, `log` writes a line for each step; the summary is the same."""

@@ -19,6 +19,7 @@ FILES = {
 SMALL = ("--years", "1", "--people", "4", "--seed", "3", "--progress", "none")
 
 
+@pytest.mark.usefixtures("draw_nothing")
 def test_files_and_list_give_the_same_sums(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

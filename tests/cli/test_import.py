@@ -67,6 +67,7 @@ def test_files_without_balances(folder, capsys) -> None:
     assert capsys.readouterr().out.splitlines()[1:] == ["1 file, no balance is stated, 0 problems"]
 
 
+@pytest.mark.usefixtures("draw_nothing")
 def test_a_file_that_does_not_add_up_stays_visible(folder, tmp_path, capsys) -> None:
     """In the table of problems, with file and period, in the card and in the report; the right file takes it away."""
     wrong = tmp_path / "wrong.csv"
@@ -89,6 +90,7 @@ def test_a_file_that_does_not_add_up_stays_visible(folder, tmp_path, capsys) -> 
     assert sentence not in history._repr_html_()
 
 
+@pytest.mark.usefixtures("draw_nothing")
 def test_other_files_of_a_pattern_are_skipped(folder, tmp_path, capsys) -> None:
     """A shell expands a pattern to all files of such a name; one file alone has to be a statement."""
     other = tmp_path / "shop.csv"

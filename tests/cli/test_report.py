@@ -20,6 +20,7 @@ def test_report(archive_path, tmp_path, capsys) -> None:
     assert capsys.readouterr().out.splitlines()[1] == "Privacy mode: names and amounts are invented."
 
 
+@pytest.mark.usefixtures("draw_nothing")
 def test_the_summary_as_json(archive_path, tmp_path, capsys) -> None:
     """`--json` prints the documented keys on one line; an error stays on standard error."""
     out = str(tmp_path / "r.html")
@@ -33,6 +34,7 @@ def test_the_summary_as_json(archive_path, tmp_path, capsys) -> None:
     assert (printed.out, printed.err.count("\n")) == ("", 1)
 
 
+@pytest.mark.usefixtures("draw_nothing")
 @pytest.mark.parametrize(
     ("words", "strict"),
     [
@@ -68,6 +70,7 @@ def test_a_folder_that_is_no_archive(tmp_path, capsys) -> None:
     assert "no archive" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("draw_nothing")
 def test_several_currencies_need_a_choice(tmp_path, capsys) -> None:
     """The error names them and the option; with it, the report is of this currency, in small letters too."""
     file = tmp_path / "cash.csv"

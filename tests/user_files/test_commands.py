@@ -20,6 +20,8 @@ from support.folders import HEX, LONG_AGO, state_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.usefixtures("draw_nothing")
+
 # Names similar to those of this package's files, and such names on files of other kinds.
 STATEMENT = Path(__file__).parents[1] / "statements" / "samples" / "gen_d_2024.csv"
 NEARLY = (
@@ -215,9 +217,8 @@ def test_a_folder_that_is_named_like_the_sandbox_s_own_stays(tmp_path, monkeypat
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o277])
-def test_the_demo_s_folder_is_private(tmp_path, umask, monkeypatch) -> None:
+def test_the_demo_s_folder_is_private(tmp_path, umask) -> None:
     """New folders are 0700 under any umask, an existing one keeps its mode, and files are 0600."""
-    monkeypatch.setattr("p2p_analytics.plots.to_image", lambda *_, **__: b"image")
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o755)
     for out in (tmp_path / "above" / "new", tmp_path / "open"):
