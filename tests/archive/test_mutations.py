@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 EXACT, REFUSED = "exact", "refused"
 # How many mutations a test makes.
-MANY = pytest.mark.parametrize("mutations", [340, pytest.param(500, marks=pytest.mark.soak)])
-SOME = pytest.mark.parametrize("mutations", [170, pytest.param(250, marks=pytest.mark.soak)])
-FEW = pytest.mark.parametrize("mutations", [40, pytest.param(60, marks=pytest.mark.soak)])
+MANY = pytest.mark.parametrize("mutations", [170, pytest.param(1_000, marks=pytest.mark.soak)])
+SOME = pytest.mark.parametrize("mutations", [85, pytest.param(500, marks=pytest.mark.soak)])
+FEW = pytest.mark.parametrize("mutations", [20, pytest.param(120, marks=pytest.mark.soak)])
 PAYMENTS = 40
 
 
