@@ -175,7 +175,8 @@ def explore_history(history: p2p.History, folder: Path) -> dict[str, bytes]:
     for analysis, person in [*((name, ()) for name in analyses), ("pending_requests", someone)]:
         explorer.analysis.value, explorer.person.value = analysis, person
         explorer.save_csv.click()
-        explorer.save_plot.click()
+        if analysis in _OUTLINED:
+            explorer.save_plot.click()
         state = json.dumps(dependency_state(explorer.widget), ensure_ascii=False)
         made[f"explorer {analysis} {len(person)}"] = (state + repr(explorer)).encode()
     explorer.widget.close()
