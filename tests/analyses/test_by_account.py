@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from analyses.conftest import payments_frame, read_rows
 
 from p2p_analytics.analyses import monthly_flow, pending_ageing, spend_by_friend, status_mix
 from p2p_analytics.errors import ConfigurationError, SchemaError
@@ -50,15 +51,26 @@ ANALYSES: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def tables_of_accounts() -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of the tables of each account, one below another."""
+    frames = {
+        account: payments_frame([row for row in ROWS if row["account_id"] == account])
+        for account in ("", "10", "88", "9", None)
+    }
+    return {
+        name: [{"account_id": key, **row} for key, frame in frames.items() for row in read_rows(analyse(frame))]
+        for name, analyse in ANALYSES.items()
+    }
+
+
 @pytest.mark.parametrize("name", list(ANALYSES))
-def test_tables_of_accounts_below_one_another(payments: Builder, build: Builder, rows_of: Reader, name: str) -> None:
+def test_tables_of_accounts_below_one_another(
+    payments: Builder, tables_of_accounts: dict[str, list[dict[str, Any]]], rows_of: Reader, name: str
+) -> None:
     """In the order of their ids as text, an unknown account last; each has its own months, shares and first rows."""
-    analyse = ANALYSES[name]
-    expected = []
-    for account in ("", "10", "88", "9", None):
-        table = rows_of(analyse(build([row for row in ROWS if row["account_id"] == account])))
-        expected += [{"account_id": account, **row} for row in table]
-    found = rows_of(analyse(payments(*ROWS), by_account=True))
+    expected = tables_of_accounts[name]
+    found = rows_of(ANALYSES[name](payments(*ROWS), by_account=True))
     assert found == expected
     assert list(found[0]) == list(expected[0])
 
