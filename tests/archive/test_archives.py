@@ -6,6 +6,7 @@ import os
 import shutil
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,15 +28,15 @@ if TYPE_CHECKING:
 ENGINES = ["pandas", "polars", "duckdb"]
 
 
-@pytest.fixture
-def fill(tmp_path, history_of, payment) -> Fill:
-    """Return a function that makes an archive with two payments of a user below the root."""
+@pytest.fixture(scope="module")
+def fill_below(history_of, payment) -> Fill:
+    """Return a function that makes an archive with two payments of a user below a folder."""
 
-    def fill(name: str, account: str, username: str | None = None) -> p2p.Archive:
+    def fill(folder: Path, name: str, account: str, username: str | None = None) -> p2p.Archive:
         actor = {"actor": {"id": account, "display_name": "Ada"}}
         days = [payment(f"{account}0{day}", date_created=f"2024-0{day}-01T12:00:00", **actor) for day in (4, 5)]
         history = history_of(*days, account=account)
-        archive = p2p.open_archive(tmp_path / "town" / name)
+        archive = p2p.open_archive(folder / name)
         archive.merge(replace(history, me=Me(user=User(id=account, username=username))))
         return archive
 
@@ -43,12 +44,25 @@ def fill(tmp_path, history_of, payment) -> Fill:
 
 
 @pytest.fixture
-def root(tmp_path, fill) -> Path:
+def fill(tmp_path, fill_below: Fill) -> Fill:
+    """Return a function that makes an archive below the root."""
+    return partial(fill_below, tmp_path / "town")
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory, fill_below: Fill) -> Path:
     """Return a folder with three archives, one in a folder that is named like a column, and a file beside them."""
+    folder = tmp_path_factory.mktemp("archives") / "town"
     for name, account in (("ada", "21"), ("status=x", "22"), ("b*", "23")):
-        fill(name, account)
-    (tmp_path / "town" / "read me.txt").write_text("three archives")
-    return tmp_path / "town"
+        fill_below(folder, name, account)
+    (folder / "read me.txt").write_text("three archives")
+    return folder
+
+
+@pytest.fixture
+def root(town: Path, tmp_path) -> Path:
+    """Return a copy of it."""
+    return shutil.copytree(town, tmp_path / "town")
 
 
 def list_rows(frame: Any) -> list[tuple[Any, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
@@ -19,22 +20,35 @@ from p2p_analytics.records import Me, User
 from support.archives.statements import row, statements_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
 ENGINES = ["pandas", "polars", "duckdb"]
 
 
-@pytest.fixture
-def archive(tmp_path, history_of, payment, monkeypatch) -> p2p.Archive:
+@pytest.fixture(scope="module")
+def small_files() -> Iterator[None]:
+    """Fill a file with two payments."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("p2p_analytics.archive._merge.MOST_ROWS", 2)
+        patch.setattr("p2p_analytics.archive._merge._USUAL_ROWS", 2)
+        yield
+
+
+@pytest.fixture(scope="module")
+def april(tmp_path_factory, history_of, payment, small_files: None) -> Path:
     """Return an archive with a payment at noon of 1 to 8 April, and one without a date, in files of two days."""
-    monkeypatch.setattr("p2p_analytics.archive._merge.MOST_ROWS", 2)
-    monkeypatch.setattr("p2p_analytics.archive._merge._USUAL_ROWS", 2)
-    archive = p2p.open_archive(tmp_path / "account_id=9")
+    archive = p2p.open_archive(tmp_path_factory.mktemp("april") / "account_id=9")
     ada = Me(user=User(id="7", username="ada", display_name="Ada"))
     days = [payment(day, date_created=f"2024-04-{day:02}T12:00:00") for day in range(1, 9)]
     archive.merge(replace(history_of(*days, payment(9, date_created=None)), me=ada))
-    return archive
+    return archive.path
+
+
+@pytest.fixture
+def archive(april: Path, tmp_path) -> p2p.Archive:
+    """Return a copy of it."""
+    return p2p.open_archive(shutil.copytree(april, tmp_path / april.name))
 
 
 def read(frame: Any) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ import p2p_analytics as p2p
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 # A shell that runs jobs in the background makes them ignore Ctrl-C, and children inherit that.
 _WITH_CTRL_C = (
@@ -44,9 +46,16 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
         process.communicate()
 
 
-@pytest.fixture
-def archive_path(tmp_path, history_of, payment) -> str:
-    """Return the path of an archive of two payments."""
+@pytest.fixture(scope="session")
+def _two_payments(tmp_path_factory, history_of, payment) -> Path:
+    """Return an archive of two payments, which tests copy."""
+    folder = tmp_path_factory.mktemp("two-payments") / "a"
     pending = payment(2, status="pending", action="charge", date_created="2024-05-31T23:30:00", note="rent")
-    p2p.open_archive(tmp_path / "a").merge(history_of(payment(1), pending))
-    return str(tmp_path / "a")
+    p2p.open_archive(folder).merge(history_of(payment(1), pending))
+    return folder
+
+
+@pytest.fixture
+def archive_path(tmp_path, _two_payments) -> str:
+    """Return the path of an archive of two payments."""
+    return str(shutil.copytree(_two_payments, tmp_path / "a"))

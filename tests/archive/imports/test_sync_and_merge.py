@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
@@ -15,15 +17,24 @@ from p2p_analytics.records import Me, User
 from p2p_analytics.times import EPOCH
 from support.archives.statements import row, statements_of
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 MINE = (row(1, tip_cents=5), row("t", "Bank", kind="transfer", action=None, date="2024-05-02T12:00:00"))
 
 
-@pytest.fixture
-def archive(tmp_path) -> p2p.Archive:
+@pytest.fixture(scope="module")
+def own(tmp_path_factory) -> Path:
     """Return an archive that the statements of ada have made."""
-    archive = p2p.open_archive(tmp_path / "archive")
+    archive = p2p.open_archive(tmp_path_factory.mktemp("own") / "archive")
     archive.import_(statements_of(*MINE))
-    return archive
+    return archive.path
+
+
+@pytest.fixture
+def archive(own: Path, tmp_path) -> p2p.Archive:
+    """Return a copy of it."""
+    return p2p.open_archive(shutil.copytree(own, tmp_path / "archive"))
 
 
 @pytest.mark.parametrize("refresh", [False, True])
