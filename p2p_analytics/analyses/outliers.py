@@ -27,6 +27,7 @@ _COLUMNS: Final = {
     "date_created": _engine.INSTANT,
     "note": _engine.TEXT,
 }
+_ROWS_AT_ONCE: Final = 3_000_000  # payments, of which Polars takes 1.2 GB
 _LARGE: Final = 5  # times the median
 _FEWEST: Final = 5  # payments that make a median usual
 _MIDDLE: Final = {"lower": _engine.Rank(50), "upper": _engine.Rank(50, from_largest=True)}  # the median is their mean
@@ -69,7 +70,8 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
     payments : frame
         PAYMENTS. Rows that are not settled, or have no direction or amount, are excluded, for duplicates also those
         without date_created; so are rows of another ``kind`` than payments. Datetimes without a zone are UTC. A lazy
-        frame is queried at the call, for the checks. Settled requests of statements have the date of their payment.
+        frame is queried at the call, for the checks; one of Polars with more than three million rows that count is read
+        in parts, and the rows found are kept. Settled requests of statements have the date of their payment.
     within : timedelta or str, optional
         Text like ``"90s"``, ``"10min"``, ``"6h"``.
 
@@ -114,16 +116,28 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
         status=Status.SETTLED,
         what="unusual",
     )
-    keyed = opened.frame.with_columns(col("amount_cents").abs(), person=_engine.person_key())
+    found = _engine.build_in_slices(
+        opened.frame,
+        payments,
+        lambda some: _find_unusual(some, gap),
+        key=_engine.person_key(),
+        rows=_ROWS_AT_ONCE,
+        what="unusual",
+    )
+    table = found.with_columns(
+        amount=_engine.units("amount_cents"), usual=col("twice_usual") / (col("twice_usual") * 0 + 200)
+    ).sort(*_IN_ORDER, descending=[True, *(False for _ in _IN_ORDER[1:])], nulls_last=True)
+    return _engine.to_result(table, payments, _COLUMNS, opened.currency)
+
+
+def _find_unusual(payments: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
+    """Return the unusual payments with the name of the person; those of one person depend on no others."""
+    col = nw.col
+    keyed = payments.with_columns(col("amount_cents").abs(), person=_engine.person_key())
     names = keyed.group_by("person").agg(col("counterparty_name").max())
     settled = keyed.filter(~col("amount_cents").is_null()).drop("counterparty_name")
     found = nw.concat([_find_duplicates(settled, gap), _find_large(settled)])
-    table = (
-        found.join(names, on="person", how="left")
-        .with_columns(amount=_engine.units("amount_cents"), usual=col("twice_usual") / (col("twice_usual") * 0 + 200))
-        .sort(*_IN_ORDER, descending=[True, *(False for _ in _IN_ORDER[1:])], nulls_last=True)
-    )
-    return _engine.to_result(table, payments, _COLUMNS, opened.currency)
+    return found.join(names, on="person", how="left")
 
 
 def _find_duplicates(settled: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:

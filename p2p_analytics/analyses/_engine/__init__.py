@@ -34,6 +34,7 @@ from p2p_analytics.analyses._engine._expressions import (
 from p2p_analytics.analyses._engine._kinds import COUNT, DATE, FLAG, INSTANT, NUMBER, TEXT, WHOLE, Kind
 from p2p_analytics.analyses._engine._open import open_frame
 from p2p_analytics.analyses._engine._ranks import Rank, Ranked, find_ranked
+from p2p_analytics.analyses._engine._slices import build_in_slices
 from p2p_analytics.analyses._engine._text_column import add_text_column
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "Rank",
     "Ranked",
     "add_text_column",
+    "build_in_slices",
     "build_rows",
     "collect",
     "collect_here",

@@ -1,0 +1,74 @@
+"""Large queries of Polars in slices: the same rows, with no slice of more values than planned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.errors import SchemaError
+from support.analyses.containers import make_table
+from support.analyses.records import make_record, make_town
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from support.analyses.records import Record
+
+ANALYSES: dict[str, Callable[[Any], Any]] = {
+    "bills": lambda frame: p2p.split_bills(frame, as_of="2025-01-01"),
+    "outliers": p2p.unusual,
+}
+
+
+def build_records() -> list[Record]:
+    """Return the payments of a town, and two bills and two duplicates more."""
+    more = [
+        make_record(
+            payment_id=f"9{at}", action="charge", direction="in", status=status, note=note,
+            counterparty_id=f"{at}", counterparty_name=f"P{at}",
+        )
+        for at, (note, status) in enumerate(
+            [("Taxi", "settled"), ("taxi ", "pending"), ("Pizza", "settled"), ("pizza", "settled")]
+        )
+    ]  # fmt: skip
+    twins = [make_record(payment_id=f"8{at}", counterparty_id=f"{at // 2}", note="Twin") for at in range(4)]
+    return [*make_town(3), *more, *twins]
+
+
+@pytest.mark.parametrize("module", list(ANALYSES))
+def test_slices_have_the_rows_of_all(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
+    """The frame is read for each slice; no person or note is in two, and the result is that of the whole frame."""
+    frame = pl.DataFrame(make_table(build_records(), {}))
+    analyse, collected = ANALYSES[module], []
+    whole = analyse(frame.lazy()).collect()
+    collect = pl.LazyFrame.collect
+
+    def keep(query: pl.LazyFrame, *arguments: Any, **options: Any) -> Any:
+        found = collect(query, *arguments, **options)
+        if options.get("engine") == "streaming":
+            collected.append(found)
+        return found
+
+    monkeypatch.setattr(f"p2p_analytics.analyses.{module}._ROWS_AT_ONCE", 10)
+    monkeypatch.setattr(pl.LazyFrame, "collect", keep)
+    result = analyse(frame.lazy())
+    assert isinstance(result, pl.LazyFrame)
+    assert len(collected) > 2
+    assert result.collect().equals(whole)
+    assert len(whole) >= 4 if module == "outliers" else len(whole) >= 2
+    assert sum(len(found) for found in collected) == len(whole) > max(len(found) for found in collected)
+    collected.clear()
+    assert analyse(frame).equals(whole)
+    assert not collected
+
+
+def test_a_query_that_fails_in_a_slice_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that fails for all rows is."""
+    monkeypatch.setattr("p2p_analytics.analyses.outliers._ROWS_AT_ONCE", 1)
+    frame = pl.DataFrame(make_table(build_records(), {}))
+    broken = frame.lazy().with_columns(note=pl.col("note").str.to_integer(strict=True).cast(pl.String))
+    with pytest.raises(SchemaError, match="unusual"):
+        p2p.unusual(broken)
