@@ -6,6 +6,7 @@ import json
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,26 +30,32 @@ NAMES = st.sampled_from(
      "authorization", "merchant", "amount_fee_cents", "email", "phone"]
 )  # fmt: skip
 ROW = st.recursive(WORDS | ANYTHING, lambda inner: st.dictionaries(NAMES, inner, max_size=8), max_leaves=25)
+ENCODING = st.sampled_from(["utf-8", "utf-8-sig", "utf-16"])
 BALANCE = st.none() | st.floats() | st.integers() | WORDS
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
-@given(st.lists(ROW, max_size=6), BALANCE, BALANCE, st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]), st.booleans())
-def test_any_rows(rows: list[object], start: object, end: object, encoding: str, one_line: bool) -> None:  # noqa: FBT001 - generated
+@pytest.mark.parametrize("examples", [50, pytest.param(1_000, marks=pytest.mark.soak)])
+def test_any_rows(examples: int) -> None:
     """The kinds of a file sum to its rows: one for each transaction and one for the balances."""
-    body = {"data": {"transactions": rows, "start_balance": start, "end_balance": end}}
-    text = json.dumps(body, indent=None if one_line else 1, ensure_ascii=one_line)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "history.json"
-        path.write_bytes(text.encode(encoding, "replace"))
-        try:
-            found = p2p.read_statements(path)
-        except StatementError as error:
-            assert str(error).startswith(str(path))  # noqa: PT017 - it may also be read
-            return
-    assert found.files["rows"].sum() == len(rows) + 1
-    assert (found.files[list(KINDS)].sum(axis=1) == found.files["rows"]).all()
-    assert len(found.payments) <= len(rows)
-    ids = found.payments["payment_id"]
-    assert ids.notna().all()
-    assert ids.is_unique
+
+    @settings(max_examples=examples, deadline=None, derandomize=True)
+    @given(st.lists(ROW, max_size=6), BALANCE, BALANCE, ENCODING, st.booleans())
+    def check(rows: list[object], start: object, end: object, encoding: str, one_line: bool) -> None:  # noqa: FBT001 - generated
+        body = {"data": {"transactions": rows, "start_balance": start, "end_balance": end}}
+        text = json.dumps(body, indent=None if one_line else 1, ensure_ascii=one_line)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "history.json"
+            path.write_bytes(text.encode(encoding, "replace"))
+            try:
+                found = p2p.read_statements(path)
+            except StatementError as error:
+                assert str(error).startswith(str(path))  # noqa: PT017 - it may also be read
+                return
+        assert found.files["rows"].sum() == len(rows) + 1
+        assert (found.files[list(KINDS)].sum(axis=1) == found.files["rows"]).all()
+        assert len(found.payments) <= len(rows)
+        ids = found.payments["payment_id"]
+        assert ids.notna().all()
+        assert ids.is_unique
+
+    check()
