@@ -148,7 +148,12 @@ def _find_bills(requests: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
     """Return the bills with their sums in cents; those of one note depend on no others."""
     col = nw.col
     numbered = (
-        requests.with_columns(col("amount_cents").abs(), text=_engine.normalise("note"), person=_engine.person_key())
+        requests.with_columns(
+            col("amount_cents").abs(),
+            text=_engine.normalise("note"),
+            # Only counterparties without an id are grouped by name.
+            name_key=nw.when(col("counterparty_id").is_null()).then(col("counterparty_name")),
+        )
         .filter(col("text") != "")
         .with_columns(before=col("date_created").shift(1).over("text", order_by=["date_created", "payment_id"]))
         .with_columns(is_first=nw.when(col("date_created") - col("before") <= gap).then(0).otherwise(1))
@@ -164,19 +169,24 @@ def _find_bills(requests: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
         )
     )
     keys = ["text", "bill"]
-    people = numbered.select(*keys, "person").unique().group_by(*keys).agg(people=nw.len())
-    sums = numbered.group_by(*keys).agg(
+    amounts = [f"{name}_cents" for name in _CENTS]
+    # First one row per person of a bill: to count people apart, DuckDB would number the bills once more.
+    people = numbered.group_by(*keys, "counterparty_id", "name_key").agg(
         col("bill_id").max(),
         col("first_note").max(),
         col("open_since").min(),
-        *(col(f"{name}_cents").sum() for name in _CENTS),
+        *(col(name).sum() for name in amounts),
         date=col("date_created").min(),
     )
-    return (
-        sums.join(people, on=keys, how="left")
-        .with_columns(_engine.integers([*(f"{name}_cents" for name in _CENTS), "people"]))
-        .filter(col("people") >= _FEWEST)
+    sums = people.group_by(*keys).agg(
+        col("bill_id").max(),
+        col("first_note").max(),
+        col("open_since").min(),
+        *(col(name).sum() for name in amounts),
+        col("date").min(),
+        people=nw.len(),
     )
+    return sums.with_columns(_engine.integers([*amounts, "people"])).filter(col("people") >= _FEWEST)
 
 
 def _of_statuses(statuses: tuple[Status, ...] | None) -> nw.Expr:

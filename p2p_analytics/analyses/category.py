@@ -70,9 +70,8 @@ def categorise(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> Any: 
     1     tacos     food
     2    thanks      NaN
     """
-    return _engine.add_text_column(
-        payments, category_rules.READ, "category", category_rules.find_category(rules), what="categorise"
-    )
+    category = category_rules.find_category(rules, _engine.normalise("note"))
+    return _engine.add_text_column(payments, category_rules.READ, "category", category, what="categorise")
 
 
 def categories(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> IntoFrameT:
@@ -132,14 +131,13 @@ def categories(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> IntoF
     1           food   9.0       0.0  -9.0         1       0.418605
     2  uncategorised   0.0       5.0   5.0         1       0.000000
     """
-    category = category_rules.find_category(rules)
     col = nw.col
     opened = _engine.open_frame(
         payments, ["direction", "flow_cents", *category_rules.READ], status=Status.SETTLED, what="categories"
     )
     sums = (
-        opened.frame.with_columns(
-            category=category.fill_null(category_rules.UNCATEGORISED),
+        category_rules.add_category(opened.frame, rules)
+        .with_columns(
             received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
         )
         .group_by("category")

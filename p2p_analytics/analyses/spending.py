@@ -126,8 +126,7 @@ def spending_over_time(
     )
     frame = opened.frame
     if by == "category":
-        category = category_rules.find_category(rules)
-        frame = frame.with_columns(category=category.fill_null(category_rules.UNCATEGORISED))
+        frame = category_rules.add_category(frame, rules)
     moved = frame.with_columns(
         received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
         moved_us=calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),

@@ -292,10 +292,10 @@ def unusual(payments: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def find_category(rules: dict[str, str]) -> pl.Expr:
-    """Return the first category with a regular expression that the note matches."""
+    """Return the first category with a regular expression that the text of a note matches."""
     found = pl.lit("uncategorised")
     for category, expression in reversed(rules.items()):
-        found = pl.when(normalise("note").str.contains(expression)).then(pl.lit(category)).otherwise(found)
+        found = pl.when(col("text").str.contains(expression)).then(pl.lit(category)).otherwise(found)
     return found
 
 
@@ -303,6 +303,7 @@ def categories(payments: pl.LazyFrame, rules: dict[str, str]) -> pl.LazyFrame:
     """Return money by category."""
     return (
         select_moved(payments)
+        .with_columns(text=normalise("note"))
         .group_by(category=find_category(rules))
         .agg(*SUMS)
         .with_columns(NET, share_of_sent=col("sent") / col("sent").sum(), last=col("category") == "uncategorised")

@@ -57,10 +57,20 @@ def default_rules() -> pd.DataFrame:
         return pd.read_csv(file, dtype="str", keep_default_na=False)
 
 
-def find_category(rules: pd.DataFrame | None) -> nw.Expr:
-    """Return the category of each row as an expression on the columns `READ`; null where no rule matches."""
+def add_category(frame: nw.LazyFrame[Any], rules: pd.DataFrame | None) -> nw.LazyFrame[Any]:
+    """Return a frame with ``category``, from the columns `READ`: `UNCATEGORISED` where no rule matches."""
+    found = find_category(rules, nw.col("text")).fill_null(UNCATEGORISED)
+    # The text is a column, because engines would normalise the note again for each rule.
+    return frame.with_columns(text=_engine.normalise("note")).with_columns(category=found)
+
+
+def find_category(rules: pd.DataFrame | None, text: nw.Expr) -> nw.Expr:
+    """Return the category of each row as an expression on the columns `READ`; null where no rule matches.
+
+    ``text`` is the note, normalised.
+    """
     found = nw.lit(None, dtype=nw.String())
-    for condition, category in reversed(_list_conditions(_read_rules(rules))):
+    for condition, category in reversed(_list_conditions(_read_rules(rules), text)):
         found = nw.when(condition).then(nw.lit(category)).otherwise(found)
     return found
 
@@ -104,13 +114,12 @@ def _read_rule(number: int, row: tuple[Any, ...]) -> Rule:
     return Rule(_engine.normalise_text(pattern), category, person)
 
 
-def _list_conditions(rules: list[Rule]) -> list[tuple[nw.Expr, str]]:
+def _list_conditions(rules: list[Rule], text: nw.Expr) -> list[tuple[nw.Expr, str]]:
     """Return what each rule asks for, in the order in which they are tried; neighbours of one category are joined."""
-    note = _engine.normalise("note")
     conditions = []
     for person, category, group in _group(rules):
         patterns = [rule.pattern for rule in group]
-        condition = None if "" in patterns else note.str.contains(_write_expression(patterns))
+        condition = None if "" in patterns else text.str.contains(_write_expression(patterns))
         if person:
             is_person = (nw.col("counterparty_id").fill_null("").str.strip_chars(" ") == person) | (
                 _engine.normalise("counterparty_name") == _engine.normalise_text(person)
