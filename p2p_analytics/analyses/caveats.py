@@ -63,7 +63,7 @@ def describe_caveat(name: str, payments: pd.DataFrame) -> str:
 def lacks_audiences(name: str, payments: pd.DataFrame) -> bool:
     """Return whether an analysis is about audiences, but that of no payment is known, although there are payments."""
     rows = select_payments(payments)
-    return name in _OF_AUDIENCES and len(rows) > 0 and not _is_known(rows).any()
+    return name in _OF_AUDIENCES and len(rows) > 0 and _is_known(rows).sum() == 0
 
 
 def _is_known(payments: pd.DataFrame) -> pd.Series[Any]:
