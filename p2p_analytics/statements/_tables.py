@@ -222,7 +222,7 @@ def _describe_missing_header(name: str, columns: Sequence[str], *, is_header: bo
         return f"{name} is no statement but a web page: sign in to the service, and download the CSV file."
     looked_for = f"none of its first {_HEAD_LINES} lines is the header of a known format"
     if not is_header:
-        return f"{name} is no statement: {looked_for}, and it is no table; it begins with: {found}"
+        return f"{name} is no statement: {looked_for}. It begins with {found!r}; download the statement as CSV."
     return f"{name} is no statement: {looked_for}; its columns are: {found}. {describe_nearest(columns)}"
 
 

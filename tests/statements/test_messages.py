@@ -40,7 +40,9 @@ def test_a_text_is_not_taken_for_a_table(tmp_path: Path) -> None:
     """A line of prose or code with commas is not quoted as columns; the first line is."""
     path = tmp_path / "notes.csv"
     path.write_text("# Notes\n\nRent, and then tea\nprint(frame[[1, 2, 3, 4]], end='')\n", "utf-8")
-    assert _refuse(path) == f"/notes.csv is no statement: {LOOKED_FOR}, and it is no table; it begins with: # Notes"
+    assert _refuse(path) == (
+        f"/notes.csv is no statement: {LOOKED_FOR}. It begins with '# Notes'; download the statement as CSV."
+    )
 
 
 def test_a_column_that_a_statement_lost_is_named(tmp_path: Path) -> None:
