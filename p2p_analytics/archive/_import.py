@@ -292,16 +292,13 @@ def _make_owner(account: str, holder: Me) -> Me:
 
 def _find_account(statements: Statements) -> str:
     """Return the one account of statements; raise an ArchiveError if they are of several, or name none."""
-    from p2p_analytics.statements import list_formats
-
     if len(statements.accounts) > 1:
         accounts = clean_line(", ".join(statements.accounts))
         raise ArchiveError(
             f"The statements are of {len(statements.accounts)} accounts ({accounts}), and an "
             "archive holds one account: import each into an archive of its own, as select_account() returns it."
         )
-    services = {each.service or each.name for each in list_formats()}
-    if not statements.accounts or statements.accounts[0] in services:  # the reader's last resort is the service
+    if not statements.accounts or statements.unnamed_accounts:
         raise ArchiveError(
             'The statements name no account: read them with yours, such as account="ada" (--account ada).'
         )

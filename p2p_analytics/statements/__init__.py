@@ -5,6 +5,7 @@ from p2p_analytics.statements._format import Problem, Reading, StatementFormat, 
 from p2p_analytics.statements._read import read_statements
 from p2p_analytics.statements._registry import list_formats, register_format
 from p2p_analytics.statements._rows import ROWS, complete_rows
+from p2p_analytics.statements._sources import find_paths
 from p2p_analytics.statements._statements import (
     OtherFile,
     Statements,
@@ -32,6 +33,7 @@ __all__ = [
     "UnitedPayments",
     "complete_rows",
     "describe_balances",
+    "find_paths",
     "list_formats",
     "list_other_accounts",
     "list_services",

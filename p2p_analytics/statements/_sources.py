@@ -97,6 +97,14 @@ def find_files(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]])
     return [entry._replace(label=label) for entry, label in zip(entries.values(), labels, strict=True)]
 
 
+def find_paths(paths: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
+    """Return the path of each file by its name in `Statements`, where the names of members of a zip begin with it.
+
+    A path with characters that no message can hold is left out.
+    """
+    return {entry.label: str(entry.path) for entry in find_files(paths) if show_name(entry.path) == str(entry.path)}
+
+
 def shorten_paths(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
     """Return the name of each file, preceded by as many of its folders as distinguish it from the others."""
     parts = [Path(os.path.abspath(path)).parts[1:] for path in paths]  # noqa: PTH100 - links stay as they are

@@ -132,11 +132,17 @@ class Statements:
     _needed: ReadPayments | None = field(default=None, repr=False)  # payments with several versions, as read
     _owners: Mapping[str, str] = field(default_factory=dict, repr=False)  # the names of the holders, as the rows show
     _ends: Mapping[str, datetime | None] = field(default_factory=dict, repr=False)  # the last date of each file
+    _unnamed: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
     def accounts(self) -> list[str]:
         """The accounts that the files are about, in alphabetical order."""
         return sorted(self._holders)
+
+    @property
+    def unnamed_accounts(self) -> list[str]:
+        """Those of `accounts` that have the name of a service because neither their files nor you name the account."""
+        return sorted(self._unnamed & set(self._holders))
 
     def history(self, account: str | None = None) -> History:
         """Return one account's payments as a History, for the summary card, report, explorer and analyses.
@@ -228,7 +234,7 @@ class Statements:
         if is_masked(self, strict=strict):
             return self
         mask = Mask(key, strict=strict)
-        holders = [mask.me(me) for me in self._holders.values()]
+        holders = {name: mask.me(me) for name, me in self._holders.items()}
         return replace(
             self,
             payments=mask.frame(self.payments),
@@ -237,10 +243,11 @@ class Statements:
             files=mask.frame(self.files),
             private=True,
             strict=strict,
-            _holders={str(me.user.id): me for me in holders},
+            _holders={str(me.user.id): me for me in holders.values()},
             _needed=None,
             _owners={},
             _ends={},
+            _unnamed=frozenset(str(me.user.id) for name, me in holders.items() if name in self._unnamed),
         )
 
     def __repr__(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -174,3 +175,56 @@ def test_the_service_itself_is_known_after_a_sync(folder, tmp_path, capsys, hist
         for place, files in ((folder, [PERSONAL[2]]), (folder, [cash]), ("none", [cash]), ("none", [cash, PERSONAL[2]]))
     ]
     assert values == [[], ["cash_app"], [], ["cash_app", "statement"]]
+
+
+@pytest.fixture
+def downloads(tmp_path, monkeypatch) -> Path:
+    """Return a folder in the current one, with a file that names its account and one that names none."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "dl"
+    folder.mkdir()
+    (folder / "my cash.csv").write_text(CASH)
+    (folder / "quill.csv").write_bytes(PERSONAL[3].read_bytes())
+    return folder
+
+
+@pytest.mark.parametrize("given", [["dl"], ["dl/*.csv"], ["dl/quill.csv", "dl/my cash.csv"], ["dl/quill.csv", "c.zip"]])
+def test_each_command_of_the_message_can_be_run(given, downloads, capsys) -> None:
+    """Files of a folder, a pattern or a zip archive of their own are named by their paths, not by their labels."""
+    with zipfile.ZipFile("c.zip", "w") as packed:
+        packed.write(downloads / "my cash.csv", "cash.csv")
+    code, said = _run(capsys, "import", "all", *given)
+    assert code == 1
+    commands = [shlex.split(line) for line in said.partition("archive of its own: ")[2].split(" ; ")]
+    assert [words[-1] for words in commands] == ["nora-quill", "YOUR-NAME"]
+    for words in commands:
+        code, printed = _run(capsys, *words[1:])
+        assert (code, "1 file, " in printed) == (0, True), words
+    assert p2p.open_archive("cash_app").history().payments["payment_id"].tolist() == ["c1"]
+
+
+def test_no_path_is_made_up(downloads, capsys) -> None:
+    """A zip archive with files of another account is not one account's, and a part of it has no path."""
+    with zipfile.ZipFile("both.zip", "w") as packed:
+        for file in downloads.iterdir():
+            packed.write(file, file.name)
+    code, said = _run(capsys, "import", "all", "both.zip")
+    assert code == 1
+    assert said.endswith("p2p-analytics import cash_app ITS-FILES --account YOUR-NAME\n")
+
+
+@pytest.mark.parametrize("handle", ["cash_app", "wise"])
+def test_a_person_with_the_name_of_a_service(handle, tmp_path, capsys, monkeypatch) -> None:
+    """The account is named by the file, or by the user: it is not the service that replaces a name that is missing."""
+    monkeypatch.chdir(tmp_path)
+    text = PERSONAL[3].read_text("utf-8").replace("(@nora-quill)", f"(@{handle})")
+    (tmp_path / "a.csv").write_text(text)
+    (tmp_path / "b.csv").write_text(PERSONAL[3].read_text("utf-8"))
+    (tmp_path / "cash.csv").write_text(CASH)
+    assert _run(capsys, "import", "one", "a.csv")[0] == 0
+    assert set(p2p.open_archive("one").history().payments["account_id"]) == {handle}
+    assert _run(capsys, "import", "two", "cash.csv", "--account", handle)[0] == 0
+    code, said = _run(capsys, "import", "three", "a.csv", "b.csv")
+    assert (code, f"a.csv b.csv --only-account {handle}" in said, "YOUR-NAME" in said) == (1, True, False)
+    code, said = _run(capsys, "import", "three", "cash.csv")
+    assert (code, "The statements name no account" in said) == (1, True)

@@ -74,12 +74,11 @@ def _refuse_accounts(statements: Statements, options: argparse.Namespace) -> Non
     """Raise the error of statements of several accounts, with their files and the commands that import them."""
     from p2p_analytics.display import clean_line, format_count, join_first
     from p2p_analytics.errors import ArchiveError
-    from p2p_analytics.statements import list_formats
 
     files = {name: _list_files(statements, name) for name in statements.accounts}
     own = _find_own_account(statements, options.archive)
-    services = {each.service or each.name for each in list_formats()}
-    order = {name: (name in services, name != own, -len(files[name]), " " in name) for name in files}
+    unnamed = set(statements.unnamed_accounts)
+    order = {name: (name in unnamed, name != own, -len(files[name]), " " in name) for name in files}
     names = sorted(files, key=lambda name: order[name])[:_MOST_LINES]
     listed = "; ".join(
         f"{clean_line(name)} ({format_count(len(files[name]), 'file', 'files')}: {join_first(files[name])})"
@@ -89,11 +88,11 @@ def _refuse_accounts(statements: Statements, options: argparse.Namespace) -> Non
     first = _name_archive(names[0]) if is_of_other else options.archive
     archives = [first, *(_name_archive(name) for name in names[1:])]
     options_of = {
-        name: "--account YOUR-NAME" if name in services else f"--only-account {shlex.quote(name)}" for name in names
+        name: "--account YOUR-NAME" if name in unnamed else f"--only-account {shlex.quote(name)}" for name in names
     }
-    paths = {name: _choose_files(options, files[name], is_unnamed=name in services) for name in names}
+    paths = {name: _find_own_paths(options, files, name) if name in unnamed else options.files for name in names}
     commands = " ; ".join(
-        f"p2p-analytics import {shlex.quote(archive)} {paths[name]} {options_of[name]}"
+        f"p2p-analytics import {shlex.quote(archive)} {_join_paths(paths[name], options)} {options_of[name]}"
         for archive, name in zip(archives, names, strict=True)
     )
     raise ArchiveError(
@@ -102,12 +101,26 @@ def _refuse_accounts(statements: Statements, options: argparse.Namespace) -> Non
     )
 
 
-def _choose_files(options: argparse.Namespace, files: list[str], *, is_unnamed: bool) -> str:
-    """Return the files of a command: all that were given, or its own if these name no account."""
-    paths = options.files
-    if is_unnamed:
-        paths = [next((path for path in paths if os.path.basename(path) == file), file) for file in files]  # noqa: PTH119
-    return shlex.join(paths) if len(paths) <= _MOST_PATHS else "ITS-FILES" if is_unnamed else "THE-SAME-FILES"
+def _find_own_paths(options: argparse.Namespace, files: dict[str, list[str]], account: str) -> list[str] | None:
+    """Return the paths of the files of an account; None if one is in a zip archive with files of other accounts."""
+    from p2p_analytics.statements import find_paths
+
+    known = find_paths(options.files)
+    paths: list[str] = []
+    for file in files[account]:
+        label = next((file[:end] for end in range(len(file), 0, -1) if file[:end] in known), None)
+        others = [each for name, listed in files.items() if name != account for each in listed]
+        if label is None or any(each.startswith(label) for each in others):
+            return None
+        paths.append(known[label])
+    return list(dict.fromkeys(paths))
+
+
+def _join_paths(paths: list[str] | None, options: argparse.Namespace) -> str:
+    """Return the files of a command, or a word for them if they are many or none can be named."""
+    if paths is not None and len(paths) <= _MOST_PATHS:
+        return shlex.join(paths)
+    return "THE-SAME-FILES" if paths is options.files else "ITS-FILES"
 
 
 def _find_own_account(statements: Statements, archive: str) -> str | None:

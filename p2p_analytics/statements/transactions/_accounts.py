@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.handles import normalize_account
 from p2p_analytics.statements._cells import list_problems
@@ -17,9 +17,15 @@ if TYPE_CHECKING:
     from p2p_analytics.statements._format import Problem
 
 
-def name_accounts(
-    rows: pl.DataFrame, services: Mapping[str, str], account: str | None
-) -> tuple[pl.DataFrame, list[Problem]]:
+class NamedRows(NamedTuple):
+    """Rows with their accounts, problems, and the accounts that are services because nothing names the account."""
+
+    rows: pl.DataFrame
+    problems: list[Problem]
+    unnamed: frozenset[str] = frozenset()
+
+
+def name_accounts(rows: pl.DataFrame, services: Mapping[str, str], account: str | None) -> NamedRows:
     """Return ROWS with ``account`` in every row, and ``is_handle``: whether the file itself names it; and problems.
 
     If the caller names the account, it is that of all files, and each file with another handle is a problem. Otherwise
@@ -45,7 +51,7 @@ def name_accounts(
     rows, problems = _unite_addresses(rows)
     rows = rows.with_columns(is_handle=pl.col("account").is_not_null())
     if rows["is_handle"].all():
-        return rows, problems
+        return NamedRows(rows, problems)
     handles: dict[str, set[str]] = {}
     for owner, handle in rows.filter("is_handle").select("owner", "account").drop_nulls().unique().iter_rows():
         handles.setdefault(owner, set()).add(handle)
@@ -64,18 +70,21 @@ def name_accounts(
     accounts: dict[str, set[str]] = {}
     for file, handle in [*rows.filter("is_handle").select("file", "account").unique().iter_rows(), *named.items()]:
         accounts.setdefault(services[file], set()).add(handle)
+    unnamed = set()
     for file, service in services.items():
         of_service = accounts.get(service, set())
+        if file not in named and len(of_service) != 1 and file in owners:
+            unnamed.add(service)
         named.setdefault(file, next(iter(of_service)) if len(of_service) == 1 else service)
     of_file = pl.col("file").replace_strict(named, default=None, return_dtype=pl.String)
     is_known = of_file.is_in([handle for of_owner in handles.values() for handle in of_owner])
     rows = rows.with_columns(
         pl.coalesce("account", of_file), (pl.col("is_handle") | is_known.fill_null(value=False)).alias("is_handle")
     )
-    return rows, problems
+    return NamedRows(rows, problems, frozenset(unnamed))
 
 
-def _override_accounts(rows: pl.DataFrame, account: str) -> tuple[pl.DataFrame, list[Problem]]:
+def _override_accounts(rows: pl.DataFrame, account: str) -> NamedRows:
     """Return ROWS of one account, in the spelling of the files if one names it, and a problem for each other name.
 
     A file without a handle has another name if its holder is not that of the other files.
@@ -95,7 +104,8 @@ def _override_accounts(rows: pl.DataFrame, account: str) -> tuple[pl.DataFrame, 
     first = rows.filter(is_other).group_by("file", "owner", maintain_order=True).agg(pl.col("line").min())
     problem = f"is the holder in this file, and {holder!r} that of {added}"
     problems += list_problems(first, first["owner"].is_not_null(), first["owner"], field=ACCOUNT, problem=problem)
-    return rows.with_columns(named.cast(rows["account"].dtype).alias("account"), is_handle.alias("is_handle")), problems
+    rows = rows.with_columns(named.cast(rows["account"].dtype).alias("account"), is_handle.alias("is_handle"))
+    return NamedRows(rows, problems)
 
 
 def _find_holders(rows: pl.DataFrame, is_handle: pl.Expr, account: str) -> tuple[str | None, list[str]]:
