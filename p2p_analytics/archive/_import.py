@@ -25,6 +25,7 @@ from p2p_analytics.archive._rewrite import (
 )
 from p2p_analytics.archive._statements_only import create_manifest, find_damage, recover_tables, repair_archive
 from p2p_analytics.archive.imports import journal
+from p2p_analytics.archive.imports.histories import drop_undecided
 from p2p_analytics.archive.imports.journal import Batch
 from p2p_analytics.archive.imports.origins import find_new_services, list_other_holders
 from p2p_analytics.archive.imports.rows import ImportPlan, MergedRows, add_problems, check_rows, merge_rows, name_rows
@@ -317,7 +318,7 @@ def _merge(folder: ArchiveFolder, statements: Statements, me: Me, known: _Known,
     given = name_rows(statements.list_versions(), account)
     merged = merge_rows(get_stored(known.tables), listed, given, number)
     columns = dict(SCHEMAS["statement_problems"])
-    found = select_row_problems(statements.problems).reindex(columns=list(columns))
+    found = drop_undecided(select_row_problems(statements.problems)).reindex(columns=list(columns))
     if known.manifest is not None:
         found = pd.concat([found, list_other_holders(statements, me.user)], ignore_index=True)
     earlier = select_open_problems(known.tables["statement_problems"], statements)

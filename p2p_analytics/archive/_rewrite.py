@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -10,18 +11,24 @@ import msgspec
 from p2p_analytics.archive import _merge
 from p2p_analytics.archive._manifest import STATEMENT_KINDS, Entry, Manifest, list_starts
 from p2p_analytics.archive._recovery import recover_payments, recover_people, recover_statements
+from p2p_analytics.archive.imports.histories import (
+    drop_undecided,
+    fill_origins,
+    infer_origins,
+    split_problems,
+    split_rows,
+)
 from p2p_analytics.archive.imports.rows import (
     LISTED,
     StoredRows,
     add_problems,
     check_rows,
-    fill_ends,
     has_contradictions,
     merge_rows,
     refuse_rows,
-    split_rows,
+    select_further,
 )
-from p2p_analytics.archive.tables import SCHEMAS, arrow_schema
+from p2p_analytics.archive.tables import BATCH, SCHEMAS, arrow_schema
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames import schema
@@ -47,6 +54,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_MERGED: Final = 0  # the number of the import for what comes with a merge
 _UNLISTED: Final = "is in the archive, but the service does not list it any more; it stays as it was"
 
 
@@ -117,7 +125,8 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
 
     refresh = baseline is not None and baseline.refresh
     account = str(history.me.user.id)
-    me, friends, problems, people = history.me, history.friends, history.problems, history.people
+    me, friends, people = history.me, history.friends, history.people
+    problems, _ = split_problems(history.problems)
     fetched_at = friends_at = history.fetched_at
     kept: list[Entry] = []
     old: dict[str, Entry] = {}
@@ -141,7 +150,7 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
             friends, friends_at = folder.read_frame(previous.friends), previous.friends_at
             me = previous.me if baseline is None else me
         if "problems" in old:
-            problems = merge_problems(folder.read_frame(previous.problems), history)
+            problems = merge_problems(folder.read_frame(previous.problems), replace(history, problems=problems))
         people = _merge_people(folder, previous, history, without)
     if refresh:
         ids = [table["payment_id"] for table in found] + [_read_ids(folder, entry) for entry in kept]
@@ -189,11 +198,14 @@ def _merge_statements(
     own, given = split_rows(history.payments)
     if fields:
         tables = _refuse_rows(folder, fields, own[[*LISTED]])
-    if not given.empty:
+    _, stated = split_problems(history.problems)
+    if not given.empty or not stated.empty:
         tables = tables or read_statements(folder, fields)
-        listed = read_listed(folder, payments)
-        merged = merge_rows(get_stored(tables), listed, check_rows(given, name_account(history.me)), batch=0)
-        problems = add_problems(tables["statement_problems"], merged.problems, outdated=merged.outdated)
+        stored = get_stored(tables)
+        rows = infer_origins(check_rows(given, name_account(history.me)), stated)
+        merged = merge_rows(stored, read_listed(folder, payments), select_further(rows, stored.rows), _MERGED)
+        found = drop_undecided(stated).assign(**{BATCH: _MERGED})
+        problems = add_problems(tables["statement_problems"], found, merged.problems, outdated=merged.outdated)
         tables = list_tables(merged.stored, problems)
         changes = changes._replace(added=changes.added + merged.plan.new, changed=changes.changed + merged.plan.changed)
     fields |= {kind: write_table(folder, kind, frame, fields.get(kind), account) for kind, frame in tables.items()}
@@ -238,7 +250,7 @@ def read_statements(folder: ArchiveFolder, entries: Mapping[str, Entry]) -> dict
         table = folder.read(entries[kind], columns=columns) if kind in entries else arrow_schema(kind).empty_table()
         tables[kind] = frame_of(table.select(columns))
     if "statement_versions" not in entries:
-        tables["statements"] = fill_ends(tables["statements"])
+        tables["statements"] = fill_origins(tables["statements"], tables["statement_problems"])
     return tables
 
 

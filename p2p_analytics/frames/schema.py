@@ -66,9 +66,10 @@ STATEMENT: Final[Mapping[str, str]] = {
     "line": WHOLE,
 }
 
-# What an archive also knows of a row: the last date of its file, whether the file's balances agree with its rows, and
-# whether its kind depends on other rows.
-ORIGIN: Final[Mapping[str, str]] = {"file_end": INSTANT, "adds_up": FLAG, "is_refund": FLAG}
+# What an archive also knows of a row: the last date of its file, whether the file's balances agree with its rows,
+# whether its kind depends on other rows, and whether the user has corrected its counterparty or direction. Null is not
+# known.
+ORIGIN: Final[Mapping[str, str]] = {"file_end": INSTANT, "adds_up": FLAG, "is_refund": FLAG, "is_corrected": FLAG}
 
 PEOPLE: Final[Mapping[str, str]] = {
     "user_id": TEXT,

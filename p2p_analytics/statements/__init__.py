@@ -16,14 +16,16 @@ from p2p_analytics.statements._statements import (
     select_open_problems,
     select_row_problems,
 )
-from p2p_analytics.statements._versions import UnitedPayments, separate_payments, unite_payments
+from p2p_analytics.statements._versions import UnitedPayments, list_corrections, separate_payments, unite_payments
 from p2p_analytics.statements.formats import SERVICE
 from p2p_analytics.statements.transactions import ACCOUNT as OTHER_ACCOUNT
+from p2p_analytics.statements.transactions import UNDECIDED
 
 __all__ = [
     "OTHER_ACCOUNT",
     "ROWS",
     "SERVICE",
+    "UNDECIDED",
     "OtherFile",
     "Problem",
     "Reading",
@@ -34,6 +36,7 @@ __all__ = [
     "complete_rows",
     "describe_balances",
     "find_paths",
+    "list_corrections",
     "list_formats",
     "list_other_accounts",
     "list_services",

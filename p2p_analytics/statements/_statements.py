@@ -208,10 +208,10 @@ class Statements:
         """Return the rows of the files that `payments` are made of, as `Archive.import_` stores them.
 
         PAYMENTS and STATEMENT as in `payments`, then ``file_end``, the last date in the file; ``adds_up``, whether its
-        balances agree with its rows; and ``is_refund``, whether the kind depends on other rows, null if the
-        counterparty does not either. A payment has one row, or several where files know different things about it or
-        contradict each other. They are in no particular order. A row of `payments` that you have edited is the only
-        one of its payment.
+        balances agree with its rows; ``is_refund``, whether the kind depends on other rows; and ``is_corrected``,
+        whether you have edited the counterparty or direction. A payment has one row, or several where files know
+        different things about it or contradict each other. They are in no particular order. A row of `payments` that
+        you have edited is the only one of its payment.
         In privacy mode there is one row per payment.
         """
         return list_versions(self.payments, self._needed, self._owners, self._ends, self.reconciliation)

@@ -8,7 +8,7 @@ from p2p_analytics.frames.arrow import frame_of_polars, table_of
 from p2p_analytics.frames.schema import KIND_PAYMENT, ORIGIN, PAYMENTS, STATEMENT, set_dtypes
 from p2p_analytics.statements._files import ProblemList
 from p2p_analytics.statements._payments import build_payments
-from p2p_analytics.statements.holders import blank_sides, settle_sides
+from p2p_analytics.statements.holders import blank_sides, find_owners, settle_sides
 from p2p_analytics.statements.transactions import (
     ADDS_UP,
     END,
@@ -67,7 +67,7 @@ def build_versions(payments: pd.DataFrame, needed: pl.DataFrame) -> ReadPayments
 
     if needed.is_empty():
         return None
-    origins = needed.select(END, ADDS_UP, is_refund=pl.col("kind").is_null())
+    origins = needed.select(END, ADDS_UP, is_refund=pl.col("kind").is_null(), is_corrected=pl.lit(value=False))
     versions = _join_origins(build_payments(needed, pl.int_range(len(needed), eager=True)), origins)
     return ReadPayments(payments[_index_ids(payments).isin(_index_ids(versions))], versions)
 
@@ -99,19 +99,55 @@ def list_versions(
     names = {"file": "file", "account_id": "account", "currency": "currency"}
     places: Any = pl.from_arrow(table_of(single[list(names)]))
     origins = describe_files(places.rename(names), ends, reconciliation)
-    origins = origins.with_columns(_find_edited_sides(single, owners).alias("is_refund"))
+    origins = origins.with_columns(_find_refunds(single, needed), _find_corrections(single, owners))
     return set_dtypes(pd.concat([_join_origins(single, origins), versions], ignore_index=True), _VERSIONS)
 
 
-def _find_edited_sides(payments: pd.DataFrame, owners: Mapping[str, str]) -> pl.Series:
-    """Return null for payments with another counterparty or direction than they were read with, else False."""
+def _find_refunds(payments: pd.DataFrame, needed: ReadPayments | None) -> pl.Series:
+    """Return ``is_refund`` of edited payments: that of their versions, unless the user has edited kind or action."""
+    import numpy as np
     import polars as pl
 
-    rows = _to_rows(set_dtypes(payments.assign(is_refund=False).reindex(columns=list(_VERSIONS)), _VERSIONS))
+    found = np.zeros(len(payments), dtype=bool)
+    if needed is not None:
+        read = _index_ids(needed.payments)
+        places = read.get_indexer(_index_ids(payments))
+        is_known = places >= 0
+        is_refund = needed.versions["is_refund"].groupby(_index_ids(needed.versions)).all().reindex(read)
+        before, after = (
+            table[["kind", "action"]].astype(object).fillna("").to_numpy()
+            for table in (needed.payments.take(places[is_known]), payments[is_known])
+        )
+        found[is_known] = is_refund.to_numpy(bool)[places[is_known]] & (before == after).all(axis=1)
+    return pl.Series("is_refund", found)
+
+
+def list_corrections(rows: pd.DataFrame) -> pd.Series[bool]:
+    """Return ``is_corrected`` of rows of an account: the sides follow neither from all of them nor from one alone.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        PAYMENTS, STATEMENT and ORIGIN.
+    """
+    import pandas as pd
+
+    opened = _to_rows(rows.assign(is_corrected=False))
+    owners = find_owners(opened, "account")
+    is_corrected = [
+        _find_other_sides(settle_sides(opened, known, "account")[0], rows) for known in (owners, owners[:0])
+    ]
+    return pd.Series((is_corrected[0] & is_corrected[1]).to_numpy(), rows.index, ORIGIN["is_corrected"])
+
+
+def _find_corrections(payments: pd.DataFrame, owners: Mapping[str, str]) -> pl.Series:
+    """Return ``is_corrected``: whether payments have another counterparty or direction than they were read with."""
+    import polars as pl
+
+    rows = _to_rows(set_dtypes(payments.reindex(columns=list(_VERSIONS)), _VERSIONS))
     table = pl.DataFrame({"key": list(owners), "owner": list(owners.values())}, {"key": pl.String, "owner": pl.String})
     settled, _ = settle_sides(rows, table, "account")
-    is_edited = _find_other_sides(settled, payments)
-    return pl.select(pl.when(~is_edited).then(statement=False).alias("is_refund")).to_series()
+    return _find_other_sides(settled, payments).alias("is_corrected")
 
 
 def _index_ids(payments: pd.DataFrame) -> pd.MultiIndex:
@@ -170,7 +206,8 @@ def unite_payments(versions: pd.DataFrame) -> UnitedPayments:
     is_made |= _find_other_sides(settled.rows, versions.iloc[standing[ROW].to_numpy()])
     kept, made = (versions.iloc[standing.filter(mask)[ROW].to_numpy()] for mask in (~is_made, is_made))
     built = settled.rows.filter(is_made)
-    origins = built.select(END, ADDS_UP).with_columns(is_refund=_list_flags(standing.filter(is_made), made))
+    flags = {"is_refund": standing.filter(is_made)["kind"].is_null(), "is_corrected": _list_corrections(made)}
+    origins = built.select(END, ADDS_UP).with_columns(**flags)
     payments = build_payments(built.drop(END, ADDS_UP, ROW), pl.int_range(len(built), eager=True))
     payments = _join_origins(payments, origins).assign(batch=made["batch"].array)
     problems = ProblemList()
@@ -190,6 +227,8 @@ def _to_rows(versions: pd.DataFrame) -> pl.DataFrame:
     names = [*_UNCHANGED, *_RENAMED.values(), "kind", "action", "is_refund"]
     table: Any = pl.from_arrow(table_of(versions[names]))
     is_refund = pl.col("is_refund").fill_null(value=False)
+    if table["is_refund"].null_count():  # a row of which it is not known is a refund if another row of the payment is
+        is_refund |= pl.col("is_refund").is_null() & is_refund.any().over("account_id", "payment_id", "type")
     rows = table.select(
         *_UNCHANGED,
         *(pl.col(name).alias(own) for own, name in _RENAMED.items()),
@@ -198,7 +237,7 @@ def _to_rows(versions: pd.DataFrame) -> pl.DataFrame:
         action=pl.when(~is_refund).then("action"),
         is_handle=pl.lit(value=True),
     )
-    return blank_sides(rows, table["is_refund"].is_null())
+    return blank_sides(rows, _list_corrections(versions))
 
 
 def _name_sources(rows: pl.DataFrame, versions: pd.DataFrame) -> pl.DataFrame:
@@ -221,13 +260,13 @@ def _find_other_sides(rows: pl.DataFrame, versions: pd.DataFrame) -> pl.Series:
     return found
 
 
-def _list_flags(rows: pl.DataFrame, versions: pd.DataFrame) -> pl.Series:
-    """Return ``is_refund`` of rows before the kinds of refunds are filled; it stays null where it is null."""
+def _list_corrections(versions: pd.DataFrame) -> pl.Series:
+    """Return whether the user has corrected the sides of versions."""
     import polars as pl
 
-    before: Any = pl.from_arrow(table_of(versions[["is_refund"]]))
-    is_refund = rows["kind"].is_null()
-    return pl.select(pl.when(is_refund | before["is_refund"].is_not_null()).then(is_refund)).to_series()
+    table: Any = pl.from_arrow(table_of(versions[["is_corrected"]]))
+    found: pl.Series = table["is_corrected"].fill_null(value=False)
+    return found
 
 
 def _join_origins(payments: pd.DataFrame, origins: pl.DataFrame) -> pd.DataFrame:

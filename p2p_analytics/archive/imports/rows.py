@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from p2p_analytics.archive.tables import BATCH, MATCHED, SCHEMAS
+from p2p_analytics.archive.tables import BATCH, SCHEMAS
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames.merge_sources import (
     COMPARED,
@@ -20,13 +20,11 @@ from p2p_analytics.frames.schema import (
     PAYMENTS,
     PLACE,
     PROBLEMS,
-    SOURCE_STATEMENT,
     STATEMENT,
     TEXT,
     WHOLE,
     set_dtypes,
 )
-from p2p_analytics.times import EPOCH
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,11 +37,6 @@ _OWN_SIDE: Final = ("account_id", "actor_id", "actor_username", "target_user_id"
 _NOT_COMPARED: Final = ("file", "line", *_OWN_SIDE)  # the same payment in another file is not another payment
 _KEY: Final = "payment_id"
 _COLUMNS: Final = {**PAYMENTS, **STATEMENT, **ORIGIN, BATCH: WHOLE}
-_PEOPLE: Final = (
-    ("actor_id", "actor_username"),
-    ("target_user_id", "target_user_username"),
-    ("counterparty_id", "counterparty_username"),
-)
 _OUTCOMES: Final = ("new", "known", "changed", "refused")
 _DETAILS: Final = {"file": TEXT, "line": "Int64", _KEY: TEXT, "outcome": TEXT, "fields": TEXT}
 
@@ -135,10 +128,16 @@ def name_rows(versions: pd.DataFrame, account: str) -> pd.DataFrame:
     return rename_account(rows, account, account).reset_index(drop=True)
 
 
-def fill_ends(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return rows of an archive of an earlier version with the last date of their file, as far as rows are stored."""
-    last = rows.groupby(["file", BATCH], dropna=False)["date_created"].transform("max")
-    return rows.assign(file_end=rows["file_end"].fillna(last))
+def select_further(given: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a history that an archive holds otherwise or not; of the others it knows the origin too."""
+    import pandas as pd
+
+    ids = pd.Index(given[_KEY])
+    before, after = _align(known, ids), given.reset_index(drop=True)
+    is_same = ~_find_changes(before, after).any(axis="columns")
+    for name in PLACE:
+        is_same &= (before[name] == after[name]).fillna(value=False).astype(bool)
+    return after[~is_same].reset_index(drop=True)
 
 
 def merge_rows(known: StoredRows, listed: pd.DataFrame, given: pd.DataFrame, batch: int) -> MergedRows:
@@ -286,38 +285,6 @@ def _subtract(problems: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
     own = problems[names].astype(object).where(problems[names].notna(), None)
     is_known = [row in known for row in own.itertuples(index=False, name=None)]
     return problems[~np.array(is_known, dtype=bool)].reset_index(drop=True)
-
-
-def split_rows(payments: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Split the payments of a history into the rows that the service listed and the rows of statements.
-
-    A payment that both know is in both parts. The second part is as statements know it: without ids of other people,
-    and with the names in the files, because decisions of the user about names are in people.csv alone.
-    """
-    import pandas as pd
-
-    is_own = payments["source"] == SOURCE_STATEMENT
-    if not set(STATEMENT) <= set(payments):
-        return payments[~is_own], payments[is_own]
-    is_shared = ~is_own & payments["file"].notna()
-    is_matched = payments.get(MATCHED, pd.Series(index=payments.index, dtype=TEXT)).notna()
-    names_other = is_shared | is_matched
-    stated = _find_other_name(payments)
-    name = payments["counterparty_name"].mask(is_matched & stated.notna(), stated)
-    # What the service says of a payment is older than any file, and no date of a statement.
-    ends = payments["date_created"].where(is_own).groupby(payments["file"]).transform("max").mask(is_shared, EPOCH)
-    held = payments.assign(source=SOURCE_STATEMENT, counterparty_name=name, file_end=ends)
-    for number, username in _PEOPLE:
-        is_other = names_other & (held[number] != held["account_id"])
-        held = held.assign(**{number: held[number].mask(is_other), username: held[username].mask(is_other)})
-    return payments[~is_own], held[is_own | is_shared]
-
-
-def _find_other_name(payments: pd.DataFrame) -> pd.Series[str]:
-    """Return the name of the side that is not the account holder; null where neither is the holder."""
-    is_target = payments["target_user_id"] == payments["account_id"]
-    is_actor = payments["actor_id"] == payments["account_id"]
-    return payments["actor_display_name"].where(is_target, payments["target_user_display_name"].where(is_actor))
 
 
 def _align(frame: pd.DataFrame, ids: pd.Index[Any]) -> pd.DataFrame:

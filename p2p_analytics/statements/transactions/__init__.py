@@ -9,6 +9,7 @@ from p2p_analytics.statements.transactions._ids import (
     list_shared_ids,
     separate_ids,
 )
+from p2p_analytics.statements.transactions._refunds import UNDECIDED
 from p2p_analytics.statements.transactions._standing import find_standing, settle_rows, sort_newest_first
 from p2p_analytics.statements.transactions._unite import (
     ADDS_UP,
@@ -28,6 +29,7 @@ __all__ = [
     "NOTICE",
     "ROW",
     "SOURCE",
+    "UNDECIDED",
     "describe_files",
     "fill_ids",
     "find_standing",

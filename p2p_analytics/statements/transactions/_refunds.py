@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _MERCHANT: Final = "merchant"
 _NAMED: Final = ("account", "counterparty_name")
-_UNDECIDED: Final = "no other row says whether this refund comes from a person or a merchant"
+UNDECIDED: Final = "no other row says whether this refund comes from a person or a merchant"
 
 
 def decide_refunds(rows: pl.DataFrame) -> pl.DataFrame:
@@ -54,4 +54,4 @@ def fill_refunds(rows: pl.DataFrame, decided: pl.DataFrame) -> pl.DataFrame:
 def list_undecided(rows: pl.DataFrame, filled: pl.DataFrame) -> list[Problem]:
     """Return a problem for each refund of an unknown kind, of the rows before and after the kinds were filled."""
     is_undecided = rows["kind"].is_null() & (filled["kind"] == UNKNOWN)
-    return list_problems(rows, is_undecided, rows["counterparty_name"], field="kind", problem=_UNDECIDED)
+    return list_problems(rows, is_undecided, rows["counterparty_name"], field="kind", problem=UNDECIDED)

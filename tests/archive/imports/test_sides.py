@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 import p2p_analytics as p2p
 
 if TYPE_CHECKING:
@@ -62,3 +64,75 @@ def test_a_counterparty_that_the_user_corrects(tmp_path) -> None:
     archive.import_(paid)
     payments = archive.history().payments.set_index("payment_id")
     assert payments.loc["12", ["counterparty_name", "kind"]].tolist() == ["Corner Store", "merchant"]
+
+
+_WHERE = ["payment_id", "file", "line", "field", "value", "problem"]
+
+
+def _list_problems(history: p2p.History) -> list[tuple[str, ...]]:
+    return sorted(map(tuple, history.problems[_WHERE].astype(object).fillna("").astype(str).to_numpy().tolist()))
+
+
+def test_a_history_that_is_merged_in_place_of_a_file(tmp_path) -> None:
+    """Rows and problems are those of imports alone, whatever file comes by a merge and in whatever order."""
+    *each, together = _read(tmp_path, january=(_BOUGHT,), february=(_BACK,), march=(_PAID, _TURNED))
+    expected = together.history()
+    assert [row[1:3] for row in _describe(expected)][1] == ("merchant", "Corner Store")
+    assert [row[3:5] for row in _list_problems(expected)] == [("total", "200")]
+    for number, (merged, order) in enumerate([(1, (1, 0, 2)), (1, (0, 2, 1)), (2, (2, 1, 0))]):
+        archive = p2p.open_archive(tmp_path / f"archive{number}")
+        for place in order:
+            if place == merged:
+                archive.merge(each[place].history())
+            else:
+                archive.import_(each[place])
+        history = archive.history()
+        assert _describe(history) == _describe(expected), (merged, order)
+        assert _list_problems(history) == _list_problems(expected), (merged, order)
+        assert archive.import_(each[merged]).changed == 0
+        assert _describe(archive.history()) == _describe(expected), (merged, order)
+
+
+def test_a_history_that_its_own_archive_merges(tmp_path) -> None:
+    """It changes nothing, neither files nor problems, and a later file decides about the refund as before."""
+    bought, back, together = _read(tmp_path, january=(_BOUGHT,), february=(_BACK, _NOTHING))
+    archive, copy = (p2p.open_archive(tmp_path / name) for name in ("archive", "copy"))
+    archive.import_(back)
+    before = archive.history()
+    assert [row[3:5] for row in _list_problems(before)] == [("kind", "Ada")]
+    files = {path.name for path in archive.path.glob("*.parquet")}
+    archive.merge(before)
+    assert {path.name for path in archive.path.glob("*.parquet")} == files
+    copy.merge(before)
+    for each in (archive, copy):
+        assert _describe(each.history()) == _describe(before)
+        assert _list_problems(each.history()) == _list_problems(before)
+        each.import_(bought)
+        assert _describe(each.history()) == _describe(together.history())
+        assert _list_problems(each.history()) == []
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "kinds"),
+    [
+        ("note", "beer", ("unknown", "merchant")),
+        ("counterparty_name", "Corner Store", ("unknown", "merchant")),
+        ("kind", "payment", ("payment", "payment")),
+    ],
+)
+def test_a_refund_that_the_user_edits(tmp_path, column, value, kinds) -> None:
+    """The purchase in a later file decides about its kind, unless the user has; the edited value stays."""
+    back, bought, _ = _read(tmp_path, february=(_BACK,), january=(_BOUGHT,))
+    back.payments.loc[0, column] = value
+    archive, copy = (p2p.open_archive(tmp_path / name) for name in ("archive", "copy"))
+    archive.import_(back)
+    copy.merge(archive.history())
+    for each in (archive, copy):
+        found = each.history()
+        assert found.payments["kind"].tolist() == [kinds[0]]
+        assert found.problems["field"].tolist() == ["kind"] * (kinds[0] == "unknown")
+        each.import_(bought)
+        found = each.history()
+        payment = found.payments.set_index("payment_id").loc["12"]
+        assert (payment["kind"], payment[column]) == (kinds[1], value if column != "kind" else kinds[1])
+        assert found.problems.empty
