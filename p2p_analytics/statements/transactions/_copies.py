@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.display import format_count
 from p2p_analytics.statements._format import Problem
+from p2p_analytics.statements.transactions._ids import join_ids
 from p2p_analytics.statements.transactions._unite import NOTICE
 
 if TYPE_CHECKING:
@@ -20,24 +21,26 @@ if TYPE_CHECKING:
 
 SOURCE: Final = "source"  # the file of a row, where one name can be that of several files
 _OF_CONTENT: Final = r"^(.+)-[0-9a-f]{16}-[0-9]+$"
-_OF_AMOUNT: Final = r"^(.+)-[0-9a-f]{8}$"
-_EITHER: Final = r"-(?:[0-9a-f]{16}-[0-9]+|[0-9a-f]{8})$"
 # A spreadsheet changes how amounts and times are shown, not these.
-_ALIKE: Final = ("account", "group", "type", "counterparty_name", "is_in", "currency", "status")
-_MOMENT: Final = (*_ALIKE, "is_day", "moment")
+_ALIKE: Final = ("account", "group", "type", "counterparty_name", "is_in", "currency", "status", "note")
+_SIDES: Final = ("moment_side", "amount_side")
+_LOST: Final = ("moment_lost", "amount_lost")
+_MOMENT: Final = (*_ALIKE, "moment", "amount", *_LOST)
 _ROW: Final = ("account", "payment_id")
 _PAIR: Final = ("account", SOURCE, "other_source")
 _DAY: Final = 24 * 60 * 60 * 1_000_000  # microseconds
 _MINUTE: Final = 60_000_000
+_UNIT: Final = 100  # cents
 _MOST_FILES: Final = 30  # that have rows alike in one minute or day: such rows are frequent
 
 
 def list_copies(rows: pl.DataFrame, versions: pl.DataFrame) -> list[Problem]:
     """Return a problem for each two files of which one looks like a copy of the other; it is that of the later one.
 
-    Two rows look alike if they differ in amount, time or note only: they are of one minute or, if one of them has no
-    time, of the same or the next day. A file looks like a copy if half of its rows from the days of the other file, or
-    half of those of that file, have such a row in the other. A file that has both rows shows that they are two.
+    Two rows look alike if they differ only as a spreadsheet changes them: one has lost its seconds, its time of day,
+    which also moves it by a day in another zone, or the cents of its amount. A file looks like a copy if half of its
+    rows from the days of the other file, or half of those of that file, have such a row in the other. A file that has
+    both rows shows that they are two.
 
     Parameters
     ----------
@@ -73,44 +76,61 @@ def _select_candidates(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of which a copy is another payment, with the columns by which they are compared."""
     import polars as pl
 
-    own = pl.col("payment_id")
-    made = rows.filter(own.str.contains(_EITHER))
-    bases = made.select(own.str.extract(_OF_AMOUNT)).to_series().drop_nulls().unique()
-    if not bases.is_empty():
-        made = rows.filter(own.str.contains(_EITHER) | own.is_in(bases.implode()))
-    found = made.filter(
-        pl.col("flow_cents") != 0, pl.col("date").is_not_null(), pl.col("file").is_not_null(),
-        (pl.col("kind") != NOTICE).fill_null(value=True),
-    )  # fmt: skip
-    us = pl.col("date").dt.epoch("us")
-    texts = ("type", "counterparty_name", "currency", "status")
-    described = found.select(
-        pl.coalesce(own.str.extract(_OF_CONTENT), own.str.extract(_OF_AMOUNT), own).alias("group"),
+    own, cents, us = pl.col("payment_id"), pl.col("flow_cents"), pl.col("date").dt.epoch("us")
+    joined, shared = join_ids(rows)
+    in_file = joined["payment_id"]
+    is_made = own.str.contains(_OF_CONTENT) | (own != in_file) | own.is_in(list(shared))
+    texts = ("type", "counterparty_name", "currency", "status", "note")
+    size = cents.abs()
+    described = rows.select(
+        pl.coalesce(own.str.extract(_OF_CONTENT), in_file).alias("group"),
         *(pl.col(name).cast(pl.String) for name in texts),
-        (pl.col("flow_cents") > 0).alias("is_in"),
-        (us // _MINUTE).alias("minute"),
+        (cents > 0).alias("is_in"),
+        size.alias("cents"),
+        ((size + _UNIT // 2) // _UNIT * _UNIT).alias("rounded"),
+        (size % _UNIT == 0).alias("lacks_cents"),
+        us.alias("us"),
         (us // _DAY).alias("day"),
-        (us % _DAY != 0).alias("is_timed"),
+        (us % _DAY == 0).alias("lacks_time"),
+        (us % _MINUTE == 0).alias("lacks_seconds"),
+        is_candidate=is_made
+        & (cents != 0)
+        & pl.col("date").is_not_null()
+        & pl.col("file").is_not_null()
+        & (pl.col("kind") != NOTICE).fill_null(value=True),
     )
-    return pl.concat([_name_sources(found), described], how="horizontal")
+    named = pl.concat([_name_sources(rows), described], how="horizontal")
+    return named.filter(pl.col("is_candidate").fill_null(value=False)).drop("is_candidate")
 
 
 def _select_shared(candidates: pl.DataFrame) -> pl.DataFrame:
-    """Return the times at which rows can look like rows of another file: ``moment``, once for each row and time.
+    """Return the rows that can look like rows of another file, once for each time and amount at which they can.
 
-    A row without a time looks like those with a time of three days: ``side`` is 1 for it and 2 for them. It is 0 for
-    two rows of one minute.
+    What a row lost is in `_LOST`: of its time, nothing, the seconds or the time of day, and of its amount, nothing or
+    the cents. `_SIDES` are 1 for the row that lost it, 2 for the other one, and 0 if nothing was lost.
     """
     import polars as pl
 
-    whole, timed = (candidates.filter(mask) for mask in (~pl.col("is_timed"), pl.col("is_timed")))
-    moments = [candidates.with_columns(pl.col("minute").alias("moment"), side=0)]
-    moments += [whole.with_columns((pl.col("day") + days).alias("moment"), side=1) for days in (-1, 0, 1)]
-    moments += [timed.with_columns(pl.col("day").alias("moment"), side=2)]
-    found = pl.concat(moments).with_columns(pl.min_horizontal("side", 1).alias("is_day"))
+    def list_sides(rows: pl.DataFrame, lacks: str, lost: int, key: pl.Expr, name: str) -> pl.DataFrame:
+        side = pl.when(lacks).then(1).otherwise(2)
+        return rows.with_columns(key.alias(name), side.alias(f"{name}_side"), pl.lit(lost).alias(f"{name}_lost"))
+
+    def keep_all(rows: pl.DataFrame, key: str, name: str) -> pl.DataFrame:
+        return rows.with_columns(
+            pl.col(key).alias(name), pl.lit(0).alias(f"{name}_side"), pl.lit(0).alias(f"{name}_lost")
+        )
+
+    day, of_day = pl.col("us") // _DAY, list_sides(candidates, "lacks_time", 2, pl.col("us") // _DAY, "moment")
+    near = [of_day.filter("lacks_time").with_columns((day + more).alias("moment")) for more in (-1, 1)]
+    of_minute = list_sides(candidates, "lacks_seconds", 1, pl.col("us") // _MINUTE, "moment")
+    times = pl.concat([keep_all(candidates, "us", "moment"), of_minute, of_day, *near])
+    of_units = list_sides(times, "lacks_cents", 1, pl.col("rounded"), "amount")
+    found = pl.concat([keep_all(times, "cents", "amount"), of_units])
     files = pl.col(SOURCE).n_unique().over(*_MOMENT)
-    sides = pl.col("side").n_unique().over(*_MOMENT)
-    return found.filter(files.is_between(2, _MOST_FILES), (pl.col("side") == 0) | (sides > 1))
+    has_both = (
+        pl.col(side).n_unique().over(*_MOMENT) > (pl.col(lost) > 0) for side, lost in zip(_SIDES, _LOST, strict=True)
+    )
+    return found.filter(pl.any_horizontal(pl.col(*_LOST) > 0), files.is_between(2, _MOST_FILES), *has_both)
 
 
 def _find_alike(shared: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
@@ -120,14 +140,14 @@ def _find_alike(shared: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
     """
     import polars as pl
 
-    key = [*_MOMENT, "side"]
-    of_other = pl.when(pl.col("side") > 0).then(3 - pl.col("side")).otherwise(0)
+    key = [*_MOMENT, *_SIDES]
+    of_other = [pl.when(pl.col(side) > 0).then(3 - pl.col(side)).otherwise(0).alias(side) for side in _SIDES]
     files = shared.select(*key, SOURCE).unique()
-    of_file = files.select(*_MOMENT, of_other.alias("side"), pl.col(SOURCE).alias("other_source"))
+    of_file = files.select(*_MOMENT, *of_other, pl.col(SOURCE).alias("other_source"))
     rows = shared.join(of_file, on=key, how="inner", nulls_equal=True).filter(pl.col(SOURCE) != pl.col("other_source"))
     rows = rows.join(known.rename({SOURCE: "other_source"}), on=[*_ROW, "other_source"], how="anti")
     of_row = rows.select(
-        *_MOMENT, of_other.alias("side"), pl.col("other_source").alias(SOURCE), pl.col(SOURCE).alias("other_source")
+        *_MOMENT, *of_other, pl.col("other_source").alias(SOURCE), pl.col(SOURCE).alias("other_source")
     )
     return rows.join(of_row.unique(), on=[*key, SOURCE, "other_source"], how="semi", nulls_equal=True)
 
