@@ -27,11 +27,21 @@ from p2p_analytics.archive._statements_only import create_manifest, find_damage,
 from p2p_analytics.archive.imports import journal
 from p2p_analytics.archive.imports.histories import drop_undecided
 from p2p_analytics.archive.imports.journal import Batch
-from p2p_analytics.archive.imports.origins import find_new_services, list_other_holders
-from p2p_analytics.archive.imports.rows import ImportPlan, MergedRows, add_problems, check_rows, merge_rows, name_rows
+from p2p_analytics.archive.imports.origins import complete_owner, find_new_services, list_other_holders
+from p2p_analytics.archive.imports.rows import (
+    ImportPlan,
+    MergedRows,
+    StoredRows,
+    add_problems,
+    check_rows,
+    merge_rows,
+    name_rows,
+)
 from p2p_analytics.archive.tables import BATCH, SCHEMAS
 from p2p_analytics.display import clean_line, format_count, join_first
 from p2p_analytics.errors import ArchiveError, P2PAnalyticsError
+from p2p_analytics.frames.merge_sources import rename_account
+from p2p_analytics.frames.people import people_frame
 from p2p_analytics.frames.row_currencies import count_currencies
 from p2p_analytics.frames.schema import INSTANT, TEXT
 from p2p_analytics.handles import normalize_account
@@ -123,6 +133,8 @@ def write_import(folder: ArchiveFolder, statements: Statements, *, repair: bool)
     me, fetched_at = _describe_owner(statements, account, previous)
     number = batches[-1].number + 1 if batches else 1
     known = _read_known(folder, previous, batches, repair=repair)
+    if previous is not None and isinstance(previous.account_name, str):
+        me = complete_owner(me, statements, known.tables["statements"])
     merged = _merge(folder, statements, me, known, number)
     if any(entry.kind == "statements" for entry in known.broken):
         batches = ()
@@ -263,7 +275,7 @@ def _require_account(folder: ArchiveFolder, statements: Statements, previous: Ma
 
 
 def _describe_owner(statements: Statements, account: str, previous: Manifest | None) -> tuple[Me, datetime]:
-    """Return the owner of an archive and the date of its data after an import; those of a sync stay.
+    """Return the owner of an archive and the date of its data after an import; those of a sync, and names, stay.
 
     The balance is that of the statements with the later date; an older file does not replace it.
     """
@@ -316,11 +328,12 @@ def _merge(folder: ArchiveFolder, statements: Statements, me: Me, known: _Known,
     account = name_account(me)
     check_rows(statements.payments, account)
     given = name_rows(statements.list_versions(), account)
-    merged = merge_rows(get_stored(known.tables), listed, given, number)
+    merged = merge_rows(_rename_stored(get_stored(known.tables), account), listed, given, number)
     columns = dict(SCHEMAS["statement_problems"])
     found = drop_undecided(select_row_problems(statements.problems)).reindex(columns=list(columns))
     if known.manifest is not None:
-        found = pd.concat([found, list_other_holders(statements, me.user)], ignore_index=True)
+        others = list_other_holders(statements, me.user, known.tables["statements"])
+        found = pd.concat([found, others], ignore_index=True)
     earlier = select_open_problems(known.tables["statement_problems"], statements)
     problems = add_problems(earlier, found.assign(**{BATCH: number}), merged.problems, outdated=merged.outdated)
     plan = merged.plan._replace(
@@ -328,6 +341,14 @@ def _merge(folder: ArchiveFolder, statements: Statements, me: Me, known: _Known,
         other_accounts=list_other_accounts(found, statements.payments),
     )
     return merged._replace(plan=plan, problems=problems)
+
+
+def _rename_stored(stored: StoredRows, account: str) -> StoredRows:
+    """Return rows of an archive with the name of its account, which a username can spell in another way than the id."""
+    tables = (
+        table if (table["account_id"] == account).all() else rename_account(table, account, account) for table in stored
+    )
+    return StoredRows(*tables)
 
 
 def _find_new_services(statements: Statements, known: _Known) -> tuple[str, ...]:
@@ -344,6 +365,8 @@ def _build_manifest(folder: ArchiveFolder, me: Me, known: _Known, merged: Merged
     }
     if previous is None:
         return create_manifest(folder, me, fetched_at, fields)
+    if me.user != previous.me.user:
+        fields["people"] = write_table(folder, "people", people_frame([me.user]), previous.people, account)
     return msgspec.structs.replace(previous, me=me, fetched_at=fetched_at, **fields)
 
 

@@ -17,6 +17,8 @@ from support.archives.statements import PROBLEM_COLUMNS, row, statements_of
 from support.frames import frame_from_rows, list_values
 
 HEADER = [*PAYMENTS, *STATEMENT, "counterparty_matched"]
+# The service replaces the account that neither a file nor the user names.
+_WITHOUT_ACCOUNT = statements_of(row(3, account_id="cash_app"), account="cash_app", _unnamed=frozenset({"cash_app"}))
 
 
 @pytest.fixture
@@ -248,7 +250,7 @@ def test_statements_of_the_accounts_username_or_id(archive, account) -> None:
     [
         (statements_of(row(3, account_id="bob"), account="bob"), "of the account bob, and .*archive of Ada: name"),
         (statements_of(row(3), row(4, account_id="bob")), r"2 accounts \(ada, bob\), and an archive holds one"),
-        (statements_of(row(3, account_id="cash_app"), account="cash_app"), r"name no account: .*account=\"ada\""),
+        (_WITHOUT_ACCOUNT, r"name no account: .*account=\"ada\""),
         (statements_of(row(3), private=True), "privacy mode hold invented names"),
         (statements_of({**row(3), "payment_id": None}), "without an id"),
         (statements_of(row(3), row(3)), "payment_id 3 is repeated"),
@@ -286,7 +288,7 @@ def test_a_refused_first_import_makes_no_folder(tmp_path) -> None:
     archive = p2p.open_archive(tmp_path / "new")
     archive.import_(statements_of(row(1)), dry_run=True)
     with pytest.raises(ArchiveError, match="name no account"):
-        archive.import_(statements_of(row(1, account_id="cash_app"), account="cash_app"))
+        archive.import_(_WITHOUT_ACCOUNT)
     with pytest.raises(ArchiveError, match="no import to undo"):
         archive.undo()
     assert list(tmp_path.iterdir()) == []
