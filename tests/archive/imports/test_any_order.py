@@ -48,6 +48,7 @@ _TEXTS = {
     **{name: write_statement(file) for name, file in _LEDGERS.items()},
 }
 _COLUMNS = [*PAYMENTS, *STATEMENT]
+_PROBLEM = ["file", "line", "payment_id", "field", "value", "problem"]
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +73,7 @@ def read(folder):
 
 def list_problems(problems: pd.DataFrame) -> list[tuple[str, ...]]:
     """Return problems as text, in one order whatever the order of the files is."""
-    columns = problems[["file", "line", "payment_id", "field", "value", "problem"]]
+    columns = problems[_PROBLEM]
     return sorted(map(tuple, columns.astype(str).to_numpy().tolist()))
 
 
@@ -138,7 +139,7 @@ def _check_random(folder: Path, seed: int) -> None:
     """Compare imports of three random files, in a random order and grouping, with one reading of them."""
     chance = random.Random(seed)  # noqa: S311 - no secret
     texts = {
-        chance.choice(["", "", "x/", "y/"]) + chance.choice(["m.csv", "a.csv", "z.csv"]): _write_random(chance, number)
+        chance.choice("rrxy") + "/" + chance.choice(["m.csv", "a.csv", "z.csv"]): _write_random(chance, number)
         for number in range(3)
     }
     paths = [folder / name for name in texts]
@@ -152,8 +153,9 @@ def _check_random(folder: Path, seed: int) -> None:
     )
     rows, problems, plan = _import(read, groups)
     together = read(tuple(paths))
+    # Which file is of another holder depends on the other files of a call: an archive compares them with its own.
     found, expected = (
-        [sort_texts(frame[_COLUMNS]), sort_texts(listed[["file", "line", "payment_id", "field", "value", "problem"]])]
+        [sort_texts(frame[_COLUMNS]), sort_texts(listed.loc[listed["field"] != "account", _PROBLEM])]
         for frame, listed in ((rows, problems), (name_rows(together.payments, HANDLE), together.problems))
     )
     assert found == expected, (seed, groups)
@@ -162,7 +164,7 @@ def _check_random(folder: Path, seed: int) -> None:
 
 def sort_texts(frame: pd.DataFrame) -> list[tuple[str, ...]]:
     """Return distinct rows as text without the folders of files, which depend on the other files of a call."""
-    texts = frame.astype(str).replace(r"^[xy]/|(?<=')[xy]/", "", regex=True)
+    texts = frame.map(str).replace(r"^[rxy]/|(?<=')[rxy]/", "", regex=True)
     return sorted(set(map(tuple, texts.to_numpy().tolist())))
 
 
