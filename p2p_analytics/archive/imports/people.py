@@ -182,16 +182,25 @@ def suggest_people(names: Iterable[str], known: NamesOfPeople, settled: Mapping[
         found += [Alias(name, _OPEN + known.spell(each), f"{known.names.get(each, each)} {why}") for each in ids]
         if ids:
             continue
-        # Of two spellings that only statements know, the first in alphabetical order stays.
-        alike = {other for other in spellings[folded[name]] if other != name and (other in known.ids or other < name)}
+        united = {other for other, match in settled.items() if match.name == name}  # the user says that they are this
+        alike = {
+            other
+            for other in spellings[folded[name]] - united
+            if other != name and (other in known.ids or _rank(other) < _rank(name))
+        }
         if len(alike) == 1:
             found.append(Alias(name, _OPEN + min(alike), f"{min(alike)} differs in case, accents or blanks alone"))
             continue
         full = full_names.find(folded[name])
-        if len(full) == 1:
-            other = min(spellings[full[0]], key=lambda each: (each not in known.ids, each))
+        if len(full) == 1 and spellings[full[0]].isdisjoint(united):
+            other = min(spellings[full[0]], key=lambda each: (each not in known.ids, *_rank(each)))
             found.append(Alias(name, _OPEN + other, f"{other} may be the name in full"))
     return found
+
+
+def _rank(name: str) -> tuple[bool, str]:
+    """Return the order in which one of two spellings stays: the one of capitals is the other's alias."""
+    return name.isupper(), name
 
 
 def list_people(

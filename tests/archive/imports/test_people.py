@@ -199,6 +199,7 @@ def test_columns_of_the_user_stay(archive) -> None:
             '"alias","person","evidence","Since",""',
             '"Cy D.","?Cy Di","my guess","2019",""',
             '"Bo","Bob","","2020","at work"',
+            '"BO","?Bo","Bo differs in case, accents or blanks alone","",""',
         ]
 
 
@@ -220,3 +221,19 @@ def test_an_archive_without_statements(archive, history_of, payment, monkeypatch
     monkeypatch.setenv("P2P_PRIVACY", "1")
     with pytest.raises(ConfigurationError, match="privacy mode"):
         _ = archive.people
+
+
+@pytest.mark.parametrize(("alias", "person"), [("BO HALE", "Bo Hale"), ("Bo Hale", "BO HALE"), ("Bo Hale", "Bo H.")])
+def test_no_suggestion_reverses_a_line_of_the_user(archive, alias, person) -> None:
+    """Accepted, the two lines would lead to each other."""
+    archive.import_(statements_of(row(1, alias), row(2, person)))
+    (archive.path / "people.csv").write_text(f"alias,person,evidence\n{alias},{person},mine\n", "utf-8")
+    archive.write_people()
+    assert archive.people["person"].dropna().tolist() == [person]
+    assert (archive.path / "people.csv").read_text("utf-8").splitlines()[1:] == [f'"{alias}","{person}","mine"']
+
+
+def test_the_spelling_without_capitals_stays(archive) -> None:
+    """That in capitals is suggested as its alias, though it is the first in alphabetical order."""
+    archive.import_(statements_of(row(1, "BO HALE"), row(2, "Bo Hale")))
+    assert people(archive) == [("BO HALE", "Bo Hale", None, 1), ("Bo Hale", None, None, 1)]
