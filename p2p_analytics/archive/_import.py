@@ -36,6 +36,7 @@ from p2p_analytics.archive.imports.rows import (
     check_rows,
     merge_rows,
     name_rows,
+    select_shown,
 )
 from p2p_analytics.archive.tables import BATCH, SCHEMAS
 from p2p_analytics.display import clean_line, format_count, join_first
@@ -337,6 +338,7 @@ def _merge(folder: ArchiveFolder, statements: Statements, me: Me, known: _Known,
     earlier = select_open_problems(known.tables["statement_problems"], statements)
     problems = add_problems(earlier, found.assign(**{BATCH: number}), merged.problems, outdated=merged.outdated)
     plan = merged.plan._replace(
+        problems=select_shown(problems, known.tables["statement_problems"], set(statements.files["file"])),
         new_services=_find_new_services(statements, known),
         other_accounts=list_other_accounts(found, statements.payments),
     )

@@ -67,6 +67,37 @@ def test_files_without_balances(folder, capsys) -> None:
     assert capsys.readouterr().out.splitlines()[1:] == ["1 file, no balance is stated, 0 problems"]
 
 
+def test_problems_with_files_of_earlier_imports(folder, tmp_path, capsys) -> None:
+    """A copy that counts twice has a line of its own, a contradiction is counted; the dry run says the same."""
+    names = "Type,Product,Started Date,Completed Date,Description,Amount,Fee,Currency,State,Balance"
+    rows = (
+        f"CARD_PAYMENT,Current,2024-05-04 11:05:13,2024-05-04 11:05:13,Deli,{amount},0.00,EUR,COMPLETED,"
+        for amount in ("-8.40", "-8")
+    )
+    files = [tmp_path / "original.csv", tmp_path / "rounded.csv"]
+    for path, row in zip(files, rows, strict=True):
+        path.write_text(f"{names}\n{row}\n", "utf-8")
+    line = (
+        "problem: rounded.csv, line 2: file: 1 row looks like rows of 'original.csv' with other amounts or times, as "
+        "in a copy that a spreadsheet has saved: the rows of both files are counted, so leave one of the two files out"
+    )
+    command = f"list the problems: p2p-analytics export {folder} - --table problems"
+    assert cli.main(["import", folder, str(files[0]), "--account", "nora"]) == 0
+    capsys.readouterr()
+    for options, last in (["--dry-run"], [line]), ([], [line, command]):
+        assert cli.main(["import", folder, str(files[1]), "--account", "nora", *options]) == 0
+        assert capsys.readouterr().out.splitlines()[1:] == ["1 file, no balance is stated, 1 problem", *last]
+    other = tmp_path / "later.csv"
+    other.write_text(STATEMENT.read_text("utf-8").replace("- $75.00", "- $75.01"), "utf-8")
+    archive = str(tmp_path / "b")
+    assert cli.main(["import", archive, str(STATEMENT)]) == 0
+    assert cli.main(["import", archive, str(other), "--json"]) == 0
+    problems = p2p.open_archive(archive).history().problems
+    assert set(problems["field"]) == {"type", "balance", "flow_cents"}
+    # Those of the second file, and that the amount of its row is not the one that counts.
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["problems"] == 3
+
+
 @pytest.mark.usefixtures("draw_nothing")
 def test_a_file_that_does_not_add_up_stays_visible(folder, tmp_path, capsys) -> None:
     """In the table of problems, with file and period, in the card and in the report; the right file takes it away."""

@@ -27,6 +27,8 @@ from p2p_analytics.frames.schema import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import pandas as pd
 
     from p2p_analytics.statements import OtherFile
@@ -70,6 +72,9 @@ class ImportPlan(NamedTuple):
     kinds : DataFrame
         The counts by kind, the most frequent first, after "payment": ``kind``, ``new``, ``known``, ``changed`` and
         ``refused``.
+    problems : DataFrame
+        The problems that the archive lists after the import: those of the given files, and others that it did not
+        list before, such as a copy of a file of an earlier import. PROBLEMS, then ``file`` and ``line``.
     new_services : tuple of str
         The services, such as "cash_app", of which the archive had no payments, if it had those of others or if the
         statements are of several; "statement" is the service of this package. Empty for an archive with imports of an
@@ -85,6 +90,7 @@ class ImportPlan(NamedTuple):
     refused: int
     details: pd.DataFrame
     kinds: pd.DataFrame
+    problems: pd.DataFrame
     new_services: tuple[str, ...] = ()
     other_accounts: tuple[OtherFile, ...] = ()
 
@@ -163,7 +169,7 @@ def merge_rows(known: StoredRows, listed: pd.DataFrame, given: pd.DataFrame, bat
     earlier_contradictions = _compare(earlier, listed)
     is_outdated = earlier_contradictions.any(axis="columns")
     united = _unite(_concat(earlier[~is_outdated], given[~is_refused]))
-    plan = _plan(rows, listed, given, contradictions, united.stored.rows)
+    plan = _plan(rows, listed, given, contradictions, united)
     refused = _concat(
         _list_refused(earlier[is_outdated], earlier_contradictions[is_outdated]),
         _list_refused(given[is_refused], contradictions[is_refused]),
@@ -177,6 +183,13 @@ def add_problems(known: pd.DataFrame, *others: pd.DataFrame, outdated: pd.DataFr
     columns = dict(SCHEMAS["statement_problems"])
     problems = _subtract(_concat(*(set_dtypes(table, columns) for table in (known, *others))), outdated)
     return problems.drop_duplicates([name for name in columns if name != BATCH], ignore_index=True)
+
+
+def select_shown(problems: pd.DataFrame, known: pd.DataFrame, files: Collection[str]) -> pd.DataFrame:
+    """Return the problems of files, and the other ones that are not known, as `ImportPlan` has them."""
+    is_new = problems.index.isin(_subtract(problems.reset_index(), known)["index"])
+    shown = problems[is_new | problems["file"].isin(list(files))]
+    return shown[[*PROBLEMS, *PLACE]].reset_index(drop=True)
 
 
 def has_contradictions(known: pd.DataFrame, listed: pd.DataFrame) -> bool:
@@ -228,11 +241,13 @@ def _find_problems(versions: pd.DataFrame) -> pd.DataFrame:
 
 
 def _plan(
-    known: pd.DataFrame, listed: pd.DataFrame, given: pd.DataFrame, contradictions: pd.DataFrame, rows: pd.DataFrame
+    known: pd.DataFrame, listed: pd.DataFrame, given: pd.DataFrame, contradictions: pd.DataFrame, united: _United
 ) -> ImportPlan:
     """Return the counts of an import, from the rows before and after it."""
     import numpy as np
     import pandas as pd
+
+    rows = united.stored.rows
 
     shown = pd.concat([given, _find_decided(known, given, rows)]).drop_duplicates(_KEY, ignore_index=True)
     ids = pd.Index(shown[_KEY])
@@ -257,7 +272,7 @@ def _plan(
     new, known_again, changed, refused = (int((outcome == name).sum()) for name in _OUTCOMES)
     kinds = after["kind"].where(~is_refused, shown["kind"])
     details, counts = _describe(shown, outcome, fields), _count_kinds(kinds, outcome)
-    return ImportPlan(new, known_again, changed, refused, details, counts)
+    return ImportPlan(new, known_again, changed, refused, details, counts, united.problems)
 
 
 def _find_decided(known: pd.DataFrame, given: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:

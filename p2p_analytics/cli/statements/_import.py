@@ -77,10 +77,8 @@ def _import(options: argparse.Namespace) -> None:
     from p2p_analytics.frames.schema import list_wrong_files
     from p2p_analytics.statements import (
         describe_balances,
-        list_other_accounts,
         list_skipped,
         read_statements,
-        select_row_problems,
     )
 
     archive = open_archive(options.archive)
@@ -99,9 +97,7 @@ def _import(options: argparse.Namespace) -> None:
     progress.log(f"Comparing {format_count(len(statements.payments), *_NOUNS)} with {options.archive} ...")
     plan = archive.import_(statements, dry_run=options.dry_run, repair=options.repair)
     files = int(statements.files["file"].nunique())
-    problems, skipped = select_row_problems(statements.problems), list_skipped(statements.problems)
-    # The archive can know another holder than the statements do.
-    found = len(problems) + len(set(plan.other_accounts) - set(list_other_accounts(problems, statements.payments)))
+    skipped, found = list_skipped(statements.problems), len(plan.problems)
     lines = [
         _describe_counts(plan, options),
         ", ".join(
@@ -117,7 +113,7 @@ def _import(options: argparse.Namespace) -> None:
         *_describe_services(plan),
         *_describe_skipped(skipped),
         *_describe_details(plan, dry_run=options.dry_run),
-        *_describe_problems(problems, options),
+        *_describe_problems(plan.problems, options),
     ]
     checked = statements.reconciliation["reconciled"].dropna()
     _output.print_summary(
@@ -219,11 +215,17 @@ def _describe_services(plan: ImportPlan) -> list[str]:
 
 
 def _describe_problems(problems: pd.DataFrame, options: argparse.Namespace) -> list[str]:
-    """Return the command that lists the problems; after a dry run, which keeps none, the first ones."""
+    """Return the problems of whole files, such as a copy, and the command that lists all; of a dry run, all."""
     if problems.empty:
         return []
-    if not options.dry_run:
-        return [f"list the problems: p2p-analytics export {shlex.quote(options.archive)} - --table problems"]
+    if options.dry_run:
+        return _list_problems(problems)
+    command = f"list the problems: p2p-analytics export {shlex.quote(options.archive)} - --table problems"
+    return [*_list_problems(problems[problems["field"] == "file"]), command]
+
+
+def _list_problems(problems: pd.DataFrame) -> list[str]:
+    """Return a line for each problem; the first of many."""
     from p2p_analytics.display import clean_line
 
     rows = problems.head(_MOST_LINES)[["file", "line", "field", "value", "problem"]].astype(object)
