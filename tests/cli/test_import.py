@@ -67,6 +67,16 @@ def test_files_without_balances(folder, capsys) -> None:
     assert capsys.readouterr().out.splitlines()[1:] == ["1 file, no balance is stated, 0 problems"]
 
 
+def test_missing_months_have_a_line(folder, tmp_path, capsys) -> None:
+    """Also where no balance shows that rows are missing; a file with rows of the file before is as it should be."""
+    files = [str(SAMPLES / name) for name in ("gen_a_2018.csv", "gen_b_2019.csv")]
+    (tmp_path / "again.csv").write_bytes((SAMPLES / "gen_b_2019.csv").read_bytes())
+    assert cli.main(["import", folder, *files, str(tmp_path / "again.csv")]) == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if "before" in line] == [
+        "again.csv: 8 months without rows after the file before: a file may be missing."
+    ]
+
+
 def test_problems_with_files_of_earlier_imports(folder, tmp_path, capsys) -> None:
     """A copy that counts twice has a line of its own, a contradiction is counted; the dry run says the same."""
     names = "Type,Product,Started Date,Completed Date,Description,Amount,Fee,Currency,State,Balance"

@@ -173,13 +173,16 @@ def _undo(options: argparse.Namespace) -> None:
 
 
 def _list_wrong_balances(statements: Statements) -> list[str]:
-    """Return a line for each file with rows that do not add up, or after a gap; the first of many."""
+    """Return a line for each file with rows that do not add up, or after missing rows or days; the first of many."""
     from decimal import Decimal
 
     from p2p_analytics.display import clean_line, format_money
 
     rows = statements.reconciliation
-    is_wrong = (~rows["reconciled"]).fillna(value=False) | rows["gap_cents"].notna()
+    ends = rows.groupby("file")["period_end"].max()
+    is_later = rows["period_start"] > rows["follows"].map(ends)  # with a note, days or months are in neither file
+    is_wrong = (~rows["reconciled"]).fillna(value=False) | rows["gap_cents"].fillna(0).ne(0)
+    is_wrong |= rows["note"].notna() & is_later
     lines = []
     for row in rows[is_wrong].head(_MOST_LINES).to_dict("records"):
         found = []
