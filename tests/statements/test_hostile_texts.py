@@ -115,7 +115,7 @@ def test_the_terminal_shows_no_controls(
         assert printed.out
         assert UNSEEN.findall(printed.out + printed.err) == []
         if line[0] == "people":
-            assert re.search(r"^\[31mred\[0m +\[31MRED\[0M \? ", printed.out, re.MULTILINE)
+            assert re.search(r"^\[31MRED\[0M +\[31mred\[0m \? ", printed.out, re.MULTILINE)
     with (tmp_path / "a" / "people.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.reader(file))[1:]
     assert len(rows) > 20
