@@ -5,7 +5,7 @@ Files are private to their owner and written atomically.
 
 from p2p_analytics.export._csv import read_csv, to_csv, write_csv
 from p2p_analytics.export._excel import to_excel, write_workbook
-from p2p_analytics.export._jsonl import to_jsonl, write_jsonl
+from p2p_analytics.export._jsonl import to_jsonl
 from p2p_analytics.export._ledger import to_beancount, to_hledger
 from p2p_analytics.export._parquet import read_parquet, to_parquet
 
@@ -19,6 +19,5 @@ __all__ = [
     "to_jsonl",
     "to_parquet",
     "write_csv",
-    "write_jsonl",
     "write_workbook",
 ]

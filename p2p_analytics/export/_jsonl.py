@@ -42,17 +42,11 @@ def to_jsonl(source: History | pd.DataFrame, path: str | os.PathLike[str]) -> No
     """
     frame = find_payments(source)
     with atomic_file(path) as file:
-        write_jsonl(frame, file)
+        _write(frame, file)
 
 
-def write_jsonl(frame: pd.DataFrame, file: IO[bytes]) -> None:
-    """Write a frame to an open binary file, such as standard output, in the form of `to_jsonl`.
-
-    Raises
-    ------
-    SchemaError
-        A column cannot be written without loss; nothing is written.
-    """
+def _write(frame: pd.DataFrame, file: IO[bytes]) -> None:
+    """Write a frame to an open file; nothing if a column cannot be written without loss."""
     import msgspec
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -120,8 +120,8 @@ def _select_shared(candidates: pl.DataFrame) -> pl.DataFrame:
             pl.col(key).alias(name), pl.lit(0).alias(f"{name}_side"), pl.lit(0).alias(f"{name}_lost")
         )
 
-    day, of_day = pl.col("us") // _DAY, list_sides(candidates, "lacks_time", 2, pl.col("us") // _DAY, "moment")
-    near = [of_day.filter("lacks_time").with_columns((day + more).alias("moment")) for more in (-1, 1)]
+    of_day = list_sides(candidates, "lacks_time", 2, pl.col("day"), "moment")
+    near = [of_day.filter("lacks_time").with_columns((pl.col("day") + more).alias("moment")) for more in (-1, 1)]
     of_minute = list_sides(candidates, "lacks_seconds", 1, pl.col("us") // _MINUTE, "moment")
     times = pl.concat([keep_all(candidates, "us", "moment"), of_minute, of_day, *near])
     of_units = list_sides(times, "lacks_cents", 1, pl.col("rounded"), "amount")
