@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import shlex
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -27,7 +26,13 @@ from p2p_analytics.archive._statements_only import create_manifest, find_damage,
 from p2p_analytics.archive.imports import journal
 from p2p_analytics.archive.imports.histories import drop_undecided
 from p2p_analytics.archive.imports.journal import Batch
-from p2p_analytics.archive.imports.origins import complete_owner, find_new_services, list_other_holders
+from p2p_analytics.archive.imports.owners import (
+    complete_owner,
+    describe_owner,
+    list_other_holders,
+    make_owner,
+    require_account,
+)
 from p2p_analytics.archive.imports.rows import (
     ImportPlan,
     MergedRows,
@@ -38,14 +43,14 @@ from p2p_analytics.archive.imports.rows import (
     name_rows,
     select_shown,
 )
+from p2p_analytics.archive.imports.services import find_new_services
 from p2p_analytics.archive.tables import BATCH, SCHEMAS
-from p2p_analytics.display import clean_line, format_count, join_first
+from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError, P2PAnalyticsError
 from p2p_analytics.frames.merge_sources import rename_account
 from p2p_analytics.frames.people import people_frame
 from p2p_analytics.frames.row_currencies import count_currencies
 from p2p_analytics.frames.schema import INSTANT, TEXT
-from p2p_analytics.handles import normalize_account
 from p2p_analytics.privacy import Mask
 from p2p_analytics.records import Me, User
 
@@ -98,8 +103,8 @@ def plan_import(folder: ArchiveFolder, statements: Statements, *, repair: bool) 
     batches = _list_current(folder)[0]  # raises the error that the import would raise
     damage = find_damage(folder)
     previous = damage.manifest if damage else folder.read_manifest()
-    account = _require_account(folder, statements, previous)
-    me = previous.me if previous else _make_owner(account, Me(user=User()))
+    account = require_account(folder.path, statements, previous)
+    me = previous.me if previous else make_owner(account, Me(user=User()))
     if damage:
         known = _Known(None, {}, (), recover_tables(_StagedFolder(folder.path), me), batches)
     else:
@@ -110,7 +115,7 @@ def plan_import(folder: ArchiveFolder, statements: Statements, *, repair: bool) 
 def require_importable(folder: ArchiveFolder, statements: Statements) -> None:
     """Raise the error of statements that the archive cannot take."""
     damage = find_damage(folder)
-    _require_account(folder, statements, damage.manifest if damage else folder.read_manifest())
+    require_account(folder.path, statements, damage.manifest if damage else folder.read_manifest())
 
 
 def write_import(folder: ArchiveFolder, statements: Statements, *, repair: bool) -> ImportPlan:
@@ -126,12 +131,12 @@ def write_import(folder: ArchiveFolder, statements: Statements, *, repair: bool)
     batches = settle_imports(folder)
     damage = find_damage(folder)
     if damage is not None:
-        account = _require_account(folder, statements, damage.manifest)
-        repair_archive(folder, damage, *_describe_owner(statements, account, damage.manifest))
+        account = require_account(folder.path, statements, damage.manifest)
+        repair_archive(folder, damage, *describe_owner(statements, account, damage.manifest))
     body = folder.read_bytes(_manifest.NAME)
     previous = None if body is None else folder.decode_manifest(body)
-    account = _require_account(folder, statements, previous)
-    me, fetched_at = _describe_owner(statements, account, previous)
+    account = require_account(folder.path, statements, previous)
+    me, fetched_at = describe_owner(statements, account, previous)
     number = batches[-1].number + 1 if batches else 1
     known = _read_known(folder, previous, batches, repair=repair)
     if previous is not None and isinstance(previous.account_name, str):
@@ -251,72 +256,9 @@ def _mask_files(files: Sequence[str], mask: Mask) -> list[str]:
     return mask.frame(pd.DataFrame({"file": list(files)}, dtype=TEXT))["file"].tolist()
 
 
-def _require_account(folder: ArchiveFolder, statements: Statements, previous: Manifest | None) -> str:
-    """Return the account of statements; raise an ArchiveError if it is not that of the archive."""
-    if statements.private or settings.privacy():
-        raise ArchiveError(
-            "Statements in privacy mode hold invented names and amounts: import the original ones, with "
-            f"{settings.PRIVACY_VARIABLE}=0."
-        )
-    name = _find_account(statements)
-    if previous is None:
-        return name
-    if previous.people is None:
-        raise ArchiveError(f"{folder.path} was written by an earlier p2p_analytics: sync it, or merge a history, once.")
-    user = previous.me.user
-    if normalize_account(name) not in {normalize_account(text) for text in (user.id, user.username) if text}:
-        holding, name = clean_line(user.username or user.id), clean_line(name)
-        files = join_first(statements.files["file"].unique().tolist())
-        raise ArchiveError(
-            f"The statements ({files}) are of the account {name}, and {folder.path} is the archive of {holding}: name "
-            f'another archive or, if the account is the same, read them with account="{holding}" '
-            f"(--account {shlex.quote(holding)})."
-        )
-    return name
-
-
-def _describe_owner(statements: Statements, account: str, previous: Manifest | None) -> tuple[Me, datetime]:
-    """Return the owner of an archive and the date of its data after an import; those of a sync, and names, stay.
-
-    The balance is that of the statements with the later date; an older file does not replace it.
-    """
-    if previous is not None and not isinstance(previous.account_name, str):
-        return previous.me, previous.fetched_at
-    history = statements.history()
-    if previous is None:
-        return _make_owner(account, history.me), history.fetched_at
-    if history.fetched_at < previous.fetched_at:
-        return previous.me, previous.fetched_at
-    balance = history.me.balance_cents
-    if balance is None and history.fetched_at == previous.fetched_at:
-        balance = previous.me.balance_cents
-    return msgspec.structs.replace(previous.me, balance_cents=balance), history.fetched_at
-
-
 def _has_currencies(rows: pd.DataFrame) -> bool:
     """Return whether payments are in several currencies; a balance does not say in which one it is."""
     return len(count_currencies(rows)) > 1
-
-
-def _make_owner(account: str, holder: Me) -> Me:
-    """Return the owner of a new archive, as the statements show the holder."""
-    user = msgspec.structs.replace(holder.user, id=account.strip().removeprefix("@"))
-    return msgspec.structs.replace(holder, user=user)
-
-
-def _find_account(statements: Statements) -> str:
-    """Return the one account of statements; raise an ArchiveError if they are of several, or name none."""
-    if len(statements.accounts) > 1:
-        accounts = clean_line(", ".join(statements.accounts))
-        raise ArchiveError(
-            f"The statements are of {len(statements.accounts)} accounts ({accounts}), and an "
-            "archive holds one account: import each into an archive of its own, as select_account() returns it."
-        )
-    if not statements.accounts or statements.unnamed_accounts:
-        raise ArchiveError(
-            'The statements name no account: read them with yours, such as account="ada" (--account ada).'
-        )
-    return statements.accounts[0]
 
 
 def _merge(folder: ArchiveFolder, statements: Statements, me: Me, known: _Known, number: int) -> MergedRows:
