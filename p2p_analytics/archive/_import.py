@@ -37,7 +37,6 @@ from p2p_analytics.archive.imports.rows import (
     ImportPlan,
     MergedRows,
     StoredRows,
-    add_problems,
     check_rows,
     merge_rows,
     name_rows,
@@ -271,20 +270,20 @@ def _merge(folder: ArchiveFolder, statements: Statements, me: Me, known: _Known,
     account = name_account(me)
     check_rows(statements.payments, account)
     given = name_rows(statements.list_versions(), account)
-    merged = merge_rows(_rename_stored(get_stored(known.tables), account), listed, given, number)
     columns = dict(SCHEMAS["statement_problems"])
     found = drop_undecided(select_row_problems(statements.problems)).reindex(columns=list(columns))
     if known.manifest is not None:
         others = list_other_holders(statements, me.user, known.tables["statements"])
         found = pd.concat([found, others], ignore_index=True)
     earlier = select_open_problems(known.tables["statement_problems"], statements)
-    problems = add_problems(earlier, found.assign(**{BATCH: number}), merged.problems, outdated=merged.outdated)
+    stored = _rename_stored(get_stored(known.tables), account)
+    merged = merge_rows(stored, listed, given, number, [earlier, found.assign(**{BATCH: number})])
     plan = merged.plan._replace(
-        problems=select_shown(problems, known.tables["statement_problems"], set(statements.files["file"])),
+        problems=select_shown(merged.problems, known.tables["statement_problems"], set(statements.files["file"])),
         new_services=_find_new_services(statements, known),
         other_accounts=list_other_accounts(found, statements.payments),
     )
-    return merged._replace(plan=plan, problems=problems)
+    return merged._replace(plan=plan)
 
 
 def _rename_stored(stored: StoredRows, account: str) -> StoredRows:

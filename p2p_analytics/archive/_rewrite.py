@@ -21,7 +21,6 @@ from p2p_analytics.archive.imports.histories import (
 from p2p_analytics.archive.imports.rows import (
     LISTED,
     StoredRows,
-    add_problems,
     check_rows,
     has_contradictions,
     merge_rows,
@@ -203,10 +202,10 @@ def _merge_statements(
         tables = tables or read_statements(folder, fields)
         stored = get_stored(tables)
         rows = infer_origins(check_rows(given, name_account(history.me)), stated)
-        merged = merge_rows(stored, read_listed(folder, payments), select_further(rows, stored.rows), _MERGED)
-        found = drop_undecided(stated).assign(**{BATCH: _MERGED})
-        problems = add_problems(tables["statement_problems"], found, merged.problems, outdated=merged.outdated)
-        tables = list_tables(merged.stored, problems)
+        further, listed = select_further(rows, stored.rows), read_listed(folder, payments)
+        problems = [tables["statement_problems"], drop_undecided(stated).assign(**{BATCH: _MERGED})]
+        merged = merge_rows(stored, listed, further, _MERGED, problems)
+        tables = list_tables(merged.stored, merged.problems)
         changes = changes._replace(added=changes.added + merged.plan.new, changed=changes.changed + merged.plan.changed)
     fields |= {kind: write_table(folder, kind, frame, fields.get(kind), account) for kind, frame in tables.items()}
     is_unnamed = name_account(history.me) == normalize_account(account)

@@ -10,6 +10,7 @@ from p2p_analytics.frames import schema
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
     import pandas as pd
     import polars as pl
     import pyarrow as pa
@@ -128,6 +129,16 @@ def pandas_array(column: pa.ChunkedArray, dtype: str) -> Any:  # noqa: ANN401 - 
 
     array = pd.Series(dtype=dtype).array.dtype.__from_arrow__(column)
     return array.copy() if dtype == schema.INSTANT else array  # instants may share Arrow's read-only memory
+
+
+def is_among(texts: pd.Series[str], others: pd.Series[str]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return which texts are among others; a null is if these have one. `Series.isin` takes 20 times as long."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values, known = (pa.array(each, pa.large_string(), from_pandas=True) for each in (texts, others))
+    found: np.ndarray[Any, np.dtype[np.bool_]] = pc.is_in(values, value_set=known).to_numpy(zero_copy_only=False)
+    return found
 
 
 def repeat_text(text: str | None, length: int) -> pa.ChunkedArray:

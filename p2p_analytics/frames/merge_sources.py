@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.frames.arrow import table_of
+from p2p_analytics.frames.arrow import is_among, table_of
 from p2p_analytics.frames.merge import sort_newest_first
 from p2p_analytics.frames.schema import KIND_PAYMENT, PAYMENTS, PLACE, PROBLEMS, STATEMENT, TEXT, set_dtypes
 from p2p_analytics.vocabulary import Action, Status
@@ -46,7 +46,7 @@ def merge_sources(listed: pd.DataFrame, statements: pd.DataFrame) -> pd.DataFram
     is_shared = places >= 0
     shared, known = listed[is_shared], statements.take(places[is_shared])
     shared = _complete(shared, known.set_axis(shared.index))
-    only = statements[~statements["payment_id"].isin(listed["payment_id"])]
+    only = statements[~is_among(statements["payment_id"], listed["payment_id"])]
     parts = [part.reindex(columns=columns) for part in (listed[~is_shared], shared, only)]
     dtypes: dict[Any, Any] = {**listed.dtypes.to_dict(), **statements.dtypes.to_dict(), **STATEMENT, **PAYMENTS}
     united = pd.concat([set_dtypes(part, dtypes) for part in parts], ignore_index=True)
@@ -54,21 +54,28 @@ def merge_sources(listed: pd.DataFrame, statements: pd.DataFrame) -> pd.DataFram
 
 
 def refuse_rows(statements: pd.DataFrame, listed: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the rows of statements that do not contradict the service, and a problem for each value that does.
+    """Return the rows of statements that do not contradict the service, and the problems of the others.
 
-    A null contradicts nothing, and the sign of an amount does not count. The problems have the columns of PROBLEMS, and
-    of PLACE if the rows have them.
+    A null contradicts nothing, and the sign of an amount does not count. The problems are as `list_refused` has them.
+    """
+    service = listed.set_index("payment_id")[[*COMPARED]].reindex(statements["payment_id"]).set_axis(statements.index)
+    contradictions = find_contradictions(statements, service)
+    return statements[~contradictions.any(axis="columns")], list_refused(statements, contradictions)
+
+
+def list_refused(statements: pd.DataFrame, contradictions: pd.DataFrame) -> pd.DataFrame:
+    """Return a problem for each value that contradicts the service, with the index and in the order of the rows.
+
+    The problems have the columns of PROBLEMS, and of PLACE if the rows have them.
     """
     import pandas as pd
 
-    service = listed.set_index("payment_id")[[*COMPARED]].reindex(statements["payment_id"]).set_axis(statements.index)
     dtypes: dict[Any, Any] = {**PROBLEMS, **{name: dtype for name, dtype in PLACE.items() if name in statements}}
-    contradictions = find_contradictions(statements, service)
     problems = [pd.DataFrame(columns=[*dtypes])]
     for name in COMPARED:
         rows = statements[contradictions[name]]
         problems.append(rows.assign(field=name, value=rows[name].astype(TEXT), problem=REFUSED)[[*dtypes]])
-    return statements[~contradictions.any(axis="columns")], pd.concat(problems).astype(dtypes).sort_index(kind="stable")
+    return pd.concat(problems).astype(dtypes).sort_index(kind="stable")
 
 
 def find_contradictions(statements: pd.DataFrame, service: pd.DataFrame) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 import msgspec
 
 from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
+from p2p_analytics.frames.arrow import is_among
 from p2p_analytics.frames.merge import FETCHED_AT, NOT_LISTED, keep_newest, rank_states
 from p2p_analytics.frames.merge_sources import merge_sources, refuse_rows, rename_account
 from p2p_analytics.frames.people import merge_people
@@ -126,7 +127,7 @@ def merge_problems(known: pd.DataFrame, history: History) -> pd.DataFrame:
 
     ids = known["payment_id"].reset_index(drop=True)
     places = pd.Series(ids.index, index=ids)[~ids.duplicated().to_numpy() & ids.notna().to_numpy()]
-    stay = ~ids.isin(history.payments["payment_id"].dropna())
+    stay = pd.Series(~is_among(ids, history.payments["payment_id"].dropna()))
     order = pd.concat([ids.index[stay].to_series(), history.problems["payment_id"].map(places).fillna(len(ids))])
     problems = pd.concat([known[stay.to_numpy()], history.problems], ignore_index=True)
     return problems.take(order.argsort(kind="stable")).drop_duplicates(ignore_index=True)

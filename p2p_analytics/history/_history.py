@@ -9,6 +9,7 @@ import msgspec
 
 from p2p_analytics.display import clean_line, describe_start, format_count
 from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
+from p2p_analytics.frames.arrow import is_among
 from p2p_analytics.frames.people import list_sides, mark_friends, merge_people, people_frame
 from p2p_analytics.frames.row_currencies import count_currencies, is_in_currency, list_currencies
 from p2p_analytics.frames.schema import PEOPLE, list_wrong_files, require, require_unique_ids, select_payments
@@ -138,7 +139,7 @@ class History:
             self,
             me=self.me if is_only else msgspec.structs.replace(self.me, balance_cents=None),
             payments=payments,
-            problems=self.problems[~self.problems["payment_id"].isin(dropped)].reset_index(drop=True),
+            problems=self.problems[~is_among(self.problems["payment_id"], dropped)].reset_index(drop=True),
         )
 
     def describe_start(self) -> str:

@@ -16,7 +16,13 @@ from p2p_analytics.statements._statements import (
     select_open_problems,
     select_row_problems,
 )
-from p2p_analytics.statements._versions import UnitedPayments, list_corrections, separate_payments, unite_payments
+from p2p_analytics.statements._versions import (
+    UnitedPayments,
+    find_problems,
+    list_corrections,
+    separate_payments,
+    unite_payments,
+)
 from p2p_analytics.statements.formats import SERVICE
 from p2p_analytics.statements.transactions import ACCOUNT as OTHER_ACCOUNT
 from p2p_analytics.statements.transactions import UNDECIDED
@@ -36,6 +42,7 @@ __all__ = [
     "complete_rows",
     "describe_balances",
     "find_paths",
+    "find_problems",
     "list_corrections",
     "list_formats",
     "list_other_accounts",

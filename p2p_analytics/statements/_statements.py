@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.display import PRIVATE, STRICT, clean_line, format_count
 from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.frames.arrow import is_among
 from p2p_analytics.frames.schema import FRIENDS, KIND_PAYMENT, PLACE, list_wrong_files
 from p2p_analytics.frames.schema import PROBLEMS as RECORD_PROBLEMS
 from p2p_analytics.handles import normalize_account
@@ -188,7 +189,7 @@ class Statements:
         is_of_other = self.files["account"].notna() & (self.files["account"] != chosen)
         of_others = set(self.files.loc[is_of_other, "file"]) - set(self.files.loc[~is_of_other, "file"])
         problems = self.problems[~self.problems["file"].isin(of_others)]
-        is_own = problems["payment_id"].isin(payments["payment_id"]) | problems["payment_id"].isna()
+        is_own = is_among(problems["payment_id"], payments["payment_id"]) | problems["payment_id"].isna()
         is_checked = self.reconciliation["account"] == chosen
         needed = self._needed
         if needed is not None and len(self._holders) > 1:  # a copy takes as much memory as the rows

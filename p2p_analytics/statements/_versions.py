@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from p2p_analytics.statements.transactions import Settled, United
+
 _VERSIONS: Final = {**PAYMENTS, **STATEMENT, **ORIGIN}
 _RENAMED: Final = {
     "account": "account_id", "date": "date_created", "from_name": "actor_display_name",
@@ -196,11 +198,7 @@ def unite_payments(versions: pd.DataFrame) -> UnitedPayments:
 
     if versions.empty:
         return UnitedPayments(versions, versions, ProblemList().to_frame())
-    rows = _to_rows(versions)
-    is_repeated = rows.select(pl.struct(KEY).is_duplicated()).to_series()
-    united = unite_rows(rows.filter(is_repeated))
-    standing = pl.concat([rows.filter(~is_repeated), united.standing])
-    settled = settle_rows(standing)
+    standing, united, settled = _settle_versions(versions)
     needed = united.needed["payment_id"].unique().implode()
     is_made = standing["kind"].is_null() | standing["payment_id"].is_in(needed)
     is_made |= _find_other_sides(settled.rows, versions.iloc[standing[ROW].to_numpy()])
@@ -210,14 +208,38 @@ def unite_payments(versions: pd.DataFrame) -> UnitedPayments:
     origins = built.select(END, ADDS_UP).with_columns(**flags)
     payments = build_payments(built.drop(END, ADDS_UP, ROW), pl.int_range(len(built), eager=True))
     payments = _join_origins(payments, origins).assign(batch=made["batch"].array)
-    problems = ProblemList()
-    copies = list_copies(*(_name_sources(each, versions) for each in (settled.rows, united.needed)))
-    problems.add([*united.problems, *settled.problems, *copies])
     return UnitedPayments(
         pd.concat([kept, payments[list(kept)]], ignore_index=True),
         versions.iloc[united.needed[ROW].to_numpy()],
-        problems.to_frame(),
+        _list_problems(versions, united, settled),
     )
+
+
+def find_problems(versions: pd.DataFrame) -> pd.DataFrame:
+    """Return the problems that `unite_payments` finds, without the payments."""
+    if versions.empty:
+        return ProblemList().to_frame()
+    _, united, settled = _settle_versions(versions)
+    return _list_problems(versions, united, settled)
+
+
+def _settle_versions(versions: pd.DataFrame) -> tuple[pl.DataFrame, United, Settled]:
+    """Return one row per payment as it was read, the united rows of payments with several, and the payments settled."""
+    import polars as pl
+
+    rows = _to_rows(versions)
+    is_repeated = rows.select(pl.struct(KEY).is_duplicated()).to_series()
+    united = unite_rows(rows.filter(is_repeated))
+    standing = pl.concat([rows.filter(~is_repeated), united.standing])
+    return standing, united, settle_rows(standing)
+
+
+def _list_problems(versions: pd.DataFrame, united: United, settled: Settled) -> pd.DataFrame:
+    """Return the problems of versions that their rows have together."""
+    problems = ProblemList()
+    copies = list_copies(*(_name_sources(each, versions) for each in (settled.rows, united.needed)))
+    problems.add([*united.problems, *settled.problems, *copies])
+    return problems.to_frame()
 
 
 def _to_rows(versions: pd.DataFrame) -> pl.DataFrame:

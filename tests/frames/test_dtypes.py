@@ -12,6 +12,7 @@ from pandas.testing import assert_frame_equal
 
 import p2p_analytics as p2p
 from p2p_analytics.frames import schema
+from p2p_analytics.frames.arrow import is_among
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -197,3 +198,19 @@ def test_tables_of_analyses_and_units_come_back_without_rows(load, tmp_path) -> 
             for found in (p2p.read_csv(tmp_path / "t.csv"), p2p.read_parquet(tmp_path / "t.parquet")):
                 assert {name: str(dtype) for name, dtype in found.dtypes.items()} == expected
                 assert len(found) == len(part)
+
+
+@pytest.mark.parametrize(
+    ("texts", "others", "expected"),
+    [
+        (["a", "b", "a", None], ["a", "c"], [True, False, True, False]),
+        (["a", None], [None], [False, True]),
+        (["a", None], [], [False, False]),
+        ([], ["a"], []),
+    ],
+)
+def test_texts_among_others(texts, others, expected) -> None:
+    """A text is found wherever it is among the others, also in joined columns; a null is only among nulls."""
+    columns = [pd.Series(values, dtype=schema.TEXT) for values in (texts, others)]
+    assert is_among(*columns).tolist() == expected
+    assert is_among(pd.concat([columns[0]] * 2), pd.concat([columns[1]] * 2)).tolist() == expected * 2

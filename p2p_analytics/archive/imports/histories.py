@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.archive.tables import BATCH, MATCHED
+from p2p_analytics.frames.arrow import is_among
 from p2p_analytics.frames.schema import PLACE, PROBLEMS, SOURCE_STATEMENT, STATEMENT, TEXT
 from p2p_analytics.times import EPOCH
 
@@ -75,7 +76,7 @@ def infer_origins(rows: pd.DataFrame, problems: pd.DataFrame) -> pd.DataFrame:
     """
     from p2p_analytics.statements import list_corrections
 
-    is_refund = rows["payment_id"].isin(problems.loc[_is_undecided(problems), "payment_id"])
+    is_refund = is_among(rows["payment_id"], problems.loc[_is_undecided(problems), "payment_id"])
     return rows.assign(
         is_refund=rows["is_refund"].mask(is_refund & (rows["kind"] == "unknown"), other=True),
         is_corrected=list_corrections(rows),

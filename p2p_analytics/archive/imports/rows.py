@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics.archive.tables import BATCH, SCHEMAS
 from p2p_analytics.errors import ArchiveError
+from p2p_analytics.frames.arrow import is_among
 from p2p_analytics.frames.merge_sources import (
     COMPARED,
-    REFUSED,
     find_contradictions,
     is_pending,
+    list_refused,
     rename_account,
     sort_frame,
 )
@@ -27,7 +28,7 @@ from p2p_analytics.frames.schema import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     import pandas as pd
 
@@ -39,6 +40,7 @@ _OWN_SIDE: Final = ("account_id", "actor_id", "actor_username", "target_user_id"
 _NOT_COMPARED: Final = ("file", "line", *_OWN_SIDE)  # the same payment in another file is not another payment
 _KEY: Final = "payment_id"
 _COLUMNS: Final = {**PAYMENTS, **STATEMENT, **ORIGIN, BATCH: WHOLE}
+_PROBLEM: Final = [*PROBLEMS, *PLACE]
 _OUTCOMES: Final = ("new", "known", "changed", "refused")
 _DETAILS: Final = {"file": TEXT, "line": "Int64", _KEY: TEXT, "outcome": TEXT, "fields": TEXT}
 
@@ -96,12 +98,11 @@ class ImportPlan(NamedTuple):
 
 
 class MergedRows(NamedTuple):
-    """The rows to store, the counts, the problems, and problems of earlier imports that are none any more."""
+    """The rows to store, the counts, and all problems, of which those of the plan are the ones of the rows."""
 
     stored: StoredRows
     plan: ImportPlan
     problems: pd.DataFrame
-    outdated: pd.DataFrame
 
 
 class _United(NamedTuple):
@@ -146,7 +147,9 @@ def select_further(given: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     return after[~is_same].reset_index(drop=True)
 
 
-def merge_rows(known: StoredRows, listed: pd.DataFrame, given: pd.DataFrame, batch: int) -> MergedRows:
+def merge_rows(
+    known: StoredRows, listed: pd.DataFrame, given: pd.DataFrame, batch: int, problems: Sequence[pd.DataFrame]
+) -> MergedRows:
     """Merge rows of statements into the rows that the archive holds, as if all files were read together.
 
     Parameters
@@ -159,9 +162,12 @@ def merge_rows(known: StoredRows, listed: pd.DataFrame, given: pd.DataFrame, bat
         The versions to add, as `check_rows` or `name_rows` returns them.
     batch : int
         The number of the import.
+    problems : sequence of DataFrame
+        The problems that the archive lists, and those of the files to add. Of them, problems of rows together are left
+        out where all rows together do not show them any more.
     """
     before, given = _list_versions(known), given.assign(**{BATCH: batch})
-    found_before = _concat(_find_problems(before), _find_problems(given))
+    apart = (before, given)
     rows, earlier, given = _separate(known.rows, before, given)
     contradictions = _compare(given, listed)
     is_refused = contradictions.any(axis="columns")
@@ -170,26 +176,16 @@ def merge_rows(known: StoredRows, listed: pd.DataFrame, given: pd.DataFrame, bat
     is_outdated = earlier_contradictions.any(axis="columns")
     united = _unite(_concat(earlier[~is_outdated], given[~is_refused]))
     plan = _plan(rows, listed, given, contradictions, united)
-    refused = _concat(
-        _list_refused(earlier[is_outdated], earlier_contradictions[is_outdated]),
-        _list_refused(given[is_refused], contradictions[is_refused]),
-    )
-    problems = _concat(united.problems.assign(**{BATCH: batch}), refused)
-    return MergedRows(united.stored, plan, problems, _subtract(found_before, united.problems))
-
-
-def add_problems(known: pd.DataFrame, *others: pd.DataFrame, outdated: pd.DataFrame) -> pd.DataFrame:
-    """Return the problems of several tables but outdated ones; one that is in several keeps its first number."""
-    columns = dict(SCHEMAS["statement_problems"])
-    problems = _subtract(_concat(*(set_dtypes(table, columns) for table in (known, *others))), outdated)
-    return problems.drop_duplicates([name for name in columns if name != BATCH], ignore_index=True)
+    refused = (_list_refused(earlier, earlier_contradictions), _list_refused(given, contradictions))
+    found = united.problems.assign(**{BATCH: batch})
+    return MergedRows(united.stored, plan, _join_problems([*_drop_outdated(problems, apart, found), found, *refused]))
 
 
 def select_shown(problems: pd.DataFrame, known: pd.DataFrame, files: Collection[str]) -> pd.DataFrame:
     """Return the problems of files, and the other ones that are not known, as `ImportPlan` has them."""
     is_new = problems.index.isin(_subtract(problems.reset_index(), known)["index"])
     shown = problems[is_new | problems["file"].isin(list(files))]
-    return shown[[*PROBLEMS, *PLACE]].reset_index(drop=True)
+    return shown[_PROBLEM].reset_index(drop=True)
 
 
 def has_contradictions(known: pd.DataFrame, listed: pd.DataFrame) -> bool:
@@ -201,17 +197,15 @@ def refuse_rows(known: StoredRows, problems: pd.DataFrame, listed: pd.DataFrame)
     """Return the rows of an archive that do not contradict what the service listed later, and all problems."""
     versions = _list_versions(known)
     contradictions = _compare(versions, listed)
-    is_refused = contradictions.any(axis="columns")
-    united = _unite(versions[~is_refused])
-    new = _list_refused(versions[is_refused], contradictions[is_refused])
-    outdated = _subtract(_find_problems(versions), united.problems)
-    return united.stored, add_problems(problems, new, outdated=outdated)
+    united = _unite(versions[~contradictions.any(axis="columns")])
+    left = _drop_outdated([problems], [versions], united.problems)
+    return united.stored, _join_problems([*left, _list_refused(versions, contradictions)])
 
 
 def _list_versions(stored: StoredRows) -> pd.DataFrame:
     """Return the versions of all payments."""
     rows, versions = stored
-    return _concat(versions[versions[_KEY].isin(rows[_KEY])], rows[~rows[_KEY].isin(versions[_KEY])])
+    return _concat(versions[is_among(versions[_KEY], rows[_KEY])], rows[~is_among(rows[_KEY], versions[_KEY])])
 
 
 def _separate(*tables: pd.DataFrame) -> list[pd.DataFrame]:
@@ -230,14 +224,27 @@ def _unite(versions: pd.DataFrame) -> _United:
 
     united = unite_payments(versions)
     tables = (sort_frame(set_dtypes(table, _COLUMNS)[list(_COLUMNS)]) for table in (united.payments, united.versions))
-    return _United(StoredRows(*tables), united.problems[[*PROBLEMS, *PLACE]])
+    return _United(StoredRows(*tables), united.problems[_PROBLEM])
 
 
-def _find_problems(versions: pd.DataFrame) -> pd.DataFrame:
-    """Return the problems of versions."""
-    from p2p_analytics.statements import unite_payments
+def _drop_outdated(
+    problems: Sequence[pd.DataFrame], tables: Sequence[pd.DataFrame], found: pd.DataFrame
+) -> Sequence[pd.DataFrame]:
+    """Return problems without outdated ones: tables of versions have them, and all versions together do not."""
+    from p2p_analytics.statements import find_problems
 
-    return unite_payments(versions).problems[[*PROBLEMS, *PLACE]]
+    # Uniting rows takes long, so it is done only for problems that can be outdated.
+    left = _subtract(_concat(*(table.reindex(columns=_PROBLEM) for table in problems)), found)
+    if left.empty:
+        return problems
+    outdated = _subtract(_concat(*map(find_problems, tables)), found)
+    return [_subtract(table, outdated) for table in problems]
+
+
+def _join_problems(problems: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Return the problems of several tables; one that is in several keeps its first number."""
+    columns = dict(SCHEMAS["statement_problems"])
+    return _concat(*(set_dtypes(table, columns) for table in problems)).drop_duplicates(_PROBLEM, ignore_index=True)
 
 
 def _plan(
@@ -252,9 +259,10 @@ def _plan(
     shown = pd.concat([given, _find_decided(known, given, rows)]).drop_duplicates(_KEY, ignore_index=True)
     ids = pd.Index(shown[_KEY])
     before, after, service = _align(known, ids), _align(rows, ids), _align(listed, ids)
-    is_held, is_listed = pd.Series(ids.isin(known[_KEY])), pd.Series(ids.isin(listed[_KEY]))
+    is_held, is_listed = (pd.Series(is_among(shown[_KEY], table[_KEY])) for table in (known, listed))
     is_wrong = contradictions.any(axis="columns")
-    is_refused = pd.Series(ids.isin(given.loc[is_wrong, _KEY]) & ~ids.isin(given.loc[~is_wrong, _KEY]))
+    has_refused, has_taken = (is_among(shown[_KEY], given.loc[mask, _KEY]) for mask in (is_wrong, ~is_wrong))
+    is_refused = pd.Series(has_refused & ~has_taken)
     differ = _find_changes(before, after)
     # What was null is not held otherwise, except that a payment without a status can still change.
     is_new_value = before[list(differ)].isna().assign(status=False)
@@ -277,7 +285,7 @@ def _plan(
 
 def _find_decided(known: pd.DataFrame, given: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the known refunds with another kind now that are not among the given rows."""
-    is_other = known[_KEY].isin(rows[_KEY]) & ~known[_KEY].isin(given[_KEY])
+    is_other = is_among(known[_KEY], rows[_KEY]) & ~is_among(known[_KEY], given[_KEY])
     refunds = known[known["is_refund"].fillna(value=False) & is_other]
     after = refunds[_KEY].map(rows.set_index(_KEY)["kind"])
     return refunds[after != refunds["kind"]]
@@ -293,13 +301,17 @@ def _subtract(problems: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
     """Return the problems that are not among others, whatever their batch."""
     import numpy as np
 
-    names: list[Any] = [*PROBLEMS, *PLACE]
-    known = set(others[names].astype(object).where(others[names].notna(), None).itertuples(index=False, name=None))
-    if not known:
+    if problems.empty or others.empty:
         return problems
-    own = problems[names].astype(object).where(problems[names].notna(), None)
-    is_known = [row in known for row in own.itertuples(index=False, name=None)]
+    known = set(_list_rows(others))
+    is_known = [row in known for row in _list_rows(problems)]
     return problems[~np.array(is_known, dtype=bool)].reset_index(drop=True)
+
+
+def _list_rows(problems: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """Return what makes problems equal, as tuples."""
+    columns = problems[_PROBLEM]
+    return list(columns.astype(object).where(columns.notna(), None).itertuples(index=False, name=None))
 
 
 def _align(frame: pd.DataFrame, ids: pd.Index[Any]) -> pd.DataFrame:
@@ -347,14 +359,7 @@ def _count_kinds(kinds: pd.Series[str], outcome: pd.Series[str]) -> pd.DataFrame
     return table.loc[order].reset_index(drop=True).astype({"kind": TEXT, **dict.fromkeys(_OUTCOMES, "int64")})
 
 
-def _list_refused(refused: pd.DataFrame, contradictions: pd.DataFrame) -> pd.DataFrame:
-    """Return a problem for each field of a refused row that contradicts the service."""
-    import pandas as pd
-
-    found = [
-        (row[_KEY], name, str(row[name]), REFUSED, row["file"], row["line"], row[BATCH])
-        for row, flags in zip(refused.to_dict("records"), contradictions.to_dict("records"), strict=True)
-        for name, is_wrong in flags.items()
-        if is_wrong
-    ]
-    return pd.DataFrame(found, columns=[*PROBLEMS, "file", "line", BATCH]).astype(dict(SCHEMAS["statement_problems"]))
+def _list_refused(rows: pd.DataFrame, contradictions: pd.DataFrame) -> pd.DataFrame:
+    """Return a problem for each field of a row that contradicts the service, with the number of its import."""
+    problems = list_refused(rows, contradictions)
+    return problems.assign(**{BATCH: rows[BATCH].reindex(problems.index)})

@@ -10,13 +10,14 @@ from p2p_analytics.statements.transactions._ids import (
     separate_ids,
 )
 from p2p_analytics.statements.transactions._refunds import UNDECIDED
-from p2p_analytics.statements.transactions._standing import find_standing, settle_rows, sort_newest_first
+from p2p_analytics.statements.transactions._standing import Settled, find_standing, settle_rows, sort_newest_first
 from p2p_analytics.statements.transactions._unite import (
     ADDS_UP,
     END,
     KEY,
     NOTICE,
     ROW,
+    United,
     describe_files,
     unite_rows,
 )
@@ -30,6 +31,8 @@ __all__ = [
     "ROW",
     "SOURCE",
     "UNDECIDED",
+    "Settled",
+    "United",
     "describe_files",
     "fill_ids",
     "find_standing",

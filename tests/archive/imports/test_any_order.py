@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import p2p_analytics as p2p
-from p2p_analytics.archive.imports.rows import LISTED, StoredRows, add_problems, merge_rows, name_rows
+from p2p_analytics.archive.imports.rows import LISTED, StoredRows, merge_rows, name_rows
 from p2p_analytics.archive.tables import SCHEMAS
 from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
 from support.archives.ledger import HANDLE, File, write_statement
@@ -91,10 +91,10 @@ def _import(call, groups) -> tuple[pd.DataFrame, pd.DataFrame, ImportPlan]:
     stored = StoredRows(empty, empty)
     for number, group in enumerate([*groups, groups[-1]], 1):
         statements = call(group)
-        merged = merge_rows(stored, listed, name_rows(statements.list_versions(), HANDLE), number)
         found = statements.problems.assign(batch=number)[list(columns)]
-        problems = add_problems(problems, found, merged.problems, outdated=merged.outdated)
-        stored = merged.stored
+        given = name_rows(statements.list_versions(), HANDLE)
+        merged = merge_rows(stored, listed, given, number, [problems, found])
+        stored, problems = merged.stored, merged.problems
     return stored.rows, problems, merged.plan
 
 

@@ -12,6 +12,7 @@ import p2p_analytics as p2p
 from p2p_analytics.errors import ArchiveError, ConfigurationError
 from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
 from p2p_analytics.records import Me, User
+from p2p_analytics.statements import _versions
 from support.archives.ledger import File, write_statement
 from support.archives.statements import PROBLEM_COLUMNS, row, statements_of
 from support.frames import frame_from_rows, list_values
@@ -234,6 +235,19 @@ def test_a_contradiction_between_imports_is_listed(tmp_path) -> None:
     assert problems["problem"].str.contains("line 9 of 'may_3.csv'").all()
     archive.undo()
     assert archive.history().problems.to_dict("records") == [problem]
+
+
+def test_an_import_unites_rows_once(archive, monkeypatch) -> None:
+    """Rows are united again for their problems only if a problem that is known may have been solved."""
+    united = []
+    settle = _versions.settle_rows
+    monkeypatch.setattr(_versions, "settle_rows", lambda rows: united.append(len(rows)) or settle(rows))
+    archive.import_(statements_of(row(31), row(32)))
+    archive.import_(statements_of(row(33)))
+    assert united == [2, 3]
+    problem = {"payment_id": "34", "field": "date", "value": "x", "problem": "is no date", "file": "may.csv", "line": 3}
+    archive.import_(statements_of(row(34), problems=frame_from_rows([problem], PROBLEM_COLUMNS)))
+    assert united[2:] == [4, 3, 1]
 
 
 @pytest.mark.parametrize("account", ["ada", "Ada", "@ada", "7"])
