@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics.currencies import US_DOLLARS
-from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
+from p2p_analytics.errors import SchemaError
+from p2p_analytics.export._ledger_accounts import AccountTable, check_account, find_bank, name_own
+from p2p_analytics.export._ledger_movements import find_movements, find_openings
 from p2p_analytics.export._payments import find_payments
 from p2p_analytics.files import atomic_file
 from p2p_analytics.frames.arrow import table_of
@@ -19,12 +19,13 @@ from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from datetime import date
     from zoneinfo import ZoneInfo
 
     import pandas as pd
 
+    from p2p_analytics.export._ledger_movements import Opening, Stated
     from p2p_analytics.history import History
 
 _NEEDED: Final = (
@@ -33,42 +34,43 @@ _NEEDED: Final = (
 )  # fmt: skip
 _OPTIONAL: Final = {
     "kind": KIND_PAYMENT, "account_id": None, "currency": None, "source": SOURCE_API, "fee_cents": None, "type": None,
-    "funding_source": None, "destination": None,
+    "funding_source": None, "destination": None, "tip_cents": None, "tax_cents": None, "balance_cents": None,
+    "file": None, "line": None,
 }  # fmt: skip
 _NO_CURRENCY: Final = "XXX"  # of ISO 4217
 _DEFAULT_OWN: Final = "Assets:P2P"
-_CONDITIONS: Final = ("kind", "direction", "person", "account_id")
-# The first line that matches decides; an empty condition matches each row.
-_ACCOUNTS: Final = (
-    {"kind": "payment", "direction": "out", "account": "Expenses:People"},
-    {"kind": "payment", "direction": "in", "account": "Income:People"},
-    {"kind": "transfer", "account": "Assets:Transfers"},
-    {"kind": "merchant", "account": "Expenses:Merchants"},
-    {"kind": "card", "account": "Expenses:Card"},
-    {"kind": "reward", "account": "Income:Rewards"},
-    {"kind": "deposit", "account": "Income:Deposits"},
-    {"kind": "fee", "account": "Expenses:Fees"},
-    {"kind": "asset", "account": "Assets:Investments"},
-    {"account": "Equity:Unknown"},
-)
-_ACCOUNT: Final = re.compile(r"(Assets|Liabilities|Equity|Income|Expenses)(:[A-Z0-9][A-Za-z0-9-]*)+")
+_OPENING: Final = "Equity:Opening-Balances"
+_KIND_FEE: Final = "fee"
 _CODE: Final = re.compile(r"[A-Z]{3}")
 _BLANKS: Final = re.compile(r"\s+")
 
 
+class _Posting(NamedTuple):
+    account: str
+    cents: int
+
+
 class _Entry(NamedTuple):
-    """One settled row; ``cents`` is None where the amount is not known."""
+    """One transaction; without postings, a settled row of which the amount is not known.
+
+    ``parts`` are amounts inside the others, by their names, and ``funding_source`` is as the statement has it.
+    """
 
     day: date
     payment_id: str
     person: str
     note: str
-    cents: int | None
     currency: str
-    own: str
-    other: str
-    fee: int | None
-    funding_source: str
+    postings: tuple[_Posting, ...]
+    parts: tuple[tuple[str, int], ...] = ()
+    funding_source: str = ""
+
+
+class _Ledger(NamedTuple):
+    """Transactions, the oldest first, and remarks for the top of the file."""
+
+    entries: list[_Entry]
+    remarks: list[str]
 
 
 def to_beancount(
@@ -82,9 +84,12 @@ def to_beancount(
     """Write settled payments as a ledger for beancount.
 
     Each row is one balanced transaction on its day of completion, or creation where that is not known, oldest first:
-    its flow on the account of one's own balance, and the opposite on another account. The id, a fee inside the amount
-    and the source that paid it are metadata. A row without a person names its bank; if it has no note and is of another
-    kind than payment, its type. Rows without an amount become comments. Each account is opened on its first day.
+    what it moved on the account of one's own balance, its fee, and the rest on another account. A row that a bank or
+    card paid does not move one's own balance: it comes from the account of a transfer from there. The first transaction
+    of an account of which statements state the balance is its opening balance; a comment at the top says if the last
+    stated balance does not follow. The id, the source that paid, and a tip and tax inside the amount are metadata. A
+    row without a person names its bank; if it has no note and is of another kind than payment, its type. Rows without
+    an amount become comments. Each account is opened on its first day.
 
     Parameters
     ----------
@@ -93,9 +98,10 @@ def to_beancount(
     path : str or os.PathLike
         The file; an existing one is replaced as a whole.
     accounts : pandas.DataFrame, optional
-        Which other account a row belongs to: ``account``, and any of ``kind``, ``direction``, ``person`` (id or name)
-        and ``account_id``. The first line that matches decides; null matches every row. Rows without a match belong to
-        ``Expenses:People``, ``Income:People``, ``Assets:Transfers`` and so on, by their kind and direction.
+        Which other account a row belongs to: ``account``, and any of ``kind``, ``direction``, ``person`` (id or name),
+        ``account_id`` and ``funding_source``. The first line that matches decides; null matches every row. Lines with
+        ``funding_source`` are about transfers to or from that bank or card, and rows that it paid. Rows without a match
+        belong to ``Expenses:People``, ``Income:People``, ``Assets:Transfers`` and so on, by their kind and direction.
     own : str
         The account of one's own balance. Where the rows have several ``account_id``, each is an account below it.
     tz : str or ZoneInfo
@@ -108,8 +114,8 @@ def to_beancount(
     SchemaError
         The frame or the table of accounts lacks a column.
     """
-    entries = _list_entries(source, _read_accounts(accounts), own, find_zone(tz))
-    _write(_format_beancount(entries), path)
+    ledger = _build_ledger(source, AccountTable(accounts), own, find_zone(tz))
+    _write(_format_beancount(ledger), path)
 
 
 def to_hledger(
@@ -124,8 +130,8 @@ def to_hledger(
 
     The transactions, the parameters and the errors are those of `to_beancount`; the id is the transaction's code.
     """
-    entries = _list_entries(source, _read_accounts(accounts), own, find_zone(tz))
-    _write(_format_hledger(entries), path)
+    ledger = _build_ledger(source, AccountTable(accounts), own, find_zone(tz))
+    _write(_format_hledger(ledger), path)
 
 
 def _write(lines: Iterator[str], path: str | os.PathLike[str]) -> None:
@@ -134,105 +140,85 @@ def _write(lines: Iterator[str], path: str | os.PathLike[str]) -> None:
             file.write(line.encode() + b"\n")
 
 
-def _list_entries(
-    source: History | pd.DataFrame, choose: Callable[[Mapping[str, Any]], str], own: str, zone: ZoneInfo
-) -> list[_Entry]:
-    """Return the settled rows, oldest first."""
-    _check_account(own, what="own")
+def _build_ledger(source: History | pd.DataFrame, accounts: AccountTable, own: str, zone: ZoneInfo) -> _Ledger:
+    """Return the settled rows as transactions, after the opening balances."""
+    check_account(own, what="own")
+    rows = _list_rows(source)
+    names = name_own({row["account_id"] for row in rows}, own)
+    movements = find_movements(rows)
+    entries = [
+        _build_entry(row, moved, names[row["account_id"]], accounts, zone)
+        for row, moved in zip(rows, movements, strict=True)
+    ]
+    entries.sort(key=lambda entry: (entry.day, entry.payment_id))
+    # The amounts of a private history are changed one by one, so its balances do not follow from them.
+    openings = {} if getattr(source, "private", False) else find_openings(rows, movements)
+    opened = [
+        _open(names[account], opening, currency, zone)
+        for (account, currency), opening in openings.items()
+        if opening.cents
+    ]
+    remarks = [
+        _describe_difference(names[account], opening.stated, currency, zone)
+        for (account, currency), opening in openings.items()
+        if opening.stated
+    ]
+    return _Ledger(sorted([*opened, *entries], key=lambda entry: entry.day), remarks)
+
+
+def _list_rows(source: History | pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the settled rows with ``moment``, the instant that decides their day."""
     table = table_of(find_payments(source))
     require(table.column_names, _NEEDED, what="A ledger")
     table = table.select([name for name in table.column_names if name in {*_NEEDED, *_OPTIONAL}])
     rows = [_OPTIONAL | row for row in table.to_pylist() if row["status"] == Status.SETTLED]
-    names = _name_own({row["account_id"] for row in rows}, own)
-    entries = []
     for row in rows:
-        moment = row["date_completed"] or row["date_created"]
-        if moment is None:
+        row["moment"] = row["date_completed"] or row["date_created"]
+        if row["moment"] is None:
             raise SchemaError(
                 f"The settled payment {row['payment_id']!r} has no date, which a ledger needs: fill it or drop the row."
             )
-        entries.append(
-            _Entry(
-                day=moment.astimezone(zone).date(),
-                payment_id=_clean(row["payment_id"]),
-                person=_clean(row["counterparty_name"] or row["counterparty_id"] or _find_bank(row)),
-                note=_clean(row["note"] or (row["type"] if row["kind"] != KIND_PAYMENT else None)),
-                cents=row["flow_cents"],
-                currency=_find_currency(row),
-                own=names[row["account_id"]],
-                other=choose(row),
-                fee=row["fee_cents"],
-                funding_source=_clean(row["funding_source"]),
-            )
-        )
-    return sorted(entries, key=lambda entry: (entry.day, entry.payment_id))
+        row["currency"] = _find_currency(row)
+    return rows
 
 
-def _find_bank(row: Mapping[str, Any]) -> str | None:
-    """Return the bank or card on the other side of a row without a person, such as a transfer."""
-    name: str | None = row["funding_source" if row["direction"] == "in" else "destination"]
-    return name
+def _build_entry(row: Mapping[str, Any], moved: int | None, own: str, accounts: AccountTable, zone: ZoneInfo) -> _Entry:
+    postings: tuple[_Posting, ...] = ()
+    if moved is not None:
+        flow: int = row["flow_cents"]
+        source = _Posting(accounts.find_source(row), flow) if flow and not moved else _Posting(own, moved)
+        fee = 0 if row["kind"] == _KIND_FEE else row["fee_cents"] or 0
+        fees = (_Posting(accounts.find_fee(row), fee),) if fee else ()
+        postings = (source, *fees, _Posting(accounts.find_other(row), -source.cents - fee))
+    return _Entry(
+        day=row["moment"].astimezone(zone).date(),
+        payment_id=_clean(row["payment_id"]),
+        person=_clean(row["counterparty_name"] or row["counterparty_id"] or find_bank(row)),
+        note=_clean(row["note"] or (row["type"] if row["kind"] != KIND_PAYMENT else None)),
+        currency=row["currency"],
+        postings=postings,
+        parts=tuple((name, row[f"{name}_cents"]) for name in ("tip", "tax") if row[f"{name}_cents"]),
+        funding_source=_clean(row["funding_source"]),
+    )
+
+
+def _open(own: str, opening: Opening, currency: str, zone: ZoneInfo) -> _Entry:
+    postings = (_Posting(own, opening.cents), _Posting(_OPENING, -opening.cents))
+    return _Entry(opening.at.astimezone(zone).date(), "", "", "Opening balance", currency, postings)
+
+
+def _describe_difference(own: str, stated: Stated, currency: str, zone: ZoneInfo) -> str:
+    at, cents, counted = stated
+    return (
+        f"{own}: the statements state {format_cents(cents)} {currency} on {at.astimezone(zone).date()}, and the rows "
+        f"until then lead to {format_cents(counted)}: rows are missing or not settled, or the account has several "
+        "balances."
+    )
 
 
 def _find_currency(row: Mapping[str, Any]) -> str:
     code = row["currency"] or (US_DOLLARS if row["source"] in {SOURCE_API, None} else _NO_CURRENCY)
     return code if _CODE.fullmatch(code) else _NO_CURRENCY
-
-
-def _name_own(ids: set[str | None], own: str) -> dict[str | None, str]:
-    """Return the account of one's own balance for each account id; several have different names below one account."""
-    if len(ids) <= 1:
-        return dict.fromkeys(ids, own)
-    names: dict[str | None, str] = {}
-    for each in sorted(ids, key=lambda value: (value is None, value or "")):
-        plain = unicodedata.normalize("NFKD", each or "unknown").encode("ascii", "ignore").decode()
-        word = re.sub("[^A-Za-z0-9]+", "-", plain).strip("-") or "Account"
-        name, number = f"{own}:{word[0].upper()}{word[1:]}", 1
-        while name in names.values():
-            number += 1
-            name = f"{own}:{word[0].upper()}{word[1:]}-{number}"
-        names[each] = name
-    return names
-
-
-def _read_accounts(accounts: pd.DataFrame | None) -> Callable[[Mapping[str, Any]], str]:
-    """Return a function that finds the other account of a row."""
-    rules: list[Mapping[str, Any]] = []
-    if accounts is not None:
-        if not hasattr(accounts, "columns"):
-            raise SchemaError(f"accounts is a pandas frame with a column account, not {name_type(accounts)}.")
-        require(accounts.columns, ["account"], what="The table of accounts", instead="one with account and person")
-        if unknown := [str(name) for name in accounts.columns if name not in {"account", *_CONDITIONS}]:
-            known = ", ".join(_CONDITIONS)
-            raise SchemaError(f"The table of accounts has the column {unknown[0]!r}: its columns are account, {known}.")
-        rules = [
-            {str(name): value for name, value in row.items() if isinstance(value, str)}
-            for row in accounts.to_dict("records")
-        ]
-    for rule in rules:
-        _check_account(rule.get("account"), what="The table of accounts")
-    rules.extend(_ACCOUNTS)
-
-    def choose(row: Mapping[str, Any]) -> str:
-        people = {row["counterparty_id"], row["counterparty_name"]}
-        for rule in rules:
-            if all(
-                rule[name] in people if name == "person" else row[name] == rule[name]
-                for name in _CONDITIONS
-                if name in rule
-            ):
-                return str(rule["account"])
-        raise AssertionError("the last rule has no condition")
-
-    return choose
-
-
-def _check_account(name: object, *, what: str) -> None:
-    if not isinstance(name, str) or not _ACCOUNT.fullmatch(name):
-        raise ConfigurationError(
-            f"{what} names the account {name!r}, which ledgers do not take: begin with Assets, Liabilities, Equity, "
-            "Income or Expenses, and add parts of letters, digits and hyphens with a capital first, as Expenses:Rent."
-        )
 
 
 def _clean(text: str | None) -> str:
@@ -241,53 +227,51 @@ def _clean(text: str | None) -> str:
     return _BLANKS.sub(" ", kept).strip()
 
 
-def _format_beancount(entries: list[_Entry]) -> Iterator[str]:
+def _format_beancount(ledger: _Ledger) -> Iterator[str]:
     opened: dict[str, date] = {}
-    for entry in entries:
-        for account in (entry.own, entry.other):
-            opened.setdefault(account, entry.day)
+    for entry in ledger.entries:
+        for posting in entry.postings:
+            opened.setdefault(posting.account, entry.day)
     yield 'option "title" "Payments"'
+    yield from (f"; {remark}" for remark in ledger.remarks)
     yield from (f"{day} open {account}" for account, day in opened.items())
-    for entry in entries:
+    for entry in ledger.entries:
         yield ""
-        if entry.cents is None:
+        if not entry.postings:
             yield _describe_unknown(entry)
             continue
         yield f'{entry.day} * "{_quote(entry.person)}" "{_quote(entry.note)}"'
-        yield f'  payment_id: "{_quote(entry.payment_id)}"'
-        if entry.fee:
-            yield f"  fee: {format_cents(entry.fee)} {entry.currency}"
+        if entry.payment_id:
+            yield f'  payment_id: "{_quote(entry.payment_id)}"'
+        yield from (f"  {name}: {format_cents(cents)} {entry.currency}" for name, cents in entry.parts)
         if entry.funding_source:
             yield f'  funding_source: "{_quote(entry.funding_source)}"'
-        yield f"  {entry.own}  {format_cents(entry.cents)} {entry.currency}"
-        yield f"  {entry.other}  {format_cents(-entry.cents)} {entry.currency}"
+        yield from (f"  {account}  {format_cents(cents)} {entry.currency}" for account, cents in entry.postings)
 
 
 def _quote(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _format_hledger(entries: list[_Entry]) -> Iterator[str]:
-    currencies = Counter(entry.currency for entry in entries)
-    yield from (f"commodity 1000.00 {currency}" for currency in sorted(currencies))
-    accounts = sorted({account for entry in entries for account in (entry.own, entry.other)})
+def _format_hledger(ledger: _Ledger) -> Iterator[str]:
+    yield from (f"; {remark}" for remark in ledger.remarks)
+    yield from (f"commodity 1000.00 {currency}" for currency in sorted({entry.currency for entry in ledger.entries}))
+    accounts = sorted({posting.account for entry in ledger.entries for posting in entry.postings})
     yield from (f"account {account}" for account in accounts)
-    for entry in entries:
+    for entry in ledger.entries:
         yield ""
-        if entry.cents is None:
+        if not entry.postings:
             yield _describe_unknown(entry)
             continue
         # In a description, a semicolon starts a comment and a bar ends the payee; a code ends at a parenthesis.
         person, note = (text.replace(";", ",").replace("|", "/") for text in (entry.person, entry.note))
         code = entry.payment_id.replace(")", "").replace("(", "").replace(";", "")
         yield f"{entry.day} * ({code}) {person} | {note}".rstrip()
-        if entry.fee:
-            yield f"    ; fee: {format_cents(entry.fee)} {entry.currency}"
+        yield from (f"    ; {name}: {format_cents(cents)} {entry.currency}" for name, cents in entry.parts)
         if entry.funding_source:
             # In a comment, a word before a colon begins a tag, such as a date, and a comma ends it.
             yield f"    ; funding_source: {entry.funding_source.replace(':', ' ').replace(',', ' ')}"
-        yield f"    {entry.own}  {format_cents(entry.cents)} {entry.currency}"
-        yield f"    {entry.other}  {format_cents(-entry.cents)} {entry.currency}"
+        yield from (f"    {account}  {format_cents(cents)} {entry.currency}" for account, cents in entry.postings)
 
 
 def _describe_unknown(entry: _Entry) -> str:
