@@ -32,7 +32,7 @@ def check_rows(
     ones are refused.
     """
     with frames.refuse_failing_query(native, what=what):
-        rows, unusual = find_engine(native, what=what).count_unusual(every, with_currency=not by_currency)
+        rows, unusual = find_engine(native, what=what).count_unusual(every, what, with_currency=not by_currency)
     if rows * _usual.CENTS < _MOST_CENTS and not unusual:
         return US_DOLLARS, _USUAL_ENDS
     return _check(counted, native, what, by_currency=by_currency)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
@@ -24,6 +25,7 @@ _INSTANTS: Final = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS")
 _DATES: Final = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", *_INSTANTS})
 _NULL: Final = '"NULL"'
 _ROWS: Final = "p2p_rows"  # within a query
+_ZONE: Final = "if(count(*) >= 0, current_setting('TimeZone'), '') AS zone"  # of no rows, too
 _UNUSUAL: Final = {
     "currency": f"currency <> '{US_DOLLARS}' OR currency IS NULL",
     "source": f"source <> '{SOURCE_API}'",  # a null is usual
@@ -51,12 +53,8 @@ class DuckDB:
     @staticmethod
     def check(native: DuckDBPyRelation, what: str) -> None:
         """Refuse a connection in another zone than UTC, in which the dates of results would be shown."""
-        (zone,) = _one_row(native).select(_sql("current_setting('TimeZone')")).fetchall()[0]
-        if zone not in {"UTC", "Etc/UTC"}:
-            raise SchemaError(
-                f"{what}: DuckDB's connection is in the time zone {zone}, in which dates would be shown shifted: "
-                """run connection.execute("SET TimeZone = 'UTC'") first."""
-            )
+        (zone,) = native.limit(0).aggregate(_ZONE).fetchall()[0]
+        _refuse_other_zone(zone, what)
 
     @staticmethod
     def read_names(native: DuckDBPyRelation) -> list[str]:
@@ -88,8 +86,8 @@ class DuckDB:
         return nw.from_native(relation.select(*columns))
 
     @staticmethod
-    def count_unusual(frame: nw.LazyFrame[Any], *, with_currency: bool) -> tuple[int, int]:
-        """Return the number of rows, and of unusual values.
+    def count_unusual(frame: nw.LazyFrame[Any], what: str, *, with_currency: bool) -> tuple[int, int]:
+        """Return the number of rows, and of unusual values; the zone is checked by the same query.
 
         Columns are looked at apart from each other: DuckDB does not compare conditions on several with the statistics
         of Parquet files.
@@ -97,26 +95,28 @@ class DuckDB:
         relation: DuckDBPyRelation = frame.to_native()
         types = dict(zip(relation.columns, map(str, relation.types), strict=True))
         amounts, dates = _usual.list_amounts(types), _usual.list_dates(types)
+        if any(types[name] != _INSTANTS[0] for name in dates):
+            DuckDB.check(relation, what)
+            return 0, 1
         first, end = (f"TIMESTAMPTZ '{instant}'" for instant in (_usual.FIRST, _usual.END))
         conditions = [f"{quote(name)} < -{_usual.CENTS} OR {quote(name)} > {_usual.CENTS}" for name in amounts]
         conditions += [f"{quote(name)} < {first} OR {quote(name)} >= {end}" for name in dates]
-        if any(types[name] != _INSTANTS[0] for name in dates):
-            return 0, 1
         if with_currency:
             conditions += [_UNUSUAL[name] for name in ("currency", "source") if name in types][:1]
-        query = " UNION ALL ".join(f"FROM {_ROWS} SELECT count(*) WHERE {each}" for each in ["true", *conditions])
-        counts = [count for (count,) in _query(relation, query).fetchall()]
-        rows = max(counts)  # the counts may be in any order
-        return rows, sum(counts) - rows
+        parts = [relation.filter(each) for each in conditions] or [relation.limit(0)]
+        unusual = reduce(type(relation).union, parts).aggregate("count(*) AS unusual")
+        rows, zone, others = relation.aggregate(f"count(*) AS every, {_ZONE}").cross(unusual).fetchall()[0]
+        _refuse_other_zone(zone, what)
+        return rows, others
 
     @staticmethod
     def load_table(native: DuckDBPyRelation, table: pa.Table) -> nw.LazyFrame[Any]:
         """Return rows in Arrow as a relation of the caller's connection."""
         import duckdb
 
-        p2p_analytics_rows = table  # noqa: F841 - read by the query
+        p2p_analytics_rows = table  # noqa: F841 - read by the query, which finds only variables of this function
         try:
-            relation = _query(native, "FROM p2p_analytics_rows")
+            relation = native.query(_ROWS, "FROM p2p_analytics_rows")
         except duckdb.CatalogException:  # the connection may not read Python's variables
             relation = _write_rows(native, table)
         return nw.from_native(relation)
@@ -135,6 +135,14 @@ class DuckDB:
         )
 
 
+def _refuse_other_zone(zone: str, what: str) -> None:
+    if zone not in {"UTC", "Etc/UTC"}:
+        raise SchemaError(
+            f"{what}: DuckDB's connection is in the time zone {zone}, in which dates would be shown shifted: "
+            """run connection.execute("SET TimeZone = 'UTC'") first."""
+        )
+
+
 def _write_rows(native: DuckDBPyRelation, table: pa.Table) -> DuckDBPyRelation:
     """Return rows that are written as text in the query."""
     import duckdb
@@ -144,7 +152,8 @@ def _write_rows(native: DuckDBPyRelation, table: pa.Table) -> DuckDBPyRelation:
         values, expression = _join_texts(name, column.cast("string").to_pylist())
         texts.append(duckdb.ConstantExpression(values).alias(name))
         columns.append(_sql(f"CAST({expression} AS {_TYPES[str(column.type)]})").alias(name))
-    return _one_row(native).select(*texts).select(*columns)
+    one_row = native.limit(0).aggregate("count(*) AS n")  # which belongs to the same connection and reads no data
+    return one_row.select(*texts).select(*columns)
 
 
 def _join_texts(name: str, values: Sequence[str | None]) -> tuple[str, str]:
@@ -156,17 +165,6 @@ def _join_texts(name: str, values: Sequence[str | None]) -> tuple[str, str]:
     # A text that was not null follows an equals sign.
     words = f"string_split({quote(name)}, '{separator}')" if texts else "[]::VARCHAR[]"
     return separator.join(texts), f"unnest(list_transform({words}, lambda word: nullif(word, '')[2:]))"
-
-
-def _query(relation: DuckDBPyRelation, query: str) -> DuckDBPyRelation:
-    found = relation.query(_ROWS, query)
-    assert found is not None  # noqa: S101 - for type checkers: a query that selects
-    return found
-
-
-def _one_row(native: DuckDBPyRelation) -> DuckDBPyRelation:
-    """Return a relation of one row, which belongs to the same connection and reads no data."""
-    return native.limit(0).aggregate("count(*) AS n")
 
 
 def quote(name: str) -> str:

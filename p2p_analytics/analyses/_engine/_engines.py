@@ -33,7 +33,7 @@ class Engine(Protocol):
 
     @staticmethod
     def check(native: Any, what: str) -> None:  # noqa: ANN401 - a frame of this kind
-        """Refuse a session in which results could be wrong."""
+        """Refuse a session in which results could be wrong; `count_unusual` does so, too."""
 
     @staticmethod
     def read_names(native: Any) -> list[str]:  # noqa: ANN401
@@ -58,7 +58,7 @@ class Engine(Protocol):
         """
 
     @staticmethod
-    def count_unusual(frame: nw.LazyFrame[Any], *, with_currency: bool) -> tuple[int, int]:
+    def count_unusual(frame: nw.LazyFrame[Any], what: str, *, with_currency: bool) -> tuple[int, int]:
         """Return the number of rows, and of unusual values in what `read` returns: see `_usual`.
 
         A row may count several times.

@@ -86,7 +86,6 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
         raise SchemaError(
             f"{what} needs a frame with distinct column names, not two columns {duplicates[0]}; rename or drop one."
         )
-    engine.check(native, what)
     read = engine.read(native, Selection(given, frozenset(wanted), status), what)
     frame = engine.count_microseconds(read, what)
     changes = plan_casts(frame, what)
@@ -95,8 +94,8 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
     currency, ends = check_rows(read, counted, native, what, by_currency=by_currency)
     if "currency" in wanted:
         changes["currency"] = code_expression(counted.collect_schema().names())
-    counted = counted.with_columns(**changes) if changes else counted
-    return Payments(counted.select(*wanted), currency, ends)
+    columns = (changes[name].alias(name) if name in changes else name for name in wanted)
+    return Payments(counted.select(*columns), currency, ends)
 
 
 def refuse_forked_process() -> None:
@@ -132,12 +131,13 @@ def _find_dtype(name: str) -> DType:
 
 def _filter(frame: nw.LazyFrame[Any], status: Status | None, *, every_kind: bool) -> nw.LazyFrame[Any]:
     col = nw.col
+    conditions = []
     if "kind" in frame.collect_schema() and not every_kind:
         # A coalesced column is compared with the statistics of Parquet files.
-        frame = frame.filter(col("kind").fill_null(frames.KIND_PAYMENT) == frames.KIND_PAYMENT)
+        conditions.append(col("kind").fill_null(frames.KIND_PAYMENT) == frames.KIND_PAYMENT)
     if status:
-        frame = frame.filter(col("status") == status.value, (col("direction") == "in") | (col("direction") == "out"))
-    return frame
+        conditions += [col("status") == status.value, (col("direction") == "in") | (col("direction") == "out")]
+    return frame.filter(*conditions) if conditions else frame
 
 
 def _is_castable(found: DType, wanted: DType) -> bool:

@@ -78,8 +78,9 @@ class Spark:
         return numbers
 
     @staticmethod
-    def count_unusual(frame: nw.LazyFrame[Any], *, with_currency: bool) -> tuple[int, int]:
+    def count_unusual(frame: nw.LazyFrame[Any], what: str, *, with_currency: bool) -> tuple[int, int]:
         """Return the number of rows, and of those with an unusual value."""
+        Spark.check(frame.to_native(), what)
         return _usual.count_unusual(frame, with_currency=with_currency)
 
     @staticmethod
