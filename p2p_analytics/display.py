@@ -89,6 +89,11 @@ def format_count(number: int, singular: str, plural: str) -> str:
     return f"{number:,} {singular if number == 1 else plural}"
 
 
+def format_share(fraction: float) -> str:
+    """Return a fraction as a percentage with one decimal."""
+    return f"{fraction:.1%}"
+
+
 def join_first(names: Sequence[str], most: int = 3) -> str:
     """Return the first of many names on one line, such as "a.csv, b.csv, c.csv and 2 more"."""
     shown = ", ".join(map(clean_line, names[:most]))

@@ -6,6 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from p2p_analytics import analyses
+from p2p_analytics.analyses._parts.rules import UNCATEGORISED
 from p2p_analytics.analyses.pending import EDGES, MONTH_EDGES
 
 if TYPE_CHECKING:
@@ -13,6 +14,19 @@ if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
     import pandas as pd
+
+__all__ = [
+    "CATALOGUE",
+    "DAYS",
+    "HOURS",
+    "NOTES",
+    "UNCATEGORISED",
+    "Entry",
+    "HistoryParts",
+    "build_table",
+    "list_hidden",
+    "takes",
+]
 
 NOTES: Final = "the words of notes"
 HOURS: Final = "times of day"

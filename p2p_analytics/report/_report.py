@@ -13,6 +13,7 @@ from p2p_analytics.frames.row_currencies import find_currency
 from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, count_other_kinds, is_from_statements, select_payments
 from p2p_analytics.history import require_history
 from p2p_analytics.money import add_units
+from p2p_analytics.report._findings import list_findings, list_people
 from p2p_analytics.report._people import label_people, name_in_figures
 from p2p_analytics.report._sections import build_sections, describe_omitted
 from p2p_analytics.times import END_US, FIRST_US, as_instant, find_zone, from_microseconds
@@ -55,9 +56,9 @@ _SMALLEST_UNITS: Final = {"USD": "cent", "EUR": "cent", "GBP": "penny", "JPY": "
 def render_report(history: History, *, as_of: datetime | date | str, tz: str | ZoneInfo = "UTC") -> str:
     """Return a history's report as the text of one self-contained HTML file.
 
-    It shows the user and the time of the data, the headline figures, a section for each analysis, and problems in
-    records. In privacy mode, analyses of the parts of payments that it hides are left out. Figures are embedded, and
-    nothing is loaded from outside. The same history gives the same text.
+    It shows the user and the time of the data, the headline figures, what stands out in the tables, a section for each
+    analysis, and problems in records. In privacy mode, analyses of the parts of payments that it hides are left out.
+    Figures are embedded, and nothing is loaded from outside. The same history gives the same text.
 
     Parameters
     ----------
@@ -102,9 +103,16 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str | Z
     parts = build_sections(
         history, payments, lambda name: build(name, **(over_time if name == "spending_over_time" else {})), _to_rows
     )
-    tables = [people, flow, ages, *(part["table"] for part in parts if not part["template"])]
+    tables = {"spend_by_friend": people, "monthly_flow": flow, "pending_ageing": ages}
+    tables |= {part["name"]: part["table"] for part in parts if not part["template"]}
+    findings = list_findings(
+        tables if history.strict else tables | {"pending_requests": requests},  # the age in months is too high
+        payments,
+        until=None if history.describe_wrong_files() else display.to_zone(history.fetched_at, zone),
+        money=partial(display.format_money, currency=currency),
+    )
     named = [row for part in parts for row in part.get("rows", []) if "counterparty_id" in row]
-    shown = [*own["people"], *own["requests"], *named]
+    shown = [*own["people"], *own["requests"], *named, *list_people(findings)]
     profiles = _to_rows(history.people[history.people["user_id"].isin([row["counterparty_id"] for row in shown])])
     draw = partial(_draw_figure, history=history, names=name_in_figures(shown, profiles))
     template = _build_environment(zone, currency, strict=history.strict).get_template("report.html.jinja")
@@ -117,7 +125,7 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str | Z
         as_of=as_instant(as_of),
         labels=label_people(shown, profiles, phones),
         longest_amount=_measure_amounts(
-            *(table[name].dropna() for table in tables for name in _AMOUNT_COLUMNS if name in table),
+            *(table[name].dropna() for table in tables.values() for name in _AMOUNT_COLUMNS if name in table),
             currency=currency,
         ),
         longest_figure=_measure_amounts([own[name] for name in ("sent", "received", "net")], currency=currency),
@@ -133,6 +141,7 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str | Z
         flow_figure=draw(plots.monthly_flow, flow, height=3.4),
         ages_figure=draw(plots.pending_ageing, ages, height=1.2 + 0.4 * ages["band"].nunique()),
         omitted=describe_omitted(history),
+        findings=findings,
         **own,
     )
 
@@ -149,7 +158,7 @@ def _build_environment(zone: ZoneInfo, currency: str, *, strict: bool) -> Enviro
     )
     environment.filters |= {
         "money": partial(display.format_money, currency=currency),
-        "share": _format_share,
+        "share": display.format_share,
         "text": display.clean_text,
         "shorten": _shorten,
         "day": lambda instant: (display.format_month if strict else display.format_day)(instant, zone),
@@ -269,10 +278,6 @@ def _measure_amounts(*amounts: Iterable[float | None], currency: str) -> int:
 def _shorten(text: str) -> str:
     """Return the text, or its beginning and the length of the whole."""
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT].rstrip()}… ({len(text):,} characters)"
-
-
-def _format_share(fraction: float) -> str:
-    return f"{fraction:.1%}"
 
 
 def _keep_plausible(instants: pd.Series[Any]) -> pd.Series[Any]:

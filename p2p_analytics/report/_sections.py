@@ -62,6 +62,8 @@ class Section(NamedTuple):
         The words for the figure, if the table does not have the same figures.
     is_newest : bool
         Whether the last rows are shown rather than the first.
+    title : str
+        If it is not that of the analysis.
     template : str
         The template of a section of its own.
     """
@@ -75,6 +77,7 @@ class Section(NamedTuple):
     rest: tuple[str, str] = ("", "")
     figure: str = ""
     is_newest: bool = False
+    title: str = ""
     template: str = ""
 
 
@@ -163,7 +166,7 @@ SECTIONS: Final = (
             Column("days_max", "All", "days"),
         ),
     ),
-    Section("pending_requests", template="requests.jinja"),
+    Section("pending_requests", title="Still open", template="requests.jinja"),
     Section(
         "split_bills",
         none="No split bills.",
@@ -270,7 +273,7 @@ def build_sections(
     """
     shown = [section for section in SECTIONS if not _list_hidden(section.name, history)]
     return [
-        {"template": section.template, "name": section.name}
+        {"template": section.template, "name": section.name, "title": _find_title(section)}
         if section.template
         else _build_section(section, build(section.name), payments, to_rows, strict=history.strict)
         for section in shown
@@ -308,7 +311,7 @@ def _build_section(
         listed = payments[payments["payment_id"].isin(rows["payment_id"].dropna())]
         ids = listed.set_index("payment_id")["counterparty_id"]
         rows = rows.assign(counterparty_id=rows["payment_id"].map(ids))
-    title = catalogue.CATALOGUE[section.name].title
+    title = _find_title(section)
     columns = [
         column
         for column in section.columns
@@ -336,6 +339,10 @@ def _build_section(
         "is_folded": len(rows) > _MOST_UNFOLDED,
         "table": table,
     }
+
+
+def _find_title(section: Section) -> str:
+    return section.title or catalogue.CATALOGUE[section.name].title
 
 
 def _find_reason(section: Section, table: pd.DataFrame, payments: pd.DataFrame) -> str:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics import plots
 from p2p_analytics.currencies import US_DOLLARS
-from p2p_analytics.display import NO_NAME, clean_line, format_count, format_money, format_phone, name_suffixes, to_zone
+from p2p_analytics.display import (
+    NO_NAME,
+    clean_line,
+    format_count,
+    format_money,
+    format_phone,
+    format_share,
+    name_suffixes,
+    to_zone,
+)
 from p2p_analytics.frames.schema import select_payments
 
 if TYPE_CHECKING:
@@ -166,7 +175,7 @@ def _format_column(name: str, rows: pd.DataFrame, currency: str, zone: ZoneInfo,
 
 def _format_value(name: str, value: Any, zone: ZoneInfo, dates: str) -> str:  # noqa: ANN401 - a cell of any column
     if "share" in name.split("_"):
-        return f"{value:.1%}"
+        return format_share(value)
     if name in {"weekday", "year", "hour"}:
         return _WEEKDAYS[value] if name == "weekday" else f"{value}"
     if isinstance(value, bool):

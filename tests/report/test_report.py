@@ -67,8 +67,9 @@ def test_it_is_a_complete_page(html: str, page: ParsedPage) -> None:
 
 
 def test_it_loads_nothing_from_other_addresses(html: str, page: ParsedPage) -> None:
-    """There is no script, link or address except data URLs of figures, and the content policy forbids others."""
-    assert {tag for tag, _ in page.tags}.isdisjoint({"script", "link", "a", "iframe", "object", "form", "base"})
+    """Addresses are data URLs of figures and places in the page; there is no script, and the policy forbids others."""
+    assert {tag for tag, _ in page.tags}.isdisjoint({"script", "link", "iframe", "object", "form", "base"})
+    assert {(attributes["href"] or "")[:1] for tag, attributes in page.tags if tag == "a"} == {"#"}
     assert re.findall(r"(?:https?:)?//[\w.]+", re.sub(r"base64,[\w+/=]+", "", html)) == []
     assert not re.search(r"url\(|@import", html)
     assert [attributes["src"][:26] for tag, attributes in page.tags if tag == "img"] == [
@@ -247,7 +248,7 @@ def test_a_long_calendar_omits_empty_months(html: str) -> None:
 def test_no_column_is_hidden_on_phones_or_in_print(html: str, page: ParsedPage) -> None:
     """Narrow screens show each row as a card with labels; the folded months are unfolded in print."""
     rules = re.sub(r"\s+", " ", html[html.index("<style>") : html.index("</style>")])
-    assert re.findall(r"([^{}]+) \{ display: none; \}", rules) == [" .paper", " summary, .screen", " td:empty"]
+    assert re.findall(r"([^{}]+) \{ display: none; \}", rules) == [" .paper", " summary, nav, .screen", " td:empty"]
     assert "screen" not in {attributes.get("class") for _, attributes in page.tags}
     assert "details::details-content { content-visibility: visible; block-size: auto; }" in rules
     cells = [attributes for tag, attributes in page.tags if tag == "td"]

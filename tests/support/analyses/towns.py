@@ -28,7 +28,7 @@ class Score(NamedTuple):
 
 
 def view_payments(town: build.Town, place: int = 0) -> pd.DataFrame:
-    """Return the payments of a town's person, by their place in it, with the columns that `recurring` needs."""
+    """Return the payments of a town's person, by their place in it, with the columns that the analyses need."""
     me, names = town.people[place].user_id, {person.user_id: person.display_name for person in town.people}
     rows = []
     for payment in town.payments:
@@ -38,18 +38,22 @@ def view_payments(town: build.Town, place: int = 0) -> pd.DataFrame:
         other = payment.target_user_id if is_mine else payment.actor_id
         rows.append(
             {
+                "payment_id": str(payment.payment_id),
                 "status": payment.status,
+                "action": payment.action,
+                "audience": payment.audience,
                 "direction": "out" if is_mine == (payment.action == "pay") else "in",
                 "amount_cents": payment.amount_cents,
                 "counterparty_id": None if other is None else str(other),
                 "counterparty_name": names.get(other or 0, payment.target_email or payment.target_phone),
+                "flow_cents": (-1 if is_mine == (payment.action == "pay") else 1) * payment.amount_cents,
                 "date_created": build.from_microseconds(payment.created_us),
+                "date_completed": payment.completed_us and build.from_microseconds(payment.completed_us),
                 "note": payment.note,
             }
         )
     frame = pd.DataFrame(rows)
-    frame["date_created"] = frame["date_created"].astype("datetime64[us, UTC]")
-    return frame
+    return frame.astype(dict.fromkeys(["date_created", "date_completed"], "datetime64[us, UTC]"))
 
 
 def judge_town(town: build.Town, place: int = 0) -> Score:

@@ -1,0 +1,213 @@
+"""Findings: what stands out in the tables of a report, as sentences, each about one section."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from p2p_analytics.analyses import categories
+from p2p_analytics.analyses.catalogue import UNCATEGORISED
+from p2p_analytics.display import MONTH_NAMES, format_count, format_share
+from p2p_analytics.money import add_units
+from p2p_analytics.vocabulary import Action
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from datetime import datetime
+
+    import pandas as pd
+
+    Money = Callable[[float], str]
+
+_OLD_DAYS: Final = 30  # the age at which pending_ageing begins the band of requests that are seldom paid
+_LARGE_SHARE: Final = 0.4
+_FEWEST_OTHERS: Final = 3  # people or categories, below which a large share says nothing
+_MAIN: Final = 0.8  # of the money sent to a person, from which one category names it
+_LARGE_CHANGE: Final = 0.1
+_FEWEST_MONTHS: Final = 3
+_FEWEST_REQUESTS: Final = 5
+_FEW_PAID: Final = 0.5
+_MOST_PUBLIC: Final = 0.5
+
+
+class Person(NamedTuple):
+    """A person in a sentence."""
+
+    counterparty_id: str | None
+    counterparty_name: str | None
+
+
+class Finding(NamedTuple):
+    """A sentence in parts, of which some are people, and the section that it is about."""
+
+    section: str
+    parts: tuple[str | Person, ...]
+
+
+def list_findings(
+    tables: Mapping[str, pd.DataFrame], payments: pd.DataFrame, *, until: datetime | None, money: Money
+) -> list[Finding]:
+    """Return the findings of a report, what can be done something about first; none if nothing stands out.
+
+    Parameters
+    ----------
+    tables : mapping of str to DataFrame
+        The tables of analyses by name. There are no findings about an analysis that is not among them.
+    payments : DataFrame
+        The payments between people of which the tables are made.
+    until : datetime, optional
+        The time of the data in the zone of its months: months that have ended by then are compared with a year before.
+        Without it none are, as is right where payments are known to be missing.
+    money : callable
+        Return an amount in currency units as text.
+    """
+    requests = payments.loc[payments["action"] == Action.CHARGE.value, "payment_id"]
+    rules: dict[str, Callable[[pd.DataFrame], Iterator[Finding]]] = {
+        "pending_requests": lambda table: _find_old_requests(table, requests, money),
+        "recurring": lambda table: _find_late(table, money),
+        "unusual": lambda table: _find_duplicates(table, money),
+        "sensitive_notes": _find_sensitive,
+        "exposure": _find_public,
+        "request_outcomes": _find_unpaid,
+        "spend_by_friend": lambda table: _find_main_parts(table, tables.get("categories"), payments),
+        "monthly_flow": lambda table: _compare_years(table, until),
+    }
+    return [finding for name, rule in rules.items() if name in tables for finding in rule(tables[name])]
+
+
+def list_people(findings: Iterable[Finding]) -> list[dict[str, str | None]]:
+    """Return the people in findings, as rows for `label_people`."""
+    return [part._asdict() for finding in findings for part in finding.parts if isinstance(part, Person)]
+
+
+def _find_old_requests(pending: pd.DataFrame, ids: pd.Series[str], money: Money) -> Iterator[Finding]:
+    """Yield what others, and then what the user, have left open for long; a payment to a newcomer is no request."""
+    requests = pending[pending["payment_id"].isin(ids)]
+    for side, beginning, link in (("in", "You are still owed", "to"), ("out", "You still owe", "from")):
+        old = requests[(requests["direction"] == side) & (requests["age_days"] >= _OLD_DAYS)]
+        if old.empty:
+            continue
+        oldest = old.iloc[0]
+        person, amount, days = _name_person(oldest), money(add_units(old["amount"].dropna())), oldest["age_days"]
+        if len(old) == 1:
+            words = f" for {amount} has been open for {days:,} days."
+            yield Finding("pending_requests", (f"A request {link} ", person, words))
+        else:
+            words = (
+                f"{beginning} {amount} in {len(old):,} requests that are {_OLD_DAYS} days old or older; the oldest, "
+            )
+            yield Finding("pending_requests", (f"{words}{link} ", person, f", is {days:,} days old."))
+
+
+def _find_late(series: pd.DataFrame, money: Money) -> Iterator[Finding]:
+    """Yield the largest payment that recurs and is late, and how many there are."""
+    late = series[series["state"] == "late"]
+    if late.empty:
+        return
+    first = late.iloc[0]
+    day, link = first["next_expected"], "to" if first["direction"] == "out" else "from"
+    payment = f"{first['cadence']} payment of about {money(first['amount'])} {link} "
+    expected = f" was expected on {day.day} {MONTH_NAMES[day.month - 1]} {day.year}."
+    if len(late) == 1:
+        yield Finding("recurring", (f"A {payment}", _name_person(first), expected))
+    else:
+        words = f"{len(late):,} payments that recur are late; the largest, a {payment}"
+        yield Finding("recurring", (words, _name_person(first), f",{expected}"))
+
+
+def _find_duplicates(unusual: pd.DataFrame, money: Money) -> Iterator[Finding]:
+    """Yield how many payments look like duplicates, and what they are worth."""
+    found = unusual[unusual["reason"] == "duplicate"]
+    if found.empty:
+        return
+    amount = money(add_units(found["amount"]))
+    if len(found) == 1:
+        parts = (f"A payment of {amount} looks like a duplicate, with ", _name_person(found.iloc[0]), ".")
+        yield Finding("unusual", parts)
+        return
+    words = f"{len(found):,} payments, {amount} together, look like duplicates; the last is with "
+    yield Finding("unusual", (words, _name_person(found.iloc[0]), "."))
+
+
+def _find_sensitive(notes: pd.DataFrame) -> Iterator[Finding]:
+    if len(notes):
+        verb = "has" if len(notes) == 1 else "have"
+        count = format_count(len(notes), "public payment", "public payments")
+        yield Finding("sensitive_notes", (f"{count} {verb} a note that reveals something private.",))
+
+
+def _find_public(exposure: pd.DataFrame) -> Iterator[Finding]:
+    """Yield the share of public payments, if most are; of those of which the audience is known."""
+    public = int(exposure["public"].sum())
+    known = public + int(exposure[["friends", "private"]].to_numpy().sum())
+    if known and public / known >= _MOST_PUBLIC:
+        yield Finding("exposure", (f"{format_share(public / known)} of your payments are public.",))
+
+
+def _find_unpaid(outcomes: pd.DataFrame) -> Iterator[Finding]:
+    """Yield who paid the smallest share of the user's requests, of the people with several ended ones."""
+    own = outcomes[outcomes["direction"] == "in"].assign(ended=outcomes["requests"] - outcomes["pending"])
+    seldom = own[(own["ended"] >= _FEWEST_REQUESTS) & (own["share_settled"] <= _FEW_PAID)]
+    if len(seldom):
+        row = seldom.sort_values("share_settled", kind="stable").iloc[0]
+        words = f" paid {row['settled']:,} of your {row['ended']:,} requests that are not open any more."
+        yield Finding("request_outcomes", (_name_person(row), words))
+
+
+def _find_main_parts(people: pd.DataFrame, reasons: pd.DataFrame | None, payments: pd.DataFrame) -> Iterator[Finding]:
+    """Yield the person and the category with a large share of the money sent, in one sentence if they are one thing."""
+    named = ""
+    if int((people["sent"] > 0).sum()) > _FEWEST_OTHERS and people["share_of_sent"].iloc[0] >= _LARGE_SHARE:
+        row = people.iloc[0]
+        person, share = _name_person(row), row["share_of_sent"]
+        if reasons is not None:
+            reason = categories(_select_person(payments, person)).iloc[0]
+            of_all = reason["sent"] / add_units(people["sent"])
+            if reason["category"] != UNCATEGORISED and reason["share_of_sent"] >= _MAIN and of_all >= _LARGE_SHARE:
+                named, share = reason["category"], of_all
+        text = f"{format_share(share)} of what you sent"
+        parts = (f"{named.capitalize()} to ", person, f" is {text}.") if named else (f"{text} went to ", person, ".")
+        yield Finding("spend_by_friend", parts)
+    if reasons is None:
+        return
+    known = reasons[(reasons["category"] != UNCATEGORISED) & (reasons["sent"] > 0)]
+    if len(known) > _FEWEST_OTHERS and known["share_of_sent"].iloc[0] >= _LARGE_SHARE:
+        name, share = str(known["category"].iloc[0]), known["share_of_sent"].iloc[0]
+        if name != named:
+            yield Finding("categories", (f"{name.capitalize()} is {format_share(share)} of what you sent.",))
+
+
+def _compare_years(flow: pd.DataFrame, until: datetime | None) -> Iterator[Finding]:
+    """Yield how much the money sent in a year differs from that in the same months of the year before."""
+    if until is None:
+        return
+    # In January there is no ended month of the year yet: the last two whole years are compared.
+    year, last = (until.year, until.month - 1) if until.month > 1 else (until.year - 1, 12)
+    sent = dict(zip(flow["month"], flow["sent"], strict=True))
+    before, now = (
+        round(add_units(sent.get(f"{number}-{month:02}") for month in range(1, last + 1)) * 100)
+        for number in (year - 1, year)
+    )
+    has_begun = min((month for month in sent if isinstance(month, str)), default="~") <= f"{year - 1}-01"
+    if last < _FEWEST_MONTHS or not has_begun or not before or not now:
+        return
+    change = (now - before) / before
+    if abs(change) < _LARGE_CHANGE:
+        return
+    text = f"{format_share(abs(change))} {'above' if change > 0 else 'below'}"
+    whole = f"Spending in {year} was {text} that of {year - 1}."
+    part = f"Spending in {year} until the end of {MONTH_NAMES[last - 1]} is {text} the same months of {year - 1}."
+    yield Finding("monthly_flow", (whole if last == len(MONTH_NAMES) else part,))
+
+
+def _name_person(row: pd.Series[Any]) -> Person:
+    from pandas import isna
+
+    return Person(*(None if isna(row[name]) else str(row[name]) for name in Person._fields))
+
+
+def _select_person(payments: pd.DataFrame, person: Person) -> pd.DataFrame:
+    """Return the payments with a person, who is known by id or, without one, by name."""
+    if person.counterparty_id is not None:
+        return payments[payments["counterparty_id"] == person.counterparty_id]
+    is_nameless = payments["counterparty_id"].isna()
+    return payments[is_nameless & (payments["counterparty_name"] == person.counterparty_name)]
