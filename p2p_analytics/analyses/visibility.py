@@ -52,8 +52,8 @@ def exposure(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
     public, friends, private : count
         Of this audience.
     share_public : fraction
-        Of all payments of the month; 0 in a month without payments, null in one with payments of which no audience is
-        known, such as those of statements.
+        Of all payments of the month; null in a month without a payment of a known audience, such as one of statements
+        only or without payments.
     sensitive_public : count
         Public payments that `sensitive_notes` lists; payments of an unknown audience may be public too.
 
@@ -96,7 +96,7 @@ def exposure(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoFrameT:
     >>> p2p.exposure(payments)
          month  payments  public  friends  private  share_public  sensitive_public
     0  2024-03         2       1        1        0           0.5                 1
-    1  2024-04         0       0        0        0           0.0                 0
+    1  2024-04         0       0        0        0           NaN                 0
     2  2024-05         1       1        0        0           1.0                 0
     """
     zone = find_zone(tz)
@@ -212,10 +212,8 @@ def _add_up_months(days: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
 
 
 def _find_share(month: Counter[str]) -> float | None:
-    """Return the share of public payments; null if there are payments, but none of a known audience."""
-    if month["payments"] and not any(month[name] for name in _AUDIENCES):
-        return None
-    return month["public"] / (month["payments"] or 1)
+    """Return the share of public payments; null without a payment of a known audience."""
+    return month["public"] / month["payments"] if any(month[name] for name in _AUDIENCES) else None
 
 
 def _name_month(day: int) -> str:

@@ -64,7 +64,7 @@ def add_view(parser: argparse.ArgumentParser) -> None:
         "--as-of",
         metavar="DATE",
         type=parse_date,
-        help="the moment to which ages are counted (the last sync)",
+        help="the moment to which ages are counted (the last sync, or the last row of statements)",
     )
     add_privacy(parser, "invent names and amounts and show days only, as P2P_PRIVACY=1 does; strict shows months only")
 

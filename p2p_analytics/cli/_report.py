@@ -36,6 +36,7 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
 def _report(options: argparse.Namespace) -> None:
     """Write the report of an archive to an HTML file."""
     from p2p_analytics.archive import open_archive
+    from p2p_analytics.display import format_count
     from p2p_analytics.files import atomic_file
     from p2p_analytics.frames.schema import select_payments
     from p2p_analytics.report import render_report
@@ -45,13 +46,14 @@ def _report(options: argparse.Namespace) -> None:
     history = open_archive(options.archive).history(privacy=options.privacy)
     history = _select_currency(history, options)
     count = len(select_payments(history.payments))
-    progress.log(f"Drawing the report of {count:,} payments ...")
+    counted = format_count(count, "payment", "payments")
+    progress.log(f"Drawing the report of {counted} ...")
     page = render_report(history, as_of=options.as_of or history.fetched_at, tz=options.tz).encode()
     with atomic_file(options.out) as file:
         file.write(page)
     _output.print_summary(
         options,
-        f"The report of {count:,} payments, in {options.out}{_output.describe_privacy(history)}",
+        f"The report of {counted}, in {options.out}{_output.describe_privacy(history)}",
         archive=options.archive,
         file=options.out,
         payments=count,

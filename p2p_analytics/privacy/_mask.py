@@ -270,7 +270,7 @@ class Mask:
         shown = () if self._strict else _EXPOSURE[:-1]
         columns = {name: frame[name] if name in shown else frame[name] * 0 for name in _EXPOSURE}
         if self._strict:  # without a known audience there is no share
-            columns["share_public"] = columns["share_public"].where(frame["payments"] == 0)
+            columns["share_public"] = frame["share_public"].mask(frame["share_public"].notna())
         return columns
 
     def _mask_counterparties(self, frame: pd.DataFrame) -> dict[str, pd.Series[Any]]:

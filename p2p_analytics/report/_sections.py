@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 MOST_ROWS: Final = 30
 _MOST_BARS: Final = 12
 _MOST_UNFOLDED: Final = 8  # a longer table is folded on screens
-_NUMBERS: Final = frozenset({"money", "count", "share", "days", "year"})
+_NUMBERS: Final = frozenset({"money", "count", "share", "days", "age", "year"})
+_DURATIONS: Final = frozenset({"days", "age"})
 _BELOW: Final = "The table below has the same figures."
 _NO_AUDIENCE: Final = "The audience of no payment is known."
 
@@ -178,7 +179,7 @@ SECTIONS: Final = (
             Column("collected", "Paid"),
             Column("still_open", "Open"),
             Column("declined", "Not paid"),
-            Column("oldest_open_days", "Oldest open, days", "days"),
+            Column("oldest_open_days", "Oldest open, days", "age"),
         ),
         small=Column("date", "Date", "instant"),
         rest=("older bill", "older bills"),
@@ -315,7 +316,7 @@ def _build_section(
     columns = [
         column
         for column in section.columns
-        if column.kind != "days" or (not strict and rows[column.name].notna().any())
+        if column.kind not in _DURATIONS or (not strict and rows[column.name].notna().any())
     ]
     has_days = any(column.kind == "days" for column in columns)
     notes = [section.caption, *([section.days] if section.days and has_days else [])]

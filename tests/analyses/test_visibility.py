@@ -46,14 +46,14 @@ MIXED = [
 def test_months(payments: Builder, rows_of: Reader) -> None:
     """Any status, direction and currency counts, unknown audiences in payments only.
 
-    June has no payments, so that its share is 0; in August nothing is known, so that there is none.
+    June has no payments, and in August nothing is known about them: they have no share.
     """
     names = ("month", "payments", "public", "friends", "private", "share_public", "sensitive_public")
     assert [tuple(row.items()) for row in rows_of(exposure(payments(*MIXED)))] == [
         tuple(zip(names, row, strict=True))
         for row in (
             ("2024-05", 9, 5, 1, 1, 5 / 9, 3),
-            ("2024-06", 0, 0, 0, 0, 0.0, 0),
+            ("2024-06", 0, 0, 0, 0, None, 0),
             ("2024-07", 1, 1, 0, 0, 1.0, 1),
             ("2024-08", 2, 0, 0, 0, None, 0),
             (None, 2, 1, 1, 0, 0.5, 1),

@@ -86,7 +86,7 @@ def test_every_analysis_has_a_section() -> None:
         f"Ben {EVIL} to receive 1 1 $10.00 $10.00 $0.00 100.0% 6.8",
         "Cy to receive 1 0 $10.00 $0.00 $10.00 0.0%",
         "to receive 1 6.8 6.8 6.8 6.8",
-        f"Pizza {EVIL} 20 Jun 2024 2 $20.00 $10.00 $10.00 $0.00 9.7",
+        f"Pizza {EVIL} 20 Jun 2024 2 $20.00 $10.00 $10.00 $0.00 9",
         "Cy Rent to pay monthly $500.00 6 3 Jun 2024 3 Jul 2024 active",
         f"Ben {EVIL} Party 9 Jun 2024 $99.00 $1.00 large",
         f"Ben {EVIL} Party 9 Jun 2024 $99.00 duplicate",

@@ -48,8 +48,8 @@ def describe_others(plan: ImportPlan, statements: Statements, account: str | Non
     name = account or "".join(statements.accounts)
     lines = []
     for file, other, transactions in plan.other_accounts[:_MOST_LINES]:
-        count = format_count(transactions, "transaction is", "transactions are")
-        lines.append(clean_line(f"{file} says that it is of {other}: {count} counted as those of {name}, as you asked"))
+        count = format_count(transactions, "transaction is counted as that", "transactions are counted as those")
+        lines.append(clean_line(f"{file} says that it is of {other}: {count} of {name}, as you asked"))
     return _end_lines(lines, len(plan.other_accounts))
 
 

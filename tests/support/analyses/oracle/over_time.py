@@ -173,7 +173,7 @@ def exposure(records: Sequence[Record], zone: ZoneInfo = ZONE_UTC) -> list[Recor
                 "month": name_month(month),
                 "payments": len(found),
                 **counts,
-                "share_public": share(len(public), len(found)) if any(counts.values()) or not found else None,
+                "share_public": share(len(public), len(found)) if any(counts.values()) else None,
                 "sensitive_public": sum(bool(find_reasons(record["note"] or "")) for record in public),
             }
         )
