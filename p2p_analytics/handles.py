@@ -1,8 +1,35 @@
-"""Handles of accounts in the form in which they are compared."""
+"""Handles of accounts and names of their holders, in the forms in which they are compared."""
 
 from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
 
 
 def normalize_account(name: str) -> str:
     """Return an account's name in the form in which names are compared: handles with and without "@" are equal."""
     return name.strip().removeprefix("@").casefold()
+
+
+def fold_name(name: str | None) -> str:
+    """Return a display name without case, repeated blanks and other ways of writing the same letters."""
+    return " ".join(unicodedata.normalize("NFC", unicodedata.normalize("NFC", name or "").casefold()).split())
+
+
+def find_handle(name: str, handles: Mapping[str, Collection[str]]) -> str | None:
+    """Return the account of a file that shows the name of its holder and no handle: the one handle of this name.
+
+    Without one, or with several, it is None, and the name itself is the account.
+
+    Parameters
+    ----------
+    name : str
+        The display name of the holder.
+    handles : mapping of str to collection of str
+        The handles of the holders of each name, which is as `fold_name` returns it.
+    """
+    of_name = handles.get(fold_name(name), ())
+    return next(iter(of_name)) if len(of_name) == 1 else None

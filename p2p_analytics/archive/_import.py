@@ -22,13 +22,22 @@ from p2p_analytics.archive._rewrite import (
     read_statements,
     write_table,
 )
-from p2p_analytics.archive._statements_only import create_manifest, find_damage, recover_tables, repair_archive
+from p2p_analytics.archive._statements_only import (
+    create_manifest,
+    find_damage,
+    recover_tables,
+    rename_files,
+    repair_archive,
+)
 from p2p_analytics.archive.imports import journal
 from p2p_analytics.archive.imports.histories import drop_undecided
 from p2p_analytics.archive.imports.journal import Batch
 from p2p_analytics.archive.imports.owners import (
+    HOLDERS,
     complete_owner,
     describe_owner,
+    drop_own,
+    list_holders,
     list_other_holders,
     make_owner,
     require_account,
@@ -46,6 +55,7 @@ from p2p_analytics.archive.imports.services import find_new_services
 from p2p_analytics.archive.tables import BATCH, SCHEMAS
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError, P2PAnalyticsError
+from p2p_analytics.frames.arrow import frame_of
 from p2p_analytics.frames.merge_sources import rename_account
 from p2p_analytics.frames.people import people_frame
 from p2p_analytics.frames.row_currencies import count_currencies
@@ -102,19 +112,44 @@ def plan_import(folder: ArchiveFolder, statements: Statements, *, repair: bool) 
     batches = _list_current(folder)[0]  # raises the error that the import would raise
     damage = find_damage(folder)
     previous = damage.manifest if damage else folder.read_manifest()
-    account = require_account(folder.path, statements, previous)
+    account = _require_account(folder, statements, previous)
     me = previous.me if previous else make_owner(account, Me(user=User()))
     if damage:
         known = _Known(None, {}, (), recover_tables(_StagedFolder(folder.path), me), batches)
     else:
         known = _read_known(folder, previous, batches, repair=repair)
+    me = _complete(me, account, statements, known)
     return _merge(folder, statements, me, known, number=1).plan
 
 
 def require_importable(folder: ArchiveFolder, statements: Statements) -> None:
     """Raise the error of statements that the archive cannot take."""
     damage = find_damage(folder)
-    require_account(folder.path, statements, damage.manifest if damage else folder.read_manifest())
+    _require_account(folder, statements, damage.manifest if damage else folder.read_manifest())
+
+
+def _require_account(folder: ArchiveFolder, statements: Statements, manifest: Manifest | None) -> str:
+    """Return the account that the archive has after an import; raise the error of statements that it cannot take."""
+
+    def read_names() -> set[str]:
+        entries = [manifest.small[kind] for kind in STATEMENT_KINDS if kind in manifest.small] if manifest else []
+        if not entries or not all(map(folder.is_sound, entries)):
+            return set()
+        files = {entry.kind: entry for entry in entries}
+        rows = frame_of(folder.read(files["statements"], columns=[*HOLDERS]))
+        return list_holders(rows, folder.read_frame(files["statement_problems"]))
+
+    def read_services() -> set[str]:
+        return {name for batch in _list_current(folder)[0] for name in batch.services or ()}
+
+    return require_account(folder.path, statements, manifest, read_names=read_names, read_services=read_services)
+
+
+def _complete(me: Me, account: str, statements: Statements, known: _Known) -> Me:
+    """Return the owner of an archive with what the statements show more, unless the service has described it."""
+    if known.manifest is None or not isinstance(known.manifest.account_name, str):
+        return me
+    return complete_owner(me, account, statements, known.tables["statements"])
 
 
 def write_import(folder: ArchiveFolder, statements: Statements, *, repair: bool) -> ImportPlan:
@@ -130,16 +165,15 @@ def write_import(folder: ArchiveFolder, statements: Statements, *, repair: bool)
     batches = settle_imports(folder)
     damage = find_damage(folder)
     if damage is not None:
-        account = require_account(folder.path, statements, damage.manifest)
+        account = _require_account(folder, statements, damage.manifest)
         repair_archive(folder, damage, *describe_owner(statements, account, damage.manifest))
     body = folder.read_bytes(_manifest.NAME)
     previous = None if body is None else folder.decode_manifest(body)
-    account = require_account(folder.path, statements, previous)
+    account = _require_account(folder, statements, previous)
     me, fetched_at = describe_owner(statements, account, previous)
     number = batches[-1].number + 1 if batches else 1
     known = _read_known(folder, previous, batches, repair=repair)
-    if previous is not None and isinstance(previous.account_name, str):
-        me = complete_owner(me, statements, known.tables["statements"])
+    me = _complete(me, account, statements, known)
     merged = _merge(folder, statements, me, known, number)
     if any(entry.kind == "statements" for entry in known.broken):
         batches = ()
@@ -274,8 +308,8 @@ def _merge(folder: ArchiveFolder, statements: Statements, me: Me, known: _Known,
     found = drop_undecided(select_row_problems(statements.problems)).reindex(columns=list(columns))
     if known.manifest is not None:
         others = list_other_holders(statements, me.user, known.tables["statements"])
-        found = pd.concat([found, others], ignore_index=True)
-    earlier = select_open_problems(known.tables["statement_problems"], statements)
+        found = drop_own(pd.concat([found, others], ignore_index=True), me.user)
+    earlier = drop_own(select_open_problems(known.tables["statement_problems"], statements), me.user)
     stored = _rename_stored(get_stored(known.tables), account)
     merged = merge_rows(stored, listed, given, number, [earlier, found.assign(**{BATCH: number})])
     plan = merged.plan._replace(
@@ -302,14 +336,19 @@ def _find_new_services(statements: Statements, known: _Known) -> tuple[str, ...]
 def _build_manifest(folder: ArchiveFolder, me: Me, known: _Known, merged: MergedRows, fetched_at: datetime) -> Manifest:
     """Write the files of an import, and return the manifest that lists them."""
     account, previous = str(me.user.id), known.manifest
+    is_renamed = previous is not None and previous.me.user.id != account
+    files = {} if is_renamed else known.files  # a file says of which account it is
     tables = list_tables(merged.stored, merged.problems)
     fields: dict[str, Any] = {
-        kind: write_table(folder, kind, frame, known.files.get(kind), account) for kind, frame in tables.items()
+        kind: write_table(folder, kind, frame, files.get(kind), account) for kind, frame in tables.items()
     }
     if previous is None:
         return create_manifest(folder, me, fetched_at, fields)
+    if is_renamed:
+        previous = rename_files(folder, previous, account)
     if me.user != previous.me.user:
-        fields["people"] = write_table(folder, "people", people_frame([me.user]), previous.people, account)
+        known_people = None if is_renamed else previous.people
+        fields["people"] = write_table(folder, "people", people_frame([me.user]), known_people, account)
     return msgspec.structs.replace(previous, me=me, fetched_at=fetched_at, **fields)
 
 

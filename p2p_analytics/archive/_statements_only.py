@@ -53,6 +53,27 @@ def create_manifest(folder: ArchiveFolder, me: Me, fetched_at: datetime, stateme
     )
 
 
+def rename_files(folder: ArchiveFolder, manifest: Manifest, account: str) -> Manifest:
+    """Return the manifest of an archive with another account, and write its files again.
+
+    Except for those of statements and people, which the caller replaces.
+    """
+    import pyarrow as pa
+
+    payments = []
+    for entry in manifest.payments:
+        rows = folder.read(entry)
+        names = pa.repeat(account, rows.num_rows).cast(rows.schema.field("account_id").type)
+        rows = rows.set_column(rows.schema.get_field_index("account_id"), "account_id", names)
+        payments.append(folder.write("payments", rows, account, start=entry.start))
+    fields = {
+        kind: write_table(folder, kind, folder.read_frame(entry), None, account)
+        for kind, entry in manifest.small.items()
+        if kind not in (*STATEMENT_KINDS, "people")
+    }
+    return msgspec.structs.replace(manifest, payments=tuple(payments), account_name=account, **fields)
+
+
 def find_damage(folder: ArchiveFolder) -> Damage | None:
     """Return what only an import can repair: a broken or lost file of an archive without the service's payments.
 

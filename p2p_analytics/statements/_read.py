@@ -191,7 +191,7 @@ class _Reader:
             reason = reason.removeprefix(SKIPPED).removesuffix(".") or "there are no files"
             raise StatementError(f"No statement was found: {reason}; name the CSV files, or the folder they are in.")
         name = self._account and self._account.strip().removeprefix("@")  # formats compare the name as it is given
-        rows, account_problems, unnamed = name_accounts(_concatenate(self._rows), self._services, name)
+        rows, account_problems, handles, unnamed = name_accounts(_concatenate(self._rows), self._services, name)
         rows = separate_ids(rows, self._shared_ids)
         reconciliation = reconcile(rows, self._find_broken(rows), self._periods, self._subaccounts)
         rows, standing, needed, owners, ends, row_problems = find_standing(running_balance(rows), reconciliation)
@@ -213,6 +213,7 @@ class _Reader:
             _needed=build_versions(payments, needed),
             _owners=owners,
             _ends=ends,
+            _handles=handles,
             _unnamed=unnamed,
         )
 

@@ -11,7 +11,7 @@ from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.arrow import is_among
 from p2p_analytics.frames.schema import FRIENDS, KIND_PAYMENT, PLACE, list_wrong_files
 from p2p_analytics.frames.schema import PROBLEMS as RECORD_PROBLEMS
-from p2p_analytics.handles import normalize_account
+from p2p_analytics.handles import fold_name, normalize_account
 from p2p_analytics.history import History
 from p2p_analytics.privacy import NOT_SHOWN, Mask, is_masked
 from p2p_analytics.statements._files import to_frame
@@ -22,7 +22,7 @@ from p2p_analytics.statements.transactions import ACCOUNT
 from p2p_analytics.times import EPOCH
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from datetime import datetime
 
     import pandas as pd
@@ -133,6 +133,7 @@ class Statements:
     _needed: ReadPayments | None = field(default=None, repr=False)  # payments with several versions, as read
     _owners: Mapping[str, str] = field(default_factory=dict, repr=False)  # the names of the holders, as the rows show
     _ends: Mapping[str, datetime | None] = field(default_factory=dict, repr=False)  # the last date of each file
+    _handles: Mapping[str, Collection[str]] = field(default_factory=dict, repr=False)  # as `find_handle` needs them
     _unnamed: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
@@ -156,7 +157,7 @@ class Statements:
         Parameters
         ----------
         account : str, optional
-            One of `accounts`; it may be omitted if there is one only.
+            One of `accounts`, or the name of the holder of one of them; it may be omitted if there is one only.
 
         Raises
         ------
@@ -175,6 +176,17 @@ class Statements:
             private=self.private,
             strict=self.strict,
         )
+
+    def get_holder(self, account: str | None = None) -> Me:
+        """Return the holder of an account, as `history` has it in ``me``."""
+        return self._holders[self._choose(account)]
+
+    def list_handles(self) -> dict[str, frozenset[str]]:
+        """Return the handles of the holders of each name in the files that were read together.
+
+        They decide to which account a file without a handle belongs; a name is in lower case.
+        """
+        return {name: frozenset(handles) for name, handles in self._handles.items()}
 
     def select_account(self, account: str) -> Statements:
         """Return the statements of one account: its payments, its files, and their problems, with the skipped files.
@@ -248,6 +260,7 @@ class Statements:
             _needed=None,
             _owners={},
             _ends={},
+            _handles={},
             _unnamed=frozenset(str(me.user.id) for name, me in holders.items() if name in self._unnamed),
         )
 
@@ -288,6 +301,7 @@ class Statements:
         if isinstance(account, str):
             wanted = normalize_account(clean_line(account))  # as messages show it
             found = [name for name in self._holders if name == account or normalize_account(clean_line(name)) == wanted]
+            found = found or self._find_accounts(account)
             if account in found or len(found) == 1:
                 return account if account in found else found[0]
         if not self._holders:
@@ -301,6 +315,15 @@ class Statements:
                 f"history(account={self.accounts[0]!r})."
             )
         raise ConfigurationError(f"account is one of {names}, not {account!r}.")
+
+    def _find_accounts(self, name: str) -> list[str]:
+        """Return the accounts of the holders with a name."""
+        wanted = fold_name(clean_line(name))
+        return [
+            account
+            for account, me in self._holders.items()
+            if wanted and fold_name(clean_line(me.user.display_name or "")) == wanted
+        ]
 
     def _find_end(self, account: str) -> datetime:
         """Return the end of the last file; a payment can be after the period that its file states."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from p2p_analytics.archive.imports.owners import find_sides
 from p2p_analytics.archive.tables import BATCH, MATCHED
 from p2p_analytics.frames.arrow import is_among
 from p2p_analytics.frames.schema import PLACE, PROBLEMS, SOURCE_STATEMENT, STATEMENT, TEXT
@@ -33,7 +34,7 @@ def split_rows(payments: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     is_shared = ~is_own & payments["file"].notna()
     is_matched = payments.get(MATCHED, pd.Series(index=payments.index, dtype=TEXT)).notna()
     names_other = is_shared | is_matched
-    stated = _find_other_name(payments)
+    _, stated = find_sides(payments)
     name = payments["counterparty_name"].mask(is_matched & stated.notna(), stated)
     # What the service says of a payment is older than any file, and no date of a statement.
     ends = payments["date_created"].where(is_own).groupby(payments["file"]).transform("max").mask(is_shared, EPOCH)
@@ -42,13 +43,6 @@ def split_rows(payments: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         is_other = names_other & (held[number] != held["account_id"])
         held = held.assign(**{number: held[number].mask(is_other), username: held[username].mask(is_other)})
     return payments[~is_own], held[is_own | is_shared]
-
-
-def _find_other_name(payments: pd.DataFrame) -> pd.Series[str]:
-    """Return the name of the side that is not the account holder; null where neither is the holder."""
-    is_target = payments["target_user_id"] == payments["account_id"]
-    is_actor = payments["actor_id"] == payments["account_id"]
-    return payments["actor_display_name"].where(is_target, payments["target_user_display_name"].where(is_actor))
 
 
 def split_problems(problems: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

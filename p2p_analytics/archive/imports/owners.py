@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from p2p_analytics import settings
+from p2p_analytics.archive.tables import BATCH
 from p2p_analytics.display import clean_line, join_first
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames.schema import PLACE, PROBLEMS
-from p2p_analytics.handles import normalize_account
+from p2p_analytics.handles import find_handle, fold_name, normalize_account
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
     from datetime import datetime
     from pathlib import Path
 
@@ -23,29 +25,96 @@ if TYPE_CHECKING:
     from p2p_analytics.records import Me, User
     from p2p_analytics.statements import Statements
 
+HOLDERS: Final = (
+    "account_id", "actor_id", "actor_display_name", "target_user_id", "target_user_display_name", "file", BATCH,
+)  # fmt: skip
 
-def require_account(path: Path, statements: Statements, previous: Manifest | None) -> str:
-    """Return the account of statements; raise an ArchiveError if it is not that of the archive."""
+
+def require_account(
+    path: Path,
+    statements: Statements,
+    previous: Manifest | None,
+    *,
+    read_names: Callable[[], Collection[str]],
+    read_services: Callable[[], Collection[str]],
+) -> str:
+    """Return the account that an archive has after an import, by the rule that names the accounts of files in one call.
+
+    Statements without a handle belong to the archive of a holder with their name. An archive that has a name only takes
+    the handle over that statements of a holder with this name show, or that the caller gives them.
+
+    Parameters
+    ----------
+    path : Path
+        The folder of the archive.
+    statements : Statements
+        The statements to import.
+    previous : Manifest or None
+        The manifest of the archive.
+    read_names : callable
+        Returns the names of the holder in the rows of statements that the archive holds.
+    read_services : callable
+        Returns the services of its imports.
+
+    Raises
+    ------
+    ArchiveError
+        The statements are of several accounts or of another one, name none or are in privacy mode.
+    """
     if statements.private or settings.privacy():
         raise ArchiveError(
             "Statements in privacy mode hold invented names and amounts: import the original ones, with "
             f"{settings.PRIVACY_VARIABLE}=0."
         )
-    name = _find_account(statements)
+    name = _find_account(statements, read_services)
     if previous is None:
         return name
     if previous.people is None:
         raise ArchiveError(f"{path} was written by an earlier p2p_analytics: sync it, or merge a history, once.")
     user = previous.me.user
-    if normalize_account(name) not in {normalize_account(text) for text in (user.id, user.username) if text}:
-        holding, name = clean_line(user.username or user.id), clean_line(name)
-        files = join_first(statements.files["file"].unique().tolist())
-        raise ArchiveError(
-            f"The statements ({files}) are of the account {name}, and {path} is the archive of {holding}: name "
-            f'another archive or, if the account is the same, read them with account="{holding}" '
-            f"(--account {shlex.quote(holding)})."
-        )
-    return name
+    account = str(user.id)
+    own = {normalize_account(text) for text in (account, user.username) if text}
+    is_own, is_handle = normalize_account(name) in own, statements.get_holder(name).user.username is not None
+    handles = statements.list_handles()
+    has_handle = user.username is not None or not isinstance(previous.account_name, str)
+    is_name = not has_handle and fold_name(user.display_name) == fold_name(account)
+    if (is_name and find_handle(account, handles) == name) or (is_own and is_handle and not has_handle):
+        return name
+    if is_own or name in statements.unnamed_accounts:
+        return account
+    if not is_handle:
+        shown = [user.display_name or ""]
+        if _joins(name, shown, handles, own) or _joins(name, read_names(), handles, own):
+            return account
+    holding, name = clean_line(user.username or account), clean_line(name)
+    files = join_first(statements.files["file"].unique().tolist())
+    raise ArchiveError(
+        f"The statements ({files}) are of the account {name}, and {path} is the archive of {holding}: name "
+        f'another archive or, if the account is the same, read them with account="{holding}" '
+        f"(--account {shlex.quote(holding)})."
+    )
+
+
+def _joins(name: str, shown: Collection[str], handles: Mapping[str, Collection[str]], own: Collection[str]) -> bool:
+    """Return whether statements with a name of their holder only belong to the account of an archive.
+
+    Parameters
+    ----------
+    name : str
+        The name of the holder.
+    shown : collection of str
+        The names of the holder of the archive.
+    handles : mapping of str to collection of str
+        The handles of holders in the files that were read with the statements.
+    own : collection of str
+        The account of the archive and its handle, normalized.
+    """
+    account = next(iter(own))
+    known = {each: {account} for each in map(fold_name, shown) if each}
+    for each, found in handles.items():
+        spelled = {account if normalize_account(handle) in own else handle for handle in found}
+        known[each] = known.get(each, set()) | spelled
+    return find_handle(name, known) == account
 
 
 def describe_owner(statements: Statements, account: str, previous: Manifest | None) -> tuple[Me, datetime]:
@@ -72,21 +141,26 @@ def make_owner(account: str, holder: Me) -> Me:
     return msgspec.structs.replace(holder, user=user)
 
 
-def complete_owner(me: Me, statements: Statements, rows: pd.DataFrame) -> Me:
-    """Return the owner of an archive with the names that only later statements show: the username and the name.
+def complete_owner(me: Me, account: str, statements: Statements, rows: pd.DataFrame) -> Me:
+    """Return the owner of an archive with what only later statements show: the account, the username and the name.
 
     Parameters
     ----------
     me : Me
         The owner, as earlier statements show it.
+    account : str
+        As `require_account` returns it.
     statements : Statements
         Statements of one account.
     rows : DataFrame
         The rows of statements that the archive holds.
     """
-    holder = statements.history().me.user
+    if statements.unnamed_accounts:
+        return me
+    holder = statements.get_holder().user
     name = me.user.display_name if _has_name(me.user, rows) else holder.display_name
-    user = msgspec.structs.replace(me.user, username=me.user.username or holder.username, display_name=name)
+    username = me.user.username or holder.username
+    user = msgspec.structs.replace(me.user, id=account, username=username, display_name=name)
     return msgspec.structs.replace(me, user=user)
 
 
@@ -110,10 +184,9 @@ def list_other_holders(statements: Statements, owner: User, rows: pd.DataFrame) 
     from p2p_analytics.statements import OTHER_ACCOUNT
 
     columns = {**PROBLEMS, **PLACE}
-    (account,) = statements.accounts
-    holder = statements.history(account).me.user
-    names = {_fold(name) for name in (owner.id, owner.username, owner.display_name) if name}
-    is_own = holder.username is not None or holder.display_name == holder.id or _fold(holder.display_name) in names
+    holder = statements.get_holder().user
+    names = {fold_name(name) for name in (owner.id, owner.username, owner.display_name) if name}
+    is_own = holder.username is not None or fold_name(holder.display_name) in {fold_name(holder.id), *names}
     files = [] if is_own or not _has_name(owner, rows) else statements.files["file"].unique().tolist()
     problem = (
         f"is the holder in this file, and {owner.display_name!r} that of the archive, to which the file was added as "
@@ -124,15 +197,63 @@ def list_other_holders(statements: Statements, owner: User, rows: pd.DataFrame) 
     return pd.DataFrame(found, columns=list(columns)).astype(columns)
 
 
-def _find_account(statements: Statements) -> str:
-    """Return the one account of statements; raise an ArchiveError if they are of several, or name none."""
+def drop_own(problems: pd.DataFrame, owner: User) -> pd.DataFrame:
+    """Return problems without those of files that name another account, if it is the owner's after all."""
+    from p2p_analytics.statements import OTHER_ACCOUNT
+
+    is_other = problems["field"] == OTHER_ACCOUNT
+    if not is_other.any():
+        return problems
+    accounts = {normalize_account(name) for name in (owner.id, owner.username) if name}
+    values = problems["value"].fillna("")
+    is_own = values.map(normalize_account).isin(accounts) | (values.map(fold_name) == fold_name(owner.display_name))
+    return problems[~(is_other & is_own)].reset_index(drop=True)
+
+
+def list_holders(rows: pd.DataFrame, problems: pd.DataFrame) -> set[str]:
+    """Return the names that the holder of an archive has in its rows of statements.
+
+    These are the most frequent name of each file; files that name another account do not count.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        The columns `HOLDERS` of rows of statements.
+    problems : DataFrame
+        The problems of statements.
+    """
+    from p2p_analytics.statements import OTHER_ACCOUNT
+
+    others = problems.loc[problems["field"] == OTHER_ACCOUNT, "file"]
+    own, _ = find_sides(rows)
+    names = rows[["file", BATCH]].assign(name=own)[~rows["file"].isin(others)].dropna()
+    counts = names.value_counts()
+    files = counts.groupby(level=["file", BATCH])
+    return set(counts[counts == files.transform("max")].index.get_level_values("name"))
+
+
+def find_sides(payments: pd.DataFrame) -> tuple[pd.Series[str], pd.Series[str]]:
+    """Return the names of the account holder and of the other side; null where neither side is the holder."""
+    is_actor, is_target = (payments[f"{side}_id"] == payments["account_id"] for side in ("actor", "target_user"))
+    actor, target = payments["actor_display_name"], payments["target_user_display_name"]
+    return actor.where(is_actor, target.where(is_target)), actor.where(is_target, target.where(is_actor))
+
+
+def _find_account(statements: Statements, read_services: Callable[[], Collection[str]]) -> str:
+    """Return the one account of statements; raise an ArchiveError if they are of several, or name none.
+
+    If they name none, it is their service, of which the archive has to hold other files.
+    """
+    from p2p_analytics.statements import list_services
+
     if len(statements.accounts) > 1:
         accounts = clean_line(", ".join(statements.accounts))
         raise ArchiveError(
             f"The statements are of {len(statements.accounts)} accounts ({accounts}), and an "
             "archive holds one account: import each into an archive of its own, as select_account() returns it."
         )
-    if not statements.accounts or statements.unnamed_accounts:
+    is_unknown = statements.unnamed_accounts and not {*list_services(statements)} <= {*read_services()}
+    if is_unknown or not statements.accounts:
         raise ArchiveError(
             'The statements name no account: read them with yours, such as account="ada" (--account ada).'
         )
@@ -143,11 +264,5 @@ def _has_name(owner: User, rows: pd.DataFrame) -> bool:
     """Return whether the name of an owner is not only the id, which is also the name where no file shows one."""
     if not owner.display_name or owner.display_name != owner.id:
         return bool(owner.display_name)
-    is_actor, is_target = (rows[f"{side}_id"] == rows["account_id"] for side in ("actor", "target_user"))
-    names = rows["actor_display_name"].where(is_actor, rows["target_user_display_name"].where(is_target))
-    return bool((names == owner.display_name).any())
-
-
-def _fold(name: str | None) -> str:
-    """Return a name without case and repeated blanks."""
-    return " ".join((name or "").casefold().split())
+    own, _ = find_sides(rows)
+    return bool((own == owner.display_name).any())

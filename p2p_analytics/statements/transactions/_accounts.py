@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from p2p_analytics.handles import normalize_account
+from p2p_analytics.handles import find_handle, fold_name, normalize_account
 from p2p_analytics.statements._cells import list_problems
+from p2p_analytics.times import EPOCH
 
 ACCOUNT: Final = "account"  # the field of the problems of this module
 
@@ -18,21 +19,34 @@ if TYPE_CHECKING:
 
 
 class NamedRows(NamedTuple):
-    """Rows with their accounts, problems, and the accounts that are services because nothing names the account."""
+    """Rows with their accounts.
+
+    Attributes
+    ----------
+    rows : polars.DataFrame
+        ROWS with ``account`` in every row, and ``is_handle``: whether it is a handle.
+    problems : list of Problem
+        Files that name another account than the one of their rows.
+    handles : dict
+        The handles of the holders of each name, as `find_handle` needs them.
+    unnamed : frozenset of str
+        The accounts that are services because nothing names the account.
+    """
 
     rows: pl.DataFrame
     problems: list[Problem]
+    handles: dict[str, set[str]]
     unnamed: frozenset[str] = frozenset()
 
 
 def name_accounts(rows: pl.DataFrame, services: Mapping[str, str], account: str | None) -> NamedRows:
-    """Return ROWS with ``account`` in every row, and ``is_handle``: whether the file itself names it; and problems.
+    """Return ROWS with the account of each row.
 
     If the caller names the account, it is that of all files, and each file with another handle is a problem. Otherwise
     a file without a handle belongs to the one handle of a holder with the name that the file shows, else to that name;
     a file that shows no holder belongs to the account of all other files of its service if they have one, else to its
-    service. Handles that differ by case alone are one, in the spelling of the latest row. So are addresses with a
-    payment in common, under the one with most rows.
+    service. Handles and names that differ by case alone are one, in the spelling of the latest row. So are addresses
+    with a payment in common, under the one with most rows.
 
     Parameters
     ----------
@@ -50,26 +64,22 @@ def name_accounts(rows: pl.DataFrame, services: Mapping[str, str], account: str 
         return _override_accounts(rows, account)
     rows, problems = _unite_addresses(rows)
     rows = rows.with_columns(is_handle=pl.col("account").is_not_null())
-    if rows["is_handle"].all():
-        return NamedRows(rows, problems)
     handles: dict[str, set[str]] = {}
     for owner, handle in rows.filter("is_handle").select("owner", "account").drop_nulls().unique().iter_rows():
-        handles.setdefault(owner, set()).add(handle)
-    owners = dict(
-        rows.filter(~pl.col("is_handle"))
-        .group_by("file")
-        .agg(pl.col("owner").drop_nulls().mode().sort().first())
-        .iter_rows()
-    )
-    named = {}
-    for file in services:
-        owner = owners.get(file)
-        of_owner = handles.get(owner or "", set())
-        if owner is not None:
-            named[file] = next(iter(of_owner)) if len(of_owner) == 1 else owner
+        handles.setdefault(fold_name(owner), set()).add(handle)
+    if rows["is_handle"].all():
+        return NamedRows(rows, problems, handles)
+    owners = _find_owners(rows.filter(~pl.col("is_handle")))
+    of_files = rows.filter("is_handle").select(pl.col("file", "account").cast(pl.String)).unique().rows()
+    spellings = {normalize_account(handle): handle for _, handle in of_files}
+    named = {
+        file: find_handle(owner, handles) or spellings.get(normalize_account(owner), owner)
+        for file, owner in owners.items()
+        if owner is not None
+    }
     accounts: dict[str, set[str]] = {}
-    for file, handle in [*rows.filter("is_handle").select("file", "account").unique().iter_rows(), *named.items()]:
-        accounts.setdefault(services[file], set()).add(handle)
+    for file, name in [*of_files, *named.items()]:
+        accounts.setdefault(services[file], set()).add(name)
     unnamed = set()
     for file, service in services.items():
         of_service = accounts.get(service, set())
@@ -77,11 +87,26 @@ def name_accounts(rows: pl.DataFrame, services: Mapping[str, str], account: str 
             unnamed.add(service)
         named.setdefault(file, next(iter(of_service)) if len(of_service) == 1 else service)
     of_file = pl.col("file").replace_strict(named, default=None, return_dtype=pl.String)
-    is_known = of_file.is_in([handle for of_owner in handles.values() for handle in of_owner])
-    rows = rows.with_columns(
-        pl.coalesce("account", of_file), (pl.col("is_handle") | is_known.fill_null(value=False)).alias("is_handle")
+    is_known = of_file.is_in([*spellings.values()]).fill_null(value=False)
+    rows = rows.with_columns(pl.coalesce("account", of_file), pl.col("is_handle") | is_known)
+    return NamedRows(rows, problems, handles, frozenset(unnamed))
+
+
+def _find_owners(rows: pl.DataFrame) -> dict[str, str | None]:
+    """Return the name of the holder of each file, None where it shows none; one spelling of each name."""
+    import polars as pl
+
+    owners = dict(rows.group_by("file").agg(pl.col("owner").drop_nulls().mode().sort().first()).iter_rows())
+    names = sorted(filter(None, owners.values()))
+    if len(set(names)) == len({fold_name(name) for name in names}):
+        return owners
+    latest = dict(rows.group_by("file").agg(pl.col("date").max()).iter_rows())
+    in_order = sorted(
+        (file for file in owners if owners[file]),
+        key=lambda file: (latest[file] is not None, latest[file] or EPOCH, owners[file]),
     )
-    return NamedRows(rows, problems, frozenset(unnamed))
+    spellings = {fold_name(owners[file]): owners[file] for file in in_order}
+    return {file: owner and spellings[fold_name(owner)] for file, owner in owners.items()}
 
 
 def _override_accounts(rows: pl.DataFrame, account: str) -> NamedRows:
@@ -105,7 +130,9 @@ def _override_accounts(rows: pl.DataFrame, account: str) -> NamedRows:
     problem = f"is the holder in this file, and {holder!r} that of {added}"
     problems += list_problems(first, first["owner"].is_not_null(), first["owner"], field=ACCOUNT, problem=problem)
     rows = rows.with_columns(named.cast(rows["account"].dtype).alias("account"), is_handle.alias("is_handle"))
-    return NamedRows(rows, problems)
+    # An account that is the name of the holder says nothing about the handle.
+    is_name = holder is None or fold_name(holder) == fold_name(account)
+    return NamedRows(rows, problems, {} if is_name else {fold_name(holder): {same[0] if same else account}})
 
 
 def _find_holders(rows: pl.DataFrame, is_handle: pl.Expr, account: str) -> tuple[str | None, list[str]]:
@@ -122,13 +149,8 @@ def _find_holders(rows: pl.DataFrame, is_handle: pl.Expr, account: str) -> tuple
     ranked = counts.sort("own", "len", "owner", descending=[True, True, False])["owner"].to_list()
     own = [name for name in ranked if normalize_account(name) == normalize_account(account)]
     holder = [*own, *ranked][0] if not counts["own"].sum() else ranked[0]
-    known = {_fold(holder), *map(_fold, own)}
-    return holder, [name for name in ranked if _fold(name) not in known]
-
-
-def _fold(name: str) -> str:
-    """Return a name without case and repeated blanks."""
-    return " ".join(name.casefold().split())
+    known = {fold_name(holder), *map(fold_name, own)}
+    return holder, [name for name in ranked if fold_name(name) not in known]
 
 
 def _unite_addresses(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[Problem]]:

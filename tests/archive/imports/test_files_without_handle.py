@@ -1,0 +1,170 @@
+"""Files that show only the holder's name belong to the account of this name, in one reading and in any imports."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.errors import ArchiveError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from p2p_analytics.archive import Archive
+    from p2p_analytics.history import History
+
+_HEADER = "ID,Datetime,Type,Status,Note,From,To,Amount (total),Amount (fee),Funding Source,Destination"
+_OF_NORA = "Account Statement - (@nora-quill)\nAccount Activity\n" + _HEADER
+_OF_OTHER = _OF_NORA.replace("nora-quill", "nora-q")
+_PAID = "\n{},2024-0{}-05T10:00:07,Payment,Complete,x,{},Cy,- $5.00,,,"
+_MOVED = "\n9,2024-02-06T10:00:00,Standard Transfer,Issued,,,,- $6.00,,,MY BANK"
+_TEXTS = {
+    "oldest.csv": _HEADER + _PAID.format(1, 1, "Nora Quill") + _PAID.format(2, 3, "Nora Quill"),
+    "named.csv": _OF_NORA + _PAID.format(2, 3, "Nora Quill") + _PAID.format(3, 4, "Nora Quill"),
+    "later.csv": _OF_NORA + _PAID.format(4, 5, "Nora Quill"),
+    "capitals.csv": _HEADER + _PAID.format(5, 1, "NORA  Quill"),
+    "namesake.csv": _OF_OTHER + _PAID.format(6, 1, "Nora Quill"),
+    "ada.csv": _HEADER + _PAID.format(7, 1, "Ada Lund"),
+    "transfer.csv": _HEADER + _MOVED,
+    "unnamed.csv": _OF_NORA + _MOVED,
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with all files."""
+    for name, text in _TEXTS.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    return tmp_path
+
+
+def _read(folder: Path, *names: str, account: str | None = None) -> p2p.Statements:
+    return p2p.read_statements([folder / name for name in names], account=account)
+
+
+def _import(folder: Path, *groups: Sequence[str], archive: str = "archive") -> Archive:
+    opened = p2p.open_archive(folder / archive)
+    for names in groups:
+        opened.import_(_read(folder, *names))
+    return opened
+
+
+def _describe(history: History) -> tuple[object, ...]:
+    """Return the owner, people, payments and problems of a history."""
+    payments = history.payments.drop(columns=["counterparty_matched"], errors="ignore")
+    problems = history.problems[["file", "line", "payment_id", "field", "value", "problem"]]
+    frames = (history.people, payments, problems.sort_values(["file", "line"]))
+    return history.me.user, *(frame.map(str).to_numpy().tolist() for frame in frames)
+
+
+def _read_files(archive: Archive) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in archive.path.glob("*") if path.suffix in {".json", ".parquet"}}
+
+
+def test_any_order_is_one_reading(folder) -> None:
+    """Imported one by one in any order: the same owner, people, payments and problems; undo restores every file."""
+    files = ("oldest.csv", "named.csv", "later.csv")
+    expected = _describe(_read(folder, *files).history())
+    single = {name: _read(folder, name) for name in files}
+    for order in (files, files[::-1], ("later.csv", "oldest.csv", "named.csv")):
+        archive, states = p2p.open_archive(folder / order[0].removesuffix(".csv")), []
+        for name in order:
+            states.append(_read_files(archive))
+            planned = archive.import_(single[name], dry_run=True)
+            assert archive.import_(single[name])[:4] == planned[:4]
+        history = archive.history()
+        assert _describe(history) == expected, order
+        assert (history.me.user.id, history.me.user.username) == ("nora-quill", "nora-quill")
+        assert history.payments["payment_id"].tolist() == ["4", "3", "2", "1"]
+        assert set(history.payments["actor_id"]) == {"nora-quill"}
+        for state in reversed(states):
+            archive.undo()
+            assert {**_read_files(archive), "batches.json": b""} == {**state, "batches.json": b""}
+
+
+def test_a_problem_is_none_any_more(folder) -> None:
+    """A file that was added under the name is no file of another account once the archive has its handle."""
+    archive = _import(folder, ["oldest.csv"])
+    plan = archive.import_(_read(folder, "later.csv", account="Nora Quill"))
+    assert [other.account for other in plan.other_accounts] == ["nora-quill"]
+    plan = archive.import_(_read(folder, "named.csv"))
+    assert (plan.other_accounts, len(plan.problems)) == ((), 0)
+    assert archive.history().problems.empty
+    assert set(archive.history().payments["account_id"]) == {"nora-quill"}
+
+
+def test_names_are_compared_without_case(folder) -> None:
+    """One reading and imports unite the spellings of a name."""
+    together = _read(folder, "oldest.csv", "capitals.csv")
+    assert together.accounts == ["Nora Quill"]
+    assert _read(folder, "capitals.csv", "named.csv").accounts == ["nora-quill"]
+    assert len(_import(folder, ["oldest.csv"], ["capitals.csv"]).history().payments) == 3
+    assert _import(folder, ["named.csv"], ["capitals.csv"], archive="b").history().problems.empty
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("named.csv", "ada.csv"), ("ada.csv", "named.csv"), ("unnamed.csv", "oldest.csv")]
+)
+def test_another_or_unknown_name_is_refused(folder, first, second) -> None:
+    """One reading has two accounts; the command of the message adds the file."""
+    assert len(_read(folder, first, second).accounts) == 2
+    archive = _import(folder, [first])
+    with pytest.raises(ArchiveError, match=r"are of the account .*, and .* is the archive of .* \(--account ") as error:
+        archive.import_(_read(folder, second))
+    account = str(error.value).partition('account="')[2].partition('"')[0]
+    assert archive.import_(_read(folder, second, account=account)).new == len(_read(folder, second).payments)
+
+
+def test_two_accounts_of_one_name(folder) -> None:
+    """The file could be of either, so it joins neither, also when it is selected from one reading of all."""
+    statements = _read(folder, "oldest.csv", "named.csv", "namesake.csv")
+    assert statements.accounts == ["Nora Quill", "nora-q", "nora-quill"]
+    archive = _import(folder, ["named.csv"])
+    with pytest.raises(ArchiveError, match="are of the account Nora Quill"):
+        archive.import_(statements.select_account("Nora Quill"))
+    with pytest.raises(ArchiveError, match="are of the account nora-q"):
+        archive.import_(statements.select_account("nora-q"))
+
+
+def test_a_file_that_names_nobody(folder) -> None:
+    """It belongs to the account of the other files of its service, as in one reading; without any, it is refused."""
+    expected = _describe(_read(folder, "named.csv", "transfer.csv").history())
+    assert _describe(_import(folder, ["named.csv"], ["transfer.csv"]).history()) == expected
+    with pytest.raises(ArchiveError, match="name no account"):
+        _import(folder, ["transfer.csv"], archive="b")
+
+
+def test_an_account_that_the_caller_names(folder) -> None:
+    """Files of the holder's name belong to it; a handle of this name does not replace what the caller said."""
+    archive = p2p.open_archive(folder / "archive")
+    archive.import_(_read(folder, "oldest.csv", account="nora"))
+    assert archive.import_(_read(folder, "capitals.csv")).new == 1
+    with pytest.raises(ArchiveError, match="--account nora"):
+        archive.import_(_read(folder, "named.csv"))
+    renamed = _import(folder, ["oldest.csv"], archive="b")
+    renamed.import_(_read(folder, "oldest.csv", account="nora"))
+    assert renamed.history().me.user.id == "nora"
+
+
+@pytest.mark.soak
+def test_many_random_groups(tmp_path) -> None:
+    """Random files with and without a handle, in random groups: owner, payments, problems and people of one reading."""
+    for seed in range(60):
+        chance = random.Random(seed)  # noqa: S311 - no secret
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        names = [f"{number}.csv" for number in range(4)]
+        for name in names:  # the first one has the handle
+            days = sorted(chance.sample(range(1, 9), chance.randint(1, 4)))
+            header = chance.choice([_HEADER, _OF_NORA]) if name != names[0] else _OF_NORA
+            rows = [_PAID.format(day, day, "Nora Quill") for day in days]
+            (folder / name).write_text(header + "".join(rows), "utf-8")
+        order, cuts = chance.sample(names, 4), sorted(chance.sample(range(1, 4), chance.randint(1, 3)))
+        groups = [order[start:end] for start, end in itertools.pairwise([0, *cuts, 4])]
+        found = _describe(_import(folder, *groups).history())
+        assert found == _describe(_read(folder, *names).history()), (seed, groups)
