@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         to_hledger,
         to_jsonl,
         to_parquet,
+        to_sqlite,
     )
     from p2p_analytics.frames.currency import units
     from p2p_analytics.history import History, combine, household, load_history
@@ -111,6 +112,7 @@ __all__ = [
     "to_hledger",
     "to_jsonl",
     "to_parquet",
+    "to_sqlite",
     "token_from_redirect",
     "units",
     "unusual",
@@ -161,6 +163,7 @@ _HOMES = {
     "to_hledger": "export",
     "to_jsonl": "export",
     "to_parquet": "export",
+    "to_sqlite": "export",
     "token_from_redirect": "auth",
     "units": "frames.currency",
     "unusual": "analyses",

@@ -40,6 +40,32 @@ def atomic_file(path: str | os.PathLike[str], *, prefix: str = ".p2p-") -> Itera
     ConfigurationError
         The file cannot be written, or the path is neither a file nor a link to one; it stays unchanged.
     """
+    with _replacement(path, prefix) as (descriptor, _), os.fdopen(descriptor, "wb") as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def atomic_path(path: str | os.PathLike[str], *, prefix: str = ".p2p-") -> Iterator[Path]:
+    """Make a private, empty file for a library that opens it by name; it replaces the path as in `atomic_file`.
+
+    Raises
+    ------
+    ConfigurationError
+        As in `atomic_file`.
+    """
+    with _replacement(path, prefix) as (descriptor, temporary):
+        try:
+            yield temporary
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _replacement(path: str | os.PathLike[str], prefix: str) -> Iterator[tuple[int, Path]]:
+    """Make a private file, open for writing, that replaces the path when the block ends without an exception."""
     path = to_path(path)
     temporary: str | None = None
     try:
@@ -47,11 +73,8 @@ def atomic_file(path: str | os.PathLike[str], *, prefix: str = ".p2p-") -> Itera
         # mkstemp makes a new file (O_EXCL) that only its owner may read. It is in the target's folder, because a
         # rename is atomic only within one file system.
         descriptor, temporary = tempfile.mkstemp(prefix=prefix, suffix=".part", dir=path.parent)
-        with os.fdopen(descriptor, "wb") as file:
-            os.fchmod(descriptor, 0o600)  # the umask may have removed a bit
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
+        os.fchmod(descriptor, 0o600)  # the umask may have removed a bit
+        yield descriptor, Path(temporary)
         os.replace(temporary, path)  # noqa: PTH105 - Path.replace would do the same with one object more
         temporary = None
         sync_folder(path.parent)

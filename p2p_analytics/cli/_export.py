@@ -1,4 +1,4 @@
-"""The command ``export``: write a table of an archive, or its payments as a workbook or ledger."""
+"""The command ``export``: write a table of an archive, or its payments as a workbook, database or ledger."""
 
 from __future__ import annotations
 
@@ -38,8 +38,10 @@ _ANALYSES: Final = (
 )
 _TABLE_SUFFIXES: Final = (".csv", ".parquet", ".jsonl")
 _WORKBOOK: Final = ".xlsx"
+_DATABASES: Final = (".sqlite", ".db")
 _LEDGERS: Final = (".beancount", ".journal")
-_SUFFIXES: Final = (*_TABLE_SUFFIXES, _WORKBOOK, *_LEDGERS)
+_OF_ALL: Final = (_WORKBOOK, *_DATABASES)
+_SUFFIXES: Final = (*_TABLE_SUFFIXES, *_OF_ALL, *_LEDGERS)
 _STANDARD_OUTPUT: Final = "-"
 
 
@@ -48,10 +50,11 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     export = _arguments.add_archive_command(
         add_parser,
         "export",
-        "write a table of an archive as a file, or its payments as a workbook or ledger",
+        "write a table of an archive as a file, or its payments as a workbook, database or ledger",
         "Write the payments of an archive, or another table, as a file; its ending decides the kind: .csv, .parquet, "
-        ".jsonl (one object per row), .xlsx (an Excel workbook, with a sheet for each analysis), .beancount or "
-        ".journal (a ledger for beancount or hledger). - is CSV on standard output. Needs no token.",
+        ".jsonl (one object per row), .xlsx (an Excel workbook, with a sheet for each analysis), .sqlite or .db (an "
+        "SQLite database, with a view or table for each analysis), .beancount or .journal (a ledger for beancount or "
+        "hledger). - is CSV on standard output. Needs no token.",
     )
     export.add_argument(
         "out",
@@ -63,7 +66,8 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         "--table",
         metavar="NAME",
         choices=_FRAMES + _ANALYSES,
-        help=f"{', '.join(_FRAMES)}, or the result of an analysis: {', '.join(_ANALYSES)} (payments; .xlsx: all)",
+        help=f"{', '.join(_FRAMES)}, or the result of an analysis: {', '.join(_ANALYSES)} "
+        f"(payments; {', '.join(_OF_ALL)}: all)",
     )
     _arguments.add_view(export)
     _arguments.add_progress(export)
@@ -83,7 +87,7 @@ def _parse_table_path(text: str) -> str:
 
 
 def _export(options: argparse.Namespace) -> None:
-    """Write a table of an archive to a file or to standard output, or its payments as a workbook or ledger."""
+    """Write a table of an archive to a file or standard output, or its payments as a workbook, database or ledger."""
     if options.out == _STANDARD_OUTPUT and options.json:
         raise _arguments.WrongUseError("With - the table goes to standard output: leave out --json, or name a file.")
     if options.out.endswith(_LEDGERS) and options.table not in {None, "payments"}:
@@ -93,7 +97,7 @@ def _export(options: argparse.Namespace) -> None:
     progress = _output.Progress(options.progress)
     progress.log(f"Reading {options.archive} ...")
     history = open_archive(options.archive).history(privacy=options.privacy)
-    if options.table is None and options.out.endswith((_WORKBOOK, *_LEDGERS)):
+    if options.table is None and options.out.endswith((*_OF_ALL, *_LEDGERS)):
         _write_payments(history, options)
         name, rows = "payments", len(history.payments)
     else:
@@ -103,7 +107,7 @@ def _export(options: argparse.Namespace) -> None:
         for line in _describe_unused(name, options, history):
             progress.note(line)
         progress.log(f"Writing {rows:,} rows of {name} ...")
-        _write_table(name, table, options)
+        _write_table(name, table, history, options)
     if options.out == _STANDARD_OUTPUT:
         return
     _output.print_summary(
@@ -118,24 +122,32 @@ def _export(options: argparse.Namespace) -> None:
 
 
 def _write_payments(history: History, options: argparse.Namespace) -> None:
-    """Write the payments of a history as a workbook with all analyses, or as a ledger."""
-    from p2p_analytics.export import to_beancount, to_excel, to_hledger
+    """Write the payments of a history as a workbook or database with all analyses, or as a ledger."""
+    from p2p_analytics.export import to_beancount, to_excel, to_hledger, to_sqlite
 
-    zone = "UTC" if history.private else options.tz or "UTC"  # private dates are UTC
-    if options.out.endswith(_WORKBOOK):
-        to_excel(history, options.out, as_of=options.as_of, tz=zone)
+    zone = _find_zone(history, options)
+    if options.out.endswith(_OF_ALL):
+        write = to_excel if options.out.endswith(_WORKBOOK) else to_sqlite
+        write(history, options.out, as_of=options.as_of, tz=zone)
     else:
         (to_beancount if options.out.endswith(".beancount") else to_hledger)(history, options.out, tz=zone)
 
 
-def _write_table(name: str, table: pd.DataFrame, options: argparse.Namespace) -> None:
+def _find_zone(history: History, options: argparse.Namespace) -> str:
+    """Return the zone that is given, UTC without one; private dates are UTC."""
+    return "UTC" if history.private else options.tz or "UTC"
+
+
+def _write_table(name: str, table: pd.DataFrame, history: History, options: argparse.Namespace) -> None:
     """Write one table to a file of the kind that its ending names, or to standard output."""
-    from p2p_analytics.export import to_csv, to_jsonl, to_parquet, write_csv, write_workbook
+    from p2p_analytics.export import to_csv, to_jsonl, to_parquet, write_csv, write_database, write_workbook
 
     if options.out == _STANDARD_OUTPUT:
         write_csv(table, sys.stdout.buffer)
     elif options.out.endswith(_WORKBOOK):
-        write_workbook({name: table}, options.out, tz=options.tz or "UTC")
+        write_workbook({name: table}, options.out, tz=_find_zone(history, options))
+    elif options.out.endswith(_DATABASES):
+        write_database({name: table}, options.out)
     else:
         {".csv": to_csv, ".parquet": to_parquet, ".jsonl": to_jsonl}[f".{options.out.rpartition('.')[2]}"](
             table, options.out
@@ -145,7 +157,7 @@ def _write_table(name: str, table: pd.DataFrame, options: argparse.Namespace) ->
 def _describe_unused(name: str, options: argparse.Namespace, history: History) -> list[str]:
     """Return a line for each given option that has no effect on the table."""
     lines = []
-    if options.tz is not None and not _takes(name, "tz"):
+    if options.tz is not None and not _takes(name, "tz") and not options.out.endswith(_WORKBOOK):
         lines.append(f"--tz has no effect on {name}: instants are in UTC; {_list_takers('tz')} use it.")
     elif options.tz is not None and history.private:
         lines.append("--tz has no effect in privacy mode: its days and months are in UTC.")
@@ -172,6 +184,6 @@ def _build_table(name: str, history: History, options: argparse.Namespace) -> pd
     if name in _FRAMES:
         frame: pd.DataFrame = getattr(history, name)
         return frame
-    zone = "UTC" if history.private else options.tz or "UTC"  # private dates are UTC
+    zone = _find_zone(history, options)
     as_of = options.as_of or history.fetched_at
     return catalogue.build_table(name, history.payments, history, as_of=as_of, tz=zone)

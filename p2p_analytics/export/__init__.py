@@ -1,4 +1,4 @@
-"""Frames to CSV and Parquet files and back without loss, and to JSON Lines, ledgers and workbooks.
+"""Frames to CSV and Parquet files and back without loss, and to JSON Lines, ledgers, workbooks and databases.
 
 Files are private to their owner and written atomically.
 """
@@ -8,6 +8,7 @@ from p2p_analytics.export._excel import to_excel, write_workbook
 from p2p_analytics.export._jsonl import to_jsonl
 from p2p_analytics.export._ledger import to_beancount, to_hledger
 from p2p_analytics.export._parquet import read_parquet, to_parquet
+from p2p_analytics.export._sqlite import to_sqlite, write_database
 
 __all__ = [
     "read_csv",
@@ -18,6 +19,8 @@ __all__ = [
     "to_hledger",
     "to_jsonl",
     "to_parquet",
+    "to_sqlite",
     "write_csv",
+    "write_database",
     "write_workbook",
 ]

@@ -6,19 +6,18 @@ import math
 from datetime import date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from zoneinfo import ZoneInfo
 
-from p2p_analytics.errors import ConfigurationError, SchemaError
-from p2p_analytics.export._payments import find_payments
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.export._analyses import analyse
 from p2p_analytics.files import atomic_file
 from p2p_analytics.frames.arrow import table_of
-from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, require
 from p2p_analytics.money import format_cents
 from p2p_analytics.times import find_zone
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
+    from zoneinfo import ZoneInfo
 
     import pandas as pd
     import pyarrow as pa
@@ -37,13 +36,6 @@ _MONEY: Final = "#,##0.00"
 _TEXT: Final = "@"
 _LARGEST_EXACT: Final = 2**53  # a cell holds a float
 _CREATED: Final = datetime(2000, 1, 1)  # noqa: DTZ001 - a fixed date without a zone, as the format has it
-
-
-class _Parts(NamedTuple):
-    """What analyses need of a history, of a frame alone."""
-
-    friends: pd.DataFrame
-    strict: bool = False
 
 
 def to_excel(
@@ -79,34 +71,17 @@ def to_excel(
     """
     import pandas as pd
 
-    from p2p_analytics.analyses.catalogue import CATALOGUE, build_table  # takes longer to import than other files need
-
-    zone = find_zone(tz)
-    payments = find_payments(source)
-    require(getattr(payments, "columns", ()), PAYMENTS, what="to_excel")
-    moment = getattr(source, "fetched_at", None) if as_of is None else as_of
-    if moment is None:
-        raise ConfigurationError("The ages of open requests need as_of=: pass the date of the data, or a History.")
-    if getattr(source, "private", False):
-        zone = ZoneInfo("UTC")
-    tables = {"payments": payments}
-    parts: Any = source
-    if isinstance(source, pd.DataFrame):
-        parts = _Parts(payments.head(0).reindex(columns=list(FRIENDS)))
-    else:
-        tables["people"] = source.people
-    notes = {"payments": "one row per payment", "people": "one row per person seen"}
-    for name, entry in CATALOGUE.items():
-        notes[name] = entry.title
-        try:
-            tables[name] = build_table(name, payments, parts, as_of=moment, tz=zone)
-        except SchemaError as error:
-            notes[name] += f"; not here: {error}"
-    if "people" not in tables:
-        del notes["people"]
+    found = analyse(source, as_of=as_of, tz=tz, what="to_excel")
+    tables = {"payments": found.payments}
+    notes = {"payments": "one row per payment"}
+    if found.people is not None:
+        tables["people"] = found.people
+        notes["people"] = "one row per person seen"
+    tables |= found.tables
+    notes |= found.descriptions
     rows = pd.array([len(tables[name]) if name in tables else None for name in notes], dtype="Int64")
     about = pd.DataFrame({"sheet": list(notes), "rows": rows, "about": list(notes.values())})
-    write_workbook({"about": about, **tables}, path, tz=zone)
+    write_workbook({"about": about, **tables}, path, tz=found.zone)
 
 
 def write_workbook(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import zipfile
@@ -110,6 +112,18 @@ def test_options_without_effect_are_named(archive_path, capsys, table: str, line
     assert capsys.readouterr() == (plain.out, "")
 
 
+def test_a_workbook_is_in_the_zone(archive_path, tmp_path, capsys) -> None:
+    """Instants in a workbook are in the zone, which has an effect; in privacy mode they stay in UTC."""
+    for mode, zone, said in (
+        ([], "Asia/Tokyo", ""),
+        (["--privacy"], "UTC", "--tz has no effect in privacy mode: its days and months are in UTC.\n"),
+    ):
+        out = str(tmp_path / "p.xlsx")
+        assert cli.main(["export", archive_path, out, "--table", "payments", "--tz", "Asia/Tokyo", *mode]) == 0
+        assert capsys.readouterr().err == said
+        assert f"date_created ({zone})" in pd.read_excel(out).columns
+
+
 def test_a_zone_without_effect_in_privacy_mode_is_named(archive_path, capsys) -> None:
     """The dates of masked payments are days in UTC, whatever the zone."""
     assert cli.main(["export", archive_path, "-", "--table", "monthly_flow", "--tz", "Asia/Tokyo", "--privacy"]) == 0
@@ -121,7 +135,9 @@ def test_wrong_use(archive_path, tmp_path, capsys) -> None:
     with pytest.raises(SystemExit) as caught:
         cli.main(["export", archive_path, "payments.ods"])
     assert caught.value.code == 2
-    assert "does not end in .csv, .parquet, .jsonl, .xlsx, .beancount or .journal" in capsys.readouterr().err
+    assert (
+        "does not end in .csv, .parquet, .jsonl, .xlsx, .sqlite, .db, .beancount or .journal" in capsys.readouterr().err
+    )
     for option, wrong, said in (("--tz", "Foo", "no zone name"), ("--as-of", "yesterday", "no date")):
         with pytest.raises(SystemExit) as caught:
             cli.main(["export", archive_path, str(tmp_path / "p.csv"), option, wrong])
@@ -179,21 +195,31 @@ def test_a_masked_table_is_announced(archive_path, tmp_path, capsys) -> None:
     assert capsys.readouterr().out.splitlines()[1] == "Privacy mode: names and amounts are invented."
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "beancount", "journal", "xlsx"])
+@pytest.mark.parametrize("ending", ["jsonl", "beancount", "journal", "xlsx", "sqlite", "db"])
 def test_the_ending_decides_the_kind_of_file(ending: str, archive_path, tmp_path, capsys) -> None:
     """The file is that of the function, for the payments of the archive and its date."""
     history = p2p.open_archive(archive_path).history()
-    writers = {"jsonl": p2p.to_jsonl, "beancount": p2p.to_beancount, "journal": p2p.to_hledger, "xlsx": p2p.to_excel}
+    writers = {
+        "jsonl": p2p.to_jsonl,
+        "beancount": p2p.to_beancount,
+        "journal": p2p.to_hledger,
+        "xlsx": p2p.to_excel,
+        **dict.fromkeys(("sqlite", "db"), p2p.to_sqlite),
+    }
     writers[ending](history, tmp_path / "expected")
     assert cli.main(["export", archive_path, str(tmp_path / f"p.{ending}")]) == 0
     assert (tmp_path / f"p.{ending}").read_bytes() == (tmp_path / "expected").read_bytes()
     assert capsys.readouterr().out == f"2 rows of payments, in {tmp_path / f'p.{ending}'}\n"
 
 
-def test_a_table_in_a_workbook_or_ledger(archive_path, tmp_path, capsys) -> None:
-    """A workbook can hold one table; a ledger of another table than payments is wrong use."""
+def test_a_table_in_a_workbook_database_or_ledger(archive_path, tmp_path, capsys) -> None:
+    """A workbook or database can hold one table; a ledger of another table than payments is wrong use."""
     assert cli.main(["export", archive_path, str(tmp_path / "p.xlsx"), "--table", "monthly_flow"]) == 0
     with zipfile.ZipFile(tmp_path / "p.xlsx") as parts:
         assert [name for name in parts.namelist() if "sheet" in name] == ["xl/worksheets/sheet1.xml"]
+    assert cli.main(["export", archive_path, str(tmp_path / "p.db"), "--table", "monthly_flow"]) == 0
+    with contextlib.closing(sqlite3.connect(tmp_path / "p.db")) as database:
+        assert database.execute("SELECT name, type FROM sqlite_master").fetchall() == [("monthly_flow", "table")]
+        assert database.execute("SELECT month, sent FROM monthly_flow").fetchall() == [("2024-05", 5.0)]
     assert cli.main(["export", archive_path, str(tmp_path / "p.journal"), "--table", "friends"]) == 2
     assert "A ledger is made of payments, not of friends: leave out --table." in capsys.readouterr().err

@@ -18,6 +18,7 @@ def export_all(history: p2p.History, folder: Path, *, as_of: Any) -> None:
     p2p.to_jsonl(history, folder / "payments.jsonl")
     p2p.to_beancount(history, folder / "payments.beancount")
     p2p.to_hledger(history, folder / "payments.journal")
+    p2p.to_sqlite(history, folder / "payments.sqlite", as_of=as_of)
     p2p.to_excel(history, folder / "payments.xlsx", as_of=as_of)
     with zipfile.ZipFile(folder / "payments.xlsx") as parts:
         for part in parts.namelist():

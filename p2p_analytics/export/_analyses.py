@@ -1,0 +1,92 @@
+"""The tables of all analyses of a history, or of its payments alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+from p2p_analytics.errors import ConfigurationError, SchemaError
+from p2p_analytics.export._payments import find_payments
+from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, require
+from p2p_analytics.times import find_zone
+
+if TYPE_CHECKING:
+    from datetime import date, datetime
+
+    import pandas as pd
+
+    from p2p_analytics.history import History
+
+
+class _Parts(NamedTuple):
+    """What analyses need of a history, of a frame alone."""
+
+    friends: pd.DataFrame
+    strict: bool = False
+
+
+class AnalysedPayments(NamedTuple):
+    """Payments with the tables of all analyses.
+
+    Attributes
+    ----------
+    payments, friends : DataFrame
+    people : DataFrame or None
+        None where a frame of payments is given.
+    tables : dict of str to DataFrame
+        By the name of the analysis. One that is not possible, such as a sum of several currencies, is missing.
+    descriptions : dict of str to str
+        The title of each analysis, or why it is not possible.
+    moment : datetime, date or str
+        The instant from which ages are counted.
+    zone : ZoneInfo
+        That of dates, days and months.
+    is_strict : bool
+        Whether dates are months.
+    """
+
+    payments: pd.DataFrame
+    friends: pd.DataFrame
+    people: pd.DataFrame | None
+    tables: dict[str, pd.DataFrame]
+    descriptions: dict[str, str]
+    moment: datetime | date | str
+    zone: ZoneInfo
+    is_strict: bool
+
+
+def analyse(
+    source: History | pd.DataFrame, *, as_of: datetime | date | str | None, tz: str | ZoneInfo, what: str
+) -> AnalysedPayments:
+    """Return payments with the tables of all analyses; those of a private history are in UTC.
+
+    Raises
+    ------
+    SchemaError
+        The frame lacks a column.
+    ConfigurationError
+        A frame is given without ``as_of``, or the zone is unknown.
+    """
+    import pandas as pd
+
+    from p2p_analytics.analyses.catalogue import CATALOGUE, build_table  # takes longer to import than other files need
+
+    zone = find_zone(tz)
+    payments = find_payments(source)
+    require(getattr(payments, "columns", ()), PAYMENTS, what=what)
+    moment = getattr(source, "fetched_at", None) if as_of is None else as_of
+    if moment is None:
+        raise ConfigurationError("The ages of open requests need as_of=: pass the date of the data, or a History.")
+    if getattr(source, "private", False):
+        zone = ZoneInfo("UTC")
+    is_frame = isinstance(source, pd.DataFrame)
+    parts: Any = _Parts(payments.head(0).reindex(columns=list(FRIENDS))) if is_frame else source
+    tables, descriptions = {}, {}
+    for name, entry in CATALOGUE.items():
+        descriptions[name] = entry.title
+        try:
+            tables[name] = build_table(name, payments, parts, as_of=moment, tz=zone)
+        except SchemaError as error:
+            descriptions[name] += f"; not here: {error}"
+    people = None if is_frame else parts.people
+    return AnalysedPayments(payments, parts.friends, people, tables, descriptions, moment, zone, parts.strict)

@@ -1,0 +1,204 @@
+"""Payments, people and analyses as an SQLite database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from p2p_analytics.errors import ConfigurationError, SchemaError
+from p2p_analytics.export._analyses import analyse
+from p2p_analytics.files import atomic_path
+from p2p_analytics.frames.arrow import table_of
+from p2p_analytics.frames.schema import PEOPLE, TEXT, set_dtypes
+
+if TYPE_CHECKING:
+    import os
+    import sqlite3
+    from collections.abc import Iterator, Mapping
+    from datetime import date, datetime
+    from zoneinfo import ZoneInfo
+
+    import pandas as pd
+    import pyarrow as pa
+
+    from p2p_analytics.history import History
+
+_ROWS_AT_ONCE: Final = 8_192
+_TYPES: Final = {"int64": "INTEGER", "bool": "INTEGER", "double": "REAL"}  # the others are text
+_NUMBER: Final = "number"
+# The people of a payment: their columns in PAYMENTS, and those of their names.
+_SIDES: Final = {
+    "counterparty_id": ("counterparty_username", "counterparty_name"),
+    "actor_id": ("actor_username", "actor_display_name"),
+    "target_user_id": ("target_user_username", "target_user_display_name"),
+}
+_INDEXED: Final = ("payment_id", "date_created", *_SIDES)
+# The option names the table with double quotes, because Datasette looks for these.
+_SEARCH: Final = 'CREATE VIRTUAL TABLE payments_fts USING fts5(note, content="payments", content_rowid="number")'
+_FILL_SEARCH: Final = "INSERT INTO payments_fts(payments_fts) VALUES ('rebuild')"
+
+
+def to_sqlite(
+    source: History | pd.DataFrame,
+    path: str | os.PathLike[str],
+    *,
+    as_of: datetime | date | str | None = None,
+    tz: str | ZoneInfo = "UTC",
+) -> None:
+    """Write payments, people and the analyses as an SQLite database.
+
+    The table ``payments`` has the columns of the frame, after ``number``, which counts its rows. Ids are text, money is
+    whole cents, instants are text in UTC that sorts, such as ``2024-05-31T18:30:00Z``, and flags are 0 or 1. Its
+    counterparty, actor and target refer to ``people``, which also has a row for each id that only payments name.
+    ``payments_fts`` is a full-text index of the notes. Each analysis has its name: a view if SQL
+    expresses it exactly, else a table. ``about`` lists all of them, and says why an analysis is not there.
+
+    Parameters
+    ----------
+    source : History or pandas.DataFrame
+        PAYMENTS alone need ``as_of``; the people are the ones that they name, and no person is a friend.
+    path : str or os.PathLike
+        The file; an existing one is replaced as a whole.
+    as_of : datetime, date or str, optional
+        The instant from which the ages of open requests are counted, by default that of the history's data.
+    tz : str or ZoneInfo
+        The zone of days and months; a private history is in UTC. In other zones than UTC, the analyses by month, year
+        or hour are tables.
+
+    Raises
+    ------
+    SchemaError
+        The frame lacks a column, a column cannot be written without loss, or a person is there twice.
+    ConfigurationError
+        A frame is given without ``as_of``, the zone is unknown, or the file cannot be written.
+    """
+    import pandas as pd
+
+    from p2p_analytics.export._sqlite_views import list_views  # takes longer to import than other files need
+
+    found = analyse(source, as_of=as_of, tz=tz, what="to_sqlite")
+    views = list_views(found)
+    about = {"payments": "one row per payment", "people": "one row per person", "friends": "one row per friend"}
+    kinds = {name: "view" if name in views else "table" for name in (*about, *found.tables)}
+    about |= found.descriptions
+    tables = {
+        "about": pd.DataFrame(
+            {"name": [*about], "kind": [kinds.get(name) for name in about], "about": [*about.values()]}, dtype=TEXT
+        ),
+        "people": _add_people(found.people, found.payments),
+        "payments": found.payments,
+        "friends": found.friends,
+        **{name: table for name, table in found.tables.items() if name not in views},
+    }  # fmt: skip
+    _write(tables, views, path)
+
+
+def write_database(tables: Mapping[str, pd.DataFrame], path: str | os.PathLike[str]) -> None:
+    """Write tables by their names as an SQLite database; values are as `to_sqlite` writes them.
+
+    Raises
+    ------
+    SchemaError
+        A column cannot be written without loss.
+    ConfigurationError
+        The file cannot be written.
+    """
+    _write(tables, {}, path)
+
+
+def _add_people(people: pd.DataFrame | None, payments: pd.DataFrame) -> pd.DataFrame:
+    """Return PEOPLE with a row for each id that only payments name, under the last name of the alphabet."""
+    import pandas as pd
+
+    known = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in PEOPLE.items()}) if people is None else people
+    if known["user_id"].isna().any() or not known["user_id"].is_unique:
+        raise SchemaError("A person without an id, or with the id of another one, cannot be referred to: drop the row.")
+    sides = [
+        payments[[number, *names]].set_axis(["user_id", "username", "display_name"], axis="columns")
+        for number, names in _SIDES.items()
+    ]
+    named = pd.concat(sides, ignore_index=True).drop_duplicates()
+    named = named[named["user_id"].notna() & ~named["user_id"].isin(known["user_id"])]
+    if named.empty:
+        return known
+    added = named.sort_values(["user_id", "username", "display_name"], na_position="first").groupby("user_id").last()
+    dtypes = known.dtypes.to_dict()
+    rows = set_dtypes(added.reset_index().reindex(columns=list(known)), dtypes)
+    return pd.concat([known, rows], ignore_index=True)
+
+
+def _write(tables: Mapping[str, pd.DataFrame], views: Mapping[str, str], path: str | os.PathLike[str]) -> None:
+    import contextlib
+    import sqlite3
+
+    ready = {name: table_of(frame) for name, frame in tables.items()}
+    with atomic_path(path) as temporary:
+        try:
+            with contextlib.closing(sqlite3.connect(temporary, isolation_level=None)) as database:
+                _fill(database, ready, views)
+        except sqlite3.Error as error:
+            raise ConfigurationError(f"Cannot write {path}: {str(error).rstrip('.')}.") from None
+
+
+def _fill(database: sqlite3.Connection, tables: Mapping[str, pa.Table], views: Mapping[str, str]) -> None:
+    # The file is new and replaces another one only when it is complete, so it needs no journal. Sorting stays
+    # in memory, because temporary files could be read.
+    for setting in ("journal_mode = OFF", "synchronous = OFF", "temp_store = MEMORY", "foreign_keys = ON"):
+        database.execute(f"PRAGMA {setting}")
+    database.execute("BEGIN")
+    has_people = "people" in tables
+    for name, table in tables.items():
+        is_numbered = name == "payments" and has_people
+        columns = [f"{_NUMBER} INTEGER PRIMARY KEY"] if is_numbered else []
+        columns += [_declare(name, field, has_people=has_people) for field in table.schema]
+        declared = ",\n  ".join(columns)
+        database.execute(f"CREATE TABLE {_quote(name)} (\n  {declared}\n)")
+        places = ", ".join(["?"] * len(table.column_names))
+        insert = f"INSERT INTO {_quote(name)} ({', '.join(map(_quote, table.column_names))}) VALUES ({places})"  # noqa: S608 - quoted names
+        database.executemany(insert, _list_rows(table))
+    if has_people:
+        for column in _INDEXED:
+            database.execute(f"CREATE INDEX payments_{column} ON payments({column})")
+        database.execute(_SEARCH)
+        database.execute(_FILL_SEARCH)
+    for name, query in views.items():
+        database.execute(f"CREATE VIEW {_quote(name)} AS\n{query}")
+    database.execute("COMMIT")
+
+
+def _declare(table: str, field: pa.Field, *, has_people: bool) -> str:
+    """Return the declaration of a column."""
+    words = [_quote(field.name), _TYPES.get(str(field.type), "TEXT")]
+    if has_people and table == "people" and field.name == "user_id":
+        words.append("PRIMARY KEY")
+    if has_people and table == "payments" and field.name in _SIDES:
+        words.append("REFERENCES people(user_id)")
+    return " ".join(words)
+
+
+def _quote(name: str) -> str:
+    return '"{}"'.format(name.replace('"', '""'))
+
+
+def _list_rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a table as SQLite takes them."""
+    import pyarrow as pa
+
+    ready = pa.table([_to_storage(column) for column in table.columns], names=table.column_names)
+    for batch in ready.to_batches(max_chunksize=_ROWS_AT_ONCE):
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _to_storage(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return dates and instants as text; instants of a column have the same number of digits, so that they sort."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_date(column.type):
+        return column.cast(pa.string())
+    if not pa.types.is_timestamp(column.type):
+        return column
+    exact = column.cast(pa.timestamp("us"))
+    whole = exact.cast(pa.timestamp("s"), safe=False)
+    is_whole = pc.all(pc.equal(whole.cast(exact.type), exact), min_count=0).as_py()
+    text = (whole if is_whole else exact).cast(pa.string())
+    return pc.binary_join_element_wise(pc.utf8_replace_slice(text, start=10, stop=11, replacement="T"), "Z", "")

@@ -1,0 +1,240 @@
+"""SQLite databases: tables read back equal, views equal to the analyses, and a file that SQLite itself finds intact."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from datetime import date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.analyses.catalogue import CATALOGUE, build_table
+from p2p_analytics.errors import ConfigurationError, SchemaError
+from p2p_analytics.export import write_database
+from p2p_analytics.frames.schema import FRIENDS, PAYMENTS
+from support.analyses.records import HOSTILE, make_record, make_town
+from support.frames import frame_from_rows
+from support.hostile_texts import TEXTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SAMPLE = Path(__file__).parents[1] / "statements" / "samples" / "gen_d_2024.csv"
+AS_OF = "2025-03-01T12:00"
+TABLES = {"categories", "split_bills", "recurring", "unusual", "sensitive_notes"}
+OF_CALENDAR = {"monthly_flow", "spending_over_time", "people_by_year", "activity", "exposure"}
+
+
+@contextlib.contextmanager
+def open_database(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a database that SQLite finds intact, with every reference of a row kept."""
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert database.execute("PRAGMA foreign_key_check").fetchall() == []
+        yield database
+
+
+def list_names(database: sqlite3.Connection, kind: str) -> set[str]:
+    """Return the names of the tables or views of a database, without those of the full-text index."""
+    found = database.execute("SELECT name FROM sqlite_master WHERE type = ?", [kind])
+    return {name for (name,) in found if not name.startswith("payments_fts")}
+
+
+def read_rows(database: sqlite3.Connection, name: str) -> list[dict[str, Any]]:
+    """Return the rows of a table or view by their columns."""
+    cursor = database.execute(f'SELECT * FROM "{name}"')  # noqa: S608 - a name of this file
+    titles = [column[0] for column in cursor.description]
+    return [dict(zip(titles, row, strict=True)) for row in cursor]
+
+
+def list_expected(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a frame as plain values; instants are aware datetimes, and midnights without zone dates."""
+    is_date = {name for name in frame if str(frame[name].dtype) == "datetime64[us]"}
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return [{name: value.date() if value and name in is_date else value for name, value in row.items()} for row in rows]
+
+
+def parse(row: dict[str, Any], like: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with its dates and instants parsed where the expected row has such."""
+    parsers = {date: date.fromisoformat, pd.Timestamp: datetime.fromisoformat}
+    return {
+        name: parsers[type(like[name])](value) if value is not None and type(like.get(name)) in parsers else value
+        for name, value in row.items()
+    }
+
+
+def assert_equal(found: list[dict[str, Any]], frame: pd.DataFrame) -> None:
+    """Check names, order and values of rows; a number with decimals must be one in both."""
+    expected = list_expected(frame)
+    assert len(found) == len(expected)
+    for row, wanted in zip(found, expected, strict=True):
+        parsed = parse(row, wanted)
+        assert list(parsed) == list(wanted)
+        assert parsed == wanted
+        assert [
+            name for name, value in parsed.items() if isinstance(value, float) != isinstance(wanted[name], float)
+        ] == []
+
+
+def build_tables(payments: pd.DataFrame, tz: str = "UTC") -> dict[str, pd.DataFrame]:
+    """Return the tables of all analyses of payments, without friends."""
+
+    class Parts:
+        friends = pd.DataFrame(columns=[*FRIENDS])
+        strict = False
+
+    return {name: build_table(name, payments, Parts, as_of=AS_OF, tz=tz) for name in CATALOGUE}
+
+
+@pytest.fixture(scope="module")
+def town() -> pd.DataFrame:
+    """Return the payments of a person of an invented town."""
+    return frame_from_rows(make_town(seed=3, people=5, years=2), PAYMENTS)
+
+
+@pytest.mark.parametrize("name", ["a town", "a mixture", "without ids", "names alike", "last years", "no rows"])
+def test_every_analysis_has_its_rows_under_its_name(name: str, town: pd.DataFrame, tmp_path: Path) -> None:
+    """Views and tables have the columns, the rows and the order of the analyses, also of hostile payments."""
+    payments = town if name == "a town" else frame_from_rows(HOSTILE[name](), PAYMENTS)
+    p2p.to_sqlite(payments, tmp_path / "p.db", as_of=AS_OF)
+    with open_database(tmp_path / "p.db") as database:
+        assert list_names(database, "view") == {*CATALOGUE} - TABLES
+        assert list_names(database, "table") == {"about", "payments", "people", "friends", *TABLES}
+        for analysis, table in build_tables(payments).items():
+            assert_equal(read_rows(database, analysis), table)
+
+
+def test_other_zones(town: pd.DataFrame, tmp_path: Path) -> None:
+    """Analyses by month, year or hour are tables in the zone; SQL knows none but UTC."""
+    p2p.to_sqlite(town, tmp_path / "p.db", as_of=AS_OF, tz="America/New_York")
+    with open_database(tmp_path / "p.db") as database:
+        assert list_names(database, "view") == {*CATALOGUE} - TABLES - OF_CALENDAR
+        tables = build_tables(town, "America/New_York")
+        for analysis in OF_CALENDAR:
+            assert_equal(read_rows(database, analysis), tables[analysis])
+
+
+def test_views_follow_the_payments(tmp_path: Path) -> None:
+    """A view is computed from the rows when it is read: $12.50 to Ann, and 1 cent more after a change by hand."""
+    p2p.to_sqlite(frame_from_rows([make_record()], PAYMENTS), tmp_path / "p.db", as_of=AS_OF)
+    with open_database(tmp_path / "p.db") as database:
+        assert [row["sent"] for row in read_rows(database, "spend_by_friend")] == [12.5]
+        database.execute("UPDATE payments SET flow_cents = flow_cents - 1")
+        assert [row["sent"] for row in read_rows(database, "spend_by_friend")] == [12.51]
+
+
+def test_payments_read_back_equal(tmp_path: Path) -> None:
+    """Each value comes back: hostile texts, ids of 19 digits as text, whole cents, instants that sort, null and ''."""
+    rows = [
+        {"payment_id": f"{10**18 + at}", "note": text, "counterparty_name": text, "actor_username": text}
+        for at, text in enumerate((*TEXTS, "", "\x00", 'a"b', "'; DROP TABLE payments; --"))
+    ]
+    rows += [
+        {"payment_id": "007", "amount_cents": 2**63 - 1, "date_created": "2024-05-31T18:30:00Z"},
+        {"payment_id": "007", "amount_cents": -1, "date_created": "2024-05-31T18:30:00.000001Z"},
+        {},
+    ]
+    payments = frame_from_rows(rows, PAYMENTS).assign(is_mine=True, share=0.1)
+    write_database({"payments": payments}, tmp_path / "one.db")
+    p2p.to_sqlite(payments.iloc[:-3], tmp_path / "all.db", as_of=AS_OF)
+    with open_database(tmp_path / "one.db") as database:
+        assert list_names(database, "table") == {"payments"}
+        assert_equal(read_rows(database, "payments"), payments)
+        kinds = "SELECT typeof(payment_id), typeof(amount_cents), typeof(is_mine), typeof(share) FROM payments"
+        assert (
+            database.execute(f"{kinds} WHERE payment_id = '007'").fetchall()
+            == [("text", "integer", "integer", "real")] * 2
+        )
+        ordered = "SELECT date_created FROM payments WHERE date_created IS NOT NULL ORDER BY date_created"
+        assert database.execute(ordered).fetchall() == [
+            ("2024-05-31T18:30:00.000000Z",),
+            ("2024-05-31T18:30:00.000001Z",),
+        ]
+    with open_database(tmp_path / "all.db") as database:
+        found = read_rows(database, "payments")
+        assert [row.pop("number") for row in found] == list(range(1, len(payments) - 2))
+        assert_equal(found, payments.iloc[:-3])
+
+
+def test_people_and_references(tmp_path: Path) -> None:
+    """Every person of a payment is in `people`: those of the history as they are, the others by what payments say."""
+    history = p2p.read_statements(SAMPLE).history()
+    payments = history.payments.assign(counterparty_id=["7", "7", *[None] * (len(history.payments) - 2)])
+    payments["counterparty_name"] = ["Ann", "Zoe", *["Ben"] * (len(payments) - 2)]
+    p2p.to_sqlite(p2p.History(**{**vars(history), "payments": payments}), tmp_path / "p.db")
+    with open_database(tmp_path / "p.db") as database:
+        people = read_rows(database, "people")
+        assert people[0]["user_id"] == "nora-quill"
+        assert {name: value for name, value in people[1].items() if value is not None} == {
+            "user_id": "7",
+            "display_name": "Zoe",
+        }
+        assert len(people) == 2
+        with pytest.raises(sqlite3.IntegrityError):
+            database.execute("PRAGMA foreign_keys = ON").connection.execute("DELETE FROM people WHERE user_id = '7'")
+    doubled = pd.concat([history.people, history.people])
+    with pytest.raises(SchemaError, match="cannot be referred to"):
+        p2p.to_sqlite(p2p.History(**{**vars(history), "people": doubled}), tmp_path / "q.db")
+
+
+def test_notes_are_searched(tmp_path: Path) -> None:
+    """The index finds words of notes without regard to case and accents, also after the file was compacted."""
+    notes = ["Crème brûlée", "RENT may", None, "rent", "=cmd|' /C calc'!A0", "\x00rent"]
+    payments = frame_from_rows([{"payment_id": f"{at}", "note": note} for at, note in enumerate(notes)], PAYMENTS)
+    p2p.to_sqlite(payments, tmp_path / "p.db", as_of=AS_OF)
+    with open_database(tmp_path / "p.db") as database:
+        database.execute("VACUUM")
+        found = "SELECT rowid FROM payments_fts WHERE payments_fts MATCH ?"
+        search = f"SELECT payment_id FROM payments WHERE number IN ({found})"  # noqa: S608 - a constant
+        for words, expected in (("rent", ["1", "3"]), ("creme", ["0"]), ('"calc a0"', ["4"])):
+            ids = [identifier for (identifier,) in database.execute(search, [words])]
+            assert [identifier for identifier in ids if identifier != "5"] == expected
+        database.execute("INSERT INTO payments_fts(payments_fts) VALUES ('integrity-check')")
+
+
+def test_what_is_not_there_says_why(tmp_path: Path) -> None:
+    """Of payments in two currencies, `about` says why sums are missing; analyses without sums are there."""
+    payments = frame_from_rows([make_record(), make_record(payment_id="2", currency="EUR")], PAYMENTS)
+    p2p.to_sqlite(payments, tmp_path / "p.db", as_of=AS_OF)
+    with open_database(tmp_path / "p.db") as database:
+        about = {row["name"]: row for row in read_rows(database, "about")}
+        assert about["payments"] == {"name": "payments", "kind": "table", "about": "one row per payment"}
+        assert about["time_to_settle"]["kind"] == "view"
+        assert about["monthly_flow"]["kind"] is None
+        assert "Month by month; not here: monthly_flow needs payments in one currency" in about["monthly_flow"]["about"]
+        assert "monthly_flow" not in list_names(database, "view")
+
+
+def test_private_histories(tmp_path: Path) -> None:
+    """Strict dates are months, so ages are in bands of months; the zone is UTC, and no name is there."""
+    history = p2p.read_statements(SAMPLE).history().masked(strict=True)
+    p2p.to_sqlite(history, tmp_path / "p.db", tz="Asia/Tokyo")
+    with open_database(tmp_path / "p.db") as database:
+        assert read_rows(database, "pending_ageing")[0]["band"] == "under 31 days"
+        assert "monthly_flow" in list_names(database, "view")
+    assert b"Theo" not in (tmp_path / "p.db").read_bytes()
+
+
+def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    """A failure leaves the earlier file, and no other; a file that is written is its owner's only."""
+    payments = frame_from_rows([make_record()], PAYMENTS)
+    (tmp_path / "p.db").write_bytes(b"earlier")
+    for error, sentence, source, more in (
+        (ConfigurationError, "need as_of=", payments, {}),
+        (ConfigurationError, "zone", payments, {"as_of": AS_OF, "tz": "Mars/Base"}),
+        (SchemaError, "to_sqlite needs the columns status", payments.drop(columns="status"), {"as_of": AS_OF}),
+        (SchemaError, "'note' holds", payments.assign(note=[["a"]]), {"as_of": AS_OF}),
+        (ConfigurationError, "duplicate column name: number", payments.assign(number=1), {"as_of": AS_OF}),
+    ):
+        with pytest.raises(error, match=sentence):
+            p2p.to_sqlite(source, tmp_path / "p.db", **more)
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("p.db", b"earlier")]
+    with pytest.raises(ConfigurationError, match=r"Cannot write .*/none/p\.db: "):
+        p2p.to_sqlite(payments, tmp_path / "none" / "p.db", as_of=AS_OF)
+    p2p.to_sqlite(payments, tmp_path / "p.db", as_of=AS_OF)
+    assert (tmp_path / "p.db").stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == ["p.db"]
