@@ -13,6 +13,7 @@ from p2p_analytics.errors import P2PAnalyticsError
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import date
     from pathlib import Path
     from typing import Final
 
@@ -164,6 +165,16 @@ def parse_date(text: str) -> str:
     except (ValueError, OverflowError):
         raise argparse.ArgumentTypeError(f"{text} is no date, such as 2024-05-31 or 2024-05-31T18:30:00Z") from None
     return text
+
+
+def parse_day(text: str) -> date:
+    """Return a day."""
+    from datetime import date
+
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is no day, such as 2024-05-31") from None
 
 
 def number_between(kind: type[int | float], low: float, high: float) -> Callable[[str], float]:

@@ -27,10 +27,29 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         help="of payments in several currencies, only those in this one: GBP",
     )
     report.add_argument("--out", metavar="FILE", default="report.html", help="the file (report.html)")
+    report.add_argument(
+        "--only", metavar="NAMES", type=_parse_names, help="only these analyses: spend_by_friend,recurring"
+    )
+    day = _arguments.parse_day
+    report.add_argument("--since", metavar="DAY", type=day, help="only payments from this day on: 2024-01-01")
+    report.add_argument("--until", metavar="DAY", type=day, help="only payments until the end of this day")
     _arguments.add_view(report)
     _arguments.add_progress(report)
     _arguments.add_json(report)
     report.set_defaults(command=_report)
+
+
+def _parse_names(text: str) -> list[str]:
+    """Return the names of analyses."""
+    import argparse
+
+    from p2p_analytics.analyses.catalogue import CATALOGUE
+
+    names = text.split(",")
+    unknown = next((name for name in names if name not in CATALOGUE), None)
+    if unknown is not None:
+        raise argparse.ArgumentTypeError(f"{unknown!r} is no analysis: choose from {', '.join(CATALOGUE)}")
+    return names
 
 
 def _report(options: argparse.Namespace) -> None:
@@ -48,7 +67,14 @@ def _report(options: argparse.Namespace) -> None:
     count = len(select_payments(history.payments))
     counted = format_count(count, "payment", "payments")
     progress.log(f"Drawing the report of {counted} ...")
-    page = render_report(history, as_of=options.as_of or history.fetched_at, tz=options.tz).encode()
+    page = render_report(
+        history,
+        as_of=options.as_of or history.fetched_at,
+        tz=options.tz,
+        only=options.only,
+        since=options.since,
+        until=options.until,
+    ).encode()
     with atomic_file(options.out) as file:
         file.write(page)
     _output.print_summary(

@@ -15,11 +15,12 @@ from p2p_analytics.history import require_history
 from p2p_analytics.money import add_units
 from p2p_analytics.report._findings import list_findings, list_people
 from p2p_analytics.report._people import label_people, name_in_figures
-from p2p_analytics.report._sections import build_sections, describe_omitted
+from p2p_analytics.report._range import select_days
+from p2p_analytics.report._sections import build_sections, choose_sections, describe_omitted
 from p2p_analytics.times import END_US, FIRST_US, as_instant, find_zone, from_microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from datetime import date, datetime
     from zoneinfo import ZoneInfo
 
@@ -53,7 +54,15 @@ _STRICT: Final = (
 _SMALLEST_UNITS: Final = {"USD": "cent", "EUR": "cent", "GBP": "penny", "JPY": "yen"}
 
 
-def render_report(history: History, *, as_of: datetime | date | str, tz: str | ZoneInfo = "UTC") -> str:
+def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
+    history: History,
+    *,
+    as_of: datetime | date | str,
+    tz: str | ZoneInfo = "UTC",
+    only: Sequence[str] | None = None,
+    since: date | str | None = None,
+    until: date | str | None = None,
+) -> str:
     """Return a history's report as the text of one self-contained HTML file.
 
     It shows the user and the time of the data, the headline figures, what stands out in the tables, a section for each
@@ -69,11 +78,17 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str | Z
     tz : str or ZoneInfo
         The zone for months and dates, such as ``America/New_York``. A history in privacy mode has no times
         of day, so its months and dates are always in UTC.
+    only : sequence of str, optional
+        The analyses to show, such as ``["spend_by_friend", "recurring"]``; by default all.
+    since, until : date or str, optional
+        The first and last day of the payments to show, both included, such as ``2024-12-31``, in the zone. A settled
+        payment is of the day on which it completed, any other of the day on which it was created.
 
     Raises
     ------
     ConfigurationError
-        ``history`` is no History, ``as_of`` is no instant, or the zone does not exist.
+        ``history`` is no History, ``as_of`` is no instant, the zone or an analysis does not exist, or ``since`` and
+        ``until`` are no days in this order.
     SchemaError
         A frame of the history lacks a column, a payment_id is repeated, or payments between people are in several
         currencies.
@@ -82,6 +97,8 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str | Z
     zone = find_zone(tz)
     if history.private:
         zone = find_zone("UTC")
+    chosen = choose_sections(only)
+    history, range_sentence, end = select_days(history, since, until, zone)
     payments = select_payments(history.payments)
     currency = find_currency(
         history.payments, what="render_report", advice="choose one, like history.select_currency({})"
@@ -89,9 +106,6 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str | Z
     build = partial(catalogue.build_table, payments=payments, history=history, as_of=as_of, tz=zone)
     people, flow = build("spend_by_friend"), build("monthly_flow")
     ages, requests = build("pending_ageing"), build("pending_requests")
-    # Statements have a phone number as the name of a person without an account.
-    nameless = payments.loc[payments["counterparty_id"].isna(), "counterparty_name"].dropna().unique()
-    phones = frozenset(payments["target_phone"].dropna()) | {name for name in nameless if display.is_phone(name)}
     own = (
         _build_header(history, payments)
         | _build_people(people)
@@ -101,14 +115,18 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str | Z
     )
     over_time = {"by": "category", "every": own["period"]}
     parts = build_sections(
-        history, payments, lambda name: build(name, **(over_time if name == "spending_over_time" else {})), _to_rows
+        chosen,
+        history,
+        payments,
+        lambda name: build(name, **(over_time if name == "spending_over_time" else {})),
+        _to_rows,
     )
     tables = {"spend_by_friend": people, "monthly_flow": flow, "pending_ageing": ages}
     tables |= {part["name"]: part["table"] for part in parts if not part["template"]}
     findings = list_findings(
         tables if history.strict else tables | {"pending_requests": requests},  # the age in months is too high
         payments,
-        until=None if history.describe_wrong_files() else display.to_zone(history.fetched_at, zone),
+        until=None if history.describe_wrong_files() else display.to_zone(end, zone),
         money=partial(display.format_money, currency=currency),
     )
     named = [row for part in parts for row in part.get("rows", []) if "counterparty_id" in row]
@@ -123,25 +141,16 @@ def render_report(history: History, *, as_of: datetime | date | str, tz: str | Z
         strict=history.strict,
         tz=str(zone),
         as_of=as_instant(as_of),
-        labels=label_people(shown, profiles, phones),
+        labels=label_people(shown, profiles, _list_phones(payments)),
         longest_amount=_measure_amounts(
             *(table[name].dropna() for table in tables.values() for name in _AMOUNT_COLUMNS if name in table),
             currency=currency,
         ),
         longest_figure=_measure_amounts([own[name] for name in ("sent", "received", "net")], currency=currency),
-        parts=[
-            part | {"figure": draw(part["plot"], part["table"], height=None) if part.get("plot") else ""}
-            for part in parts
-        ],
-        people_figure=draw(
-            partial(plots.spend_by_friend, top=_MOST_PEOPLE),
-            people,
-            height=1.2 + 0.34 * min(len(people), _MOST_PEOPLE + 1),
-        ),
-        flow_figure=draw(plots.monthly_flow, flow, height=3.4),
-        ages_figure=draw(plots.pending_ageing, ages, height=1.2 + 0.4 * ages["band"].nunique()),
-        omitted=describe_omitted(history),
-        findings=findings,
+        parts=_draw_parts(parts, tables, draw),
+        omitted=describe_omitted(chosen, history),
+        range_sentence=range_sentence,
+        findings=[finding for finding in findings if finding.section in {part["name"] for part in parts}],
         **own,
     )
 
@@ -234,11 +243,32 @@ def _build_problems(problems: pd.DataFrame) -> dict[str, Any]:
     }
 
 
+def _list_phones(payments: pd.DataFrame) -> frozenset[str]:
+    """Return the phone numbers of people; statements have one as the name of a person without an account."""
+    nameless = payments.loc[payments["counterparty_id"].isna(), "counterparty_name"].dropna().unique()
+    return frozenset(payments["target_phone"].dropna()) | {name for name in nameless if display.is_phone(name)}
+
+
+def _draw_parts(
+    parts: Collection[dict[str, Any]], tables: Mapping[str, pd.DataFrame], draw: Callable[..., str]
+) -> list[dict[str, Any]]:
+    """Return the sections with the figure of each, empty for one without a figure."""
+    people, ages = tables["spend_by_friend"], tables["pending_ageing"]
+    people_height = 1.2 + 0.34 * min(len(people), _MOST_PEOPLE + 1)
+    figures: dict[str, tuple[Any, ...]] = {
+        "spend_by_friend": (partial(plots.spend_by_friend, top=_MOST_PEOPLE), people, people_height),
+        "monthly_flow": (plots.monthly_flow, tables["monthly_flow"], 3.4),
+        "pending_requests": (plots.pending_ageing, ages, 1.2 + 0.4 * ages["band"].nunique()),
+    }
+    figures |= {part["name"]: (part["plot"], part["table"]) for part in parts if part.get("plot")}
+    return [part | {"figure": draw(*figures[part["name"]]) if part["name"] in figures else ""} for part in parts]
+
+
 def _draw_figure(
     plot: Callable[..., Axes],
     table: pd.DataFrame,
+    height: float | None = None,
     *,
-    height: float | None,
     history: History,
     names: Mapping[tuple[str | None, str | None], str],
 ) -> str:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from p2p_analytics import plots
 from p2p_analytics.analyses import catalogue
 from p2p_analytics.analyses.caveats import describe_caveat, lacks_audiences
+from p2p_analytics.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     import pandas as pd
     from matplotlib.axes import Axes
@@ -23,6 +24,7 @@ _MOST_BARS: Final = 12
 _MOST_UNFOLDED: Final = 8  # a longer table is folded on screens
 _NUMBERS: Final = frozenset({"money", "count", "share", "days", "age", "year"})
 _DURATIONS: Final = frozenset({"days", "age"})
+_SHOWN_IN: Final = {"pending_ageing": "pending_requests"}  # the analyses that share the section of another
 _BELOW: Final = "The table below has the same figures."
 _NO_AUDIENCE: Final = "The audience of no payment is known."
 
@@ -251,7 +253,28 @@ SECTIONS: Final = (
 )
 
 
+def choose_sections(names: Sequence[str] | None) -> tuple[Section, ...]:
+    """Return the sections of analyses, in the order of the report; without names all of them.
+
+    Raises
+    ------
+    ConfigurationError
+        A name is not that of an analysis, or there are none.
+    """
+    if names is None:
+        return SECTIONS
+    wanted = {_SHOWN_IN.get(name, name) for name in names}
+    known = {section.name for section in SECTIONS}
+    if isinstance(names, str) or not wanted or not wanted <= known:
+        wrong = (
+            repr(names) if isinstance(names, str) else ", ".join(map(repr, sorted(map(str, wanted - known)))) or "none"
+        )
+        raise ConfigurationError(f"only is a list of analyses, of {', '.join(catalogue.CATALOGUE)}, not {wrong}.")
+    return tuple(section for section in SECTIONS if section.name in wanted)
+
+
 def build_sections(
+    sections: Sequence[Section],
     history: History,
     payments: pd.DataFrame,
     build: Callable[[str], pd.DataFrame],
@@ -261,6 +284,7 @@ def build_sections(
 
     Parameters
     ----------
+    sections : sequence of Section
     history : History
     payments : DataFrame
         Its payments between people.
@@ -272,7 +296,7 @@ def build_sections(
     list of dict
         A section has the figure to be drawn as its plot, or None, and its table.
     """
-    shown = [section for section in SECTIONS if not _list_hidden(section.name, history)]
+    shown = [section for section in sections if not _list_hidden(section.name, history)]
     return [
         {"template": section.template, "name": section.name, "title": _find_title(section)}
         if section.template
@@ -281,9 +305,9 @@ def build_sections(
     ]
 
 
-def describe_omitted(history: History) -> str:
+def describe_omitted(sections: Sequence[Section], history: History) -> str:
     """Return the titles of the sections that are left out, and why, as a sentence; empty without any."""
-    hidden = {section.name: _list_hidden(section.name, history) for section in SECTIONS}
+    hidden = {section.name: _list_hidden(section.name, history) for section in sections}
     titles = [f"“{catalogue.CATALOGUE[name].title}”" for name, parts in hidden.items() if parts]
     parts = dict.fromkeys(part for some in hidden.values() for part in some)
     return f"Left out, because they are about {_join(parts, 'or')}: {_join(titles, 'and')}." if titles else ""

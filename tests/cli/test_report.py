@@ -55,6 +55,28 @@ def test_privacy_accepts_only_strict(archive_path, tmp_path, words, strict) -> N
     assert "the zone UTC" in out.read_text()
 
 
+@pytest.mark.usefixtures("draw_nothing")
+def test_some_days_and_analyses(archive_path, tmp_path, capsys) -> None:
+    """`--only`, `--since` and `--until` are those of `render_report`; what they refuse leaves the file as it is."""
+    out = tmp_path / "r.html"
+    words = ["report", archive_path, "--out", str(out)]
+    assert cli.main([*words, "--only", "status_mix,recurring", "--since", "2199-01-01", "--until", "2199-12-31"]) == 0
+    page = out.read_text()
+    assert (page.count("<section "), "Only payments from 2199-01-01 to 2199-12-31 are counted: 0 of 2" in page) == (
+        2,
+        True,
+    )
+    capsys.readouterr()
+    for wrong, sentence in {
+        ("--only", "unusual,rent"): "'rent' is no analysis: choose from spend_by_friend, ",
+        ("--since", "May"): "May is no day, such as 2024-05-31",
+    }.items():
+        with pytest.raises(SystemExit) as caught:
+            cli.main([*words, *wrong])
+        assert (caught.value.code, sentence in capsys.readouterr().err) == (2, True)
+    assert out.read_text() == page
+
+
 def test_a_privacy_mode_that_is_none_is_wrong_use(archive_path, tmp_path, capsys) -> None:
     """It ends with 2 and says which there are, and nothing is written."""
     with pytest.raises(SystemExit) as caught:

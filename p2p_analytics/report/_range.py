@@ -1,0 +1,88 @@
+"""Range of a report: the payments of some days of its zone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.vocabulary import Status
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+    import pandas as pd
+
+    from p2p_analytics.history import History
+
+_YEARS: Final = range(1900, 2200)
+
+
+class Range(NamedTuple):
+    """The history of the payments of a range, a sentence about it, and the instant at which its months end."""
+
+    history: History
+    sentence: str
+    end: datetime
+
+
+def select_days(history: History, since: date | str | None, until: date | str | None, zone: ZoneInfo) -> Range:
+    """Return the payments of some days; without bounds all of them, and no sentence.
+
+    A settled payment is of the day on which it completed or, where that is not known, of the one on which it was
+    created, as in `monthly_flow`; any other is of the day on which it was created. One without a date is left out.
+
+    Parameters
+    ----------
+    history : History
+    since, until : date or str, optional
+        The first and last day, both included, as a date or text like ``2024-05-31``.
+    zone : ZoneInfo
+        That of the days.
+
+    Raises
+    ------
+    ConfigurationError
+        A value is no day, or the last day is before the first.
+    """
+    first, last = _parse_day("since", since), _parse_day("until", until)
+    if not first and not last:
+        return Range(history, "", history.fetched_at)
+    if first and last and last < first:
+        raise ConfigurationError(f"The last day, {last}, is before the first, {first}: exchange them.")
+    is_settled = history.payments["status"] == Status.SETTLED.value
+    moments = history.payments["date_completed"].where(is_settled).fillna(history.payments["date_created"])
+    is_wanted, end = moments.notna(), history.fetched_at
+    if first:
+        is_wanted &= moments >= _begin(first, zone)
+    if last:
+        after = _begin(last + timedelta(days=1), zone)
+        is_wanted, end = is_wanted & (moments < after), min(end, after)
+    days = f"from {first} to {last}" if first and last else f"from {first} on" if first else f"until {last}"
+    sentence = f"Only payments {days} are counted: {int(is_wanted.sum()):,} of {len(moments):,} transactions."
+    return Range(_select_payments(history, is_wanted), sentence, end)
+
+
+def _select_payments(history: History, is_wanted: pd.Series[Any]) -> History:
+    payments = history.payments[is_wanted].reset_index(drop=True)
+    ids = history.problems["payment_id"]
+    problems = history.problems[ids.isna() | ids.isin(payments["payment_id"])].reset_index(drop=True)
+    return replace(history, payments=payments, problems=problems)
+
+
+def _parse_day(name: str, value: date | str | None) -> date | None:
+    if value is None or (type(value) is date and value.year in _YEARS):
+        return value
+    try:
+        day = date.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        day = None
+    if day is None or day.year not in _YEARS:
+        raise ConfigurationError(f"{name} is a day such as 2024-05-31, not {value!r}.")
+    return day
+
+
+def _begin(day: date, zone: ZoneInfo) -> datetime:
+    """Return the first instant of a day."""
+    return datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(UTC)

@@ -1,0 +1,97 @@
+"""Parts of a report: some days of its payments, and some of its analyses."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.report import render_report
+from support.reports import ParsedPage, payment_row, report_history
+
+pytestmark = pytest.mark.usefixtures("draw_nothing")
+AS_OF = "2025-01-31"
+ZONE = "America/New_York"
+BEN = {"counterparty_id": "2", "counterparty_name": "Ben", "direction": "out"}
+
+
+def _pay(number: int, created: str, cents: int, completed: str | None = None, **fields: Any) -> dict[str, Any]:
+    done = {"date_completed": payment_row(0, completed, flow_cents=0)["date_created"]} if completed else {}
+    return payment_row(number, created, flow_cents=-cents, **{**BEN, **done, **fields})
+
+
+# 2024 in New York is from 05:00 UTC on 1 January to 05:00 UTC on 1 January 2025.
+ROWS = [
+    _pay(1, "2024-01-01T04:59:59Z", 1),
+    _pay(2, "2024-01-01T05:00:00Z", 20),
+    _pay(3, "2023-12-24T12:00:00Z", 300, "2024-01-02T12:00:00Z"),
+    _pay(4, "2025-01-01T04:59:59Z", 4000),
+    _pay(5, "2024-12-30T12:00:00Z", 50000, "2025-01-01T05:00:00Z"),
+    _pay(6, "2024-12-31T12:00:00Z", 600000, "2025-01-05T12:00:00Z", status="pending"),
+    {**_pay(7, "2024-06-01T12:00:00Z", 7000000), "date_created": None},
+]
+PROBLEMS = [
+    {"payment_id": number, "field": "note", "value": "?", "problem": f"strange {number}"} for number in ("2", "5", None)
+]
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "sent", "sentence"),
+    [
+        ("2024-01-01", "2024-12-31", "$43.20", "Only payments from 2024-01-01 to 2024-12-31 are counted: 4 of 7 "),
+        (None, "2024-12-31", "$43.21", "Only payments until 2024-12-31 are counted: 5 of 7 transactions."),
+        ("2025-01-01", None, "$500.00", "Only payments from 2025-01-01 on are counted: 1 of 7 transactions."),
+        (None, None, "$70,543.21", ""),
+    ],
+)  # fmt: skip
+def test_the_days_of_a_report(since: str | None, until: str | None, sent: str, sentence: str) -> None:
+    """Both days are included, in the zone; a settled payment is of the day on which it completed."""
+    history = report_history(ROWS, PROBLEMS)
+    text = ParsedPage(render_report(history, as_of=AS_OF, tz=ZONE, since=since, until=until)).text
+    assert f"Sent {sent} to others" in text
+    assert (sentence in text) if sentence else ("Only payments" not in text)
+    shown = {"2": since != "2025-01-01", "5": until is None, "None": True}
+    assert {number: f"strange {number}" in text for number in shown} == shown
+
+
+def test_the_end_of_the_range_ends_the_compared_months() -> None:
+    """With all months until May, a report until March compares three of them."""
+    months = [
+        _pay(100 * year + month, f"{year}-{month:02}-10T12:00:00Z", 1000 if year == 2023 else 1000 * month)
+        for year in (2023, 2024)
+        for month in range(1, 6)
+    ]
+    page = render_report(report_history(months), as_of="2024-06-30", until="2024-03-31")
+    assert "Spending in 2024 until the end of Mar is 100.0% above the same months of 2023." in page
+
+
+def test_only_some_analyses() -> None:
+    """They are in the order of the report; the figures at its top and the findings are about nothing else."""
+    history = report_history([*ROWS, _pay(8, "2024-06-09T21:05:00Z", 99), _pay(9, "2024-06-09T21:06:00Z", 99)])
+    page = render_report(history, as_of=AS_OF, only=["unusual", "pending_ageing", "spend_by_friend"])
+    assert re.findall(r'<section id="(\w+)">', page) == ["spend_by_friend", "pending_requests", "unusual"]
+    assert set(re.findall(r'href="#(\w+)"', page)) == {"spend_by_friend", "pending_requests", "unusual"}
+    assert "looks like a duplicate" in page
+    fewer = render_report(history, as_of=AS_OF, only=["status_mix"])
+    assert 'class="findings"' not in fewer
+    private = render_report(history.masked(key=bytes(32)), as_of=AS_OF, only=["unusual", "status_mix"])
+    assert "Left out, because they are about times of day: “Look again”." in private
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"only": []}, r"only is a list of analyses, of spend_by_friend, .*, not none\."),
+        ({"only": "unusual"}, r"only is a list of analyses, .*, not 'unusual'\."),
+        ({"only": ["unusual", "rent"]}, r"only is a list of analyses, .*, not 'rent'\."),
+        ({"since": "2024"}, r"since is a day such as 2024-05-31, not '2024'\."),
+        ({"until": "9999-12-31"}, r"until is a day such as 2024-05-31, not '9999-12-31'\."),
+        ({"since": "2024-05-31", "until": "2024-05-30"}, "The last day, 2024-05-30, is before the first, 2024-05-31"),
+    ],
+)
+def test_what_is_refused(options: dict[str, Any], sentence: str) -> None:
+    """A sentence says which names and days there are."""
+    with pytest.raises(ConfigurationError, match=sentence):
+        render_report(report_history(ROWS), as_of=AS_OF, **options)
