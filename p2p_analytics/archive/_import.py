@@ -46,9 +46,9 @@ from p2p_analytics.archive.imports.rows import (
     ImportPlan,
     MergedRows,
     StoredRows,
-    check_rows,
     merge_rows,
     name_rows,
+    require_ids,
     select_shown,
 )
 from p2p_analytics.archive.imports.services import find_new_services
@@ -302,7 +302,7 @@ def _merge(folder: ArchiveFolder, statements: Statements, me: Me, known: _Known,
 
     listed = read_listed(folder, known.manifest.payments if known.manifest else ())
     account = name_account(me)
-    check_rows(statements.payments, account)
+    require_ids(statements.payments)
     given = name_rows(statements.list_versions(), account)
     columns = dict(SCHEMAS["statement_problems"])
     found = drop_undecided(select_row_problems(statements.problems)).reindex(columns=list(columns))

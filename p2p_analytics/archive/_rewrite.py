@@ -21,10 +21,11 @@ from p2p_analytics.archive.imports.histories import (
 from p2p_analytics.archive.imports.rows import (
     LISTED,
     StoredRows,
-    check_rows,
     has_contradictions,
     merge_rows,
+    name_rows,
     refuse_rows,
+    require_ids,
     select_further,
 )
 from p2p_analytics.archive.tables import BATCH, SCHEMAS, arrow_schema
@@ -201,7 +202,8 @@ def _merge_statements(
     if not given.empty or not stated.empty:
         tables = tables or read_statements(folder, fields)
         stored = get_stored(tables)
-        rows = infer_origins(check_rows(given, name_account(history.me)), stated)
+        require_ids(given)
+        rows = infer_origins(name_rows(given, name_account(history.me)), stated)
         further, listed = select_further(rows, stored.rows), read_listed(folder, payments)
         problems = [tables["statement_problems"], drop_undecided(stated).assign(**{BATCH: _MERGED})]
         merged = merge_rows(stored, listed, further, _MERGED, problems)

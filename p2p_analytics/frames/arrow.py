@@ -83,10 +83,10 @@ def table_of(frame: pd.DataFrame) -> pa.Table:
     if any(name is not None for name in getattr(getattr(frame, "index", None), "names", ())):
         raise SchemaError("A file holds columns alone, and this frame's index has a name: write frame.reset_index().")
     columns = {}
-    for name in names:
+    for name, column in frame.items():
         try:
-            name.encode()
-            columns[name] = _to_dates(pa.array(frame[name], from_pandas=True))
+            str(name).encode()
+            columns[name] = _to_dates(pa.array(column, from_pandas=True))
         except UnicodeEncodeError:
             raise SchemaError(
                 f"The column {name!r} holds half of a surrogate pair, which UTF-8 cannot carry: replace it first."

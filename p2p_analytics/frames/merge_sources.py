@@ -74,6 +74,8 @@ def list_refused(statements: pd.DataFrame, contradictions: pd.DataFrame) -> pd.D
     problems = [pd.DataFrame(columns=[*dtypes])]
     for name in COMPARED:
         rows = statements[contradictions[name]]
+        if rows.empty:
+            continue
         problems.append(rows.assign(field=name, value=rows[name].astype(TEXT), problem=REFUSED)[[*dtypes]])
     return pd.concat(problems).astype(dtypes).sort_index(kind="stable")
 

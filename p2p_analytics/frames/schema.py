@@ -5,6 +5,7 @@ Text is pandas ``str``; money is nullable ``Int64`` in cents; datetimes are ``da
 
 from __future__ import annotations
 
+import functools
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -141,11 +142,16 @@ def refuse_failing_query(native: object, *, what: str) -> Iterator[None]:
 
 def set_dtypes(frame: pd.DataFrame, dtypes: Mapping[Any, Any]) -> pd.DataFrame:
     """Return a frame with these dtypes; ``astype`` is slow, because it also converts columns that have theirs."""
+    own = frame.dtypes.to_dict()
+    others = {name: dtype for name, dtype in dtypes.items() if own[name] != _parse_dtype(dtype)}
+    return frame.assign(**{name: frame[name].astype(dtype) for name, dtype in others.items()})
+
+
+@functools.cache
+def _parse_dtype(dtype: Any) -> Any:  # noqa: ANN401 - a name or a dtype of pandas
     from pandas.api.types import pandas_dtype
 
-    own = frame.dtypes.to_dict()
-    others = {name: dtype for name, dtype in dtypes.items() if own[name] != pandas_dtype(dtype)}
-    return frame.assign(**{name: frame[name].astype(dtype) for name, dtype in others.items()})
+    return pandas_dtype(dtype)
 
 
 def require_unique_ids(payments: pd.DataFrame, *, what: str) -> None:

@@ -171,7 +171,7 @@ class Statements:
             me=self._holders[chosen],
             payments=payments,
             friends=to_frame({name: [] for name in FRIENDS}, FRIENDS),
-            fetched_at=self._find_end(chosen),
+            fetched_at=self.find_end(chosen),
             problems=problems[[*RECORD_PROBLEMS, *PLACE]].reset_index(drop=True),
             private=self.private,
             strict=self.strict,
@@ -180,6 +180,16 @@ class Statements:
     def get_holder(self, account: str | None = None) -> Me:
         """Return the holder of an account, as `history` has it in ``me``."""
         return self._holders[self._choose(account)]
+
+    def find_end(self, account: str | None = None) -> datetime:
+        """Return the end of the last file of an account; a payment can be after the period that its file states."""
+        import pandas as pd
+
+        chosen = self._choose(account)
+        ends = self.files.loc[self.files["account"] == chosen, "period_end"]
+        dates = self.payments.loc[self.payments["account_id"] == chosen, "date_created"]
+        known = [end.to_pydatetime() for end in (ends.max(), dates.max()) if not pd.isna(end)]
+        return max(known, default=EPOCH)
 
     def list_handles(self) -> dict[str, frozenset[str]]:
         """Return the handles of the holders of each name in the files that were read together.
@@ -324,12 +334,3 @@ class Statements:
             for account, me in self._holders.items()
             if wanted and fold_name(clean_line(me.user.display_name or "")) == wanted
         ]
-
-    def _find_end(self, account: str) -> datetime:
-        """Return the end of the last file; a payment can be after the period that its file states."""
-        import pandas as pd
-
-        ends = self.files.loc[self.files["account"] == account, "period_end"]
-        dates = self.payments.loc[self.payments["account_id"] == account, "date_created"]
-        known = [end.to_pydatetime() for end in (ends.max(), dates.max()) if not pd.isna(end)]
-        return max(known, default=EPOCH)

@@ -89,11 +89,11 @@ def list_versions(
     import polars as pl
 
     is_needed = pd.Series(data=False, index=payments.index)
-    versions = pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in _VERSIONS.items()})
+    versions = []
     if needed is not None:
         is_needed |= _find_unedited(payments, needed.payments)
         own = _index_ids(payments[is_needed])
-        versions = needed.versions[_index_ids(needed.versions).isin(own)]
+        versions = [needed.versions[_index_ids(needed.versions).isin(own)]]
     single = payments[~is_needed]
     if not ends:
         dates = payments.groupby("file")["date_created"].max()
@@ -102,7 +102,8 @@ def list_versions(
     places: Any = pl.from_arrow(table_of(single[list(names)]))
     origins = describe_files(places.rename(names), ends, reconciliation)
     origins = origins.with_columns(_find_refunds(single, needed), _find_corrections(single, owners))
-    return set_dtypes(pd.concat([_join_origins(single, origins), versions], ignore_index=True), _VERSIONS)
+    rows = pd.concat([_join_origins(single, origins), *versions], ignore_index=True)
+    return set_dtypes(rows.reindex(columns=list(_VERSIONS)), _VERSIONS)
 
 
 def _find_refunds(payments: pd.DataFrame, needed: ReadPayments | None) -> pl.Series:

@@ -79,6 +79,8 @@ def infer_origins(rows: pd.DataFrame, problems: pd.DataFrame) -> pd.DataFrame:
 
 def fill_origins(rows: pd.DataFrame, problems: pd.DataFrame) -> pd.DataFrame:
     """Return rows of an archive of an earlier version with their origin, and the last date of their file's rows."""
+    if rows.empty:
+        return rows
     last = rows.groupby(["file", BATCH], dropna=False)["date_created"].transform("max")
     return infer_origins(rows.assign(file_end=rows["file_end"].fillna(last)), problems)
 

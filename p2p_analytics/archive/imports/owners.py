@@ -124,15 +124,15 @@ def describe_owner(statements: Statements, account: str, previous: Manifest | No
     """
     if previous is not None and not isinstance(previous.account_name, str):
         return previous.me, previous.fetched_at
-    history = statements.history()
+    me, fetched_at = statements.get_holder(), statements.find_end()
     if previous is None:
-        return make_owner(account, history.me), history.fetched_at
-    if history.fetched_at < previous.fetched_at:
+        return make_owner(account, me), fetched_at
+    if fetched_at < previous.fetched_at:
         return previous.me, previous.fetched_at
-    balance = history.me.balance_cents
-    if balance is None and history.fetched_at == previous.fetched_at:
+    balance = me.balance_cents
+    if balance is None and fetched_at == previous.fetched_at:
         balance = previous.me.balance_cents
-    return msgspec.structs.replace(previous.me, balance_cents=balance), history.fetched_at
+    return msgspec.structs.replace(previous.me, balance_cents=balance), fetched_at
 
 
 def make_owner(account: str, holder: Me) -> Me:

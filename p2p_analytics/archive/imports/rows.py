@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics.archive.tables import BATCH, SCHEMAS
 from p2p_analytics.errors import ArchiveError
-from p2p_analytics.frames.arrow import is_among
+from p2p_analytics.frames.arrow import is_among, table_of
 from p2p_analytics.frames.merge_sources import (
     COMPARED,
     find_contradictions,
@@ -112,20 +112,13 @@ class _United(NamedTuple):
     problems: pd.DataFrame
 
 
-def check_rows(payments: pd.DataFrame, account: str) -> pd.DataFrame:
-    """Return PAYMENTS, STATEMENT and ORIGIN of a frame in their dtypes, with a name of the account.
-
-    Raises
-    ------
-    ArchiveError
-        A payment has no id, or an id is repeated.
-    """
+def require_ids(payments: pd.DataFrame) -> None:
+    """Raise an ArchiveError if a payment has no id, or an id is repeated."""
     if payments[_KEY].isna().any():
         raise ArchiveError("A payment without an id cannot be identified: leave it out of the statements.")
     if not payments[_KEY].is_unique:
         repeated = payments.loc[payments[_KEY].duplicated(), _KEY].iloc[0]
         raise ArchiveError(f"The payment_id {repeated} is repeated: leave all of its rows out but one.")
-    return name_rows(payments, account)
 
 
 def name_rows(versions: pd.DataFrame, account: str) -> pd.DataFrame:
@@ -159,7 +152,7 @@ def merge_rows(
     listed : DataFrame
         The columns `LISTED` of the payments that the service has listed.
     given : DataFrame
-        The versions to add, as `check_rows` or `name_rows` returns them.
+        The versions to add, as `name_rows` returns them.
     batch : int
         The number of the import.
     problems : sequence of DataFrame
@@ -176,7 +169,11 @@ def merge_rows(
     is_outdated = earlier_contradictions.any(axis="columns")
     united = _unite(_concat(earlier[~is_outdated], given[~is_refused]))
     plan = _plan(rows, listed, given, contradictions, united)
-    refused = (_list_refused(earlier, earlier_contradictions), _list_refused(given, contradictions))
+    refused = [
+        _list_refused(table, differ)
+        for table, differ in ((earlier, earlier_contradictions), (given, contradictions))
+        if differ.any(axis=None)
+    ]
     found = united.problems.assign(**{BATCH: batch})
     return MergedRows(united.stored, plan, _join_problems([*_drop_outdated(problems, apart, found), found, *refused]))
 
@@ -263,12 +260,13 @@ def _plan(
     is_wrong = contradictions.any(axis="columns")
     has_refused, has_taken = (is_among(shown[_KEY], given.loc[mask, _KEY]) for mask in (is_wrong, ~is_wrong))
     is_refused = pd.Series(has_refused & ~has_taken)
-    differ = _find_changes(before, after)
+    held = _find_changes(before[is_held], after[is_held])
     # What was null is not held otherwise, except that a payment without a status can still change.
-    is_new_value = before[list(differ)].isna().assign(status=False)
-    is_changed = is_held & (differ & ~is_new_value).any(axis="columns")
+    is_new_value = before.loc[is_held, list(held)].isna().assign(status=False)
+    is_changed = (held & ~is_new_value).any(axis="columns").reindex(shown.index, fill_value=False)
     has_ended = ~is_held & is_listed & is_pending(service) & ~is_pending(after)
-    differ = differ.where(is_held, other=False).assign(status=differ["status"].where(is_held, has_ended))
+    differ = held.reindex(shown.index, fill_value=False)
+    differ["status"] |= has_ended
     outcome = pd.Series(
         np.select(
             [is_refused, is_changed | has_ended, is_held | is_listed], ["refused", "changed", "known"], default="new"
@@ -329,13 +327,14 @@ def _compare(known: pd.DataFrame, listed: pd.DataFrame) -> pd.DataFrame:
 def _find_changes(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
     """Return, for each row and column, whether the row differs from the one before."""
     import pandas as pd
+    import polars as pl
 
-    found = {}
-    for name in (*PAYMENTS, *STATEMENT):
-        if name not in _NOT_COMPARED:
-            is_same = (before[name] == after[name]).fillna(value=False).astype(bool)
-            found[name] = ~is_same & ~(before[name].isna() & after[name].isna())
-    return pd.DataFrame(found)
+    names = [name for name in (*PAYMENTS, *STATEMENT) if name not in _NOT_COMPARED]
+    if before.empty:
+        return pd.DataFrame(columns=names, index=before.index, dtype=bool)
+    one, other = (pl.DataFrame(pl.from_arrow(table_of(table[names]))) for table in (before, after))
+    found = {name: one[name].ne_missing(other[name]).to_numpy() for name in names}
+    return pd.DataFrame(found, index=before.index)
 
 
 def _describe(given: pd.DataFrame, outcome: pd.Series[str], differ: pd.DataFrame) -> pd.DataFrame:
