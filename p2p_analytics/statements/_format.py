@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 class NoHeaderError(StatementError):
-    """The file has no header of a known format."""
+    """The file has no header of a known format; ``columns`` are those of its own header, if it has one."""
+
+    columns: Sequence[str] = ()
 
 
 class Problem(NamedTuple):

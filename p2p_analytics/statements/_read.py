@@ -19,6 +19,7 @@ from p2p_analytics.statements._files import ProblemList, fill_balances, list_fil
 from p2p_analytics.statements._format import NoHeaderError, Problem, Table
 from p2p_analytics.statements._payments import build_payments
 from p2p_analytics.statements._reconcile import reconcile, running_balance
+from p2p_analytics.statements._registry import describe_nearest
 from p2p_analytics.statements._rows import ROWS, encode_rows, polars_schema, slice_by_files
 from p2p_analytics.statements._sources import find_files, read_sources
 from p2p_analytics.statements._statements import SKIPPED, Statements
@@ -34,6 +35,7 @@ from p2p_analytics.statements._tables import (
 from p2p_analytics.statements._text import begins_as_json, to_utf8
 from p2p_analytics.statements._versions import build_versions
 from p2p_analytics.statements.balances import list_differences
+from p2p_analytics.statements.bank import is_bank_header
 from p2p_analytics.statements.holders import blank_sides
 from p2p_analytics.statements.transactions import (
     NOTICE,
@@ -61,6 +63,10 @@ _UTC: Final = ZoneInfo("UTC")
 _BATCH_ROWS: Final = 100_000  # that become ROWS together
 _BATCH_PARTS: Final = 500
 _MOST_ROWS: Final = 5_000_000  # of all files
+_OF_BANK: Final = (
+    "If they are those of a bank account, p2p.match_bank pairs its rows with the transfers of your statements: import "
+    "the statements without this file."
+)
 
 
 def read_statements(
@@ -169,10 +175,12 @@ class _Reader:
             else:
                 parts = split_text(text.utf8, source.name, self._finder)
         except StatementError as error:
+            reason = f"{error}{_advise(error)}"
             is_other = isinstance(error, NoHeaderError) or not has_header(source.content, self._finder)
             if not is_other or (source.is_named and not self._skip_others):
+                error.args = (reason,)
                 raise
-            self._skip(source, str(error).replace(source.name, source.label))
+            self._skip(source, reason.replace(source.name, source.label))
             return
         if text.is_windows:
             problem = "the text is not UTF-8, and was read as Windows-1252"
@@ -295,6 +303,13 @@ class _Reader:
             if overfull or ragged - set(harmless["line"].to_list()):
                 broken.add(file)
         return broken
+
+
+def _advise(error: StatementError) -> str:
+    """Return a sentence about the format that the columns of a file could be of."""
+    if not isinstance(error, NoHeaderError) or not error.columns:
+        return ""
+    return f" {_OF_BANK if is_bank_header(error.columns) else describe_nearest(error.columns)}"
 
 
 def _join_parts(parts: list[Part], tz: ZoneInfo, account: str | None) -> Table:

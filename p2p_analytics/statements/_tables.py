@@ -14,7 +14,7 @@ from p2p_analytics.errors import StatementError
 from p2p_analytics.statements._format import NoHeaderError, Problem, normalize_name
 from p2p_analytics.statements._json_rows import FIELDS, PREFIX, build_cells
 from p2p_analytics.statements._quick_csv import read_regular, to_table
-from p2p_analytics.statements._registry import describe_nearest, find_format, list_formats, list_names
+from p2p_analytics.statements._registry import find_format, list_formats, list_names
 from p2p_analytics.statements._text import begins_as_json, decode_start
 
 if TYPE_CHECKING:
@@ -195,7 +195,9 @@ def _find_header(utf8: bytes, name: str, finder: HeaderFinder) -> _Body:
         except csv.Error:
             continue  # with this delimiter, a cell is too large
     columns, is_header = _choose_header(heads)
-    raise NoHeaderError(_describe_missing_header(name, columns, is_header=is_header))
+    error = NoHeaderError(_describe_missing_header(name, columns, is_header=is_header))
+    error.columns = columns if is_header and not _is_web_page(columns) else ()
+    raise error
 
 
 def _choose_header(rows: Sequence[Sequence[str]]) -> tuple[Sequence[str], bool]:
@@ -215,15 +217,23 @@ def _choose_header(rows: Sequence[Sequence[str]]) -> tuple[Sequence[str], bool]:
 
 
 def _describe_missing_header(name: str, columns: Sequence[str], *, is_header: bool) -> str:
-    found = clean_line(", ".join(columns))[:_LONGEST_NAMES]
+    found = _join_names(columns)
     if not found:
         return f"{name} is no statement: it is empty. Download the CSV file again."
-    if found.casefold().startswith(_WEB_PAGE):
+    if _is_web_page(columns):
         return f"{name} is no statement but a web page: sign in to the service, and download the CSV file."
     looked_for = f"none of its first {_HEAD_LINES} lines is the header of a known format"
     if not is_header:
         return f"{name} is no statement: {looked_for}. It begins with {found!r}; download the statement as CSV."
-    return f"{name} is no statement: {looked_for}; its columns are: {found}. {describe_nearest(columns)}"
+    return f"{name} is no statement: {looked_for}; its columns are: {found}."
+
+
+def _is_web_page(columns: Sequence[str]) -> bool:
+    return _join_names(columns).casefold().startswith(_WEB_PAGE)
+
+
+def _join_names(columns: Sequence[str]) -> str:
+    return clean_line(", ".join(columns))[:_LONGEST_NAMES]
 
 
 def _cut_head(utf8: bytes) -> bytes:

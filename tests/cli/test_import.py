@@ -89,7 +89,9 @@ def test_problems_with_files_of_earlier_imports(folder, tmp_path, capsys) -> Non
         path.write_text(f"{names}\n{row}\n", "utf-8")
     line = (
         "problem: rounded.csv, line 2: file: 1 row looks like rows of 'original.csv' with other amounts or times, as "
-        "in a copy that a spreadsheet has saved: the rows of both files are counted, so leave one of the two files out"
+        "in a copy that a spreadsheet has saved: the rows of both files are counted, so leave one of the two files out "
+        "(in an archive: p2p-analytics undo ARCHIVE if the last import brought one of them, else a new archive without "
+        "it)"
     )
     command = f"list the problems: p2p-analytics export {folder} - --table problems"
     assert cli.main(["import", folder, str(files[0]), "--account", "nora"]) == 0

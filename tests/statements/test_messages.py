@@ -36,6 +36,17 @@ def test_the_columns_of_another_table_are_listed(tmp_path: Path, monkeypatch: py
     )
 
 
+def test_the_file_of_a_bank_leads_to_match_bank(tmp_path: Path) -> None:
+    """A header with a date, a description and an amount is like those of banks, and of no statement."""
+    path = tmp_path / "bank.csv"
+    path.write_text("Date,Description,Amount\n2024-05-31,VENMO CASHOUT,196.50\n", "utf-8")
+    message = _refuse(path)
+    assert (
+        "; its columns are: Date, Description, Amount. If they are those of a bank account, p2p.match_bank" in message
+    )
+    assert "nearest" not in message
+
+
 def test_a_text_is_not_taken_for_a_table(tmp_path: Path) -> None:
     """A line of prose or code with commas is not quoted as columns; the first line is."""
     path = tmp_path / "notes.csv"

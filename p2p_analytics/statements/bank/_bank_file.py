@@ -182,6 +182,11 @@ def _read_rows(reader: Any, positions: Mapping[str, int], name: str) -> _Sheet: 
     return _Sheet(name, columns, lines)
 
 
+def is_bank_header(header: Sequence[str]) -> bool:
+    """Return whether a header names a date, a description and an amount, as that of a bank account does."""
+    return "description" in (_find_columns(header, {}) or {})
+
+
 def _find_columns(header: Sequence[str], named: Mapping[str, str]) -> dict[str, int] | None:
     """Return the position of each field, None without a date or an amount; the first of the known names wins."""
     names = [normalize_name(name) for name in header]

@@ -188,6 +188,7 @@ def _describe(pair: Mapping[str, Any]) -> Problem:
     count = format_count(pair["alike"], "row looks", "rows look")
     problem = (
         f"{count} like rows of '{pair['other_file']}' with other amounts or times, as in a copy that a spreadsheet has "
-        "saved: the rows of both files are counted, so leave one of the two files out"
+        "saved: the rows of both files are counted, so leave one of the two files out (in an archive: p2p-analytics "
+        "undo ARCHIVE if the last import brought one of them, else a new archive without it)"
     )
     return Problem(pair["file"], pair["line"], None, "file", None, problem)

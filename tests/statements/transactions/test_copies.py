@@ -21,7 +21,8 @@ _CASH_APP = (
 _SPLITWISE = "Date,Description,Category,Cost,Currency,Nora,Theo"
 _ALIKE = (
     "{} like rows of '{}' with other amounts or times, as in a copy that a spreadsheet has saved: the rows of both "
-    "files are counted, so leave one of the two files out"
+    "files are counted, so leave one of the two files out (in an archive: p2p-analytics undo ARCHIVE if the last "
+    "import brought one of them, else a new archive without it)"
 )
 
 
