@@ -94,7 +94,7 @@ def categories(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> IntoF
     payments : frame
         PAYMENTS. Rows that are not settled, or have no direction, are excluded; so are rows of another ``kind`` than
         payments. Repeated payment ids count twice: `p2p_analytics.combine` unites frames. A lazy frame is queried at
-        the call.
+        the call, and its engine keeps each distinct note in memory.
     rules : pandas.DataFrame, optional
         See `categorise`.
 
@@ -135,13 +135,19 @@ def categories(payments: IntoFrameT, rules: pd.DataFrame | None = None) -> IntoF
     opened = _engine.open_frame(
         payments, ["direction", "flow_cents", *category_rules.READ], status=Status.SETTLED, what="categories"
     )
-    sums = (
-        category_rules.add_category(opened.frame, rules)
-        .with_columns(
+    # Each note once: to look for words takes longer than to compare notes, of which many are alike.
+    notes = (
+        opened.frame.with_columns(
             received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
         )
-        .group_by("category")
+        .group_by(*category_rules.list_columns(rules))
         .agg(col("flow_cents").sum(), col("received_cents").sum(), payments=nw.len())
+        .with_columns(_engine.integers(_CENTS))
+    )
+    sums = (
+        category_rules.add_category(notes, rules)
+        .group_by("category")
+        .agg(*(col(name).sum() for name in _CENTS))
         .with_columns(_engine.integers(_CENTS))
     )
     table = (

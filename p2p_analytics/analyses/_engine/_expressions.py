@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 import narwhals.stable.v2 as nw
@@ -14,8 +13,9 @@ _DAY_US: Final = 86_400_000_000
 _WHITE: Final = "[\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"  # as str.split() has it
 _LOWER: Final = {
     "\u0130": "i\u0307",
-    "[\u03a3\u03c2]": "\u03c3",
-}  # the Turkish I with a dot; a sigma at the end of a word
+    "\u03a3": "\u03c3",
+    "\u03c2": "\u03c3",
+}  # the Turkish I with a dot; a sigma, which differs at the end of a word
 
 
 def integers(names: Iterable[str]) -> nw.Expr:
@@ -64,14 +64,14 @@ def normalise(name: str) -> nw.Expr:
     White space is listed, and letters with a lower case that depends on the engine are replaced first.
     """
     text = nw.col(name).fill_null("").str.replace_all(_WHITE, " ").str.strip_chars(" ")
-    for letters, lower in _LOWER.items():
-        text = text.str.replace_all(letters, lower)
+    for letter, lower in _LOWER.items():
+        text = text.str.replace_all(letter, lower, literal=True)
     return text.str.to_lowercase()
 
 
 def normalise_text(text: str) -> str:
     """Return a text as `normalise` does."""
     text = " ".join(text.split())
-    for letters, lower in _LOWER.items():
-        text = re.sub(letters, lower, text)
+    for letter, lower in _LOWER.items():
+        text = text.replace(letter, lower)
     return text.lower()

@@ -64,6 +64,11 @@ def add_category(frame: nw.LazyFrame[Any], rules: pd.DataFrame | None) -> nw.Laz
     return frame.with_columns(text=_engine.normalise("note")).with_columns(category=found)
 
 
+def list_columns(rules: pd.DataFrame | None) -> list[str]:
+    """Return the columns on which the category of a payment depends: `READ`, or only the note."""
+    return list(READ) if any(rule.person for rule in _read_rules(rules)) else ["note"]
+
+
 def find_category(rules: pd.DataFrame | None, text: nw.Expr) -> nw.Expr:
     """Return the category of each row as an expression on the columns `READ`; null where no rule matches.
 
