@@ -45,9 +45,9 @@ from p2p_analytics.archive.imports.owners import (
 from p2p_analytics.archive.imports.rows import (
     ImportPlan,
     MergedRows,
-    StoredRows,
     merge_rows,
     name_rows,
+    rename_stored,
     require_ids,
     select_shown,
 )
@@ -56,7 +56,6 @@ from p2p_analytics.archive.tables import BATCH, SCHEMAS
 from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError, P2PAnalyticsError
 from p2p_analytics.frames.arrow import frame_of
-from p2p_analytics.frames.merge_sources import rename_account
 from p2p_analytics.frames.people import people_frame
 from p2p_analytics.frames.row_currencies import count_currencies
 from p2p_analytics.frames.schema import INSTANT, TEXT
@@ -310,7 +309,7 @@ def _merge(folder: ArchiveFolder, statements: Statements, me: Me, known: _Known,
         others = list_other_holders(statements, me.user, known.tables["statements"])
         found = drop_own(pd.concat([found, others], ignore_index=True), me.user)
     earlier = drop_own(select_open_problems(known.tables["statement_problems"], statements), me.user)
-    stored = _rename_stored(get_stored(known.tables), account)
+    stored = rename_stored(get_stored(known.tables), account)
     merged = merge_rows(stored, listed, given, number, [earlier, found.assign(**{BATCH: number})])
     plan = merged.plan._replace(
         problems=select_shown(merged.problems, known.tables["statement_problems"], set(statements.files["file"])),
@@ -318,14 +317,6 @@ def _merge(folder: ArchiveFolder, statements: Statements, me: Me, known: _Known,
         other_accounts=list_other_accounts(found, statements.payments),
     )
     return merged._replace(plan=plan)
-
-
-def _rename_stored(stored: StoredRows, account: str) -> StoredRows:
-    """Return rows of an archive with the name of its account, which a username can spell in another way than the id."""
-    tables = (
-        table if (table["account_id"] == account).all() else rename_account(table, account, account) for table in stored
-    )
-    return StoredRows(*tables)
 
 
 def _find_new_services(statements: Statements, known: _Known) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from p2p_analytics.errors import ArchiveError
-from p2p_analytics.handles import normalize_account
+from p2p_analytics.handles import is_name_of
 from p2p_analytics.records import Me
 from p2p_analytics.times import EPOCH
 
@@ -152,9 +152,12 @@ class _Format(msgspec.Struct):
 
 
 def is_account_name(manifest: Manifest, me: Me) -> bool:
-    """Return whether the statements that filled an archive name a user as their account."""
-    name, username = manifest.account_name, me.user.username
-    return isinstance(name, str) and username is not None and normalize_account(username) == normalize_account(name)
+    """Return whether the statements that filled an archive name a user as their account, or as the holder of it."""
+    name, user = manifest.account_name, me.user
+    if not isinstance(name, str):
+        return False
+    display_name = None if manifest.me.user.username else user.display_name  # a handle is no name of its holder
+    return is_name_of(name, username=user.username, display_name=display_name)
 
 
 def encode(manifest: Manifest) -> bytes:

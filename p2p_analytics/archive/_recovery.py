@@ -11,7 +11,7 @@ from p2p_analytics.archive.imports import journal
 from p2p_analytics.archive.tables import arrow_schema
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames.arrow import frame_of
-from p2p_analytics.handles import normalize_account
+from p2p_analytics.handles import is_name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,7 +108,7 @@ def _recover(folder: ArchiveFolder, kind: str, me: Me) -> Iterator[pa.Table]:
         except (pyarrow.ArrowException, KeyError, ValueError, OSError):
             folder.set_aside(path.name)
             continue
-        is_named = normalize_account(written_for) == normalize_account(me.user.username or "")
+        is_named = is_name_of(written_for, username=me.user.username, display_name=me.user.display_name)
         if written_for != me.user.id and not is_named:
             raise folder.account_error()
         # Before the first sync, statements named the account, and the other files held nothing that the service said.

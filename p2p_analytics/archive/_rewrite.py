@@ -25,6 +25,7 @@ from p2p_analytics.archive.imports.rows import (
     merge_rows,
     name_rows,
     refuse_rows,
+    rename_stored,
     require_ids,
     select_further,
 )
@@ -201,17 +202,19 @@ def _merge_statements(
     _, stated = split_problems(history.problems)
     if not given.empty or not stated.empty:
         tables = tables or read_statements(folder, fields)
-        stored = get_stored(tables)
+        name = name_account(history.me)
+        stored = rename_stored(get_stored(tables), name)
         require_ids(given)
-        rows = infer_origins(name_rows(given, name_account(history.me)), stated)
+        rows = infer_origins(name_rows(given, name), stated)
         further, listed = select_further(rows, stored.rows), read_listed(folder, payments)
         problems = [tables["statement_problems"], drop_undecided(stated).assign(**{BATCH: _MERGED})]
         merged = merge_rows(stored, listed, further, _MERGED, problems)
         tables = list_tables(merged.stored, merged.problems)
         changes = changes._replace(added=changes.added + merged.plan.new, changed=changes.changed + merged.plan.changed)
     fields |= {kind: write_table(folder, kind, frame, fields.get(kind), account) for kind, frame in tables.items()}
-    is_unnamed = name_account(history.me) == normalize_account(account)
-    if previous is None and fields and is_unnamed and not any(entry.rows for entry in payments):
+    is_unnamed = normalize_account(name_account(history.me)) == normalize_account(account)
+    is_new = previous is None or (isinstance(previous.account_name, str) and previous.me.user.id != account)
+    if is_new and fields and is_unnamed and not any(entry.rows for entry in payments):
         fields["account_name"] = account
     return fields, changes
 

@@ -128,6 +128,14 @@ def name_rows(versions: pd.DataFrame, account: str) -> pd.DataFrame:
     return rename_account(rows, account, account).reset_index(drop=True)
 
 
+def rename_stored(stored: StoredRows, account: str) -> StoredRows:
+    """Return rows of an archive with the name of its account, which earlier ones can have in another spelling."""
+    tables = (
+        table if (table["account_id"] == account).all() else rename_account(table, account, account) for table in stored
+    )
+    return StoredRows(*tables)
+
+
 def select_further(given: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of a history that an archive holds otherwise or not; of the others it knows the origin too."""
     import pandas as pd

@@ -29,7 +29,7 @@ _TEXTS = {
     "later.csv": _OF_NORA + _PAID.format(4, 5, "Nora Quill"),
     "capitals.csv": _HEADER + _PAID.format(5, 1, "NORA  Quill"),
     "namesake.csv": _OF_OTHER + _PAID.format(6, 1, "Nora Quill"),
-    "ada.csv": _HEADER + _PAID.format(7, 1, "Ada Lund"),
+    "ada.csv": _HEADER + _PAID.format(7, 1, "Ada"),
     "transfer.csv": _HEADER + _MOVED,
     "unnamed.csv": _OF_NORA + _MOVED,
 }
@@ -149,6 +149,31 @@ def test_an_account_that_the_caller_names(folder) -> None:
     renamed = _import(folder, ["oldest.csv"], archive="b")
     renamed.import_(_read(folder, "oldest.csv", account="nora"))
     assert renamed.history().me.user.id == "nora"
+
+
+def test_a_user_of_this_name(folder, history_of, payment) -> None:
+    """A user's archive takes the files of the name, and an archive of the name becomes the user's."""
+    loaded = history_of(payment(8, note="tea"))
+    for order, archive in enumerate([p2p.open_archive(folder / "a"), p2p.open_archive(folder / "b")]):
+        steps = [lambda opened: opened.merge(loaded), lambda opened: opened.import_(_read(folder, "ada.csv"))]
+        for step in steps[:: 1 if order else -1]:
+            step(archive)
+        history = archive.history()
+        assert (history.me.user.id, sorted(history.payments["payment_id"])) == ("7", ["7", "8"])
+        assert set(history.payments["account_id"]) == {"7"}
+        assert history.problems.empty
+
+
+def test_merged_histories_of_statements(folder) -> None:
+    """An archive of a name that merges a history with the handle is that of the handle, for later imports too."""
+    archive = p2p.open_archive(folder / "archive")
+    archive.merge(_read(folder, "oldest.csv").history())
+    archive.merge(_read(folder, "named.csv").history())
+    assert archive.import_(_read(folder, "oldest.csv", "later.csv", "named.csv")).new == 1
+    history = archive.history()
+    assert history.me.user.id == "nora-quill"
+    assert set(history.payments["account_id"]) | set(history.payments["actor_id"]) == {"nora-quill"}
+    assert history.problems.empty
 
 
 @pytest.mark.soak
