@@ -30,6 +30,7 @@ from p2p_analytics.archive._statements_only import (
     repair_archive,
 )
 from p2p_analytics.archive.imports import journal
+from p2p_analytics.archive.imports.balances import drop_outdated, merge_balances, select_gaps, set_balance
 from p2p_analytics.archive.imports.histories import drop_undecided
 from p2p_analytics.archive.imports.journal import Batch
 from p2p_analytics.archive.imports.owners import (
@@ -44,7 +45,6 @@ from p2p_analytics.archive.imports.owners import (
 )
 from p2p_analytics.archive.imports.rows import (
     ImportPlan,
-    MergedRows,
     merge_rows,
     name_rows,
     rename_stored,
@@ -57,13 +57,12 @@ from p2p_analytics.display import format_count
 from p2p_analytics.errors import ArchiveError, P2PAnalyticsError
 from p2p_analytics.frames.arrow import frame_of
 from p2p_analytics.frames.people import people_frame
-from p2p_analytics.frames.row_currencies import count_currencies
 from p2p_analytics.frames.schema import INSTANT, TEXT
 from p2p_analytics.privacy import Mask
 from p2p_analytics.records import Me, User
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -118,7 +117,7 @@ def plan_import(folder: ArchiveFolder, statements: Statements, *, repair: bool) 
     else:
         known = _read_known(folder, previous, batches, repair=repair)
     me = _complete(me, account, statements, known)
-    return _merge(folder, statements, me, known, number=1).plan
+    return _merge(folder, statements, me, known, number=1)[0]
 
 
 def require_importable(folder: ArchiveFolder, statements: Statements) -> None:
@@ -173,21 +172,23 @@ def write_import(folder: ArchiveFolder, statements: Statements, *, repair: bool)
     number = batches[-1].number + 1 if batches else 1
     known = _read_known(folder, previous, batches, repair=repair)
     me = _complete(me, account, statements, known)
-    merged = _merge(folder, statements, me, known, number)
+    plan, tables = _merge(folder, statements, me, known, number)
     if any(entry.kind == "statements" for entry in known.broken):
         batches = ()
     _set_aside(folder, known.broken)
-    if (previous is None or isinstance(previous.account_name, str)) and _has_currencies(merged.stored.rows):
-        me = msgspec.structs.replace(me, balance_cents=None)
+    if previous is None or isinstance(previous.account_name, str):
+        known_to = previous.fetched_at if previous and known.tables["statement_balances"].empty else None
+        end = statements.find_end()
+        me = set_balance(me, tables["statements"], tables["statement_balances"], given_to=end, known_to=known_to)
     present = {path.name for path in folder.list_own_files()}
     staged = _StagedFolder(folder.path)
-    manifest = _build_manifest(staged, me, known, merged, fetched_at)
+    manifest = _build_manifest(staged, me, known, tables, fetched_at)
     after = folder.encode_manifest(manifest)
     batch = Batch(
         number=number,
         imported_at=datetime.now(UTC),
         files=tuple(dict.fromkeys(map(str, statements.files["file"]))),
-        **{name: getattr(merged.plan, name) for name in _COUNTS},
+        **{name: getattr(plan, name) for name in _COUNTS},
         before=None if body is None else body.decode(),
         after_digest=journal.digest(after),
         written=tuple(sorted({entry.name for entry in manifest.entries} - present)),
@@ -199,7 +200,7 @@ def write_import(folder: ArchiveFolder, statements: Statements, *, repair: bool)
         for name, content in staged.contents.items():
             folder.replace_file(name, content)
         folder.replace_file(_manifest.NAME, after)
-    return merged.plan
+    return plan
 
 
 @contextlib.contextmanager
@@ -288,35 +289,36 @@ def _mask_files(files: Sequence[str], mask: Mask) -> list[str]:
     return mask.frame(pd.DataFrame({"file": list(files)}, dtype=TEXT))["file"].tolist()
 
 
-def _has_currencies(rows: pd.DataFrame) -> bool:
-    """Return whether payments are in several currencies; a balance does not say in which one it is."""
-    return len(count_currencies(rows)) > 1
-
-
-def _merge(folder: ArchiveFolder, statements: Statements, me: Me, known: _Known, number: int) -> MergedRows:
-    """Return the rows and problems of statements in the archive after an import, and the counts."""
+def _merge(
+    folder: ArchiveFolder, statements: Statements, me: Me, known: _Known, number: int
+) -> tuple[ImportPlan, dict[str, pd.DataFrame]]:
+    """Return the counts of an import, and the tables of statements in the archive after it, by kind."""
     import pandas as pd
 
-    from p2p_analytics.statements import list_other_accounts, select_open_problems, select_row_problems
+    from p2p_analytics.statements import list_other_accounts, select_row_problems
 
     listed = read_listed(folder, known.manifest.payments if known.manifest else ())
     account = name_account(me)
     require_ids(statements.payments)
     given = name_rows(statements.list_versions(), account)
+    balances = merge_balances(known.tables["statement_balances"], statements.list_balances(), account, number)
     columns = dict(SCHEMAS["statement_problems"])
     found = drop_undecided(select_row_problems(statements.problems)).reindex(columns=list(columns))
     if known.manifest is not None:
         others = list_other_holders(statements, me.user, known.tables["statements"])
         found = drop_own(pd.concat([found, others], ignore_index=True), me.user)
-    earlier = drop_own(select_open_problems(known.tables["statement_problems"], statements), me.user)
+    earlier = drop_own(known.tables["statement_problems"], me.user)
     stored = rename_stored(get_stored(known.tables), account)
-    merged = merge_rows(stored, listed, given, number, [earlier, found.assign(**{BATCH: number})])
+    problem_tables = [earlier, found.assign(**{BATCH: number}), balances.problems]
+    merged = merge_rows(stored, listed, given, number, problem_tables)
+    problems, files = drop_outdated(merged.problems, balances), set(statements.files["file"])
+    shown_before = known.tables["statement_problems"]
     plan = merged.plan._replace(
-        problems=select_shown(merged.problems, known.tables["statement_problems"], set(statements.files["file"])),
+        problems=select_shown(problems, shown_before.drop(select_gaps(shown_before, files).index), files),
         new_services=_find_new_services(statements, known),
         other_accounts=list_other_accounts(found, statements.payments),
     )
-    return merged._replace(plan=plan)
+    return plan, list_tables(merged.stored, problems) | {"statement_balances": balances.table}
 
 
 def _find_new_services(statements: Statements, known: _Known) -> tuple[str, ...]:
@@ -324,12 +326,13 @@ def _find_new_services(statements: Statements, known: _Known) -> tuple[str, ...]
     return find_new_services(statements, known.batches, is_synced=is_synced, has_statements="statements" in known.files)
 
 
-def _build_manifest(folder: ArchiveFolder, me: Me, known: _Known, merged: MergedRows, fetched_at: datetime) -> Manifest:
+def _build_manifest(
+    folder: ArchiveFolder, me: Me, known: _Known, tables: Mapping[str, pd.DataFrame], fetched_at: datetime
+) -> Manifest:
     """Write the files of an import, and return the manifest that lists them."""
     account, previous = str(me.user.id), known.manifest
     is_renamed = previous is not None and previous.me.user.id != account
     files = {} if is_renamed else known.files  # a file says of which account it is
-    tables = list_tables(merged.stored, merged.problems)
     fields: dict[str, Any] = {
         kind: write_table(folder, kind, frame, files.get(kind), account) for kind, frame in tables.items()
     }

@@ -28,11 +28,13 @@ _FORMAT_WITH_VERSIONS: Final = 5
 _FIRST: Final = "first"
 # All names of the archive's table files. Earlier versions used 12 random hexadecimal digits instead of the digest.
 _FILE: Final = re.compile(
-    rf"(?:(?P<payments>payments)-(?P<start>{_FIRST}|\d{{4}}-\d\d-\d\d)|people|friends|problems|statements|statement_(?:versions|problems))"
+    rf"(?:(?P<payments>payments)-(?P<start>{_FIRST}|\d{{4}}-\d\d-\d\d)|people|friends|problems|statements|statement_(?:versions|problems|balances))"
     r"-(?P<digest>[0-9a-f]{32}|[0-9a-f]{12})\.parquet",
     re.ASCII,
 )
-STATEMENT_KINDS: Final = ("statements", "statement_versions", "statement_problems")
+STATEMENT_KINDS: Final = ("statements", "statement_versions", "statement_problems", "statement_balances")
+# Earlier versions kept no balances, and no versions of payments before that.
+_KINDS_OF_STATEMENTS: Final = ((), STATEMENT_KINDS, STATEMENT_KINDS[:3], ("statements", "statement_problems"))
 # What a sync loads when a file of this kind is broken.
 _LOADS_AGAIN: Final = {
     "payments": "its payments again",
@@ -94,7 +96,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """The account, the time of the data, the instant up to which it is synced, and the valid files.
 
-    The last four fields are there in archives with imported statements only.
+    The last five fields are there in archives with imported statements only.
     """
 
     me: Me
@@ -111,6 +113,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     statements: Entry | msgspec.UnsetType = msgspec.UNSET
     statement_problems: Entry | msgspec.UnsetType = msgspec.UNSET
     statement_versions: Entry | msgspec.UnsetType = msgspec.UNSET  # not in archives of earlier versions
+    statement_balances: Entry | msgspec.UnsetType = msgspec.UNSET  # not in archives of earlier versions
     account_name: str | msgspec.UnsetType = msgspec.UNSET  # while only statements name the account: no user id is known
 
     @property
@@ -135,8 +138,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError("its files of payments are not in order")
         if not self.me.user.id:
             raise ValueError("it names no account")
-        present = {kind for kind in STATEMENT_KINDS if kind in self.small}
-        if present not in (set(), {*STATEMENT_KINDS}, {"statements", "statement_problems"}):
+        present = tuple(kind for kind in STATEMENT_KINDS if kind in self.small)
+        if present not in _KINDS_OF_STATEMENTS:
             raise ValueError("it names a part of the files of statements only")
         if self.account_name is not msgspec.UNSET and not (self.account_name and "statements" in self.small):
             raise ValueError("it names an account of statements and no statements")

@@ -78,7 +78,7 @@ def recover_people(folder: ArchiveFolder, me: Me) -> Iterator[pd.DataFrame]:
 
 
 def recover_statements(folder: ArchiveFolder, me: Me) -> dict[str, pd.DataFrame]:
-    """Return the rows of statements, versions and problems, from the newest files; nothing without statements."""
+    """Return the tables of statements by kind, from the newest files; nothing without statements."""
     found = {kind: next(_recover(folder, kind, me), None) for kind in STATEMENT_KINDS}
     tables = {
         kind: frame_of(arrow_schema(kind).empty_table() if rows is None else rows) for kind, rows in found.items()

@@ -209,7 +209,7 @@ def _merge_statements(
         further, listed = select_further(rows, stored.rows), read_listed(folder, payments)
         problems = [tables["statement_problems"], drop_undecided(stated).assign(**{BATCH: _MERGED})]
         merged = merge_rows(stored, listed, further, _MERGED, problems)
-        tables = list_tables(merged.stored, merged.problems)
+        tables |= list_tables(merged.stored, merged.problems)
         changes = changes._replace(added=changes.added + merged.plan.new, changed=changes.changed + merged.plan.changed)
     fields |= {kind: write_table(folder, kind, frame, fields.get(kind), account) for kind, frame in tables.items()}
     is_unnamed = normalize_account(name_account(history.me)) == normalize_account(account)
@@ -228,7 +228,7 @@ def _refuse_rows(folder: ArchiveFolder, entries: Mapping[str, Entry], listed: pd
     if not any(has_contradictions(frame_of(rows), listed) for rows in stored):
         return {}
     tables = read_statements(folder, files)
-    return list_tables(*refuse_rows(get_stored(tables), tables["statement_problems"], listed))
+    return tables | list_tables(*refuse_rows(get_stored(tables), tables["statement_problems"], listed))
 
 
 def get_stored(tables: Mapping[str, pd.DataFrame]) -> StoredRows:
@@ -237,8 +237,8 @@ def get_stored(tables: Mapping[str, pd.DataFrame]) -> StoredRows:
 
 
 def list_tables(stored: StoredRows, problems: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the tables of statements by kind."""
-    return dict(zip(STATEMENT_KINDS, (*stored, problems), strict=True))
+    """Return the tables of payments in statements and their problems, by kind."""
+    return {"statements": stored.rows, "statement_versions": stored.versions, "statement_problems": problems}
 
 
 def name_account(me: Me) -> str:
@@ -247,7 +247,7 @@ def name_account(me: Me) -> str:
 
 
 def read_statements(folder: ArchiveFolder, entries: Mapping[str, Entry]) -> dict[str, pd.DataFrame]:
-    """Return the rows of statements, versions and problems, by kind; empty frames where there is no file."""
+    """Return the tables of statements by kind; empty frames where there is no file."""
     tables = {}
     for kind in STATEMENT_KINDS:
         columns = [name for name in arrow_schema(kind).names if name not in MICROSECONDS]

@@ -16,6 +16,7 @@ from p2p_analytics.archive._import import (
     undo_import,
     write_import,
 )
+from p2p_analytics.archive._rewrite import read_statements
 from p2p_analytics.archive.imports.people import (
     PeopleFileError,
     add_suggestions,
@@ -25,6 +26,8 @@ from p2p_analytics.archive.imports.people import (
 )
 from p2p_analytics.errors import ArchiveError, ConfigurationError, describe_type
 from p2p_analytics.files import to_path
+from p2p_analytics.frames.schema import TEXT
+from p2p_analytics.privacy import Mask
 
 if TYPE_CHECKING:
     import os
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from p2p_analytics.archive._all_payments import Names
     from p2p_analytics.archive._manifest import Manifest
     from p2p_analytics.archive.imports.rows import ImportPlan
+    from p2p_analytics.settings import Privacy
     from p2p_analytics.statements import Statements
 
 
@@ -107,6 +111,28 @@ class StatementArchive:
         """
         batches, undoable = list_imports(self._folder)
         return frame_batches(batches, undoable=undoable)
+
+    def reconciliation(self, *, privacy: Privacy | None = None) -> pd.DataFrame:
+        """Return whether the balances of imported files agree with their rows, and with those of the file before.
+
+        One row per file and currency, with the columns of `Statements.reconciliation`. It does not depend on the order
+        or number of the imports. An archive does not keep the rows of each file: where the rows of two files are of the
+        same days, ``gap_cents`` is null. Files that an earlier version imported are not there. ``privacy``
+        is as in `load_history`.
+
+        Raises
+        ------
+        ArchiveError
+            There is no archive yet, or its file of balances is broken.
+        """
+        from p2p_analytics.statements import reconcile_balances
+
+        manifest = self._require_manifest()
+        entries = {name: entry for name, entry in manifest.small.items() if name == "statement_balances"}
+        rows = read_statements(self._folder, entries)["statement_balances"]
+        table = reconcile_balances(rows.assign(account=str(manifest.me.user.id)).astype({"account": TEXT})).table
+        mode = settings.privacy(privacy)
+        return Mask(strict=mode == settings.STRICT).frame(table) if mode else table
 
     @property
     def people(self) -> pd.DataFrame:

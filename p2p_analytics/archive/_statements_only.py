@@ -94,7 +94,7 @@ def find_damage(folder: ArchiveFolder) -> Damage | None:
 
 
 def recover_tables(folder: ArchiveFolder, me: Me) -> dict[str, pd.DataFrame]:
-    """Return the rows of statements, versions and problems that can still be read, by kind."""
+    """Return the tables of statements that can still be read, by kind."""
     empty = {kind: frame_of(arrow_schema(kind).empty_table()) for kind in STATEMENT_KINDS}
     tables = recover_statements(folder, me) or empty
     return {kind: table.drop(columns=[*MICROSECONDS], errors="ignore") for kind, table in tables.items()}

@@ -29,6 +29,7 @@ SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
     "statements": _STATEMENTS,
     "statement_versions": _STATEMENTS,  # of payments with several: the rows that they are made of
     "statement_problems": {**schema.PROBLEMS, **schema.PLACE, BATCH: schema.WHOLE},
+    "statement_balances": {**schema.BALANCES, BATCH: schema.WHOLE},
 }
 _OWN_TEXTS: Final = {"payment_id", "note", "refund_payment_id"}  # the other texts repeat
 _INSTANTS: Final = {"date_created", "date_completed", "created_us", "completed_us"}  # neighbours differ little

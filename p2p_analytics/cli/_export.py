@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from p2p_analytics.history import History
 
 _FRAMES: Final = ("payments", "people", "friends", "problems")
+_RECONCILIATION: Final = "reconciliation"
 # Those of the catalogue, which is not imported here because it would slow --help down.
 _ANALYSES: Final = (
     "spend_by_friend",
@@ -65,8 +66,8 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     export.add_argument(
         "--table",
         metavar="NAME",
-        choices=_FRAMES + _ANALYSES,
-        help=f"{', '.join(_FRAMES)}, or the result of an analysis: {', '.join(_ANALYSES)} "
+        choices=(*_FRAMES, _RECONCILIATION, *_ANALYSES),
+        help=f"{', '.join((*_FRAMES, _RECONCILIATION))}, or the result of an analysis: {', '.join(_ANALYSES)} "
         f"(payments; {', '.join(_OF_ALL)}: all)",
     )
     _arguments.add_view(export)
@@ -96,13 +97,17 @@ def _export(options: argparse.Namespace) -> None:
 
     progress = _output.Progress(options.progress)
     progress.log(f"Reading {options.archive} ...")
-    history = open_archive(options.archive).history(privacy=options.privacy)
+    archive = open_archive(options.archive)
+    history = archive.history(privacy=options.privacy)
     if options.table is None and options.out.endswith((*_OF_ALL, *_LEDGERS)):
         _write_payments(history, options)
         name, rows = "payments", len(history.payments)
     else:
         name = options.table or "payments"
-        table = _build_table(name, history, options)
+        if name == _RECONCILIATION:
+            table = archive.reconciliation(privacy=options.privacy)
+        else:
+            table = _build_table(name, history, options)
         rows = len(table)
         for line in _describe_unused(name, options, history):
             progress.note(line)

@@ -72,6 +72,15 @@ STATEMENT: Final[Mapping[str, str]] = {
 # known.
 ORIGIN: Final[Mapping[str, str]] = {"file_end": INSTANT, "adds_up": FLAG, "is_refund": FLAG, "is_corrected": FLAG}
 
+# What an archive knows of the balance of each account and currency in each statement file. The dates are those of the
+# rows, the period is that which the file names.
+BALANCES: Final[Mapping[str, str]] = {
+    "file": TEXT, "format": TEXT, "account": TEXT, "currency": TEXT, "service": TEXT, "product": TEXT,
+    "opening_cents": WHOLE, "moved_cents": WHOLE, "closing_cents": WHOLE, "difference_cents": WHOLE,
+    "reconciled": FLAG, "suggestion": TEXT, "remarks": TEXT,
+    "first_date": INSTANT, "last_date": INSTANT, "period_start": INSTANT, "period_end": INSTANT,
+}  # fmt: skip
+
 PEOPLE: Final[Mapping[str, str]] = {
     "user_id": TEXT,
     "username": TEXT,
@@ -103,6 +112,9 @@ PLACE: Final[Mapping[str, str]] = {"file": TEXT, "line": WHOLE}
 
 # The problem of a statement file of which opening balance, rows and closing balance do not agree.
 DOES_NOT_ADD_UP: Final = "the balances and the rows of the file do not add up"
+
+# The problem of a statement file that begins later than the file before ends, or with another balance.
+FOLLOWS_A_GAP: Final = "a file or rows may be missing before this file"
 
 # The values of the columns source and kind.
 SOURCE_API: Final = "api"
@@ -192,6 +204,15 @@ def is_from_statements(payments: pd.DataFrame) -> bool:
 
 def list_wrong_files(problems: pd.DataFrame) -> list[str]:
     """Return the statement files that do not add up, in their order."""
+    return _list_files(problems, DOES_NOT_ADD_UP)
+
+
+def list_files_after_gaps(problems: pd.DataFrame) -> list[str]:
+    """Return the statement files before which a file or rows may be missing, in their order."""
+    return _list_files(problems, FOLLOWS_A_GAP)
+
+
+def _list_files(problems: pd.DataFrame, problem: str) -> list[str]:
     if "file" not in problems:
         return []
-    return [*dict.fromkeys(problems.loc[problems["problem"] == DOES_NOT_ADD_UP, "file"].dropna())]
+    return [*dict.fromkeys(problems.loc[problems["problem"] == problem, "file"].dropna())]

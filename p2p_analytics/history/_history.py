@@ -12,7 +12,14 @@ from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
 from p2p_analytics.frames.arrow import is_among
 from p2p_analytics.frames.people import list_sides, mark_friends, merge_people, people_frame
 from p2p_analytics.frames.row_currencies import count_currencies, is_in_currency, list_currencies
-from p2p_analytics.frames.schema import PEOPLE, list_wrong_files, require, require_unique_ids, select_payments
+from p2p_analytics.frames.schema import (
+    PEOPLE,
+    list_files_after_gaps,
+    list_wrong_files,
+    require,
+    require_unique_ids,
+    select_payments,
+)
 from p2p_analytics.privacy import Mask, is_masked
 
 if TYPE_CHECKING:
@@ -150,14 +157,17 @@ class History:
         return describe_start(self.since, has_older=has_older)
 
     def describe_wrong_files(self) -> str:
-        """Return a sentence about the statement files that do not add up; empty without such files."""
-        files = list_wrong_files(self.problems)
-        if not files:
-            return ""
-        shown = ", ".join(map(clean_line, files[:_MOST_FILES]))
-        more = f" and {len(files) - _MOST_FILES:,} more" if len(files) > _MOST_FILES else ""
-        count = format_count(len(files), "statement file", "statement files")
-        return f"The balances and the rows of {count} do not add up: {shown}{more}."
+        """Return sentences about the statement files that do not add up, or before which a file or rows may be missing.
+
+        Empty without such files.
+        """
+        wrong, late = list_wrong_files(self.problems), list_files_after_gaps(self.problems)
+        sentences = []
+        if wrong:
+            sentences.append(f"The balances and the rows of {_count_files(wrong)} do not add up: {_name_files(wrong)}.")
+        if late:
+            sentences.append(f"Files or rows may be missing before {_count_files(late)}: {_name_files(late)}.")
+        return " ".join(sentences)
 
     def __repr__(self) -> str:
         """Show the size of the history, not its contents."""
@@ -218,3 +228,13 @@ def mask_history(history: History, mask: Mask, *, strict: bool) -> History:
         private=True,
         strict=strict,
     )
+
+
+def _count_files(files: list[str]) -> str:
+    return format_count(len(files), "statement file", "statement files")
+
+
+def _name_files(files: list[str]) -> str:
+    """Return the names of the first files, and how many others there are."""
+    more = f" and {len(files) - _MOST_FILES:,} more" if len(files) > _MOST_FILES else ""
+    return ", ".join(map(clean_line, files[:_MOST_FILES])) + more

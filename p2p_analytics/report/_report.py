@@ -10,7 +10,13 @@ from p2p_analytics import display, plots
 from p2p_analytics.analyses import catalogue
 from p2p_analytics.currencies import name_currency
 from p2p_analytics.frames.row_currencies import find_currency
-from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, count_other_kinds, is_from_statements, select_payments
+from p2p_analytics.frames.schema import (
+    DOES_NOT_ADD_UP,
+    FOLLOWS_A_GAP,
+    count_other_kinds,
+    is_from_statements,
+    select_payments,
+)
 from p2p_analytics.history import require_history
 from p2p_analytics.money import add_units
 from p2p_analytics.report._findings import list_findings, list_people
@@ -233,7 +239,8 @@ def _build_requests(ages: pd.DataFrame, requests: pd.DataFrame) -> dict[str, Any
 
 
 def _build_problems(problems: pd.DataFrame) -> dict[str, Any]:
-    shown = problems.sort_values("problem", key=lambda texts: texts != DOES_NOT_ADD_UP, kind="stable")
+    first = [DOES_NOT_ADD_UP, FOLLOWS_A_GAP]
+    shown = problems.sort_values("problem", key=lambda texts: ~texts.isin(first), kind="stable")
     shown = shown.head(plots.count_shown(len(shown), _MOST_PROBLEMS))
     return {
         "problems": _to_rows(shown),

@@ -3,6 +3,7 @@
 from p2p_analytics.statements._cells import list_unreadable, parse_instants, parse_money
 from p2p_analytics.statements._format import Problem, Reading, StatementFormat, Table
 from p2p_analytics.statements._read import read_statements
+from p2p_analytics.statements._reconcile import reconcile_balances
 from p2p_analytics.statements._registry import list_formats, register_format
 from p2p_analytics.statements._rows import ROWS, complete_rows
 from p2p_analytics.statements._sources import find_paths
@@ -13,7 +14,6 @@ from p2p_analytics.statements._statements import (
     list_other_accounts,
     list_services,
     list_skipped,
-    select_open_problems,
     select_row_problems,
 )
 from p2p_analytics.statements._versions import (
@@ -23,6 +23,7 @@ from p2p_analytics.statements._versions import (
     separate_payments,
     unite_payments,
 )
+from p2p_analytics.statements.balances import find_balance
 from p2p_analytics.statements.formats import SERVICE
 from p2p_analytics.statements.transactions import ACCOUNT as OTHER_ACCOUNT
 from p2p_analytics.statements.transactions import UNDECIDED
@@ -41,6 +42,7 @@ __all__ = [
     "UnitedPayments",
     "complete_rows",
     "describe_balances",
+    "find_balance",
     "find_paths",
     "find_problems",
     "list_corrections",
@@ -52,8 +54,8 @@ __all__ = [
     "parse_instants",
     "parse_money",
     "read_statements",
+    "reconcile_balances",
     "register_format",
-    "select_open_problems",
     "select_row_problems",
     "separate_payments",
     "unite_payments",

@@ -34,7 +34,7 @@ from p2p_analytics.statements._tables import (
 )
 from p2p_analytics.statements._text import begins_as_json, to_utf8
 from p2p_analytics.statements._versions import build_versions
-from p2p_analytics.statements.balances import list_differences
+from p2p_analytics.statements.balances import find_balance
 from p2p_analytics.statements.bank import is_bank_header
 from p2p_analytics.statements.holders import blank_sides
 from p2p_analytics.statements.transactions import (
@@ -51,9 +51,10 @@ from p2p_analytics.times import find_zone
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from datetime import datetime
 
+    import pandas as pd
     import polars as pl
 
     from p2p_analytics.statements._sources import Source
@@ -201,11 +202,11 @@ class _Reader:
         name = self._account and self._account.strip().removeprefix("@")  # formats compare the name as it is given
         rows, account_problems, handles, unnamed = name_accounts(_concatenate(self._rows), self._services, name)
         rows = separate_ids(rows, self._shared_ids)
-        reconciliation = reconcile(rows, self._find_broken(rows), self._periods, self._subaccounts)
-        rows, standing, needed, owners, ends, row_problems = find_standing(running_balance(rows), reconciliation)
-        files = fill_balances(list_files(rows, self._formats, self._periods), reconciliation)
-        self._problems.add(list_differences(reconciliation, files))
-        holders = _list_holders(rows, files, self._subaccounts)
+        checked = reconcile(rows, self._find_broken(rows), self._periods, self._subaccounts, self._formats)
+        rows, standing, needed, owners, ends, row_problems = find_standing(running_balance(rows), checked.table)
+        files = fill_balances(list_files(rows, self._formats, self._periods), checked.table)
+        self._problems.add(checked.problems)
+        holders = _list_holders(rows, checked.balances)
         del rows  # which takes memory
         if name is not None:  # no row says so if no file has rows
             files = files.fillna({"account": name})
@@ -214,10 +215,11 @@ class _Reader:
         self._problems.add([*account_problems, *row_problems])
         return Statements(
             payments,
-            reconciliation,
+            checked.table,
             self._problems.to_frame(),
             files,
             _holders=holders,
+            _balances=checked.balances,
             _needed=build_versions(payments, needed),
             _owners=owners,
             _ends=ends,
@@ -348,15 +350,8 @@ def _concatenate(batches: list[pl.DataFrame]) -> pl.DataFrame:
     )
 
 
-def _list_holders(
-    rows: pl.DataFrame,
-    files: Any,  # noqa: ANN401 - a pandas frame
-    subaccounts: Mapping[str, tuple[str, str]],
-) -> dict[str, Me]:
-    """Return the holder of each account, with the closing balance of the last file.
-
-    The balance is unknown if the files are about several ones, such as those of two services or in two currencies.
-    """
+def _list_holders(rows: pl.DataFrame, balances: pd.DataFrame) -> dict[str, Me]:
+    """Return the holder of each account, with the closing balance of the last file."""
     import polars as pl
 
     holders = {}
@@ -368,15 +363,10 @@ def _list_holders(
         pl.col("owner").drop_nulls().first(), pl.col("is_handle").any()
     )
     currencies = _list_currencies(rows)
-    codes = files["currency"].fillna(UNKNOWN_CURRENCY)
     for account, owner, is_handle in owners.sort("account").iter_rows():
-        used = currencies.get(account, [])
-        own = files[(files["account"] == account) & codes.isin(used)].dropna(subset=["period_end"])
-        own = own.sort_values(["period_end", "file"])
-        closings = own.groupby(own["file"].map(subaccounts)).tail(1)["closing_cents"].dropna()
-        is_known = len(closings) == len(used) == 1
+        closing = find_balance(balances[balances["account"] == account], currencies.get(account, []))
         user = User(id=account, username=account if is_handle else None, display_name=owner or account)
-        holders[account] = Me(user=user, balance_cents=int(closings.iloc[0]) if is_known else None)
+        holders[account] = Me(user=user, balance_cents=closing)
     return holders
 
 

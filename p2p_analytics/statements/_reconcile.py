@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from p2p_analytics.display import clean_line, format_count
-from p2p_analytics.frames.schema import FLAG, INSTANT, TEXT, WHOLE
 from p2p_analytics.money import LARGEST_CENTS
 from p2p_analytics.statements._rows import slice_by_files
 from p2p_analytics.statements.balances import (
@@ -16,7 +15,11 @@ from p2p_analytics.statements.balances import (
     OrderedRows,
     Period,
     find_explanations,
+    frame_balances,
+    frame_joined,
     join_files,
+    list_balance_problems,
+    list_balances,
     order_rows,
     running_balance,
 )
@@ -28,35 +31,22 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-__all__ = ["RECONCILIATION", "reconcile", "running_balance"]
+    from p2p_analytics.statements._format import Problem
 
-RECONCILIATION: Final[Mapping[str, str]] = {
-    "file": TEXT,
-    "account": TEXT,
-    "currency": TEXT,
-    "opening_cents": WHOLE,
-    "moved_cents": WHOLE,
-    "closing_cents": WHOLE,
-    "difference_cents": WHOLE,
-    "reconciled": FLAG,
-    "suggestion": TEXT,
-    "period_start": INSTANT,
-    "period_end": INSTANT,
-    "follows": TEXT,
-    "gap_cents": WHOLE,
-    "note": TEXT,
-}
+__all__ = ["Reconciled", "reconcile", "reconcile_balances", "running_balance"]
+
 _TRANSACTION: Final = ("payment_id", "line", "known_cents", "offset_cents", "moved_cents", "flow_cents")
 _ALL_STEPS: Final = 4 * MOST_STEPS  # of all files in one call
 _HALF: Final = 1 << 32
 _ID_LENGTH: Final = 80
 
 
-class _Check(NamedTuple):
-    difference: int | None
-    is_reconciled: bool | None
-    suggestion: str | None
-    remarks: tuple[str, ...]
+class Reconciled(NamedTuple):
+    """The table of all files, their balances as `Statements.list_balances` returns them, and their problems."""
+
+    table: pd.DataFrame
+    balances: pd.DataFrame
+    problems: list[Problem]
 
 
 def reconcile(
@@ -64,7 +54,8 @@ def reconcile(
     broken_files: Collection[str] = (),
     periods: Mapping[str, tuple[datetime | None, datetime | None]] | None = None,
     subaccounts: Mapping[str, tuple[str, str]] | None = None,
-) -> pd.DataFrame:
+    formats: Mapping[str, str] | None = None,
+) -> Reconciled:
     """Return whether the balances of each file agree with its rows, and with those of the file before.
 
     Parameters
@@ -78,49 +69,31 @@ def reconcile(
     subaccounts : mapping of str to tuple of str, optional
         The service of each file, and the product or group that its balance is of; by default all files are about one
         balance. Only files about one balance follow each other.
+    formats : mapping of str to str, optional
+        The format of each file. A file that adds up replaces those of its format that do not.
 
     Returns
     -------
-    DataFrame
-        One row per file, account and currency, with the columns and dtypes of `RECONCILIATION`; ordered by account,
-        currency, service and period. ``opening_cents`` and ``closing_cents`` are those of the file, or follow from
-        the balances that it states in its rows. ``difference_cents`` is closing - opening - moved. ``reconciled`` is
-        null where a balance is not known, or where the only one is that of a single row. ``suggestion`` lists the
-        smallest sets of rows that explain the difference. ``follows`` is the file before, and ``gap_cents`` the
-        change of the balance between the two that neither has; 0 if they connect. ``note`` says, in sentences, which
-        periods overlap or leave something out, and why a file is not reconciled although its balances are known.
+    Reconciled
+        The table has one row per file, account and currency, with the columns and dtypes of `RECONCILIATION`; ordered
+        by account, currency, service and period. ``opening_cents`` and ``closing_cents`` are those of the file, or
+        follow from the balances that it states in its rows. ``difference_cents`` is closing - opening - moved.
+        ``reconciled`` is null where a balance is not known, or where the only one is that of a single row.
+        ``suggestion`` lists the smallest sets of rows that explain the difference. ``follows`` is the file before, and
+        ``gap_cents`` the change of the balance between the two that neither has; 0 if they connect, and null where it
+        is not known. ``note`` says, in sentences, which periods overlap or leave something out, and why a file is not
+        reconciled although its balances are known.
     """
-    import pandas as pd
+    options = frozenset(broken_files), periods or {}, subaccounts or {}, formats or {}
+    joined = join_files(_check_groups(rows, *options))
+    balances = frame_balances(balance for balance, _ in joined)
+    return Reconciled(frame_joined(joined), balances, list_balance_problems(joined))
 
-    checks: dict[tuple[object, ...], _Check] = {}
-    balances: list[Balance] = []
-    for balance, check in _check_groups(rows, frozenset(broken_files), periods or {}, subaccounts or {}):
-        balances.append(balance)
-        checks[balance.file, balance.account, balance.currency] = check
-    lines = []
-    for balance, seam in join_files(balances):
-        check = checks[balance.file, balance.account, balance.currency]
-        lines.append(
-            {
-                "file": balance.file,
-                "account": balance.account,
-                "currency": balance.currency,
-                "opening_cents": balance.opening,
-                "moved_cents": balance.moved,
-                "closing_cents": balance.closing,
-                "difference_cents": check.difference,
-                "reconciled": check.is_reconciled,
-                "suggestion": check.suggestion,
-                "period_start": balance.period.start,
-                "period_end": balance.period.end,
-                "follows": seam.follows,
-                "gap_cents": seam.gap_cents,
-                "note": " ".join([*check.remarks, *seam.remarks]) or None,
-            }
-        )
-    return pd.DataFrame(
-        {name: pd.Series([line[name] for line in lines], dtype=dtype) for name, dtype in RECONCILIATION.items()}
-    )
+
+def reconcile_balances(balances: pd.DataFrame) -> Reconciled:
+    """Return the same for the balances of files that were read earlier, of which the rows are not known."""
+    joined = join_files(list_balances(balances))
+    return Reconciled(frame_joined(joined), balances, list_balance_problems(joined))
 
 
 def _check_groups(
@@ -128,38 +101,39 @@ def _check_groups(
     broken_files: frozenset[str],
     periods: Mapping[str, tuple[datetime | None, datetime | None]],
     subaccounts: Mapping[str, tuple[str, str]],
-) -> Iterator[tuple[Balance, _Check]]:
-    """Yield the balance of each file, account and currency, and whether it agrees with the rows."""
+    formats: Mapping[str, str],
+) -> Iterator[Balance]:
+    """Yield the balance of each file, account and currency."""
     steps = _ALL_STEPS
     for group, transactions in _list_groups(rows):
+        file = group["file"]
         opening, moved, closing = _add_up(group)
-        balance = Balance(
-            group["file"],
-            group["account"],
-            group["currency"],
-            subaccounts.get(group["file"], ()),
-            opening,
-            moved,
-            closing,
-            dates=Period(group["start"], group["end"]),
-            stated=Period(*periods.get(group["file"], ())),
-            rows=transactions.select("payment_id", "known_cents"),
-        )
         is_known = opening is not None and moved is not None and closing is not None
         difference = closing - opening - moved if is_known else None
-        is_broken = group["file"] in broken_files
+        is_broken = file in broken_files
         agrees = not (difference or is_broken or group["unknown"])
         explanations = None
         if difference:
             explanations = _explain(transactions, difference, min(steps, MOST_STEPS))
             steps -= explanations.steps
-        check = _Check(
+        remarks = _list_remarks(group, explanations, is_broken=is_broken, is_too_large=moved is None)
+        yield Balance(
+            file,
+            formats.get(file, ""),
+            group["account"],
+            group["currency"],
+            subaccounts.get(file, ("", "")),
+            opening,
+            moved,
+            closing,
             difference,
             agrees if is_known and not _has_nothing_to_check(group) else None,
             _describe(explanations, transactions) if explanations else None,
-            tuple(_list_remarks(group, balance, explanations, is_broken=is_broken)),
+            " ".join(remarks) or None,
+            dates=Period(group["start"], group["end"]),
+            stated=Period(*periods.get(file, ())),
+            rows=transactions.select("payment_id", "known_cents"),
         )
-        yield balance, check
 
 
 def _list_groups(rows: pl.DataFrame) -> Iterator[tuple[Mapping[str, Any], pl.DataFrame]]:
@@ -252,7 +226,7 @@ def _describe(explanations: Explanations, transactions: pl.DataFrame) -> str | N
 
 
 def _list_remarks(
-    group: Mapping[str, Any], balance: Balance, explanations: Explanations | None, *, is_broken: bool
+    group: Mapping[str, Any], explanations: Explanations | None, *, is_broken: bool, is_too_large: bool
 ) -> Iterator[str]:
     """Yield why a file is not reconciled, apart from its difference."""
     if is_broken:
@@ -264,7 +238,7 @@ def _list_remarks(
     if undecided > 0:
         verb = "has" if undecided == 1 else "have"
         yield f"{format_count(undecided, 'row', 'rows')} {verb} a status that does not say whether money moved."
-    if balance.moved is None:
+    if is_too_large:
         yield "The amounts are too large to add up."
     if _has_nothing_to_check(group):
         yield "Only one balance is stated, which leaves nothing to check."

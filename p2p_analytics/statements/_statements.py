@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from p2p_analytics.display import PRIVATE, STRICT, clean_line, format_count
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.arrow import is_among
-from p2p_analytics.frames.schema import FRIENDS, KIND_PAYMENT, PLACE, list_wrong_files
+from p2p_analytics.frames.schema import FRIENDS, KIND_PAYMENT, PLACE, list_files_after_gaps, list_wrong_files
 from p2p_analytics.frames.schema import PROBLEMS as RECORD_PROBLEMS
 from p2p_analytics.handles import fold_name, normalize_account
 from p2p_analytics.history import History
@@ -17,7 +17,7 @@ from p2p_analytics.privacy import NOT_SHOWN, Mask, is_masked
 from p2p_analytics.statements._files import to_frame
 from p2p_analytics.statements._registry import find_service
 from p2p_analytics.statements._versions import ReadPayments, list_versions
-from p2p_analytics.statements.balances import find_mended
+from p2p_analytics.statements.balances import frame_balances
 from p2p_analytics.statements.transactions import ACCOUNT
 from p2p_analytics.times import EPOCH
 
@@ -88,15 +88,15 @@ def describe_balances(reconciliation: pd.DataFrame) -> str:
     )
 
 
-def select_open_problems(problems: pd.DataFrame, statements: Statements) -> pd.DataFrame:
-    """Return earlier problems without those of files that did not add up and that these statements replace."""
-    return problems[~find_mended(problems, statements.reconciliation, statements.files)]
-
-
 def _hide_reasons(problems: pd.DataFrame) -> pd.DataFrame:
     """Return problems without the reasons of skipped files, which quote names and columns."""
     is_skipped = problems["problem"].str.startswith(SKIPPED)
     return problems.assign(problem=problems["problem"].mask(is_skipped, f"{SKIPPED}{NOT_SHOWN}"))
+
+
+def _name_files(files: list[str]) -> str:
+    """Return the names of the first files."""
+    return ", ".join(map(clean_line, files[:_MOST_FILES])) + (" ..." if len(files) > _MOST_FILES else "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +134,7 @@ class Statements:
     _owners: Mapping[str, str] = field(default_factory=dict, repr=False)  # the names of the holders, as the rows show
     _ends: Mapping[str, datetime | None] = field(default_factory=dict, repr=False)  # the last date of each file
     _handles: Mapping[str, Collection[str]] = field(default_factory=dict, repr=False)  # as `find_handle` needs them
+    _balances: pd.DataFrame | None = field(default=None, repr=False)  # of each file, as read
     _unnamed: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
@@ -213,6 +214,10 @@ class Statements:
         problems = self.problems[~self.problems["file"].isin(of_others)]
         is_own = is_among(problems["payment_id"], payments["payment_id"]) | problems["payment_id"].isna()
         is_checked = self.reconciliation["account"] == chosen
+        balances = self.list_balances()
+        is_own_balance = (balances["account"] == chosen) | (
+            balances["account"].isna() & ~balances["file"].isin(of_others)
+        )
         needed = self._needed
         if needed is not None and len(self._holders) > 1:  # a copy takes as much memory as the rows
             own = [table[table["account_id"] == chosen].reset_index(drop=True) for table in needed]
@@ -225,6 +230,7 @@ class Statements:
             files=self.files[~is_of_other].reset_index(drop=True),
             _holders={chosen: self._holders[chosen]},
             _needed=needed,
+            _balances=balances[is_own_balance.fillna(value=False)].reset_index(drop=True),
         )
 
     def list_versions(self) -> pd.DataFrame:
@@ -238,6 +244,14 @@ class Statements:
         In privacy mode there is one row per payment.
         """
         return list_versions(self.payments, self._needed, self._owners, self._ends, self.reconciliation)
+
+    def list_balances(self) -> pd.DataFrame:
+        """Return what an archive keeps of the balance of each account and currency in each file.
+
+        `BALANCES`: what each file says and whether its rows agree, before files are joined to `reconciliation`. No rows
+        in privacy mode.
+        """
+        return frame_balances([]) if self._balances is None else self._balances
 
     def masked(self, *, key: bytes | None = None, strict: bool = False) -> Statements:
         """Return the statements in privacy mode, as `History.masked` does it; the names of files are invented too.
@@ -271,6 +285,7 @@ class Statements:
             _owners={},
             _ends={},
             _handles={},
+            _balances=None,
             _unnamed=frozenset(str(me.user.id) for name, me in holders.items() if name in self._unnamed),
         )
 
@@ -283,12 +298,18 @@ class Statements:
         """Show counts in a notebook, and the files that do not add up, without names of people."""
         first, *others = self._count()
         mode = f'<div style="{_QUIET}">{STRICT if self.strict else PRIVATE}</div>' if self.private else ""
-        wrong = list_wrong_files(self.problems)
-        names = ", ".join(map(clean_line, wrong[:_MOST_FILES])) + (" ..." if len(wrong) > _MOST_FILES else "")
-        wrong_line = f'<div style="{_QUIET}">Does not add up: {escape(names)}</div>' if wrong else ""
+        named = {
+            "Does not add up": list_wrong_files(self.problems),
+            "Files or rows may be missing before": list_files_after_gaps(self.problems),
+        }
+        wrong_lines = "".join(
+            f'<div style="{_QUIET}">{words}: {escape(_name_files(files))}</div>'
+            for words, files in named.items()
+            if files
+        )
         return (
             f'<div style="{_CARD}"><div><strong style="font-size:1.2em">Statements: {escape(first)}</strong></div>'
-            f'<div style="{_QUIET}">{escape(" · ".join(others))}</div>{wrong_line}{mode}</div>'
+            f'<div style="{_QUIET}">{escape(" · ".join(others))}</div>{wrong_lines}{mode}</div>'
         )
 
     def _count(self) -> list[str]:

@@ -45,13 +45,15 @@ def test_files_that_do_not_add_up_are_named(folder, tmp_path, capsys) -> None:
     wrong = tmp_path / "wrong.csv"
     wrong.write_text(STATEMENT.read_text("utf-8").replace("- $75.00", "+ $75.00"), "utf-8")
     assert cli.main(["import", folder, str(SAMPLES / "gen_c_2021.csv"), str(wrong)]) == 0
-    second, third, last = capsys.readouterr().out.splitlines()[1:]
+    second, third, gap, last = capsys.readouterr().out.splitlines()[1:]
     assert last == f"list the problems: p2p-analytics export {folder} - --table problems"
-    assert second == "2 files, 1 of 2 balances reconciled, 1 wrong, 3 problems"
+    assert second == "2 files, 1 of 2 balances reconciled, 1 wrong, 4 problems"
     assert third.startswith(
         "wrong.csv: the balances and the rows differ by \u2212$150.00, which reversing 3970000000000000301 would "
-        "explain, 27 months without rows after the file before: a file may be missing."
+        "explain"
     )
+    assert gap.startswith("wrong.csv: a file or rows may be missing before this file: after 'gen_c_2021.csv', USD, ")
+    assert ": 27 months without rows, the balance changed by " in gap
 
 
 def test_files_without_balances(folder, capsys) -> None:
@@ -61,7 +63,7 @@ def test_files_without_balances(folder, capsys) -> None:
     assert (
         capsys.readouterr()
         .out.splitlines()[1]
-        .startswith("2 files, 1 of 1 balance reconciled, 1 file states none, 0 problems")
+        .startswith("2 files, 1 of 1 balance reconciled, 1 file states none, 1 problem")
     )
     assert cli.main(["import", folder, files[0], "--account", "nora-quill"]) == 0
     assert capsys.readouterr().out.splitlines()[1:] == ["1 file, no balance is stated, 0 problems"]
@@ -73,7 +75,10 @@ def test_missing_months_have_a_line(folder, tmp_path, capsys) -> None:
     (tmp_path / "again.csv").write_bytes((SAMPLES / "gen_b_2019.csv").read_bytes())
     assert cli.main(["import", folder, *files, str(tmp_path / "again.csv")]) == 0
     assert [line for line in capsys.readouterr().out.splitlines() if "before" in line] == [
-        "again.csv: 8 months without rows after the file before: a file may be missing."
+        (
+            "again.csv: a file or rows may be missing before this file: after 'gen_a_2018.csv', USD, 2018-06-02 to "
+            "2019-03-02: 8 months without rows"
+        )
     ]
 
 
@@ -105,9 +110,9 @@ def test_problems_with_files_of_earlier_imports(folder, tmp_path, capsys) -> Non
     assert cli.main(["import", archive, str(STATEMENT)]) == 0
     assert cli.main(["import", archive, str(other), "--json"]) == 0
     problems = p2p.open_archive(archive).history().problems
-    assert set(problems["field"]) == {"type", "balance", "flow_cents"}
-    # Those of the second file, and that the amount of its row is not the one that counts.
-    assert json.loads(capsys.readouterr().out.splitlines()[-1])["problems"] == 3
+    assert set(problems["field"]) == {"type", "flow_cents"}
+    # That of the second file, and that the amount of its row is not the one that counts: the first file adds up.
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["problems"] == 2
 
 
 @pytest.mark.usefixtures("draw_nothing")
@@ -183,8 +188,8 @@ def test_a_dry_run_changes_nothing(folder, tmp_path, capsys) -> None:
             kind: {"new": new, "known": 0, "changed": 0, "refused": 0}
             for kind, new in {"payment": 3, "merchant": 1, "transfer": 1, "unknown": 1}.items()
         },
-        "reconciled": 1, "balances": 1, "not_adding_up": [], "problems": 1, "other_accounts": [], "left_out": {},
-        "new_services": [], "skipped": [],
+        "reconciled": 1, "balances": 1, "not_adding_up": [], "after_gaps": [], "problems": 1,
+        "other_accounts": [], "left_out": {}, "new_services": [], "skipped": [],
     }  # fmt: skip
     assert printed.err == f"Reading 1 path ...\nComparing 6 transactions with {folder} ...\n"
     assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from p2p_analytics.statements._reconcile import RECONCILIATION, reconcile, running_balance
+from p2p_analytics.statements._reconcile import reconcile, running_balance
+from p2p_analytics.statements.balances import RECONCILIATION
 from support.statements.rows import make_file
 
 JUNE = datetime(2021, 6, 12, tzinfo=UTC)
@@ -18,7 +19,7 @@ SUMMER = [-1800, 13800, -3700, {"moved_cents": 0, "flow_cents": -6000}, 5000, {"
 
 
 def _reconcile(*files: pl.DataFrame, **options: Any) -> list[dict[str, Any]]:
-    frame = reconcile(pl.concat(files), **options)
+    frame = reconcile(pl.concat(files), **options).table
     return [
         {str(name): None if pd.isna(value) else value for name, value in row.items()}
         for row in frame.to_dict("records")
@@ -78,14 +79,14 @@ def test_the_order_of_the_rows_does_not_matter() -> None:
     rows = pl.concat(files)
     for seed in range(5):
         mixed = rows.sample(fraction=1.0, shuffle=True, seed=seed)
-        pd.testing.assert_frame_equal(reconcile(mixed), reconcile(rows))
+        pd.testing.assert_frame_equal(reconcile(mixed).table, reconcile(rows).table)
         again = running_balance(mixed).sort("file", "line")["balance_cents"]
         assert again.to_list() == running_balance(rows).sort("file", "line")["balance_cents"].to_list()
 
 
 def test_no_rows() -> None:
     """Nothing in, nothing out, with all columns and dtypes."""
-    frame = reconcile(make_file("a", [1]).clear())
+    frame = reconcile(make_file("a", [1]).clear()).table
     assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == dict(RECONCILIATION)
     assert frame.empty
 

@@ -1,4 +1,4 @@
-"""Owner of an archive of statements: the account, the names and the balance; and files of other holders."""
+"""Owner of an archive of statements: the account, and the names; and files of other holders."""
 
 from __future__ import annotations
 
@@ -118,21 +118,13 @@ def _joins(name: str, shown: Collection[str], handles: Mapping[str, Collection[s
 
 
 def describe_owner(statements: Statements, account: str, previous: Manifest | None) -> tuple[Me, datetime]:
-    """Return the owner of an archive and the date of its data after an import; those of a sync, and names, stay.
-
-    The balance is that of the statements with the later date; an older file does not replace it.
-    """
+    """Return the owner of an archive and the date of its data after an import; those of a sync, and names, stay."""
     if previous is not None and not isinstance(previous.account_name, str):
         return previous.me, previous.fetched_at
     me, fetched_at = statements.get_holder(), statements.find_end()
     if previous is None:
         return make_owner(account, me), fetched_at
-    if fetched_at < previous.fetched_at:
-        return previous.me, previous.fetched_at
-    balance = me.balance_cents
-    if balance is None and fetched_at == previous.fetched_at:
-        balance = previous.me.balance_cents
-    return msgspec.structs.replace(previous.me, balance_cents=balance), fetched_at
+    return previous.me, max(previous.fetched_at, fetched_at)
 
 
 def make_owner(account: str, holder: Me) -> Me:

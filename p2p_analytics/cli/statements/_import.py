@@ -74,7 +74,7 @@ def _import(options: argparse.Namespace) -> None:
     """Add statement files to an archive, or only say what that would do, and print the counts."""
     from p2p_analytics.archive import open_archive
     from p2p_analytics.display import format_count
-    from p2p_analytics.frames.schema import list_wrong_files
+    from p2p_analytics.frames.schema import list_files_after_gaps, list_wrong_files
     from p2p_analytics.statements import (
         describe_balances,
         list_skipped,
@@ -108,6 +108,7 @@ def _import(options: argparse.Namespace) -> None:
             ]
         ),
         *_list_wrong_balances(statements),
+        *_list_gaps(plan.problems),
         *_accounts.describe_others(plan, statements, options.account),
         *_accounts.describe_left_out(left_out),
         *_describe_services(plan),
@@ -127,6 +128,7 @@ def _import(options: argparse.Namespace) -> None:
         reconciled=int(checked.sum()),
         balances=len(checked),
         not_adding_up=list_wrong_files(statements.problems),
+        after_gaps=list_files_after_gaps(plan.problems),
         problems=found,
         other_accounts=[other._asdict() for other in plan.other_accounts],
         left_out=left_out,
@@ -173,29 +175,37 @@ def _undo(options: argparse.Namespace) -> None:
 
 
 def _list_wrong_balances(statements: Statements) -> list[str]:
-    """Return a line for each file with rows that do not add up, or after missing rows or days; the first of many."""
+    """Return a line for each file with rows that do not add up; the first of many."""
     from decimal import Decimal
 
     from p2p_analytics.display import clean_line, format_money
 
     rows = statements.reconciliation
-    ends = rows.groupby("file")["period_end"].max()
-    is_later = rows["period_start"] > rows["follows"].map(ends)  # with a note, days or months are in neither file
-    is_wrong = (~rows["reconciled"]).fillna(value=False) | rows["gap_cents"].fillna(0).ne(0)
-    is_wrong |= rows["note"].notna() & is_later
+    is_wrong = (~rows["reconciled"]).fillna(value=False)
     lines = []
     for row in rows[is_wrong].head(_MOST_LINES).to_dict("records"):
         found = []
-        if row["reconciled"] is False:
+        if row["difference_cents"]:
             currency = row["currency"] if isinstance(row["currency"], str) else None
             money = format_money(Decimal(int(row["difference_cents"])) / 100, currency=currency)
             found.append(f"the balances and the rows differ by {money}")
-            if isinstance(row["suggestion"], str):
-                found.append(f"which {row['suggestion']} would explain")
+        if isinstance(row["suggestion"], str):
+            found.append(f"which {row['suggestion']} would explain")
         if isinstance(row["note"], str):
             found.append(row["note"])
         lines.append(clean_line(f"{row['file']}: {', '.join(found)}"))
     return lines
+
+
+def _list_gaps(problems: pd.DataFrame) -> list[str]:
+    """Return a line for each file before which something may be missing; the first of many."""
+    from p2p_analytics.display import clean_line
+    from p2p_analytics.frames.schema import FOLLOWS_A_GAP
+
+    gaps = problems[problems["problem"] == FOLLOWS_A_GAP]
+    found = zip(gaps["file"].head(_MOST_LINES), gaps["value"].head(_MOST_LINES), strict=True)
+    lines = [clean_line(f"{file}: {FOLLOWS_A_GAP}: {value}") for file, value in found]
+    return [*lines, f"... and {len(gaps) - _MOST_LINES:,} more"] if len(gaps) > _MOST_LINES else lines
 
 
 def _describe_skipped(skipped: Sequence[tuple[str, str]]) -> list[str]:
@@ -222,7 +232,7 @@ def _describe_problems(problems: pd.DataFrame, options: argparse.Namespace) -> l
     if problems.empty:
         return []
     if options.dry_run:
-        return _list_problems(problems)
+        return _list_problems(problems[problems["field"] != "balance"])  # they have lines of their own
     command = f"list the problems: p2p-analytics export {shlex.quote(options.archive)} - --table problems"
     return [*_list_problems(problems[problems["field"] == "file"]), command]
 

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 from p2p_analytics.statements.balances._continuity import Balance, Period, Seam, join_files
-from p2p_analytics.statements.balances._differences import find_mended, list_differences
+from p2p_analytics.statements.balances._differences import list_balance_problems
 from p2p_analytics.statements.balances._explanations import MOST_STEPS, Change, Explanations, find_explanations
 from p2p_analytics.statements.balances._order import GROUP, OrderedRows, order_rows
 from p2p_analytics.statements.balances._running import running_balance
+from p2p_analytics.statements.balances._tables import (
+    RECONCILIATION,
+    find_balance,
+    frame_balances,
+    frame_joined,
+    list_balances,
+)
 
 __all__ = [
     "GROUP",
     "MOST_STEPS",
+    "RECONCILIATION",
     "Balance",
     "Change",
     "Explanations",
     "OrderedRows",
     "Period",
     "Seam",
+    "find_balance",
     "find_explanations",
-    "find_mended",
+    "frame_balances",
+    "frame_joined",
     "join_files",
-    "list_differences",
+    "list_balance_problems",
+    "list_balances",
     "order_rows",
     "running_balance",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,10 +10,12 @@ from p2p_analytics.display import format_count
 from p2p_analytics.money import format_cents
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import date, datetime
 
     import polars as pl
+
+    Covered = Mapping[tuple[str | None, tuple[str, str]], list[tuple[date, date]]]
 
 
 class Period(NamedTuple):
@@ -24,23 +27,29 @@ class Period(NamedTuple):
 
 @dataclass(frozen=True)
 class Balance:
-    """The balance of one account and currency in one file.
+    """The balance of one account and currency in one file, and whether it agrees with the rows.
 
     ``subaccount`` is the service, and the product or group of the account that the balance is of.
-    ``dates`` is the period of the rows, ``stated`` that which the file names; ``rows`` has ``payment_id`` and
-    ``known_cents`` of its transactions in the order in which they moved the balance.
+    ``dates`` is the period of the rows, ``stated`` that which the file names. ``remarks`` says why the file is not
+    reconciled, apart from the difference. ``rows`` has ``payment_id`` and ``known_cents`` of its transactions in the
+    order in which they moved the balance; None in an archive, which does not keep the rows of each file.
     """
 
     file: str
+    format: str
     account: str | None
     currency: str | None
-    subaccount: tuple[str, ...]
+    subaccount: tuple[str, str]
     opening: int | None
     moved: int | None
     closing: int | None
+    difference: int | None
+    is_reconciled: bool | None
+    suggestion: str | None
+    remarks: str | None
     dates: Period
     stated: Period
-    rows: pl.DataFrame
+    rows: pl.DataFrame | None = None
 
     @property
     def period(self) -> Period:
@@ -49,92 +58,179 @@ class Balance:
 
 
 class Seam(NamedTuple):
-    """What connects a file with the file before."""
+    """What connects a file with the file before.
 
-    follows: str | None = None
+    ``days`` and ``months`` count those between the two that no file is about.
+    """
+
+    before: Balance | None = None
     gap_cents: int | None = None
+    days: int = 0
+    months: int = 0
+    is_overlap: bool = False
     remarks: tuple[str, ...] = ()
 
 
 def join_files(balances: Iterable[Balance]) -> list[tuple[Balance, Seam]]:
     """Return the balances by account, currency, subaccount and period, each with its seam; those without a period last.
 
-    A file follows the one that ends last of those before it.
+    A file follows the one that ends last of those before it; none follows a file that another one replaces. Where two
+    files have rows of the same days, their rows say whether the balances connect. An archive does not keep the rows of
+    each file, and the gap is not known then: files that overlap leave nothing out.
     """
+    listed = sorted(balances, key=_sort_key)
+    replaced = {id(balance) for balance in find_replaced(listed)}
+    covered = _find_covered(listed)
     joined: list[tuple[Balance, Seam]] = []
     before: Balance | None = None
-    for balance in sorted(balances, key=_sort_key):
+    for balance in listed:
         if before and _find_owner(before) != _find_owner(balance):
             before = None
-        joined.append((balance, _find_seam(before, balance) if before and balance.period.start else Seam()))
+        is_dated = balance.period.start is not None
+        joined.append((balance, _find_seam(before, balance, covered) if before and is_dated else Seam()))
+        if id(balance) in replaced:
+            continue
         ends = [(each.period.end or each.period.start) for each in (before, balance) if each]
         if len(ends) == 1 or (ends[0] and ends[1] and ends[1] >= ends[0]):
             before = balance
     return joined
 
 
+def find_replaced(balances: Sequence[Balance]) -> list[Balance]:
+    """Return the balances that do not add up, and of which another file that adds up has the whole period.
+
+    That is a file of the same format, account, currency and subaccount.
+    """
+    sound = defaultdict(list)
+    for balance in balances:
+        if balance.is_reconciled and balance.period.start and balance.period.end:
+            sound[balance.format, *_find_owner(balance)].append(_find_days(balance))
+
+    def is_replaced(balance: Balance) -> bool:
+        if balance.is_reconciled is not False or not balance.period.start or not balance.period.end:
+            return False
+        start, end = _find_days(balance)
+        return any(first <= start and end <= last for first, last in sound[balance.format, *_find_owner(balance)])
+
+    return [balance for balance in balances if is_replaced(balance)]
+
+
 def _sort_key(balance: Balance) -> tuple[object, ...]:
     words = tuple((word is None, word or "") for word in (balance.account, balance.currency))
     instants = tuple((each is None, each.timestamp() if each else 0) for each in balance.period)
-    return (*words, balance.subaccount, *instants, balance.file)
+    return (*words, balance.subaccount, *instants, balance.file, balance.format)
 
 
 def _find_owner(balance: Balance) -> tuple[object, ...]:
     return balance.account, balance.currency, balance.subaccount
 
 
-def _find_seam(before: Balance, balance: Balance) -> Seam:
+def _find_days(balance: Balance) -> tuple[date, date]:
+    """Return the first and the last day of a balance with a period."""
+    start, end = balance.period
+    if start is None or end is None:
+        raise ValueError("the period is not known")
+    return start.date(), end.date()
+
+
+def _find_covered(balances: Iterable[Balance]) -> Covered:
+    """Return the first and last days of all files: one without rows in a currency leaves no days of it out."""
+    covered = defaultdict(list)
+    for balance in balances:
+        if balance.period.start and balance.period.end:
+            covered[balance.account, balance.subaccount].append(_find_days(balance))
+    return {key: sorted(spans) for key, spans in covered.items()}
+
+
+def _find_seam(before: Balance, balance: Balance, covered: Covered) -> Seam:
+    is_overlap = _is_before(balance.dates.start, before.dates.end)
+    touches = is_overlap or (balance.dates.start is not None and balance.dates.start == before.dates.end)
+    common = moved_after = 0
     remarks: list[str] = []
-    common, moved_after = _find_overlap(before, balance)
-    is_mixed = not common and _is_before(balance.dates.start, before.dates.end)
-    if common == len(balance.rows) > 0:
-        remarks.append("The file before has all of these rows.")
-    elif common:
-        verb = "is" if common == 1 else "are"
-        remarks.append(f"{format_count(common, 'row', 'rows')} {verb} in the file before too.")
-    elif is_mixed:
-        remarks.append("The file before is about the same days, but has none of these rows.")
-    else:
-        remarks += _describe_gap(before, balance)
-    if balance.opening is None or before.closing is None or is_mixed:
-        return Seam(before.file, None, tuple(remarks))
-    gap = balance.opening - (before.closing - moved_after)
+    if touches and before.rows is not None and balance.rows is not None:
+        common, moved_after = _find_overlap(before.rows, balance.rows)
+        remarks += _describe_overlap(common, len(balance.rows), is_overlap=is_overlap)
+    elif is_overlap:
+        remarks.append("The file before is about some of these days too.")
+    gap = None
+    if (common or not is_overlap) and balance.opening is not None and before.closing is not None:
+        gap = balance.opening - (before.closing - moved_after)
+        if touches and before.rows is None:
+            gap = gap or None  # the file before may have rows of the first instant of this one
+    days = months = 0
+    if not common and not is_overlap:
+        days, months = _count_gap(before, balance, covered)
+        months = 0 if gap == 0 else months  # there was nothing to list
+        remarks += _describe_gap(days, months)
     if gap:
         amount = " ".join(filter(None, [format_cents(gap), balance.currency]))
         remarks.append(f"The balance changed by {amount} between the file before and this one: rows are missing.")
-    return Seam(before.file, gap, tuple(remarks))
+    return Seam(before, gap, days, months, is_overlap=is_overlap or common > 0, remarks=tuple(remarks))
 
 
-def _find_overlap(before: Balance, balance: Balance) -> tuple[int, int]:
+def _find_overlap(before: pl.DataFrame, rows: pl.DataFrame) -> tuple[int, int]:
     """Return how many rows both files have, and the cents that the file before moved in the overlap.
 
     The overlap begins with the first row that moved the balance in both: a payment that was pending in the file before
     can be a row of this one without being in the overlap.
     """
-    if not before.dates.end or not balance.dates.start or balance.dates.start > before.dates.end:
-        return 0, 0
-    common = before.rows.join(balance.rows, on="payment_id", how="semi")
-    numbered = before.rows.with_row_index("at").filter(before.rows["known_cents"] != 0)
-    moved = numbered.join(balance.rows, on=["payment_id", "known_cents"], how="semi")["at"].to_list()
-    return len(common), sum(before.rows["known_cents"][min(moved) :]) if moved else 0
+    common = before.join(rows, on="payment_id", how="semi")
+    numbered = before.with_row_index("at").filter(before["known_cents"] != 0)
+    moved = numbered.join(rows, on=["payment_id", "known_cents"], how="semi")["at"].to_list()
+    return len(common), sum(before["known_cents"][min(moved) :]) if moved else 0
+
+
+def _describe_overlap(common: int, count: int, *, is_overlap: bool) -> list[str]:
+    """Return a remark on the rows that the file before has too."""
+    if common == count > 0:
+        return ["The file before has all of these rows."]
+    if common:
+        return [f"{format_count(common, 'row', 'rows')} {'is' if common == 1 else 'are'} in the file before too."]
+    return ["The file before is about the same days, but has none of these rows."] if is_overlap else []
 
 
 def _is_before(one: datetime | None, other: datetime | None) -> bool:
     return one is not None and other is not None and one < other
 
 
-def _describe_gap(before: Balance, balance: Balance) -> list[str]:
-    """Return a remark if the periods that both files name leave days out, or their rows leave whole months out."""
+def _count_gap(before: Balance, balance: Balance, covered: Covered) -> tuple[int, int]:
+    """Return how many days the periods that both files name leave out, or how many whole months their rows do.
+
+    Other files of the account and subaccount may be about them in another currency.
+    """
+    spans = [*covered.get((balance.account, balance.subaccount), ()), *covered.get((None, balance.subaccount), ())]
     if before.stated.end and balance.stated.start:
-        days = (balance.stated.start.date() - before.stated.end.date()).days - 1
-        if days < 1:
-            return []
+        ordinals = [(start.toordinal(), end.toordinal()) for start, end in spans]
+        end, start = before.stated.end.date(), balance.stated.start.date()
+        return _count_left_out(end.toordinal(), start.toordinal(), ordinals), 0
+    if before.period.end is None or balance.period.start is None:
+        return 0, 0
+    months = [(_number_month(start), _number_month(end)) for start, end in spans]
+    return 0, _count_left_out(_number_month(before.period.end), _number_month(balance.period.start), months)
+
+
+def _count_left_out(end: int, start: int, spans: list[tuple[int, int]]) -> int:
+    """Return how many numbers between two others are in no span; the spans are sorted."""
+    count, at = 0, end + 1
+    for first, last in sorted(spans):
+        if first >= start:
+            break
+        count += max(first - at, 0)
+        at = max(at, last + 1)
+    return count + max(start - at, 0)
+
+
+def _number_month(day: date) -> int:
+    return day.year * 12 + day.month
+
+
+def _describe_gap(days: int, months: int) -> list[str]:
+    """Return a remark on the days or months between two files that neither has."""
+    remarks = []
+    if days:
         verb = "is" if days == 1 else "are"
-        return [f"{format_count(days, 'day', 'days')} between the file before and this one {verb} in neither."]
-    end, start = before.period.end, balance.period.start
-    if not end or not start:
-        return []
-    months = start.year * 12 + start.month - end.year * 12 - end.month - 1
-    if months < 1:
-        return []
-    return [f"{format_count(months, 'month', 'months')} without rows after the file before: a file may be missing."]
+        remarks.append(f"{format_count(days, 'day', 'days')} between the file before and this one {verb} in neither.")
+    if months:
+        number = format_count(months, "month", "months")
+        remarks.append(f"{number} without rows after the file before: a file may be missing.")
+    return remarks

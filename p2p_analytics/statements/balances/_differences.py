@@ -1,75 +1,67 @@
-"""Files that do not add up, as problems, and the problems that further files replace."""
+"""Files that do not add up, and files before which something may be missing, as problems."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.currencies import UNKNOWN_CURRENCY
-from p2p_analytics.display import format_money
-from p2p_analytics.frames.schema import DOES_NOT_ADD_UP
+from p2p_analytics.display import format_count, format_money
+from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, FOLLOWS_A_GAP
 from p2p_analytics.money import to_units
 from p2p_analytics.statements._format import Problem
+from p2p_analytics.statements.balances._continuity import find_replaced
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from collections.abc import Iterator, Sequence
 
-_DIFFERENCE: Final = re.compile(r"(\S+), (\S+), (\d{4}-\d\d-\d\d) to (\d{4}-\d\d-\d\d): ", re.ASCII)
+    from p2p_analytics.statements.balances._continuity import Balance, Seam
+
+_FIELD: Final = "balance"
 
 
-def list_differences(reconciliation: pd.DataFrame, files: pd.DataFrame) -> list[Problem]:
-    """Return a problem for each file, account and currency of which the balances and the rows do not add up.
+def list_balance_problems(joined: Sequence[tuple[Balance, Seam]]) -> list[Problem]:
+    """Return a problem for each balance that does not add up, then one for each seam at which something may be missing.
 
-    The value names the format, the currency and the period, by which `find_mended` knows the file again.
+    A file that another one replaces, because that has the whole period and adds up, has none. Files that overlap leave
+    nothing out.
+
+    Parameters
+    ----------
+    joined : sequence of tuple of Balance and Seam
+        As `join_files` returns them.
     """
-    from pandas import isna
-
-    formats = dict(zip(files["file"], files["format"], strict=True))
-    problems = []
-    for row in reconciliation[(~reconciliation["reconciled"]).fillna(value=False)].to_dict("records"):
-        code = row["currency"] if isinstance(row["currency"], str) else None
-        days = [f"{row[name]:%Y-%m-%d}" for name in ("period_start", "period_end") if not isna(row[name])]
-        found = "amounts cannot be read"
-        if not isna(row["difference_cents"]):
-            found = f"differ by {format_money(to_units(int(row['difference_cents'])), currency=code)}"
-        if isinstance(row["suggestion"], str):
-            found += f", which {row['suggestion']} would explain"
-        value = f"{formats[row['file']]}, {code or UNKNOWN_CURRENCY}, {' to '.join(days) or 'no dates'}: {found}"
-        problems.append(Problem(row["file"], 0, None, "balance", value, DOES_NOT_ADD_UP))
-    return problems
+    replaced = {id(balance) for balance in find_replaced([balance for balance, _ in joined])}
+    standing = [(balance, seam) for balance, seam in joined if id(balance) not in replaced]
+    return [*_list_differences([balance for balance, _ in standing]), *_list_gaps(standing)]
 
 
-def find_mended(problems: pd.DataFrame, reconciliation: pd.DataFrame, files: pd.DataFrame) -> pd.Series[bool]:
-    """Return which problems of `list_differences` are of files that further files replace.
+def _list_differences(balances: Sequence[Balance]) -> Iterator[Problem]:
+    for balance in balances:
+        if balance.is_reconciled is not False:
+            continue
+        found = (balance.remarks or "amounts cannot be read").rstrip(".").lower()
+        if balance.difference:
+            found = f"differ by {format_money(to_units(balance.difference), currency=balance.currency)}"
+        if balance.suggestion is not None:
+            found += f", which {balance.suggestion} would explain"
+        days = [f"{instant:%Y-%m-%d}" for instant in balance.period if instant is not None]
+        code = balance.currency or UNKNOWN_CURRENCY
+        value = f"{balance.format}, {code}, {' to '.join(days) or 'no dates'}: {found}"
+        yield Problem(balance.file, 0, None, _FIELD, value, DOES_NOT_ADD_UP)
 
-    These are of the same format and currency, and add up for the whole period, or are about exactly this period.
-    """
-    import pandas as pd
 
-    is_open = problems["problem"] == DOES_NOT_ADD_UP
-    if not is_open.any():
-        return is_open
-    formats = dict(zip(files["file"], files["format"], strict=True))
-    known = reconciliation.dropna(subset=["reconciled", "period_start", "period_end"])
-    checks = [
-        (
-            (formats[row["file"]], row["currency"] if isinstance(row["currency"], str) else UNKNOWN_CURRENCY),
-            f"{row['period_start']:%Y-%m-%d}",
-            f"{row['period_end']:%Y-%m-%d}",
-            bool(row["reconciled"]),
-        )
-        for row in known.to_dict("records")
-    ]
-
-    def is_mended(problem: object, value: object) -> bool:
-        found = _DIFFERENCE.match(str(value)) if problem == DOES_NOT_ADD_UP else None
-        if found is None:
-            return False
-        name, code, first, last = found.groups()
-        return any(
-            key == (name, code) and ((start <= first and last <= end) if adds_up else (start, end) == (first, last))
-            for key, start, end, adds_up in checks
-        )
-
-    pairs = zip(problems["problem"], problems["value"], strict=True)
-    return pd.Series([is_mended(*pair) for pair in pairs], index=problems.index, dtype=bool)
+def _list_gaps(joined: Sequence[tuple[Balance, Seam]]) -> Iterator[Problem]:
+    for balance, seam in joined:
+        found = []
+        if seam.days:
+            found.append(f"{format_count(seam.days, 'day is', 'days are')} in no file")
+        if seam.months:
+            found.append(f"{format_count(seam.months, 'month', 'months')} without rows")
+        if seam.gap_cents:
+            found.append(f"the balance changed by {format_money(to_units(seam.gap_cents), currency=balance.currency)}")
+        if seam.before is None or seam.is_overlap or not found:
+            continue
+        days = [f"{instant:%Y-%m-%d}" for instant in (seam.before.period.end, balance.period.start) if instant]
+        names = ", ".join(filter(None, [balance.currency or UNKNOWN_CURRENCY, balance.subaccount[1]]))
+        value = f"after {seam.before.file!r}, {names}, {' to '.join(days)}: {', '.join(found)}"
+        yield Problem(balance.file, 0, None, _FIELD, value, FOLLOWS_A_GAP)

@@ -10,7 +10,7 @@ import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ArchiveError, ConfigurationError
-from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
+from p2p_analytics.frames.schema import BALANCES, PAYMENTS, STATEMENT
 from p2p_analytics.records import Me, User
 from p2p_analytics.statements import _versions
 from support.archives.ledger import File, write_statement
@@ -44,8 +44,12 @@ def column(history: p2p.History, name: str) -> dict[str, object]:
 
 def with_balance(line: dict[str, object], balance_cents: int) -> p2p.statements.Statements:
     """Return the statements of one row of ada, with a closing balance."""
-    user = User(id="ada", username="ada", display_name="Ada")
-    return replace(statements_of(line), _holders={"ada": Me(user=user, balance_cents=balance_cents)})
+    balance = {
+        "file": line["file"], "format": "own", "account": "ada", "currency": line["currency"], "service": "own",
+        "product": "", "closing_cents": balance_cents, "first_date": line["date_created"],
+        "last_date": line["date_created"],
+    }  # fmt: skip
+    return replace(statements_of(line), _balances=frame_from_rows([balance], BALANCES))
 
 
 def test_each_row_is_new_known_changed_or_refused(archive) -> None:

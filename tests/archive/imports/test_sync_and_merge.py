@@ -119,7 +119,7 @@ def test_a_row_that_the_service_contradicts_later_is_refused(tmp_path, history_o
     pd.testing.assert_frame_equal(found.payments, before.history().payments)
 
 
-@pytest.mark.parametrize("kind", ["statements", "statement_versions", "statement_problems"])
+@pytest.mark.parametrize("kind", ["statements", "statement_versions", "statement_problems", "statement_balances"])
 def test_a_contradiction_that_a_damaged_file_hid_from_a_merge(tmp_path, history_of, payment, kind) -> None:
     """The import that repairs the archive refuses the stored row and its fee, as the merge does with sound files."""
     listed = replace(history_of(payment(1), friends=0), me=Me(user=User(id="7", username="ada")))

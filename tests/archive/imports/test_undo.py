@@ -236,7 +236,7 @@ def test_a_broken_manifest_beside_payments_of_the_service(archive) -> None:
     assert digests(archive.path) == before
 
 
-@pytest.mark.parametrize("kind", ["statements", "statement_versions", "statement_problems"])
+@pytest.mark.parametrize("kind", ["statements", "statement_versions", "statement_problems", "statement_balances"])
 def test_a_broken_file_of_statements(archive, service, kind) -> None:
     """A sync leaves it and works; readers and imports refuse, and say that an import with repair replaces it."""
     archive.import_(MAY)
@@ -247,7 +247,7 @@ def test_a_broken_file_of_statements(archive, service, kind) -> None:
     advice = f"{file.name} is broken .*: import all your statement files again with repair=True"
     before = digests(archive.path)
     calls = [lambda: archive.import_(MAY), lambda: archive.import_(MAY, dry_run=True)]
-    for call in calls if kind == "statement_versions" else [*calls, archive.history]:
+    for call in calls if kind in {"statement_versions", "statement_balances"} else [*calls, archive.history]:
         with pytest.raises(ArchiveError, match=advice):
             call()
     archive.import_(MAY, repair=True, dry_run=True)

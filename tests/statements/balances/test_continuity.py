@@ -19,7 +19,7 @@ def _day(month: int, day: int = 1) -> datetime:
 
 
 def _find_seams(*files: pl.DataFrame, **options: Any) -> list[tuple[Any, ...]]:
-    frame = reconcile(pl.concat(files), **options)
+    frame = reconcile(pl.concat(files), **options).table
     names = ["file", "follows", "gap_cents", "note"]
     return [tuple(None if pd.isna(value) else value for value in row) for row in frame[names].itertuples(index=False)]
 
@@ -144,7 +144,7 @@ def test_any_split_connects(data: st.DataObject) -> None:
         first = data.draw(st.integers(0, start))
         opening = sum(moved[:first])
         files.append(make_file(f"{number}", rows[first:end], opening=opening, closing=opening + sum(moved[first:end])))
-    frame = reconcile(pl.concat(data.draw(st.permutations(files))))
+    frame = reconcile(pl.concat(data.draw(st.permutations(files)))).table
     assert frame["reconciled"].all()
     assert frame["gap_cents"].dropna().eq(0).all()
     assert frame["gap_cents"].notna().sum() == len(files) - 1

@@ -38,7 +38,7 @@ def test_transactions_are_ordered_by_date_then_id_then_account():
     frame = pl.DataFrame(given, schema=schema, orient="row").with_columns(file=pl.lit("a.csv"))
     for seed in range(5):
         rows = complete_rows(frame.sample(fraction=1, shuffle=True, seed=seed))
-        standing = find_standing(rows, reconcile(rows))
+        standing = find_standing(rows, reconcile(rows).table)
         order = sort_newest_first(standing.rows)
         assert standing.rows.select("payment_id", "date", "account")[order].rows() == _ORDERED
         assert standing.problems == []
@@ -49,7 +49,7 @@ def test_no_transactions():
     rows = pl.DataFrame({"kind": ["notice"], "payment_id": [None], "date": [None], "account": ["nora"]})
     rows = complete_rows(rows.with_columns(file=pl.lit("a.csv")))
     for given in (rows, rows.clear()):
-        assert sort_newest_first(find_standing(given, reconcile(given)).rows).to_list() == []
+        assert sort_newest_first(find_standing(given, reconcile(given).table).rows).to_list() == []
 
 
 @pytest.mark.parametrize(

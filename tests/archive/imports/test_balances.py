@@ -1,0 +1,125 @@
+"""Balances of files in an archive: gaps and differences, whatever the order and the number of the imports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+
+import p2p_analytics as p2p
+from p2p_analytics.frames.schema import DOES_NOT_ADD_UP, FOLLOWS_A_GAP
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Row = tuple[str, str, str]
+
+_NAMES = "Type,Product,Started Date,Completed Date,Description,Amount,Fee,Currency,State,Balance"
+# Opening balances: 100.00, 92.00, 91.50, 81.50.
+ROWS = {
+    "q1": [("2024-01-10", "-8.00", "92.00")],
+    "q2": [("2024-04-02", "20.00", "112.00"), ("2024-06-20", "-20.50", "91.50")],
+    "q3": [("2024-07-05", "-10.00", "81.50"), ("2024-09-30", "-1.00", "80.50")],
+    "q4": [("2024-12-31", "5.00", "85.50")],
+}
+
+
+def write_file(path: Path, rows: list[Row], *, currency: str = "EUR", product: str = "Current") -> Path:
+    """Write a file of Revolut, with a balance after each row, and return its path."""
+    lines = [_NAMES]
+    for at, (day, amount, balance) in enumerate(rows):
+        time = f"{day} 10:00:{at:02}"
+        lines.append(f"TRANSFER,{product},{time},{time},To Theo,{amount},0.00,{currency},COMPLETED,{balance}")
+    path.write_text("\n".join([*lines, ""]), "utf-8")
+    return path
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    """Return the paths of the files of four quarters."""
+    return {name: write_file(tmp_path / f"{name}.csv", rows) for name, rows in ROWS.items()}
+
+
+def _read(*paths: Path) -> p2p.Statements:
+    return p2p.read_statements(paths, account="nora")
+
+
+def _import(folder: Path, *groups: list[Path]) -> p2p.Archive:
+    archive = p2p.open_archive(folder)
+    for group in groups:
+        archive.import_(_read(*group))
+    return archive
+
+
+def _list(problems: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """Return the problems of balances."""
+    rows = problems[problems["field"] == "balance"]
+    return sorted(rows[["file", "value", "problem"]].itertuples(index=False, name=None))
+
+
+def test_a_missing_file_is_known_whatever_the_imports(files, tmp_path) -> None:
+    """Q2 moved -0.50, so Q3 begins that much lower than Q1 ends, and five months have no rows; Q2 removes the gap."""
+    parts = [files[name] for name in ("q1", "q3", "q4")]
+    found = "5 months without rows, the balance changed by \N{MINUS SIGN}\N{EURO SIGN}0.50"
+    gap = ("q3.csv", f"after 'q1.csv', EUR, 2024-01-10 to 2024-07-05: {found}", FOLLOWS_A_GAP)
+    together = _read(*parts)
+    assert _list(together.problems) == _list(together.history().problems) == [gap]
+    first, second, third = parts
+    for number, order in enumerate([[parts], [[third], [second], [first]], [[second, third], [first]]]):
+        archive = _import(tmp_path / str(number), *order)
+        assert _list(archive.history().problems) == [gap]
+        pd.testing.assert_frame_equal(archive.reconciliation(), together.reconciliation)
+        assert archive.history().me.balance_cents == 8550
+    sentence = "Files or rows may be missing before 1 statement file: q3.csv."
+    assert sentence in archive.history()._repr_html_()
+    assert _list(archive.import_(_read(first), dry_run=True).problems) == [gap], "also where it is known"
+    plan = archive.import_(_read(files["q2"]))
+    assert _list(plan.problems) == _list(archive.history().problems) == []
+    assert archive.reconciliation()["gap_cents"].dropna().tolist() == [0, 0, 0]
+    assert sentence not in archive.history()._repr_html_()
+    archive.undo()
+    assert _list(archive.history().problems) == [gap]
+    pd.testing.assert_frame_equal(archive.reconciliation(), together.reconciliation)
+
+
+def test_files_that_do_not_add_up_stay_until_one_does(files, tmp_path) -> None:
+    """Two bad files of one period are both listed, in any order; the good one ends both, as in one reading."""
+    deleted = write_file(tmp_path / "deleted.csv", [ROWS["q3"][0], ("2024-09-30", "-1.00", "79.50")])
+    edited = write_file(tmp_path / "edited.csv", [ROWS["q3"][0], ("2024-09-30", "-4.00", "80.50")])
+    expected = _list(_read(deleted, edited).problems)
+    assert [(file, problem) for file, _, problem in expected] == [
+        ("deleted.csv", DOES_NOT_ADD_UP), ("edited.csv", DOES_NOT_ADD_UP),
+    ]  # fmt: skip
+    archive = _import(tmp_path / "a", [edited], [deleted])
+    assert _list(archive.history().problems) == expected
+    archive.import_(_read(files["q3"]))
+    assert _list(archive.history().problems) == _list(_read(deleted, edited, files["q3"]).problems) == []
+    archive.undo()
+    write_file(edited, ROWS["q3"])
+    write_file(deleted, [("2024-08-05", "1.00", "1.00")])
+    archive.import_(_read(deleted))
+    assert _list(archive.history().problems)[0][0] == "deleted.csv", "a file of another month with this name"
+    archive.import_(_read(edited))
+    assert _list(archive.history().problems) == [], "this file was read again, and has the whole period of the other"
+
+
+def test_currencies_and_products_have_gaps_of_their_own(tmp_path) -> None:
+    """Dollars without rows in a month that another file is about are none; savings of another product are apart."""
+    paths = [
+        write_file(tmp_path / "january.csv", [("2024-01-10", "-8.00", "92.00")], currency="USD"),
+        write_file(tmp_path / "february.csv", [("2024-02-10", "-8.00", "92.00")]),
+        write_file(tmp_path / "march.csv", [("2024-03-10", "2.00", "95.00")], currency="USD"),
+        write_file(tmp_path / "savings.csv", [("2024-09-10", "1.00", "5.00")], currency="USD", product="Savings"),
+    ]
+    archive = _import(tmp_path / "a", *([path] for path in paths))
+    value = "after 'january.csv', USD, 2024-01-10 to 2024-03-10: the balance changed by $1.00"
+    assert _list(archive.history().problems) == [("march.csv", value, FOLLOWS_A_GAP)]
+
+
+def test_the_balance_of_two_files_with_one_last_date(files, tmp_path) -> None:
+    """The later name counts, whichever file is imported last, as in one reading."""
+    other = write_file(tmp_path / "q4_copy.csv", [("2024-12-31", "5.00", "88.00")])
+    assert _read(files["q4"], other).history().me.balance_cents == 8800
+    for name, order in {"a": [[files["q4"]], [other]], "b": [[other], [files["q4"]]]}.items():
+        assert _import(tmp_path / name, *order).history().me.balance_cents == 8800
