@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from math import isnan, nan
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics.currencies import name_currency
@@ -9,10 +11,12 @@ from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.plots._parts import style
 from p2p_analytics.plots._parts.periods import (
     PER_YEAR,
+    PeriodTable,
     build_period_table,
     choose_period,
     count_labels,
     describe_partial_years,
+    has_payments,
     label_periods,
 )
 from p2p_analytics.plots._parts.text import TEXT
@@ -27,7 +31,8 @@ _FEWEST: Final = 6  # the width of the axis in bars, at least, so that a single 
 def monthly_flow(table: IntoFrame, *, ax: Axes | None = None, period: str | None = None) -> Axes:
     """Draw what was received and sent in each month, quarter or year, and the net of the two.
 
-    Each period has a bar up for received, a bar down for sent and a point on the line of the net. The bars are months
+    Each period has a bar up for received, a bar down for sent and a point on the line of the net, which is interrupted
+    where there are no payments for a year. The bars are months
     up to four years, quarters up to twelve, and years from then on; the title says which, and the axis label which
     years are not whole. Payments without a date have the last bars. Of more than 240 months, 80 quarters or 60 years,
     mostly empty because of a wrong date, only those with payments are drawn, and the axis label says so. A table
@@ -65,7 +70,12 @@ def monthly_flow(table: IntoFrame, *, ax: Axes | None = None, period: str | None
     sent = ax.bar(rows, [-amount for amount in columns["sent"]], width=0.8, color=style.OUT)
     few = len(rows) <= count_labels(ax)
     properties: dict[str, Any] = {"linewidth": 1.2, "marker": "o", "markersize": 4} if few else {"linewidth": 0.9}
-    (net,) = ax.plot(rows, columns["net"], color=_ink(), **properties)
+    line = _break_line(periods)
+    if not few:  # a point alone would not be visible
+        shown = [False, *(not isnan(net) for net in line), False]
+        alone = [at for at in rows if shown[at : at + 3] == [False, True, False]]
+        properties |= {"marker": ".", "markersize": 4, "markevery": alone} if alone else {}
+    (net,) = ax.plot(rows, line, color=_ink(), **properties)
     ax.axhline(0, color=style.QUIET, linewidth=0.8)
     middle, half = (len(rows) - 1) / 2, max(len(rows), _FEWEST) / 2 + 0.2
     ax.set_xlim(middle - half, middle + half)
@@ -77,6 +87,15 @@ def monthly_flow(table: IntoFrame, *, ax: Axes | None = None, period: str | None
     ax.set_xlabel("; ".join(remarks), fontsize=style.AXIS_SIZE, color=style.QUIET, **TEXT)
     style.set_title(ax, title, [("received", received), ("sent", sent), ("net", net)])
     return ax
+
+
+def _break_line(periods: PeriodTable) -> list[float]:
+    """Return the net of each period; NaN in a year or more without payments, which the line does not cross."""
+    line: list[float] = []
+    for is_filled, group in groupby(periods.rows, has_payments):
+        nets = [row["net"] for row in group]
+        line += nets if is_filled or len(nets) < PER_YEAR[periods.word] else [nan] * len(nets)
+    return line
 
 
 def _ink() -> str:

@@ -24,8 +24,8 @@ _NOTHING: Final = "No pending payments"
 def pending_ageing(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the open amounts by age and direction.
 
-    Each age band, youngest at the top, has two bars, labelled with the amount and the number of payments; an
-    empty band is labelled "none". A table of zeros gives empty axes with a message.
+    Each age band, youngest at the top, has a bar for each direction with payments, labelled with the amount and the
+    number of payments; an empty band is labelled "none". A table of zeros gives empty axes with a message.
 
     Parameters
     ----------
@@ -48,9 +48,12 @@ def pending_ageing(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
         return style.draw_empty(ax, title, _NOTHING)
     key = []
     money = style.money_format(data["amount"], currency)
+    sides = [band for band, payments in zip(data["band"], data["payments"], strict=True) if payments]
     for shift, (side, (label, colour)) in zip((-0.2, 0.2), _SIDES.items(), strict=True):
         mine = [at for at, direction in enumerate(data["direction"]) if direction == side]
-        rows = [bands.index(data["band"][at]) + shift for at in mine]
+        rows = [
+            bands.index(band) + (shift if sides.count(band) > 1 else 0) for band in (data["band"][at] for at in mine)
+        ]
         bars = ax.barh(rows, [data["amount"][at] for at in mine], height=0.36, color=colour)
         key.append((label, bars))
         for row, at in zip(rows, mine, strict=True):
@@ -62,9 +65,8 @@ def pending_ageing(table: IntoFrame, *, ax: Axes | None = None) -> Axes:
                     row,
                     f"{money(amount)} in {format_count(payments, 'payment', 'payments')}",
                 )
-    filled = {band for band, payments in zip(data["band"], data["payments"], strict=True) if payments}
     for row, band in enumerate(bands):
-        if band not in filled:
+        if band not in sides:
             style.label_bar(ax, 0, row, "none", quiet=True)
     ax.set_xlim(0, max(*data["amount"], 1) * 1.45)
     style.label_rows(ax, [to_drawable(band) for band in bands])

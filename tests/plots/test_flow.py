@@ -66,6 +66,15 @@ def test_monthly_flow_around_zero() -> None:
     assert [label.get_text() for label in ax.get_xticklabels()] == ["Dec\n2023", "Jan\n2024", "no\ndate"]
 
 
+def test_the_line_does_not_cross_years_without_payments() -> None:
+    """Of eleven empty months there are points at 0, of twelve none; the only point after these has a marker."""
+    flows = [5.0, *[0.0] * 11, 5.0, *[0.0] * 12, 5.0]
+    names = [f"{2020 + at // 12}-{at % 12 + 1:02}" for at in range(len(flows))]
+    line = plots.monthly_flow(pd.DataFrame({"month": names, "sent": 0.0, "received": flows, "net": flows})).lines[0]
+    assert [None if y != y else y for y in line.get_ydata()] == [*flows[:13], *[None] * 12, 5.0]  # noqa: PLR0124
+    assert (line.get_marker(), line.get_markevery()) == (".", [25])
+
+
 @pytest.mark.parametrize(
     ("months", "labels"),
     [

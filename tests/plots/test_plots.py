@@ -155,9 +155,12 @@ def test_pending_ageing_by_direction() -> None:
 
 
 def test_an_empty_age_band_is_labelled() -> None:
-    """A band without payments is labelled "none", a band with payments on one side is not."""
+    """A band without payments is labelled "none"; a bar that is alone in its band is beside the band's label."""
     table = TABLES["pending_ageing"].assign(payments=[0, 2, 0, 0, 1])
-    assert _texts(_draw("pending_ageing", table)) == ["$1,234.00 in 2 payments", "$5.25 in 1 payment", "none"]
+    ax = _draw("pending_ageing", table)
+    assert _texts(ax) == ["$1,234.00 in 2 payments", "$5.25 in 1 payment", "none"]
+    centres = {bar.get_width(): round(bar.get_y() + bar.get_height() / 2, 6) for bar in ax.patches}
+    assert (centres[1234.0], centres[5.25]) == (1, 2)
 
 
 def test_one_precision_and_one_size_per_plot() -> None:

@@ -64,7 +64,7 @@ def build_period_table(months: Iterable[Mapping[str, Any]], word: str) -> Period
         _add_up(period, list(group))
         for period, group in groupby(in_order, lambda row: _name_period(row["month"], word))
     ]
-    moved = [row for row in rows if _has_payments(row)] if len(rows) > _MOST_ROWS[word] else rows
+    moved = [row for row in rows if has_payments(row)] if len(rows) > _MOST_ROWS[word] else rows
     return PeriodTable(word, moved, len(rows) - len(moved))
 
 
@@ -90,7 +90,8 @@ def describe_partial_years(periods: PeriodTable, months: Iterable[str | None]) -
     return begin + ([f"{last_year} up to {MONTH_NAMES[int(last) - 1]}"] if last != "12" else [])
 
 
-def _has_payments(row: Mapping[str, Any]) -> bool:
+def has_payments(row: Mapping[str, Any]) -> bool:
+    """Return whether a row of a `PeriodTable` has payments."""
     return bool(row["payments"] if "payments" in row else row["sent"] or row["received"])
 
 
