@@ -55,8 +55,10 @@ class StatementArchive:
         Payments are identified by id. The service's row of a payment stays, with what the statement knows more. Of the
         rows of several files, the same values count as if `read_statements` had read all files in one call, whatever
         the order of the imports is: the archive keeps the rows that it needs for this. The statements must be of the
-        archive's account: its username, or the account that the first import named. An archive that only statements
-        have filled becomes that of the user with this username with its first sync.
+        archive's account: its username, the account that the first import named or, in files without a handle, the name
+        of its holder. An archive of files without a handle takes over the handle that later statements of a holder with
+        this name show. An archive that only statements have filled becomes that of the user with this username, or
+        name, with its first sync.
 
         Parameters
         ----------

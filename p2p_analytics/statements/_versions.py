@@ -264,11 +264,19 @@ def _to_rows(versions: pd.DataFrame) -> pl.DataFrame:
 
 
 def _name_sources(rows: pl.DataFrame, versions: pd.DataFrame) -> pl.DataFrame:
-    """Return rows with `SOURCE`: the file and the import, because files of two imports can have one name."""
+    """Return rows with `SOURCE`: the file and the import, because files of two imports can have one name.
+
+    Rows of a merged history, which have the number 0, count as those of an import of a file of this name: the file can
+    have brought a part of its rows with the history.
+    """
     import polars as pl
 
-    batches = pl.Series("batch", versions["batch"].iloc[rows[ROW].to_numpy()].astype("str").to_list(), pl.String)
-    return rows.with_columns(pl.concat_str(pl.col("file"), batches, separator="\n").alias(SOURCE))
+    batches = versions["batch"]
+    if (batches == 0).any():
+        imports = batches.where(batches > 0).groupby(versions["file"]).transform("min")
+        batches = batches.where(batches > 0, imports.fillna(0)).astype(batches.dtype)
+    own = pl.Series("batch", batches.iloc[rows[ROW].to_numpy()].astype("str").to_list(), pl.String)
+    return rows.with_columns(pl.concat_str(pl.col("file"), own, separator="\n").alias(SOURCE))
 
 
 def _find_other_sides(rows: pl.DataFrame, versions: pd.DataFrame) -> pl.Series:

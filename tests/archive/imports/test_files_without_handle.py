@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import p2p_analytics as p2p
-from p2p_analytics.errors import ArchiveError
+from p2p_analytics.errors import ArchiveError, ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,6 +118,13 @@ def test_another_or_unknown_name_is_refused(folder, first, second) -> None:
         archive.import_(_read(folder, second))
     account = str(error.value).partition('account="')[2].partition('"')[0]
     assert archive.import_(_read(folder, second, account=account)).new == len(_read(folder, second).payments)
+
+
+def test_an_account_is_selected_by_the_name_of_its_holder(folder) -> None:
+    """If no other account has the name."""
+    assert _read(folder, "named.csv", "ada.csv").select_account("nora QUILL").accounts == ["nora-quill"]
+    with pytest.raises(ConfigurationError, match="account is one of 'nora-q', 'nora-quill', not 'Nora Quill'"):
+        _read(folder, "named.csv", "namesake.csv").select_account("Nora Quill")
 
 
 def test_two_accounts_of_one_name(folder) -> None:

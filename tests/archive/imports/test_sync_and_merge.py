@@ -236,6 +236,23 @@ def test_a_merged_history_of_statements_that_contradicts_the_service(tmp_path, h
         assert (problem["payment_id"], problem["field"], problem["value"]) == ("5", "amount_cents", "9900")
 
 
+def test_a_file_of_which_a_merge_brought_a_part(tmp_path) -> None:
+    """Rows of one file that look like rounded copies of each other are no copies, whichever way they came."""
+    lines = [
+        f"CARD_PAYMENT,Current,{at},{at},Deli,-{amount},0,USD,COMPLETED,"
+        for day in (1, 2, 3)
+        for at, amount in ((f"2024-05-0{day} 10:00:07", "5.25"), (f"2024-05-0{day} 10:00:00", "5.00"))
+    ]
+    header = "Type,Product,Started Date,Completed Date,Description,Amount,Fee,Currency,State,Balance"
+    (tmp_path / "file.csv").write_text("\n".join([header, *lines]), "utf-8")
+    statements = p2p.read_statements(tmp_path / "file.csv", account="nora")
+    history = statements.history()
+    archive = p2p.open_archive(tmp_path / "archive")
+    archive.merge(replace(history, payments=history.payments.iloc[::2]))
+    assert archive.import_(statements)[:2] == (3, 3)
+    assert archive.history().problems.empty
+
+
 def test_states_of_the_journal() -> None:
     """Whether an import or undo that was killed took effect is known from the digest of the manifest."""
 
