@@ -155,8 +155,8 @@ def _find_seam(before: Balance, balance: Balance, covered: Covered) -> Seam:
     gap = None
     if (common or not is_overlap) and balance.opening is not None and before.closing is not None:
         gap = balance.opening - (before.closing - moved_after)
-        if touches and before.rows is None:
-            gap = gap or None  # the file before may have rows of the first instant of this one
+        if gap and touches and before.rows is None:
+            gap = None  # the file before may have rows of the first instant of this one
     days = months = 0
     if not common and not is_overlap:
         days, months = _count_gap(before, balance, covered)

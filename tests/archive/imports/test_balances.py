@@ -122,4 +122,6 @@ def test_the_balance_of_two_files_with_one_last_date(files, tmp_path) -> None:
     other = write_file(tmp_path / "q4_copy.csv", [("2024-12-31", "5.00", "88.00")])
     assert _read(files["q4"], other).history().me.balance_cents == 8800
     for name, order in {"a": [[files["q4"]], [other]], "b": [[other], [files["q4"]]]}.items():
-        assert _import(tmp_path / name, *order).history().me.balance_cents == 8800
+        history = _import(tmp_path / name, *order).history()
+        assert history.me.balance_cents == 8800
+        assert _list(history.problems) == [], "files of one day leave nothing out"
