@@ -100,6 +100,8 @@ def people_by_year(payments: IntoFrameT, *, tz: str | ZoneInfo = "UTC") -> IntoF
     needed = ["direction", "flow_cents", "counterparty_id", "counterparty_name", "date_created", "date_completed"]
     opened = _engine.open_frame(payments, needed, status=Status.SETTLED, what="people_by_year")
     moved = opened.frame.with_columns(
+        # Only counterparties without an id are known by name.
+        counterparty_name=nw.when(col("counterparty_id").is_null()).then(col("counterparty_name")),
         moved_cents=col("flow_cents").abs(),
         received_cents=nw.when(col("direction") == "in").then(col("flow_cents")).otherwise(0),
         moved_us=calendar.within_calendar(nw.coalesce(col("date_completed"), col("date_created"))),

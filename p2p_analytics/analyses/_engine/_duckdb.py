@@ -9,9 +9,7 @@ import narwhals.stable.v2 as nw
 from narwhals.stable.v2.dependencies import is_duckdb_relation
 
 from p2p_analytics.analyses._engine import _columns, _kinds, _usual
-from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.errors import SchemaError
-from p2p_analytics.frames.schema import SOURCE_API
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,10 +24,6 @@ _DATES: Final = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "
 _NULL: Final = '"NULL"'
 _ROWS: Final = "p2p_rows"  # within a query
 _ZONE: Final = "if(count(*) >= 0, current_setting('TimeZone'), '') AS zone"  # of no rows, too
-_UNUSUAL: Final = {
-    "currency": f"currency <> '{US_DOLLARS}' OR currency IS NULL",
-    "source": f"source <> '{SOURCE_API}'",  # a null is usual
-}
 _TYPES: Final = {
     "string": "VARCHAR", "int64": "BIGINT", "double": "DOUBLE", "bool": "BOOLEAN", "date32[day]": "DATE",
     "timestamp[us, tz=UTC]": "TIMESTAMPTZ",
@@ -94,15 +88,10 @@ class DuckDB:
         """
         relation: DuckDBPyRelation = frame.to_native()
         types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-        amounts, dates = _usual.list_amounts(types), _usual.list_dates(types)
-        if any(types[name] != _INSTANTS[0] for name in dates):
+        conditions = _usual.write_sql(types, _INSTANTS[0], quote, with_currency=with_currency)
+        if conditions is None:
             DuckDB.check(relation, what)
             return 0, 1
-        first, end = (f"TIMESTAMPTZ '{instant}'" for instant in (_usual.FIRST, _usual.END))
-        conditions = [f"{quote(name)} < -{_usual.CENTS} OR {quote(name)} > {_usual.CENTS}" for name in amounts]
-        conditions += [f"{quote(name)} < {first} OR {quote(name)} >= {end}" for name in dates]
-        if with_currency:
-            conditions += [_UNUSUAL[name] for name in ("currency", "source") if name in types][:1]
         parts = [relation.filter(each) for each in conditions] or [relation.limit(0)]
         unusual = reduce(type(relation).union, parts).aggregate("count(*) AS unusual")
         rows, zone, others = relation.aggregate(f"count(*) AS every, {_ZONE}").cross(unusual).fetchall()[0]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import narwhals.stable.v2 as nw
 from narwhals.stable.v2.dependencies import is_pandas_dataframe
 
-from p2p_analytics.analyses._engine import _columns, _polars, _usual
+from p2p_analytics.analyses._engine import _columns, _polars
 from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.frames import schema as frames
 
@@ -69,7 +69,7 @@ class Pandas:
     def count_unusual(frame: nw.LazyFrame[Any], what: str, *, with_currency: bool) -> tuple[int, int]:
         """Return the number of rows, and of those with an unusual value."""
         _ = what
-        return _usual.count_unusual(frame, with_currency=with_currency)
+        return _polars.count_unusual(frame, with_currency=with_currency)
 
     @staticmethod
     def load_table(native: pd.DataFrame, table: pa.Table) -> nw.LazyFrame[Any]:

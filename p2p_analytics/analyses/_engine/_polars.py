@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
 from narwhals.stable.v2.dependencies import is_polars_dataframe, is_polars_lazyframe
 
 from p2p_analytics.analyses._engine import _columns, _kinds, _usual
+from p2p_analytics.currencies import US_DOLLARS
+from p2p_analytics.frames.schema import SOURCE_API
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +71,7 @@ class Polars:
     def count_unusual(frame: nw.LazyFrame[Any], what: str, *, with_currency: bool) -> tuple[int, int]:
         """Return the number of rows, and of those with an unusual value."""
         _ = what
-        return _usual.count_unusual(frame, with_currency=with_currency)
+        return count_unusual(frame, with_currency=with_currency)
 
     @staticmethod
     def load_table(native: Frame, table: pa.Table) -> nw.LazyFrame[Any]:
@@ -100,6 +104,60 @@ def count_microseconds(frame: nw.LazyFrame[Any], what: str) -> nw.LazyFrame[Any]
         else:
             changes[name] = number // 1000 if unit == "ns" else number
     return frame.with_columns(**changes) if changes else frame
+
+
+def count_unusual(frame: nw.LazyFrame[Any], *, with_currency: bool) -> tuple[int, int]:
+    """Return the number of rows, and of those with an unusual amount, date, or currency if that matters.
+
+    These are two queries: within one, Polars would read the columns once for both, and could not leave out parts of
+    Parquet files by their statistics.
+    """
+    import polars as pl
+
+    native: pl.LazyFrame = frame.to_native()
+    schema = native.collect_schema()
+    conditions = [_is_unusual_amount(name) for name in _usual.list_amounts(schema)]
+    for name in _usual.list_dates(schema):
+        if (condition := _is_unusual_date(name, schema[name])) is None:
+            return 0, 1
+        conditions.append(condition)
+    if with_currency:
+        conditions += _list_unusual_currencies([*schema])
+    found = native.filter(pl.any_horizontal(conditions)) if conditions else native.head(0)
+    rows, others = (int(part.select(pl.len()).collect().item()) for part in (native, found))
+    return rows, others
+
+
+@cache
+def _is_unusual_amount(name: str) -> pl.Expr:
+    import polars as pl
+
+    return (pl.col(name) > _usual.CENTS) | (pl.col(name) < -_usual.CENTS)
+
+
+@cache
+def _is_unusual_date(name: str, dtype: pl.DataType) -> pl.Expr | None:
+    """Return whether a date is unusual; None if engines cannot compare the type of the column."""
+    import polars as pl
+
+    if isinstance(dtype, pl.Date):
+        first, end = _usual.FIRST.date(), _usual.END.date()
+    elif isinstance(dtype, pl.Datetime) and dtype.time_zone in {None, "UTC"}:
+        first, end = (each.replace(tzinfo=UTC if dtype.time_zone else None) for each in (_usual.FIRST, _usual.END))
+    else:
+        return None
+    return (pl.col(name) < first) | (pl.col(name) >= end)
+
+
+def _list_unusual_currencies(names: list[str]) -> list[pl.Expr]:
+    import polars as pl
+
+    code, source = (pl.col(name).cast(pl.String) for name in ("currency", "source"))
+    if "currency" not in names:
+        return [source.fill_null(SOURCE_API) != SOURCE_API] if "source" in names else []
+    if "source" not in names:
+        return [code.fill_null(US_DOLLARS) != US_DOLLARS]
+    return [(code != US_DOLLARS) | code.is_null()]  # statistics of two columns would be of no use
 
 
 def load_table(table: pa.Table) -> nw.LazyFrame[Any]:

@@ -80,8 +80,14 @@ class Spark:
     @staticmethod
     def count_unusual(frame: nw.LazyFrame[Any], what: str, *, with_currency: bool) -> tuple[int, int]:
         """Return the number of rows, and of those with an unusual value."""
-        Spark.check(frame.to_native(), what)
-        return _usual.count_unusual(frame, with_currency=with_currency)
+        native: DataFrame = frame.to_native()
+        Spark.check(native, what)
+        types = {field.name: field.dataType.typeName() for field in native.schema.fields}
+        conditions = _usual.write_sql(types, "timestamp", _quote, with_currency=with_currency)
+        if conditions is None:
+            return 0, 1
+        unusual = native.filter(" OR ".join(f"({each})" for each in conditions)) if conditions else native.limit(0)
+        return native.count(), unusual.count()
 
     @staticmethod
     def load_table(native: DataFrame, table: pa.Table) -> nw.LazyFrame[Any]:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import operator
-from datetime import UTC, date, datetime
-from functools import reduce
-from typing import TYPE_CHECKING, Any, Final
-
-import narwhals.stable.v2 as nw
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.analyses._engine import _columns
 from p2p_analytics.currencies import US_DOLLARS
 from p2p_analytics.frames import schema as frames
-from p2p_analytics.frames.row_currencies import code_expression
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from narwhals.dtypes import DType
+    from collections.abc import Callable, Iterable, Mapping
 
 CENTS: Final = 2**26  # the largest amount, with either sign
 FIRST: Final = datetime(2000, 1, 1, tzinfo=UTC)
 END: Final = datetime(2050, 1, 1, tzinfo=UTC)
+_SQL_OF_CURRENCY: Final = {
+    "currency": f"currency <> '{US_DOLLARS}' OR currency IS NULL",
+    "source": f"source <> '{frames.SOURCE_API}'",  # a null is usual
+}
 
 
 def list_amounts(names: Iterable[str]) -> list[str]:
@@ -34,37 +31,18 @@ def list_dates(names: Iterable[str]) -> list[str]:
     return [name for name in names if _columns.find_kind(name) == frames.INSTANT]
 
 
-def count_unusual(frame: nw.LazyFrame[Any], *, with_currency: bool) -> tuple[int, int]:
-    """Return the number of rows, and of those with an unusual amount, date, or currency if that matters.
+def write_sql(
+    types: Mapping[str, str], instant: str, quote: Callable[[str], str], *, with_currency: bool
+) -> list[str] | None:
+    """Return conditions in SQL of which a row with an unusual value satisfies one.
 
-    These are two queries: within one, Polars would read the columns once for both, and could not leave out parts of
-    Parquet files by their statistics.
+    None if a column of dates has another type than ``instant``, which engines could not compare.
     """
-    schema = frame.collect_schema()
-    amounts = [nw.col(name) for name in list_amounts(schema)]
-    conditions = [(amount > CENTS) | (amount < -CENTS) for amount in amounts]
-    for name in list_dates(schema):
-        if (bounds := _find_bounds(schema[name])) is None:
-            return 0, 1
-        conditions.append((nw.col(name) < bounds[0]) | (nw.col(name) >= bounds[1]))
-    if with_currency and {"currency", "source"} & {*schema}:
-        conditions.append(_is_unusual_currency([*schema]))
-    found = frame.filter(reduce(operator.or_, conditions)) if conditions else frame.head(0)
-    rows, others = (int(part.select(rows=nw.len()).collect()["rows"][0]) for part in (frame, found))
-    return rows, others
-
-
-def _find_bounds(dtype: DType) -> tuple[date, date] | None:
-    """Return the bounds of usual dates in the type of a column; None if engines cannot compare it."""
-    if isinstance(dtype, nw.Date):
-        return date(FIRST.year, 1, 1), date(END.year, 1, 1)
-    if not isinstance(dtype, nw.Datetime) or dtype.time_zone not in {None, "UTC"}:
+    amounts, dates = list_amounts(types), list_dates(types)
+    if any(types[name] != instant for name in dates):
         return None
-    return (FIRST, END) if dtype.time_zone else (FIRST.replace(tzinfo=None), END.replace(tzinfo=None))
-
-
-def _is_unusual_currency(names: list[str]) -> nw.Expr:
-    if not {"currency", "source"} <= {*names}:
-        return code_expression(names) != US_DOLLARS
-    code = nw.col("currency").cast(nw.String())
-    return (code != US_DOLLARS) | code.is_null()  # statistics of two columns would be of no use
+    conditions = [f"{quote(name)} < -{CENTS} OR {quote(name)} > {CENTS}" for name in amounts]
+    conditions += [f"{quote(name)} < {instant} '{FIRST}' OR {quote(name)} >= {instant} '{END}'" for name in dates]
+    if with_currency:  # statistics of two columns would be of no use
+        conditions += [_SQL_OF_CURRENCY[name] for name in ("currency", "source") if name in types][:1]
+    return conditions
