@@ -99,7 +99,7 @@ def _export(options: argparse.Namespace) -> None:
     progress.log(f"Reading {options.archive} ...")
     archive = open_archive(options.archive)
     history = archive.history(privacy=options.privacy)
-    if options.table is None and options.out.endswith((*_OF_ALL, *_LEDGERS)):
+    if options.out.endswith(_LEDGERS) or (options.table is None and options.out.endswith(_OF_ALL)):
         _write_payments(history, options)
         name, rows = "payments", len(history.payments)
     else:

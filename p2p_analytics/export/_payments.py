@@ -10,5 +10,6 @@ if TYPE_CHECKING:
 
 def find_payments(source: Any) -> pd.DataFrame:  # noqa: ANN401 - a History or a frame; the writer refuses others
     """Return the payments of a history; anything else is returned as it is."""
-    payments: pd.DataFrame = getattr(source, "payments", source)
+    # A frame may have a column payments, such as the number of them.
+    payments: pd.DataFrame = source if hasattr(source, "columns") else getattr(source, "payments", source)
     return payments

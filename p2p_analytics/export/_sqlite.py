@@ -145,7 +145,7 @@ def _fill(database: sqlite3.Connection, tables: Mapping[str, pa.Table], views: M
     for setting in ("journal_mode = OFF", "synchronous = OFF", "temp_store = MEMORY", "foreign_keys = ON"):
         database.execute(f"PRAGMA {setting}")
     database.execute("BEGIN")
-    has_people = "people" in tables
+    has_people = {"people", "payments"} <= {*tables}
     for name, table in tables.items():
         is_numbered = name == "payments" and has_people
         columns = [f"{_NUMBER} INTEGER PRIMARY KEY"] if is_numbered else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import json
@@ -10,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import zipfile
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -65,6 +67,30 @@ def test_export_a_table(archive_path, tmp_path, table, column, values) -> None:
     out = tmp_path / "t.parquet"
     assert cli.main(["export", archive_path, str(out), "--table", table, "--as-of", "2024-06-03T23:30:00"]) == 0
     assert pd.read_parquet(out)[column].tolist() == values
+
+
+def test_every_table_has_every_ending(archive_path, tmp_path, capfdbinary) -> None:
+    """A table has the same columns and number of rows in each kind of file, and on standard output."""
+    from p2p_analytics.cli import _export
+
+    def read_sqlite(path: object) -> pd.DataFrame:
+        with contextlib.closing(sqlite3.connect(path)) as database:
+            (name,) = database.execute("SELECT name FROM sqlite_master").fetchone()
+            return pd.read_sql(f'SELECT * FROM "{name}"', database)  # noqa: S608 - a name of the catalogue
+
+    readers = {"jsonl": partial(pd.read_json, lines=True), "db": read_sqlite}
+    history = p2p.open_archive(archive_path).history()
+    for name in (*_export._FRAMES, *_export._ANALYSES):
+        options = argparse.Namespace(out="-", as_of=None, tz=None)
+        table = _export._build_table(name, history, options)
+        _export._write_table(name, table, history, options)
+        assert len(p2p.read_csv(io.BytesIO(capfdbinary.readouterr().out))) == len(table)
+        for ending, read in readers.items():
+            options.out = str(tmp_path / f"t.{ending}")
+            _export._write_table(name, table, history, options)
+            found = read(options.out)
+            assert (name, ending, len(found)) == (name, ending, len(table))
+            assert len(found.columns) == len(table.columns) or found.empty
 
 
 @pytest.mark.parametrize(("mode", "bands"), [([], "under 1 day"), (["strict"], "under 31 days")])
@@ -221,5 +247,8 @@ def test_a_table_in_a_workbook_database_or_ledger(archive_path, tmp_path, capsys
     with contextlib.closing(sqlite3.connect(tmp_path / "p.db")) as database:
         assert database.execute("SELECT name, type FROM sqlite_master").fetchall() == [("monthly_flow", "table")]
         assert database.execute("SELECT month, sent FROM monthly_flow").fetchall() == [("2024-05", 5.0)]
+    assert cli.main(["export", archive_path, str(tmp_path / "p.journal"), "--table", "payments"]) == 0
+    assert "Assets:P2P" in (tmp_path / "p.journal").read_text("utf-8")
+    capsys.readouterr()
     assert cli.main(["export", archive_path, str(tmp_path / "p.journal"), "--table", "friends"]) == 2
     assert "A ledger is made of payments, not of friends: leave out --table." in capsys.readouterr().err

@@ -32,6 +32,12 @@ def test_each_row_is_an_object(tmp_path: Path) -> None:
     assert [list(row) for row in read] == [list(PAYMENTS)] * 2
 
 
+def test_a_frame_may_have_a_column_of_payments(tmp_path: Path) -> None:
+    """The table of an analysis is written as it is, also with a column named like the payments of a history."""
+    p2p.to_jsonl(pd.DataFrame({"month": ["2024-05"], "payments": [3]}), tmp_path / "t.jsonl")
+    assert (tmp_path / "t.jsonl").read_text("utf-8") == '{"month":"2024-05","payments":3}\n'
+
+
 def test_hostile_texts_come_back(tmp_path: Path) -> None:
     """Every text stays on its line and comes back equal, and so do words that look like null."""
     texts = [*TEXTS, "", "null", "NaN", "\u0085", "\u2029", "\x7f", '"}\n{"'] * 400  # more than one batch

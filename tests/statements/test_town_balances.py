@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -41,6 +42,27 @@ def test_a_whole_town(texts: list[str], tmp_path: Path) -> None:
     assert table["gap_cents"].tolist() == [pd.NA, *[0] * (len(texts) - 1)]
     assert table["suggestion"].isna().all()
     assert statements.payments["balance_cents"].notna().all()
+
+
+def test_the_ledger_of_a_whole_town(texts: list[str], tmp_path: Path) -> None:
+    """One's own account goes from the opening to the closing balance; without a file, a comment says that rows lack."""
+
+    def add_up(statements: p2p.Statements) -> tuple[int, str]:
+        p2p.to_beancount(statements.payments, tmp_path / "p.beancount")
+        ledger = (tmp_path / "p.beancount").read_text("utf-8")
+        amounts = re.findall(r"(?m)^  Assets:P2P  (-?\d+)\.(\d\d) USD$", ledger)
+        return sum(int(units + cents) for units, cents in amounts), ledger
+
+    statements = _read(texts, tmp_path)
+    total, ledger = add_up(statements)
+    assert total == statements.reconciliation["closing_cents"].tolist()[-1]
+    assert "\n; " not in ledger
+    (tmp_path / "05.csv").unlink()
+    statements = p2p.read_statements(tmp_path / "*.csv")
+    total, ledger = add_up(statements)
+    missing = total - statements.reconciliation["closing_cents"].tolist()[-1]
+    assert missing == -statements.reconciliation["gap_cents"].fillna(0).sum()
+    assert ledger.splitlines()[1].startswith("; Assets:P2P: the statements state ")
 
 
 def test_a_file_that_is_missing(texts: list[str], tmp_path: Path) -> None:
