@@ -251,8 +251,7 @@ _EXPOSURE: Final = f"""WITH RECURSIVE sums AS (
 )
 SELECT every_month.month AS month, coalesce(payments, 0) AS payments, coalesce(public, 0) AS public,
   coalesce(friends, 0) AS friends, coalesce(private, 0) AS private,
-  CASE WHEN payments IS NULL THEN 0.0 WHEN public + friends + private > 0 THEN CAST(public AS REAL) / payments END
-    AS share_public,
+  CASE WHEN public + friends + private > 0 THEN CAST(public AS REAL) / payments END AS share_public,
   coalesce(sensitive_public, 0) AS sensitive_public
 {_OF_MONTH}"""
 
