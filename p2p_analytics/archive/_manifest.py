@@ -160,7 +160,7 @@ def is_account_name(manifest: Manifest, me: Me) -> bool:
     if not isinstance(name, str):
         return False
     display_name = None if manifest.me.user.username else user.display_name  # a handle is no name of its holder
-    return is_name_of(name, username=user.username, display_name=display_name)
+    return is_name_of(name, user.username, display_name)
 
 
 def encode(manifest: Manifest) -> bytes:

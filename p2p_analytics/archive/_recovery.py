@@ -108,7 +108,8 @@ def _recover(folder: ArchiveFolder, kind: str, me: Me) -> Iterator[pa.Table]:
         except (pyarrow.ArrowException, KeyError, ValueError, OSError):
             folder.set_aside(path.name)
             continue
-        is_named = is_name_of(written_for, username=me.user.username, display_name=me.user.display_name)
+        # In another spelling, a name can be the handle of another user.
+        is_named = written_for == me.user.display_name or is_name_of(written_for, me.user.username, None)
         if written_for != me.user.id and not is_named:
             raise folder.account_error()
         # Before the first sync, statements named the account, and the other files held nothing that the service said.
