@@ -62,7 +62,9 @@ def test_the_commands_import_each_account(folder, tmp_path, capsys, monkeypatch)
         "left out, of Sandhill Choir: gen_e_business_2025.csv",
         f"list the problems: p2p-analytics export {folder} - --table problems",
     ]
-    assert "1 file, 1 of 1 balance reconciled, 1 problem" in printed
+    assert (
+        "1 file, 1 of 1 balance reconciled, 2 problems" in printed
+    )  # an unknown type, and the years between both files
     code, printed = _run(capsys, *commands[1][1:], "--json")
     values = json.loads(printed)
     assert (values["new"], values["left_out"]) == (2, {"nora-quill": ["gen_d_2024.csv"]})
@@ -126,10 +128,10 @@ def test_a_file_of_another_holder_is_listed(folder, capsys) -> None:
     code, printed = _run(capsys, *words, "--dry-run")
     assert code == 0
     assert f"{line}, as you asked\n" in printed
-    assert "3 files, 2 of 2 balances reconciled, 1 file states none, 2 problems\n" in printed
+    assert "3 files, 2 of 2 balances reconciled, 1 file states none, 3 problems\n" in printed
     values = json.loads(_run(capsys, *words, "--json")[1])
     other = {"file": "gen_e_business_2025.csv", "account": "Sandhill Choir", "transactions": 2}
-    assert (values["other_accounts"], values["problems"]) == ([other], 2)
+    assert (values["other_accounts"], values["problems"]) == ([other], 3)
     problems = p2p.open_archive(folder).history().problems
     assert problems.loc[problems["field"] == "account", "value"].tolist() == ["Sandhill Choir"]
 
