@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-from p2p_analytics.errors import ConfigurationError, SchemaError
+from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
 from p2p_analytics.export._payments import find_payments
 from p2p_analytics.frames.schema import FRIENDS, PAYMENTS, require
 from p2p_analytics.times import find_zone
@@ -80,6 +80,8 @@ def analyse(
     if getattr(source, "private", False):
         zone = ZoneInfo("UTC")
     is_frame = isinstance(source, pd.DataFrame)
+    if not is_frame and not hasattr(source, "people"):
+        raise SchemaError(f"{what} needs a History or a pandas frame, not a {name_type(source)}: convert it first.")
     parts: Any = _Parts(payments.head(0).reindex(columns=list(FRIENDS))) if is_frame else source
     tables, descriptions = {}, {}
     for name, entry in CATALOGUE.items():
