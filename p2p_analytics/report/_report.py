@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from p2p_analytics import display, plots
@@ -161,6 +161,7 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
     )
 
 
+@lru_cache(maxsize=8)  # to compile the templates takes as long as a plot
 def _build_environment(zone: ZoneInfo, currency: str, *, strict: bool) -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 

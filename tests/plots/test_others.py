@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import polars as pl
 import pytest
+from matplotlib.axes import Axes
 
 from p2p_analytics import plots
 from p2p_analytics.errors import ConfigurationError, SchemaError
+from p2p_analytics.plots._parts import render
 from p2p_analytics.plots._parts.others import (
     OtherPeople,
     OtherRequests,
@@ -19,9 +21,6 @@ from p2p_analytics.plots._parts.others import (
     sum_other_requests,
 )
 from support.plots.tables import TABLES
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 PEOPLE = pd.DataFrame(
     {
@@ -166,6 +165,19 @@ def test_others_fit_a_narrow_page(name: str) -> None:
         }
     )
     assert plots.to_image(getattr(plots, name), table, "png", size=(5.2, None))
+
+
+@pytest.mark.parametrize("name", ["spend_by_friend", "activity"])
+@pytest.mark.parametrize("size", [(5.2, None), (7, 4)])
+def test_an_image_is_drawn_once(name: str, size: tuple[float, float | None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the layout of a figure is computed before it is drawn, and the image is that of a figure drawn twice."""
+    drawings: list[object] = []
+    draw = Axes.draw
+    monkeypatch.setattr(Axes, "draw", lambda axes, renderer: drawings.append(axes) or draw(axes, renderer))
+    image = plots.to_image(getattr(plots, name), TABLES[name], "svg", size=size)
+    assert len(drawings) == len({*drawings})
+    monkeypatch.setattr(render, "_lay_out_only_once", lambda _: None)
+    assert plots.to_image(getattr(plots, name), TABLES[name], "svg", size=size) == image
 
 
 def test_other_values_of_a_status_mix_share_a_bar() -> None:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from matplotlib.axes import Axes
+    from matplotlib.backend_bases import RendererBase
+    from matplotlib.figure import Figure
     from narwhals.stable.v2.typing import IntoFrame
 
 _PNG_DPI: Final = 150
@@ -60,9 +62,26 @@ def to_image(  # noqa: PLR0913 - one keyword for each property of the image
             style.mark_private(axes, strict=strict)
         box = "tight" if size and not height else None
         figure = cast("Figure", axes.figure)  # no plot draws in a subfigure
+        _lay_out_only_once(figure)
         image = io.BytesIO()
         if kind == "svg":
             figure.savefig(image, format="svg", bbox_inches=box, metadata={"Date": None, "Creator": None})
         else:
             figure.savefig(image, format="png", dpi=_PNG_DPI, bbox_inches=box, metadata={"Software": None})
     return image.getvalue()
+
+
+def _lay_out_only_once(figure: Figure) -> None:
+    """Let a figure only lay itself out where `Figure.savefig` draws it for that, and throws the drawing away."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    draw = figure.draw
+
+    def lay_out_or_draw(renderer: RendererBase) -> None:
+        engine = figure.get_layout_engine()
+        if isinstance(engine, ConstrainedLayoutEngine):
+            engine.execute(figure)
+        else:  # the layout is done
+            draw(renderer)
+
+    figure.draw = lay_out_or_draw  # type: ignore[method-assign]
