@@ -47,19 +47,20 @@ def list_views(found: AnalysedPayments) -> dict[str, str]:
         bands = found.tables["pending_ageing"]["band"].drop_duplicates()
         edges = MONTH_EDGES if found.is_strict else EDGES
         views["pending_ageing"] = _write_ageing(moment, edges, bands[bands != NO_DATE])
-    return {
+    complete = {
         name: _add_currency(query, found.tables[name].get("currency"))
         for name, query in views.items()
         if name in found.tables and (name not in _OF_CALENDAR or str(found.zone) == "UTC")
     }
+    return {name: query for name, query in complete.items() if "\0" not in query}  # SQL cannot hold it
 
 
 def _add_currency(query: str, currency: Iterable[str] | None) -> str:
     """Return a query with the currency of its amounts, if they are not US dollars, as the last column."""
     if currency is None:
         return query
-    code = next(iter(currency), "")
-    return f"SELECT *, '{code.replace(chr(39), chr(39) * 2)}' AS currency FROM (\n{query}\n)"
+    code = next(iter(currency), "").replace("'", "''")
+    return f"SELECT *, '{code}' AS currency FROM (\n{query}\n)"
 
 
 def _us(instant: str) -> str:

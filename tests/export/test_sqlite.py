@@ -118,6 +118,15 @@ def test_every_analysis_has_its_rows_under_its_name(name: str, town: pd.DataFram
             assert_equal(read_rows(database, analysis), table)
 
 
+@pytest.mark.parametrize("currency", ["'; DROP TABLE payments; --", "a\x00b"])
+def test_a_hostile_currency_is_a_text(currency: str, tmp_path: Path) -> None:
+    """It is the last column of sums, and no part of a query; a null character makes a table of the view."""
+    p2p.to_sqlite(frame_from_rows([make_record(currency=currency)], PAYMENTS), tmp_path / "p.db", as_of=AS_OF)
+    with open_database(tmp_path / "p.db") as database:
+        assert read_rows(database, "status_mix")[0]["currency"] == currency
+        assert ("status_mix" in list_names(database, "table")) == ("\x00" in currency)
+
+
 def test_other_zones(town: pd.DataFrame, tmp_path: Path) -> None:
     """Analyses by month, year or hour are tables in the zone; SQL knows none but UTC."""
     p2p.to_sqlite(town, tmp_path / "p.db", as_of=AS_OF, tz="America/New_York")
