@@ -117,10 +117,11 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
         what="unusual",
     )
     found = _engine.build_in_slices(
-        opened.frame,
+        opened.frame.with_columns(person=_engine.person_key()),
         payments,
         lambda some: _find_unusual(some, gap),
-        key=_engine.person_key(),
+        column="person",
+        key=col("person"),
         rows=_ROWS_AT_ONCE,
         what="unusual",
     )
@@ -133,9 +134,9 @@ def unusual(payments: IntoFrameT, *, within: timedelta | str = "10min") -> IntoF
 def _find_unusual(payments: nw.LazyFrame[Any], gap: int) -> nw.LazyFrame[Any]:
     """Return the unusual payments with the name of the person; those of one person depend on no others."""
     col = nw.col
-    keyed = payments.with_columns(col("amount_cents").abs(), person=_engine.person_key())
-    names = keyed.group_by("person").agg(col("counterparty_name").max())
-    settled = keyed.filter(~col("amount_cents").is_null()).drop("counterparty_name")
+    names = payments.group_by("person").agg(col("counterparty_name").max())
+    known = payments.filter(~col("amount_cents").is_null()).drop("counterparty_name")
+    settled = known.with_columns(col("amount_cents").abs())
     found = nw.concat([_find_duplicates(settled, gap), _find_large(settled)])
     return found.join(names, on="person", how="left")
 
@@ -163,7 +164,7 @@ def _find_large(settled: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     keys = ["person", "direction"]
     medians = _engine.find_ranked(settled, _engine.Ranked(keys, "amount_cents", _MIDDLE))
     return (
-        settled.join(medians, on=keys, how="left")
+        settled.join(medians, on=keys, how="inner")
         .with_columns(
             twice_usual=(col("lower") + col("upper")).cast(nw.Int64()),
             other_id=nw.lit(None, dtype=nw.String()),

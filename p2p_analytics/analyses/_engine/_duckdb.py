@@ -76,8 +76,8 @@ class DuckDB:
             is_instant = dtype != _NULL and _columns.is_instant(name, dtype, is_date=dtype in _DATES, what=what)
             # epoch_us takes no nanoseconds with a zone.
             value = f"CAST({quote(name)} AS {_INSTANTS[0]})" if dtype == _INSTANTS[1] else quote(name)
-            columns.append(_sql(f"epoch_us({value})" if is_instant else value).alias(name))
-        return nw.from_native(relation.select(*columns))
+            columns.append(f"epoch_us({value}) AS {quote(name)}" if is_instant else quote(name))
+        return nw.from_native(relation.project(", ".join(columns)))
 
     @staticmethod
     def count_unusual(frame: nw.LazyFrame[Any], what: str, *, with_currency: bool) -> tuple[int, int]:
@@ -116,11 +116,11 @@ class DuckDB:
         _ = native
         relation: DuckDBPyRelation = frame.to_native()
         spelling = {
-            _kinds.INSTANT: "make_timestamptz({})",
-            _kinds.DATE: "(DATE '1970-01-01' + CAST({} AS INTEGER))",
+            _kinds.INSTANT: "make_timestamptz({0}) AS {0}",
+            _kinds.DATE: "DATE '1970-01-01' + CAST({0} AS INTEGER) AS {0}",
         }
-        return relation.select(
-            *(_sql(spelling.get(kind, "{}").format(quote(name))).alias(name) for name, kind in schema.items())
+        return relation.project(
+            ", ".join(spelling.get(kind, "{0}").format(quote(name)) for name, kind in schema.items())
         )
 
 

@@ -82,16 +82,16 @@ def _find_in_duckdb(frame: nw.LazyFrame[Any], wanted: Ranked) -> nw.LazyFrame[An
     column, groups = _duckdb.quote(value), [_duckdb.quote(key) for key in keys]
     found = [f"count({column}) AS values"]
     found += [f"{function}({each}) AS {each}" for function, names in (("sum", sums), ("max", last)) for each in names]
-    chosen = [*groups, *sums, *last, "values"]
-    for number, (sign, from_largest) in enumerate((("", False), ("-", True))):
+    for sign, from_largest in (("", False), ("-", True)):
         percents = {name: rank.percent for name, rank in ranks.items() if rank.from_largest == from_largest}
-        if percents:  # a list of them takes one sort
-            shares = ", ".join(str(percent / _WHOLE) for percent in percents.values())
-            found.append(f"quantile_disc({sign}{column}, [{shares}]) AS p2p_ranked_{number}")
-        for at, name in enumerate(percents, start=1):
-            chosen.append(f"{sign}p2p_ranked_{number}[{at}] AS {_duckdb.quote(name)}")
+        shares = ", ".join(str(percent / _WHOLE) for percent in percents.values())
+        # The list of all takes one sort: DuckDB computes an aggregate once that occurs several times.
+        found += [
+            f"{sign}quantile_disc({sign}{column}, [{shares}])[{at}] AS {_duckdb.quote(name)}"
+            for at, name in enumerate(percents, start=1)
+        ]
     relation = frame.to_native().aggregate(", ".join([*groups, *found]), ", ".join(groups))
-    table: nw.LazyFrame[Any] = nw.from_native(relation.project(", ".join(chosen)))
+    table: nw.LazyFrame[Any] = nw.from_native(relation)
     return table
 
 

@@ -21,12 +21,13 @@ _KEY = "slice_key"
 
 
 def build_in_slices(  # noqa: PLR0913 - the query, and how it is divided
-    frame: nw.LazyFrame[Any], native: IntoFrame, build: Build, *, key: nw.Expr, rows: int, what: str
+    frame: nw.LazyFrame[Any], native: IntoFrame, build: Build, *, column: str, key: nw.Expr, rows: int, what: str
 ) -> nw.LazyFrame[Any]:
     """Return what ``build`` returns for a frame.
 
-    A Polars query with more than a number of rows is read several times, each time those with some values of the key,
-    a text; ``build`` has to treat each value by itself. What it returns for them is kept in memory.
+    A Polars query with more than a number of rows is read several times, each time those with some values of a text
+    column, of which those with one key are read together; ``build`` has to treat each key by itself. What it returns
+    for them is kept in memory, and each distinct value. Rows with a null in the column may be left out.
 
     Raises
     ------
@@ -41,11 +42,14 @@ def build_in_slices(  # noqa: PLR0913 - the query, and how it is divided
         return build(frame)
     import polars as pl
 
-    keyed = frame.with_columns(key.alias(_KEY)).to_native()
+    # The key of each value once: not for every row of every slice.
+    keyed = collect(frame.select(column).unique().with_columns(key.alias(_KEY)), native, what=what).to_native()
+    values = keyed.select(column, pl.col(_KEY).hash(seed=0) % slices)
     tables = []
     with refuse_failing_query(native, what=what):
         for at in range(slices):
-            some = keyed.filter(pl.col(_KEY).hash(seed=0) % slices == at).drop(_KEY)
+            chosen = values.filter(pl.col(_KEY) == at).lazy()
+            some = frame.to_native().join(chosen, on=column, how="semi")
             table = build(nw.from_native(some)).to_native().collect(engine="streaming")
             # Texts of a few rows are views of buffers that hold those of all; Arrow's older layout has a copy.
             tables.append(pl.DataFrame(table.to_arrow(compat_level=pl.CompatLevel.oldest())))
