@@ -17,6 +17,7 @@ import time
 import traceback
 import urllib.request
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import nbformat
 import pytest
@@ -27,6 +28,9 @@ from p2p_analytics.analyses import catalogue
 from support.canary import CANARY, find_canary_files, issue_canary_tokens
 from support.privacy.exports import export_all
 from support.scripted import reset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -279,12 +283,30 @@ def test_the_server_flow_leaves_no_secret_behind(server, tmp_path, monkeypatch, 
     assert len(find_canary_files(tmp_path)) == 1
 
 
+@pytest.fixture(scope="module")
+def execute(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[nbformat.NotebookNode], None]]:
+    """Return a function that runs notebooks, all in one kernel with canary tokens, which loads the libraries once."""
+    (patch := tmp_path_factory.mktemp("kernel") / "sitecustomize.py").write_text(PATCH)
+    places = [str(patch.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    variables = os.environ | {"PYTHONPATH": os.pathsep.join(places)}
+    folder = {"metadata": {"path": str(NOTEBOOKS[0].parent)}}
+    client = NotebookClient(nbformat.v4.new_notebook(), timeout=120, resources=folder)
+
+    def run(notebook: nbformat.NotebookNode) -> None:
+        client.nb = notebook
+        client.execute(cleanup_kc=False, env=variables)
+
+    yield run
+    client.nb = nbformat.v4.new_notebook()
+    client.execute()  # which ends the kernel
+
+
 @pytest.mark.parametrize("path", WITH_TOKENS, ids=lambda path: path.stem)
-def test_an_executed_notebook_holds_no_token(canary_processes: Path, path: Path) -> None:
+def test_an_executed_notebook_holds_no_token(execute: Callable[[nbformat.NotebookNode], None], path: Path) -> None:
     """The notebook runs with canary tokens and a log at DEBUG; nbclient stores the widget state by default."""
     notebook = nbformat.read(path, as_version=4)
     notebook.cells.insert(0, nbformat.v4.new_code_cell(LOG_TO_OUTPUT))
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(path.parent)}}).execute()
+    execute(notebook)
     assert notebook.cells[0].outputs.pop(0).data["text/plain"] == repr(CANARY[:6])
     text = nbformat.writes(notebook)
     assert "DEBUG:urllib3" in text
