@@ -42,7 +42,6 @@ _DEFAULT_OWN: Final = "Assets:P2P"
 _OPENING: Final = "Equity:Opening-Balances"
 _KIND_FEE: Final = "fee"
 _CODE: Final = re.compile(r"[A-Z]{3}")
-_BLANKS: Final = re.compile(r"\s+")
 
 
 class _Posting(NamedTuple):
@@ -223,8 +222,10 @@ def _find_currency(row: Mapping[str, Any]) -> str:
 
 def _clean(text: str | None) -> str:
     """Return a text on one line, without unprintable characters."""
-    kept = "".join(char if char.isprintable() else " " for char in text or "")
-    return _BLANKS.sub(" ", kept).strip()
+    text = text or ""
+    if not text.isprintable():
+        text = "".join(char if char.isprintable() else " " for char in text)
+    return " ".join(text.split())
 
 
 def _format_beancount(ledger: _Ledger) -> Iterator[str]:
