@@ -187,7 +187,8 @@ def _compare_years(flow: pd.DataFrame, until: datetime | None) -> Iterator[Findi
         round(add_units(sent.get(f"{number}-{month:02}") for month in range(1, last + 1)) * 100)
         for number in (year - 1, year)
     )
-    has_begun = min((month for month in sent if isinstance(month, str)), default="~") <= f"{year - 1}-01"
+    # Payments that begin within January could lack some of it.
+    has_begun = min((month for month in sent if isinstance(month, str)), default="~") < f"{year - 1}-01"
     if last < _FEWEST_MONTHS or not has_begun or not before or not now:
         return
     change = (now - before) / before

@@ -263,13 +263,12 @@ def choose_sections(names: Sequence[str] | None) -> tuple[Section, ...]:
     """
     if names is None:
         return SECTIONS
-    wanted = {_SHOWN_IN.get(name, name) for name in names}
-    known = {section.name for section in SECTIONS}
-    if isinstance(names, str) or not wanted or not wanted <= known:
-        wrong = (
-            repr(names) if isinstance(names, str) else ", ".join(map(repr, sorted(map(str, wanted - known)))) or "none"
-        )
-        raise ConfigurationError(f"only is a list of analyses, of {', '.join(catalogue.CATALOGUE)}, not {wrong}.")
+    given = [names] if isinstance(names, str) else list(names)
+    wrong = [name for name in given if not isinstance(name, str) or name not in catalogue.CATALOGUE]
+    if wrong or not given or isinstance(names, str):
+        found = ", ".join(map(repr, wrong or given)) or "none"
+        raise ConfigurationError(f"only is a list of analyses, of {', '.join(catalogue.CATALOGUE)}, not {found}.")
+    wanted = {_SHOWN_IN.get(name, name) for name in given}
     return tuple(section for section in SECTIONS if section.name in wanted)
 
 

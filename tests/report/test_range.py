@@ -62,7 +62,7 @@ def test_the_end_of_the_range_ends_the_compared_months() -> None:
         _pay(100 * year + month, f"{year}-{month:02}-10T12:00:00Z", 1000 if year == 2023 else 1000 * month)
         for year in (2023, 2024)
         for month in range(1, 6)
-    ]
+    ] + [_pay(1, "2022-12-31T12:00:00Z", 1)]
     page = render_report(report_history(months), as_of="2024-06-30", until="2024-03-31")
     assert "Spending in 2024 until the end of Mar is 100.0% above the same months of 2023." in page
 
@@ -85,6 +85,7 @@ def test_only_some_analyses() -> None:
     [
         ({"only": []}, r"only is a list of analyses, of spend_by_friend, .*, not none\."),
         ({"only": "unusual"}, r"only is a list of analyses, .*, not 'unusual'\."),
+        ({"only": [["unusual"]]}, r"only is a list of analyses, .*, not \['unusual'\]\."),
         ({"only": ["unusual", "rent"]}, r"only is a list of analyses, .*, not 'rent'\."),
         ({"since": "2024"}, r"since is a day such as 2024-05-31, not '2024'\."),
         ({"until": "9999-12-31"}, r"until is a day such as 2024-05-31, not '9999-12-31'\."),
