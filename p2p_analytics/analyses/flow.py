@@ -26,6 +26,7 @@ _COLUMNS: Final = {
     "running_net": _engine.NUMBER,
 }
 _MONTHS: Final = {"number": _engine.COUNT, "month": _engine.TEXT}
+_NUMBERS: Final = dict.fromkeys(("first_day", "number"), _engine.COUNT)
 
 
 def monthly_flow(payments: IntoFrameT, tz: str | ZoneInfo = "UTC", *, by_account: bool = False) -> IntoFrameT:
@@ -118,15 +119,14 @@ def _add_up_months(months: nw.LazyFrame[Any], keys: list[str]) -> nw.LazyFrame[A
     col = nw.col
     found = months.select("first_day").unique().collect()["first_day"].to_list()
     dated = [day for day in found if day is not None]
-    periods = calendar.count_periods(dated, "month")
-    labels: list[str | None] = [f"{calendar.to_date(day):%Y-%m}" for day in periods.first_days]
+    days = calendar.list_first_days(dated, "month")
+    labels: list[str | None] = [f"{calendar.to_date(day):%Y-%m}" for day in days]
+    numbers = {"first_day": days, "number": list(range(len(days)))}
     rows: dict[str, list[Any]] = {"number": list(range(len(labels) + 1)), "month": [*labels, None]}
     sums = (
-        months.join(
-            calendar.build_days(periods, months.to_native()), left_on="first_day", right_on="local_day", how="left"
-        )
+        months.join(_engine.build_rows(months.to_native(), numbers, _NUMBERS), on="first_day", how="left")
         .with_columns(account=_engine.text_key(keys[0]) if keys else nw.lit(""))
-        .with_columns(number=col("period").fill_null(len(labels)))
+        .with_columns(number=col("number").fill_null(len(labels)))
         .group_by("account", *keys, "number")
         .agg(col("flow_cents").sum(), col("received_cents").sum(), col("payments").sum())
     )

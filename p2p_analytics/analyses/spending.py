@@ -166,7 +166,7 @@ def _fill_gaps(sums: nw.LazyFrame[Any], every: calendar.Every, columns: list[str
     col = nw.col
     found = sums.collect()["first_day"].to_list()
     dated = [day for day in found if day is not None]
-    days: list[int | None] = [*calendar.count_periods(dated, every).first_days]
+    days: list[int | None] = [*calendar.list_first_days(dated, every)]
     if len(dated) < len(found):
         days.append(None)
     rows: dict[str, list[Any]] = {"number": list(range(len(days))), "period": days}

@@ -201,7 +201,7 @@ def _add_up_months(days: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     found = days.collect()
     counts: dict[str | None, Counter[str]] = {}
     dated = [day for day in found["local_day"].to_list() if day is not None]
-    for first in calendar.count_periods(dated, "month").first_days:
+    for first in calendar.list_first_days(dated, "month"):
         counts[_name_month(first)] = Counter()
     for row in found.rows(named=True):
         day = row.pop("local_day")

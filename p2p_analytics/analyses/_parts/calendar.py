@@ -7,7 +7,6 @@ So the offsets of a zone, and the periods of its days, are computed here, and a 
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from itertools import pairwise
@@ -33,31 +32,12 @@ _MONDAY: Final = 3  # 1970-01-01 was a Thursday
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
 _MONTHS: Final = {"month": 1, "quarter": 3, "year": 12}
 _LONGEST: Final = {
+    "day": 1,
     "week": 7,
     "month": 31,
     "quarter": 92,
     "year": 366,
 }  # days: from the first of a period into the next one
-_DAYS: Final = dict.fromkeys(("local_day", "period"), _engine.COUNT)
-
-
-@dataclass(frozen=True, slots=True)
-class Periods:
-    """Periods without gaps; days are counted from 1970-01-01.
-
-    Attributes
-    ----------
-    days : range
-        Every day from the first to the last that was asked for.
-    of_day : tuple of int
-        The number of the period of each of these days, from 0.
-    first_days : tuple of int
-        The first day of each period; that of the first period may be before ``days``.
-    """
-
-    days: range
-    of_day: tuple[int, ...]
-    first_days: tuple[int, ...]
 
 
 def within_calendar(instant: nw.Expr) -> nw.Expr:
@@ -150,19 +130,9 @@ def weekday(day: nw.Expr) -> nw.Expr:
     return (day + _MONDAY) % 7
 
 
-def build_days(periods: Periods, payments: IntoFrame) -> nw.LazyFrame[Any]:
-    """Return ``local_day`` and the number of its ``period``, for a join."""
-    rows = {"local_day": list(periods.days), "period": list(periods.of_day)}
-    return _engine.build_rows(payments, rows, _DAYS)
-
-
-def count_periods(days: Collection[int], every: Every) -> Periods:
-    """Return the periods from the first to the last of some days, none if there are none."""
-    every_day = range(min(days), max(days) + 1) if days else range(0)
-    starts = [_first_day(day, every) for day in every_day]
-    first_days = tuple(dict.fromkeys(starts))
-    numbers = {start: number for number, start in enumerate(first_days)}
-    return Periods(every_day, tuple(numbers[start] for start in starts), first_days)
+def list_first_days(days: Collection[int], every: Every) -> list[int]:
+    """Return the first day of each period from the first to the last of some days, none if there are none."""
+    return [start for _, start in _list_starts(every, min(days), max(days))] if days else []
 
 
 def to_date(day: int) -> date:
