@@ -35,7 +35,6 @@ def find_handle(name: str, handles: Mapping[str, Collection[str]]) -> str | None
     return next(iter(of_name)) if len(of_name) == 1 else None
 
 
-def is_name_of(name: str, username: str | None, display_name: str | None) -> bool:
-    """Return whether the account of statements is a user's: it is the username or the display name."""
-    is_handle = username is not None and normalize_account(username) == normalize_account(name)
-    return is_handle or (bool(display_name) and fold_name(display_name) == fold_name(name))
+def is_name_of(name: str, username: str | None) -> bool:
+    """Return whether the account of statements is the username of a user."""
+    return username is not None and normalize_account(username) == normalize_account(name)

@@ -12,6 +12,7 @@ from p2p_analytics.archive._recovery import settle_imports
 from p2p_analytics.archive._rewrite import Changes, build_rows, write_changes
 from p2p_analytics.archive._scan import Scannable, Source
 from p2p_analytics.archive._statement_archive import StatementArchive
+from p2p_analytics.archive._user import require_user
 from p2p_analytics.archive._verify import COMPARED, find_differences, limit_to, list_payments
 from p2p_analytics.errors import ArchiveError, ConfigurationError, PaginationError, describe_type
 from p2p_analytics.history import History, load_changes, show_progress
@@ -183,7 +184,7 @@ class Archive(StatementArchive, Scannable):
         manifest, suspects = self._find_broken()
         me = client.me(lenient=True)
         if manifest is not None:
-            self._folder.require_account(manifest, me)
+            require_user(self._folder, manifest, me)
         baseline = build_baseline(self._folder, manifest, suspects, me, refresh=refresh, start=start)
         history = load_changes(client, me, baseline, on_bad_record=on_bad_record, progress=progress)
         rows = build_rows(history)
@@ -254,7 +255,7 @@ class Archive(StatementArchive, Scannable):
         mask = Mask() if settings.privacy() else None
         manifest = self._require_manifest()
         me = client.me(lenient=True)
-        self._folder.require_account(manifest, me)
+        require_user(self._folder, manifest, me)
         try:
             archived = [self._folder.read(entry, columns=[*COMPARED]) for entry in manifest.payments]
         except BrokenFileError:

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
     from p2p_analytics.archive.tables import Constants
-    from p2p_analytics.records import Me
 
 LOCK_WAIT_SECONDS: Final = 10.0
 PEOPLE_FILE: Final = "people.csv"  # which the user edits
@@ -173,20 +172,6 @@ class ArchiveFolder:
         except (pyarrow.ArrowException, ValueError, OSError):
             return False
         return not any(rows) and any(name.startswith("statements-") for name in paths)
-
-    def require_account(self, manifest: Manifest, me: Me) -> None:
-        """Raise an ArchiveError if the archive belongs to another account.
-
-        One that only statements have filled belongs to the user with the username that they name.
-        """
-        if manifest.me.user.id == me.user.id or _manifest.is_account_name(manifest, me):
-            return
-        if isinstance(manifest.account_name, str):
-            raise ArchiveError(
-                f"{self.path} holds statements of {manifest.account_name}, not of {me.user.username or me.user.id}: "
-                "name another folder."
-            )
-        raise self.account_error()
 
     def require_sound(self, entry: Entry) -> None:
         """Raise a BrokenFileError unless a file exists, is byte for byte as written, and has the current columns."""

@@ -12,7 +12,6 @@ import msgspec
 from msgspec import Meta
 
 from p2p_analytics.errors import ArchiveError
-from p2p_analytics.handles import is_name_of
 from p2p_analytics.records import Me
 from p2p_analytics.times import EPOCH
 
@@ -152,15 +151,6 @@ class _Format(msgspec.Struct):
     """The format version of a manifest, which is decoded first."""
 
     format: int = 1
-
-
-def is_account_name(manifest: Manifest, me: Me) -> bool:
-    """Return whether the statements that filled an archive name a user as their account, or as the holder of it."""
-    name, user = manifest.account_name, me.user
-    if not isinstance(name, str):
-        return False
-    display_name = None if manifest.me.user.username else user.display_name  # a handle is no name of its holder
-    return is_name_of(name, user.username, display_name)
 
 
 def encode(manifest: Manifest) -> bytes:

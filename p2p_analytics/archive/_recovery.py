@@ -8,6 +8,7 @@ from p2p_analytics.archive import _manifest
 from p2p_analytics.archive._earlier_form import PROFILES, earlier_schema, is_earlier_form, to_present_form
 from p2p_analytics.archive._manifest import STATEMENT_KINDS
 from p2p_analytics.archive.imports import journal
+from p2p_analytics.archive.imports.owners import HOLDERS, list_names
 from p2p_analytics.archive.tables import arrow_schema
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames.arrow import frame_of
@@ -108,10 +109,15 @@ def _recover(folder: ArchiveFolder, kind: str, me: Me) -> Iterator[pa.Table]:
         except (pyarrow.ArrowException, KeyError, ValueError, OSError):
             folder.set_aside(path.name)
             continue
-        # In another spelling, a name can be the handle of another user.
-        is_named = written_for == me.user.display_name or is_name_of(written_for, me.user.username, None)
-        if written_for != me.user.id and not is_named:
+        is_own = written_for == me.user.id or is_name_of(written_for, me.user.username)
+        # In another spelling, and if it is not the holder's name in the rows, a name can be the handle of another user.
+        if not is_own and (written_for != me.user.display_name or not _is_holder(kind, rows, written_for)):
             raise folder.account_error()
         # Before the first sync, statements named the account, and the other files held nothing that the service said.
         if written_for == me.user.id or kind in STATEMENT_KINDS:
             yield rows
+
+
+def _is_holder(kind: str, rows: pa.Table, name: str) -> bool:
+    """Return whether the account holder has a name in recovered rows; files of other tables do not say it."""
+    return kind != "statements" or name in list_names(frame_of(rows.select([*HOLDERS])))

@@ -11,6 +11,7 @@ import msgspec
 from p2p_analytics.archive import _merge
 from p2p_analytics.archive._manifest import STATEMENT_KINDS, Entry, Manifest, list_starts
 from p2p_analytics.archive._recovery import recover_payments, recover_people, recover_statements
+from p2p_analytics.archive._user import require_user
 from p2p_analytics.archive.imports.histories import (
     drop_undecided,
     fill_origins,
@@ -132,13 +133,14 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
     kept: list[Entry] = []
     old: dict[str, Entry] = {}
     found: list[pa.Table] = []
+    stated = recover_statements(folder, history.me) if previous is None else {}
     if previous is None:
         recovered = [*recover_payments(folder, history.me)]
-        profiles = [list_sides(frame_of(table)) for table in recovered]
+        profiles = (list_sides(frame_of(table)) for table in recovered)
         people = merge_people([people, *recover_people(folder, history.me), *profiles])
         found = [table.select(arrow_schema("payments").names) for table in recovered]
     else:
-        folder.require_account(previous, history.me)
+        require_user(folder, previous, history.me)
     # Before the first load, an archive of statements holds nothing that the service said.
     if previous is not None and previous.me.user.id == account:
         kept = [entry for entry in previous.payments if entry.name not in without]
@@ -165,7 +167,7 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
         newest_at=history.fetched_at if refresh else None,
         convert=previous is not None and previous.people is None,
     )
-    statements, changes = _merge_statements(folder, history, payments, previous, changes)
+    statements, changes = _merge_statements(folder, history, payments, previous, changes, recovered=stated)
     manifest = Manifest(
         me=me,
         fetched_at=fetched_at,
@@ -183,16 +185,23 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
     return changes._replace(loaded=rows.num_rows)
 
 
-def _merge_statements(
-    folder: ArchiveFolder, history: History, payments: Sequence[Entry], previous: Manifest | None, changes: Changes
+def _merge_statements(  # noqa: PLR0913 - the history, and what the archive holds
+    folder: ArchiveFolder,
+    history: History,
+    payments: Sequence[Entry],
+    previous: Manifest | None,
+    changes: Changes,
+    *,
+    recovered: dict[str, pd.DataFrame],
 ) -> tuple[dict[str, Any], Changes]:
-    """Return the fields of the manifest that concern statements, and the changes with those of statements."""
+    """Return the fields of the manifest that concern statements, and the changes with those of statements.
+
+    Recovered tables are those of an archive without a manifest.
+    """
     account = str(history.me.user.id)
     fields: dict[str, Any] = {}
-    tables: dict[str, pd.DataFrame] = {}
-    if previous is None:
-        tables = recover_statements(folder, history.me)
-    elif "statements" in previous.small:
+    tables = recovered
+    if previous is not None and "statements" in previous.small:
         fields = {kind: previous.small[kind] for kind in STATEMENT_KINDS if kind in previous.small}
         if previous.me.user.id == account:
             fields["account_name"] = previous.account_name

@@ -224,6 +224,11 @@ def list_holders(rows: pd.DataFrame, problems: pd.DataFrame) -> set[str]:
     return set(counts[counts == files.transform("max")].index.get_level_values("name"))
 
 
+def list_names(rows: pd.DataFrame) -> set[str]:
+    """Return the names that the account holder has in rows of statements."""
+    return set(find_sides(rows)[0].dropna())
+
+
 def find_sides(payments: pd.DataFrame) -> tuple[pd.Series[str], pd.Series[str]]:
     """Return the names of the account holder and of the other side; null where neither side is the holder."""
     is_actor, is_target = (payments[f"{side}_id"] == payments["account_id"] for side in ("actor", "target_user"))
@@ -256,5 +261,4 @@ def _has_name(owner: User, rows: pd.DataFrame) -> bool:
     """Return whether the name of an owner is not only the id, which is also the name where no file shows one."""
     if not owner.display_name or owner.display_name != owner.id:
         return bool(owner.display_name)
-    own, _ = find_sides(rows)
-    return bool((own == owner.display_name).any())
+    return owner.display_name in list_names(rows)

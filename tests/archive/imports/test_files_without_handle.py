@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 import p2p_analytics as p2p
 from p2p_analytics.errors import ArchiveError, ConfigurationError
+from p2p_analytics.records import Me, User
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +29,7 @@ _TEXTS = {
     "oldest.csv": _HEADER + _PAID.format(1, 1, "Nora Quill") + _PAID.format(2, 3, "Nora Quill"),
     "named.csv": _OF_NORA + _PAID.format(2, 3, "Nora Quill") + _PAID.format(3, 4, "Nora Quill"),
     "later.csv": _OF_NORA + _PAID.format(4, 5, "Nora Quill"),
-    "capitals.csv": _HEADER + _PAID.format(5, 1, "NORA  Quill"),
+    "capitals.csv": _HEADER + _PAID.format(5, 2, "NORA  Quill"),
     "namesake.csv": _OF_OTHER + _PAID.format(6, 1, "Nora Quill"),
     "ada.csv": _HEADER + _PAID.format(7, 1, "Ada"),
     "transfer.csv": _HEADER + _MOVED,
@@ -169,6 +171,25 @@ def test_a_user_of_this_name(folder, history_of, payment) -> None:
         assert (history.me.user.id, sorted(history.payments["payment_id"])) == ("7", ["7", "8"])
         assert set(history.payments["account_id"]) == {"7"}
         assert history.problems.empty
+
+
+@pytest.mark.parametrize("lost", ["", "manifest.json"])
+@pytest.mark.parametrize("name", ["oldest.csv", "transfer.csv", "ada.csv"])
+def test_a_user_with_the_name_that_the_caller_gave(folder, history_of, payment, name, lost) -> None:
+    """The caller named a handle, so the user "eve" with the display name "Ada" is another one."""
+    archive, given = p2p.open_archive(folder / "archive"), "Ada" if name == "transfer.csv" else "ada"
+    archive.import_(_read(folder, name, account=given))
+    (archive.path / lost).unlink() if lost else None
+    before, loaded = _read_files(archive), history_of(payment(8))
+    named = User(id="7", username="eve", display_name=given)
+    with pytest.raises(ArchiveError, match=r"of another account|holds statements of (a|A)da, not of eve: name another"):
+        archive.merge(replace(loaded, me=Me(user=named)))
+    assert _read_files(archive) == before
+    archive.merge(replace(loaded, me=Me(user=User(id="7", username="Ada", display_name="Cy"))))
+    history = archive.history()
+    assert history.me.user.id == "7"
+    ids = [line.partition(",")[0] for line in _TEXTS[name].splitlines()[1:]]
+    assert {*history.payments["payment_id"]} == {*ids, "8"}
 
 
 def test_merged_histories_of_statements(folder) -> None:
