@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.archive._folder import PEOPLE_FILE
+from p2p_analytics.archive._rewrite import DATED, list_other_days
+from p2p_analytics.archive.imports.balances import list_problems
 from p2p_analytics.archive.imports.people import BY_USERNAME, NamesOfPeople, PeopleFile, match_names, read_aliases
-from p2p_analytics.archive.tables import MATCHED
+from p2p_analytics.archive.tables import MATCHED, arrow_schema
 from p2p_analytics.forks import refuse_marked
 from p2p_analytics.frames import schema
-from p2p_analytics.frames.arrow import frame_of_polars
+from p2p_analytics.frames.arrow import frame_of, frame_of_polars
 from p2p_analytics.frames.people import merge_people
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from p2p_analytics.archive._folder import ArchiveFolder
     from p2p_analytics.archive._manifest import Manifest
+    from p2p_analytics.archive.imports.balances import OtherDays
     from p2p_analytics.archive.imports.people import Match
 
 _COLUMNS: Final = {**schema.PAYMENTS, **schema.STATEMENT, MATCHED: schema.TEXT}
@@ -61,9 +64,25 @@ def read_problems(folder: ArchiveFolder, manifest: Manifest, problems: pd.DataFr
     """Return the problems of the service's payments, then those of statements."""
     import pandas as pd
 
-    found = folder.read_frame(manifest.small["statement_problems"])
-    listed = problems.reindex(columns=[*schema.PROBLEMS, *schema.PLACE]).astype(dict(schema.PLACE))
-    return pd.concat([listed, found[list(listed)]], ignore_index=True)
+    kept = folder.read_frame(manifest.small["statement_problems"])
+    balances = read_balances(folder, manifest)
+    found = list_problems(kept, balances, lambda: read_other_days(folder, manifest, balances))
+    listed = problems.reindex(columns=list(found)).astype(dict(schema.PLACE))
+    return pd.concat([listed, found], ignore_index=True)
+
+
+def read_balances(folder: ArchiveFolder, manifest: Manifest) -> pd.DataFrame:
+    """Return the balances of statement files; none for an archive of an earlier version."""
+    entry = manifest.small.get("statement_balances")
+    return frame_of(arrow_schema("statement_balances").empty_table()) if entry is None else folder.read_frame(entry)
+
+
+def read_other_days(folder: ArchiveFolder, manifest: Manifest, balances: pd.DataFrame) -> OtherDays:
+    """Return the days with rows that come from no statement file of which the balances are known, by service."""
+    names = [*DATED, "file"]
+    entry = manifest.small.get("statements")
+    rows = arrow_schema("statements").empty_table() if entry is None else folder.read(entry, columns=names)
+    return list_other_days(folder, manifest.payments, frame_of(rows.select(names)), balances)
 
 
 def read_file(folder: ArchiveFolder) -> PeopleFile:

@@ -16,6 +16,7 @@ from p2p_analytics.archive._manifest import STATEMENT_KINDS, Manifest
 from p2p_analytics.archive._recovery import read_journal, settle_imports, write_journal
 from p2p_analytics.archive._rewrite import (
     get_stored,
+    list_other_days,
     list_tables,
     name_account,
     read_listed,
@@ -30,7 +31,7 @@ from p2p_analytics.archive._statements_only import (
     repair_archive,
 )
 from p2p_analytics.archive.imports import journal
-from p2p_analytics.archive.imports.balances import drop_outdated, merge_balances, select_gaps, set_balance
+from p2p_analytics.archive.imports.balances import drop_derived, list_problems, merge_balances, select_gaps, set_balance
 from p2p_analytics.archive.imports.histories import drop_undecided
 from p2p_analytics.archive.imports.journal import Batch
 from p2p_analytics.archive.imports.owners import (
@@ -177,9 +178,7 @@ def write_import(folder: ArchiveFolder, statements: Statements, *, repair: bool)
         batches = ()
     _set_aside(folder, known.broken)
     if previous is None or isinstance(previous.account_name, str):
-        known_to = previous.fetched_at if previous and known.tables["statement_balances"].empty else None
-        end = statements.find_end()
-        me = set_balance(me, tables["statements"], tables["statement_balances"], given_to=end, known_to=known_to)
+        me = set_balance(me, tables["statements"], tables["statement_balances"])
     present = {path.name for path in folder.list_own_files()}
     staged = _StagedFolder(folder.path)
     manifest = _build_manifest(staged, me, known, tables, fetched_at)
@@ -309,16 +308,27 @@ def _merge(
         found = drop_own(pd.concat([found, others], ignore_index=True), me.user)
     earlier = drop_own(known.tables["statement_problems"], me.user)
     stored = rename_stored(get_stored(known.tables), account)
-    problem_tables = [earlier, found.assign(**{BATCH: number}), balances.problems]
-    merged = merge_rows(stored, listed, given, number, problem_tables)
-    problems, files = drop_outdated(merged.problems, balances), set(statements.files["file"])
-    shown_before = known.tables["statement_problems"]
+    merged = merge_rows(stored, listed, given, number, [earlier, found.assign(**{BATCH: number})])
+    problems, files = drop_derived(merged.problems, balances), set(statements.files["file"])
+    shown_before = _list_problems(folder, known, known.tables)
+    tables = list_tables(merged.stored, problems) | {"statement_balances": balances}
     plan = merged.plan._replace(
-        problems=select_shown(problems, shown_before.drop(select_gaps(shown_before, files).index), files),
+        problems=select_shown(
+            _list_problems(folder, known, tables), shown_before.drop(select_gaps(shown_before, files).index), files
+        ),
         new_services=_find_new_services(statements, known),
         other_accounts=list_other_accounts(found, statements.payments),
     )
-    return plan, list_tables(merged.stored, problems) | {"statement_balances": balances.table}
+    return plan, tables
+
+
+def _list_problems(folder: ArchiveFolder, known: _Known, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return the problems of statements as an archive with these tables lists them."""
+    balances = tables["statement_balances"]
+    entries = known.manifest.payments if known.manifest else ()
+    return list_problems(
+        tables["statement_problems"], balances, lambda: list_other_days(folder, entries, tables["statements"], balances)
+    )
 
 
 def _find_new_services(statements: Statements, known: _Known) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from p2p_analytics.archive import _merge
 from p2p_analytics.archive._manifest import STATEMENT_KINDS, Entry, Manifest, list_starts
 from p2p_analytics.archive._recovery import recover_payments, recover_people, recover_statements
 from p2p_analytics.archive._user import require_user
+from p2p_analytics.archive.imports.balances import drop_derived, find_other_days
 from p2p_analytics.archive.imports.histories import (
     drop_undecided,
     fill_origins,
@@ -50,12 +51,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from p2p_analytics.archive._folder import ArchiveFolder
+    from p2p_analytics.archive.imports.balances import OtherDays
     from p2p_analytics.history import Baseline, History
     from p2p_analytics.records import Me
 
 
 log = logging.getLogger(__name__)
 
+DATED: Final = ("payment_id", "date_created")
 _MERGED: Final = 0  # the number of the import for what comes with a merge
 _UNLISTED: Final = "is in the archive, but the service does not list it any more; it stays as it was"
 
@@ -216,7 +219,8 @@ def _merge_statements(  # noqa: PLR0913 - the history, and what the archive hold
         require_ids(given)
         rows = infer_origins(name_rows(given, name), stated)
         further, listed = select_further(rows, stored.rows), read_listed(folder, payments)
-        problems = [tables["statement_problems"], drop_undecided(stated).assign(**{BATCH: _MERGED})]
+        found = drop_derived(drop_undecided(stated), tables["statement_balances"])
+        problems = [tables["statement_problems"], found.assign(**{BATCH: _MERGED})]
         merged = merge_rows(stored, listed, further, _MERGED, problems)
         tables |= list_tables(merged.stored, merged.problems)
         changes = changes._replace(added=changes.added + merged.plan.new, changed=changes.changed + merged.plan.changed)
@@ -273,6 +277,17 @@ def read_listed(folder: ArchiveFolder, payments: Sequence[Entry]) -> pd.DataFram
 
     none = arrow_schema("payments").empty_table().select([*LISTED])
     return frame_of(pa.concat_tables([none, *(folder.read(entry, columns=[*LISTED]) for entry in payments)]))
+
+
+def list_other_days(
+    folder: ArchiveFolder, payments: Sequence[Entry], stated: pd.DataFrame, balances: pd.DataFrame
+) -> OtherDays:
+    """Return the days of rows of the service and of statements that `find_other_days` finds."""
+    import pyarrow as pa
+
+    none = arrow_schema("payments").empty_table().select([*DATED])
+    listed = pa.concat_tables([none, *(folder.read(entry, columns=[*DATED]) for entry in payments)])
+    return find_other_days(frame_of(listed), stated, balances)
 
 
 def _find_start(baseline: Baseline | None, previous: Manifest | None, history: History) -> datetime | None:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from p2p_analytics import settings
-from p2p_analytics.archive._all_payments import has_statements, read_all_payments, read_file, read_names, read_problems
+from p2p_analytics.archive._all_payments import (
+    has_statements,
+    read_all_payments,
+    read_balances,
+    read_file,
+    read_names,
+    read_other_days,
+    read_problems,
+)
 from p2p_analytics.archive._folder import PEOPLE_FILE, ArchiveFolder
 from p2p_analytics.archive._import import (
     frame_batches,
@@ -16,7 +24,6 @@ from p2p_analytics.archive._import import (
     undo_import,
     write_import,
 )
-from p2p_analytics.archive._rewrite import read_statements
 from p2p_analytics.archive.imports.people import (
     PeopleFileError,
     add_suggestions,
@@ -130,9 +137,10 @@ class StatementArchive:
         from p2p_analytics.statements import reconcile_balances
 
         manifest = self._require_manifest()
-        entries = {name: entry for name, entry in manifest.small.items() if name == "statement_balances"}
-        rows = read_statements(self._folder, entries)["statement_balances"]
-        table = reconcile_balances(rows.assign(account=str(manifest.me.user.id)).astype({"account": TEXT})).table
+        balances = read_balances(self._folder, manifest)
+        other_days = read_other_days(self._folder, manifest, balances)
+        rows = balances.assign(account=str(manifest.me.user.id)).astype({"account": TEXT})
+        table = reconcile_balances(rows, other_days).table
         mode = settings.privacy(privacy)
         return Mask(strict=mode == settings.STRICT).frame(table) if mode else table
 

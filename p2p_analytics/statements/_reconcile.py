@@ -25,8 +25,8 @@ from p2p_analytics.statements.balances import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-    from datetime import datetime
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from datetime import date, datetime
 
     import pandas as pd
     import polars as pl
@@ -90,9 +90,20 @@ def reconcile(
     return Reconciled(frame_joined(joined), balances, list_balance_problems(joined))
 
 
-def reconcile_balances(balances: pd.DataFrame) -> Reconciled:
-    """Return the same for the balances of files that were read earlier, of which the rows are not known."""
-    joined = join_files(list_balances(balances))
+def reconcile_balances(
+    balances: pd.DataFrame, other_days: Mapping[str | None, Sequence[date]] | None = None
+) -> Reconciled:
+    """Return the same for the balances of files that were read earlier, of which the rows are not known.
+
+    Parameters
+    ----------
+    balances : DataFrame
+        `BALANCES`.
+    other_days : mapping of str or None to sequence of date, optional
+        The days with rows that come from elsewhere, in order, by service; under None those of any service. Their months
+        are covered, and a change of the balance around such a day is no gap.
+    """
+    joined = join_files(list_balances(balances), other_days)
     return Reconciled(frame_joined(joined), balances, list_balance_problems(joined))
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+import re
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from p2p_analytics.archive.tables import BATCH, SCHEMAS
+from p2p_analytics.currencies import UNKNOWN_CURRENCY
+from p2p_analytics.frames.arrow import is_among
 from p2p_analytics.frames.row_currencies import fill_codes
 from p2p_analytics.frames.schema import (
     BALANCES,
@@ -19,26 +23,29 @@ from p2p_analytics.frames.schema import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from datetime import datetime
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     import pandas as pd
 
     from p2p_analytics.records import Me
 
+    OtherDays = Mapping[str | None, Sequence[date]]
+    ReadDays = Callable[[], OtherDays]
+
 _NAMES: Final = ("file", "format", "currency", "service", "product")
 _ORDER: Final = ("currency", "service", "product", "first_date", "last_date", "file", "format")
 _DERIVED: Final = (DOES_NOT_ADD_UP, FOLLOWS_A_GAP)
+# The values of these problems, in archives of which the files' balances are not known.
+_DAY: Final = r"\d{4}-\d\d-\d\d"
+_DIFFERENCE: Final = re.compile(
+    rf"(?P<format>[^,]*), (?P<currency>[^,]*), (?P<start>{_DAY})(?: to (?P<end>{_DAY}))?: ", re.ASCII
+)
+_GAP: Final = re.compile(
+    rf"after .*, (?P<start>{_DAY}) to (?P<end>{_DAY}): (?P<changed>.*the balance changed)?", re.ASCII | re.DOTALL
+)
 
 
-class FileBalances(NamedTuple):
-    """`BALANCES` of an archive with the batch of each row, and the problems that follow from them."""
-
-    table: pd.DataFrame
-    problems: pd.DataFrame
-
-
-def merge_balances(known: pd.DataFrame, given: pd.DataFrame, account: str, batch: int) -> FileBalances:
+def merge_balances(known: pd.DataFrame, given: pd.DataFrame, account: str, batch: int) -> pd.DataFrame:
     """Return the balances of an archive with those of further files.
 
     A file that was read before, by its name, format, currency and product, replaces what was known of it. So that two
@@ -59,8 +66,6 @@ def merge_balances(known: pd.DataFrame, given: pd.DataFrame, account: str, batch
     import numpy as np
     import pandas as pd
 
-    from p2p_analytics.statements import reconcile_balances
-
     columns = dict(SCHEMAS["statement_balances"])
     table = set_dtypes(known, columns).assign(account=account)
     new = set_dtypes(given.assign(account=account, **{BATCH: batch}), columns)
@@ -75,26 +80,68 @@ def merge_balances(known: pd.DataFrame, given: pd.DataFrame, account: str, batch
         for row in rows
     ]
     parts = [table[np.array(is_kept, dtype=bool)], new[np.array(is_new, dtype=bool)]]
-    table = pd.concat(parts).sort_values(list(_ORDER), na_position="last", ignore_index=True)
-    checked = reconcile_balances(table)
-    numbers = table.groupby("file")[BATCH].max()
-    found = pd.DataFrame(checked.problems, columns=["file", "line", "payment_id", "field", "value", "problem"])
-    problems = set_dtypes(found.assign(**{BATCH: found["file"].map(numbers)}), dict(SCHEMAS["statement_problems"]))
-    return FileBalances(table, problems[list(SCHEMAS["statement_problems"])])
+    return pd.concat(parts).sort_values(list(_ORDER), na_position="last", ignore_index=True)
 
 
-def drop_outdated(problems: pd.DataFrame, balances: FileBalances) -> pd.DataFrame:
-    """Return problems without those of balances that do not follow from the files of an archive any more."""
-    import numpy as np
+def find_other_days(listed: pd.DataFrame, stated: pd.DataFrame, balances: pd.DataFrame) -> OtherDays:
+    """Return the days that rows of no file of which the balances are known are about, by service.
 
-    names = [*PROBLEMS, *PLACE]
-    derived = {tuple(row.values()) for row in _list_rows(balances.problems[names])}
-    files = set(balances.table["file"])
-    is_kept = [
-        row["problem"] not in _DERIVED or row["file"] not in files or tuple(row.values()) in derived
-        for row in _list_rows(problems[names])
-    ]
-    return problems[np.array(is_kept, dtype=bool)].reset_index(drop=True)
+    These are payments that the service listed, each with its day, and rows of a merged history or of files that an
+    earlier version imported: the days from the first to the last row of each file. The service of these is not known:
+    they are under None.
+
+    Parameters
+    ----------
+    listed : DataFrame
+        ``payment_id`` and ``date_created`` of the payments that the service listed.
+    stated : DataFrame
+        The same columns and ``file`` of the rows of statements.
+    balances : DataFrame
+        `BALANCES` of the archive.
+    """
+    from p2p_analytics.statements import SERVICE
+
+    is_known = stated["file"].isin(list(balances["file"]))
+    is_in_file = is_among(listed["payment_id"], stated.loc[is_known, "payment_id"])
+    days = listed.loc[~is_in_file, "date_created"].dropna().dt.floor("D").unique()
+    ends = stated[~is_known].groupby("file", dropna=False)["date_created"].agg(["min", "max"]).dropna()
+    spans = ((first.date(), last.date()) for first, last in zip(ends["min"], ends["max"], strict=True))
+    within = {first + timedelta(days=day) for first, last in spans for day in range((last - first).days + 1)}
+    return {SERVICE: sorted(instant.date() for instant in days), None: sorted(within)}
+
+
+def list_problems(problems: pd.DataFrame, balances: pd.DataFrame, read_other_days: ReadDays) -> pd.DataFrame:
+    """Return the problems that an archive keeps, as far as they are open, and the problems of its balances.
+
+    Parameters
+    ----------
+    problems : DataFrame
+        PROBLEMS and PLACE of the archive.
+    balances : DataFrame
+        `BALANCES` of the archive.
+    read_other_days : callable
+        Returns what `find_other_days` does; it is called only if there is a gap.
+    """
+    import pandas as pd
+
+    from p2p_analytics.statements import reconcile_balances
+
+    found = reconcile_balances(balances).problems
+    is_kept_gap = ((problems["problem"] == FOLLOWS_A_GAP) & ~problems["file"].isin(list(balances["file"]))).any()
+    other_days: OtherDays = {}
+    if is_kept_gap or any(problem.problem == FOLLOWS_A_GAP for problem in found):
+        other_days = read_other_days()
+        found = reconcile_balances(balances, other_days).problems
+    columns = {**PROBLEMS, **PLACE}
+    derived = pd.DataFrame(found, columns=["file", "line", "payment_id", "field", "value", "problem"])
+    kept = _drop_closed(drop_derived(problems, balances), balances, other_days)
+    return pd.concat([kept[list(columns)], set_dtypes(derived, columns)[list(columns)]], ignore_index=True)
+
+
+def drop_derived(problems: pd.DataFrame, balances: pd.DataFrame) -> pd.DataFrame:
+    """Return problems without those of balances that an archive holds, because `list_problems` derives these."""
+    is_derived = problems["problem"].isin(_DERIVED) & problems["file"].isin(list(balances["file"]))
+    return problems[~is_derived].reset_index(drop=True)
 
 
 def select_gaps(problems: pd.DataFrame, files: Collection[str]) -> pd.DataFrame:
@@ -104,10 +151,11 @@ def select_gaps(problems: pd.DataFrame, files: Collection[str]) -> pd.DataFrame:
     return problems[is_gap & (problems["file"].isin(list(files)) | problems["value"].str.startswith(after))]
 
 
-def set_balance(
-    me: Me, rows: pd.DataFrame, balances: pd.DataFrame, *, given_to: datetime, known_to: datetime | None
-) -> Me:
+def set_balance(me: Me, rows: pd.DataFrame, balances: pd.DataFrame) -> Me:
     """Return the owner of an archive with the closing balance of its last file.
+
+    The balance that was known stays while rows that come from no file of which the balances are known, such as those of
+    a merged history or of files that an earlier version imported, are later than all of these files.
 
     Parameters
     ----------
@@ -117,18 +165,71 @@ def set_balance(
         The rows of statements in the archive, which show its currencies.
     balances : DataFrame
         `BALANCES` of the archive.
-    given_to : datetime
-        The end of the new statements.
-    known_to : datetime or None
-        The end of statements that an earlier version imported, of which no balances are known; None without such.
     """
     from p2p_analytics.statements import find_balance
 
-    if known_to is not None and given_to < known_to:
+    others = rows.loc[~rows["file"].isin(list(balances["file"])), "date_created"].max()
+    last = balances[["last_date", "period_end"]].max().max()
+    if others == others and not last >= others:  # noqa: PLR0124 - NaT
         return me
     payments = select_payments(rows)
     codes = fill_codes(payments if len(payments) else rows)
     return msgspec.structs.replace(me, balance_cents=find_balance(balances, set(codes)))
+
+
+def _drop_closed(problems: pd.DataFrame, balances: pd.DataFrame, other_days: OtherDays) -> pd.DataFrame:
+    """Return problems without those of files of which no balances are known, and which other files or rows resolve."""
+    import numpy as np
+
+    if not problems["problem"].isin(_DERIVED).any():
+        return problems
+    spans = [
+        (row["format"], row["currency"] or UNKNOWN_CURRENCY, row["reconciled"], first.date(), last.date())
+        for row in _list_rows(balances)
+        if (first := row["period_start"] or row["first_date"]) and (last := row["period_end"] or row["last_date"])
+    ]
+    sound = [(name, currency, first, last) for name, currency, is_sound, first, last in spans if is_sound]
+    covered = [(first, last) for *_, first, last in spans]
+    covered += [(day, day) for days in other_days.values() for day in days]
+    is_open = [
+        not (
+            (row["problem"] == DOES_NOT_ADD_UP and _is_replaced(row["value"], sound))
+            or (row["problem"] == FOLLOWS_A_GAP and _is_filled(row["value"], covered))
+        )
+        for row in _list_rows(problems)
+    ]
+    return problems[np.array(is_open, dtype=bool)].reset_index(drop=True)
+
+
+def _is_replaced(value: str, sound: Sequence[tuple[str, str, date, date]]) -> bool:
+    """Return whether a file that adds up has the period of one that does not."""
+    match = _DIFFERENCE.match(value)
+    if match is None:
+        return False
+    start, end = (date.fromisoformat(day) for day in (match["start"], match["end"] or match["start"]))
+    return any(
+        (name, currency) == (match["format"], match["currency"]) and first <= start and end <= last
+        for name, currency, first, last in sound
+    )
+
+
+def _is_filled(value: str, covered: Sequence[tuple[date, date]]) -> bool:
+    """Return whether there are rows between two files, and in each month between them unless the balance changed."""
+    match = _GAP.match(value)
+    if match is None:
+        return False
+    start, end = (date.fromisoformat(match[name]) for name in ("start", "end"))
+    within = [
+        (first, last) for first, last in covered if start < last and first < end and (first, last) != (start, end)
+    ]
+    inside = [(max(first, start), min(last, end)) for first, last in within]
+    months = {month for first, last in inside for month in range(_number(first), _number(last) + 1)}
+    needed = () if match["changed"] else range(_number(start) + 1, _number(end))
+    return bool(inside) and months >= set(needed)
+
+
+def _number(day: date) -> int:
+    return day.year * 12 + day.month
 
 
 def _list_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
+from datetime import timedelta
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from p2p_analytics.display import format_count
@@ -15,7 +18,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    Covered = Mapping[tuple[str | None, tuple[str, str]], list[tuple[date, date]]]
+    # Days that rows from elsewhere are about, in order, by service; under None those of any service.
+    OtherDays = Mapping[str | None, Sequence[date]]
 
 
 class Period(NamedTuple):
@@ -60,7 +64,8 @@ class Balance:
 class Seam(NamedTuple):
     """What connects a file with the file before.
 
-    ``days`` and ``months`` count those between the two that no file is about.
+    ``days`` and ``months`` count those between the two that no file is about. ``is_filled`` says whether there are rows
+    of these days from elsewhere, so that a change of the balance does not show that rows are missing.
     """
 
     before: Balance | None = None
@@ -68,10 +73,42 @@ class Seam(NamedTuple):
     days: int = 0
     months: int = 0
     is_overlap: bool = False
+    is_filled: bool = False
     remarks: tuple[str, ...] = ()
 
 
-def join_files(balances: Iterable[Balance]) -> list[tuple[Balance, Seam]]:
+class _Covered:
+    """The days that files are about, and those with rows that come from elsewhere, of each account and subaccount.
+
+    A file without rows in a currency leaves no days of it out. A month with rows from elsewhere is covered as a whole.
+    """
+
+    def __init__(self, balances: Iterable[Balance], other_days: OtherDays) -> None:
+        self._spans: dict[tuple[str | None, tuple[str, str]], list[tuple[date, date]]] = defaultdict(list)
+        self._days = other_days
+        for balance in balances:
+            if balance.period.start and balance.period.end:
+                self._spans[balance.account, balance.subaccount].append(_find_days(balance))
+
+    def list_spans(self, balance: Balance) -> list[tuple[date, date]]:
+        """Return the first and last days of the periods in which nothing of a balance is left out, in order."""
+        files = (self._spans.get((account, balance.subaccount), []) for account in {balance.account, None})
+        months = (_find_month(day) for days in self._list_days(balance) for day in days)
+        return sorted({*chain(*files, months)})
+
+    def has_other_rows(self, balance: Balance, first: date, last: date) -> bool:
+        """Return whether rows of days come from elsewhere."""
+        for days in self._list_days(balance):
+            at = bisect_left(days, first)
+            if at < len(days) and days[at] <= last:
+                return True
+        return False
+
+    def _list_days(self, balance: Balance) -> list[Sequence[date]]:
+        return [self._days.get(service, ()) for service in (balance.subaccount[0], None)]
+
+
+def join_files(balances: Iterable[Balance], other_days: OtherDays | None = None) -> list[tuple[Balance, Seam]]:
     """Return the balances by account, currency, subaccount and period, each with its seam; those without a period last.
 
     A file follows the one that ends last of those before it; none follows a file that another one replaces. Where two
@@ -80,7 +117,7 @@ def join_files(balances: Iterable[Balance]) -> list[tuple[Balance, Seam]]:
     """
     listed = sorted(balances, key=_sort_key)
     replaced = {id(balance) for balance in find_replaced(listed)}
-    covered = _find_covered(listed)
+    covered = _Covered(listed, other_days or {})
     joined: list[tuple[Balance, Seam]] = []
     before: Balance | None = None
     for balance in listed:
@@ -90,10 +127,17 @@ def join_files(balances: Iterable[Balance]) -> list[tuple[Balance, Seam]]:
         joined.append((balance, _find_seam(before, balance, covered) if before and is_dated else Seam()))
         if id(balance) in replaced:
             continue
-        ends = [(each.period.end or each.period.start) for each in (before, balance) if each]
-        if len(ends) == 1 or (ends[0] and ends[1] and ends[1] >= ends[0]):
+        if before is None or _ends_later(balance, before):
             before = balance
     return joined
+
+
+def _ends_later(balance: Balance, before: Balance) -> bool:
+    """Return whether files follow the later one of two; of two that end together, one with a closing balance."""
+    end, earlier = (each.period.end or each.period.start for each in (balance, before))
+    if end is None or earlier is None:
+        return False
+    return end > earlier or (end == earlier and (balance.closing is not None or before.closing is None))
 
 
 def find_replaced(balances: Sequence[Balance]) -> list[Balance]:
@@ -133,16 +177,13 @@ def _find_days(balance: Balance) -> tuple[date, date]:
     return start.date(), end.date()
 
 
-def _find_covered(balances: Iterable[Balance]) -> Covered:
-    """Return the first and last days of all files: one without rows in a currency leaves no days of it out."""
-    covered = defaultdict(list)
-    for balance in balances:
-        if balance.period.start and balance.period.end:
-            covered[balance.account, balance.subaccount].append(_find_days(balance))
-    return {key: sorted(spans) for key, spans in covered.items()}
+def _find_month(day: date) -> tuple[date, date]:
+    """Return the first and the last day of the month of a day."""
+    first = day.replace(day=1)
+    return first, (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
 
 
-def _find_seam(before: Balance, balance: Balance, covered: Covered) -> Seam:
+def _find_seam(before: Balance, balance: Balance, covered: _Covered) -> Seam:
     is_overlap = _is_before(balance.dates.start, before.dates.end)
     touches = is_overlap or (balance.dates.start is not None and balance.dates.start == before.dates.end)
     common = moved_after = 0
@@ -157,15 +198,23 @@ def _find_seam(before: Balance, balance: Balance, covered: Covered) -> Seam:
         gap = balance.opening - (before.closing - moved_after)
         if gap and touches and before.rows is None:
             gap = None  # the file before may have rows of the first instant of this one
+    is_filled = bool(gap) and _is_filled(before, balance, covered)
     days = months = 0
     if not common and not is_overlap:
         days, months = _count_gap(before, balance, covered)
-        months = 0 if gap == 0 else months  # there was nothing to list
+        months = 0 if gap == 0 or is_filled else months  # there was nothing to list, or it comes from elsewhere
         remarks += _describe_gap(days, months)
     if gap:
         amount = " ".join(filter(None, [format_cents(gap), balance.currency]))
-        remarks.append(f"The balance changed by {amount} between the file before and this one: rows are missing.")
-    return Seam(before, gap, days, months, is_overlap=is_overlap or common > 0, remarks=tuple(remarks))
+        reason = "rows of these days come from elsewhere" if is_filled else "rows are missing"
+        remarks.append(f"The balance changed by {amount} between the file before and this one: {reason}.")
+    return Seam(before, gap, days, months, is_overlap or common > 0, is_filled, tuple(remarks))
+
+
+def _is_filled(before: Balance, balance: Balance, covered: _Covered) -> bool:
+    """Return whether rows from elsewhere are of the days between two files, or of their last and first day."""
+    end, start = before.period.end, balance.period.start
+    return end is not None and start is not None and covered.has_other_rows(balance, end.date(), start.date())
 
 
 def _find_overlap(before: pl.DataFrame, rows: pl.DataFrame) -> tuple[int, int]:
@@ -193,12 +242,12 @@ def _is_before(one: datetime | None, other: datetime | None) -> bool:
     return one is not None and other is not None and one < other
 
 
-def _count_gap(before: Balance, balance: Balance, covered: Covered) -> tuple[int, int]:
+def _count_gap(before: Balance, balance: Balance, covered: _Covered) -> tuple[int, int]:
     """Return how many days the periods that both files name leave out, or how many whole months their rows do.
 
     Other files of the account and subaccount may be about them in another currency.
     """
-    spans = [*covered.get((balance.account, balance.subaccount), ()), *covered.get((None, balance.subaccount), ())]
+    spans = covered.list_spans(balance)
     if before.stated.end and balance.stated.start:
         ordinals = [(start.toordinal(), end.toordinal()) for start, end in spans]
         end, start = before.stated.end.date(), balance.stated.start.date()

@@ -57,7 +57,7 @@ def _list_gaps(joined: Sequence[tuple[Balance, Seam]]) -> Iterator[Problem]:
             found.append(f"{format_count(seam.days, 'day is', 'days are')} in no file")
         if seam.months:
             found.append(f"{format_count(seam.months, 'month', 'months')} without rows")
-        if seam.gap_cents:
+        if seam.gap_cents and not seam.is_filled:
             found.append(f"the balance changed by {format_money(to_units(seam.gap_cents), currency=balance.currency)}")
         if seam.before is None or seam.is_overlap or not found:
             continue

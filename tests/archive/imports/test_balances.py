@@ -125,3 +125,82 @@ def test_the_balance_of_two_files_with_one_last_date(files, tmp_path) -> None:
         history = _import(tmp_path / name, *order).history()
         assert history.me.balance_cents == 8800
         assert _list(history.problems) == [], "files of one day leave nothing out"
+
+
+@pytest.mark.parametrize("order", [("q1", "q3", "merge"), ("merge", "q3", "q1"), ("q1", "merge", "q3")])
+def test_rows_from_elsewhere_fill_a_gap(files, tmp_path, order) -> None:
+    """The rows of Q2 come with a merge, which brings no balances: nothing is missing, and Q4 without Q3 still is."""
+    archive = p2p.open_archive(tmp_path / "a")
+    for name in order:
+        if name == "merge":
+            archive.merge(_read(files["q2"]).history())
+        else:
+            archive.import_(_read(files[name]))
+    assert _list(archive.history().problems) == []
+    table = archive.reconciliation()
+    assert table["gap_cents"].dropna().tolist() == [-50]
+    remark = "The balance changed by -0.50 EUR between the file before and this one: rows of these days come from"
+    assert table["note"].iloc[-1] == f"{remark} elsewhere."
+    later = write_file(tmp_path / "later.csv", [("2025-02-28", "1.00", "91.50")])
+    plan = archive.import_(_read(later))
+    found = "4 months without rows, the balance changed by \N{EURO SIGN}10.00"
+    gap = ("later.csv", f"after 'q3.csv', EUR, 2024-09-30 to 2025-02-28: {found}", FOLLOWS_A_GAP)
+    assert _list(plan.problems) == _list(archive.history().problems) == [gap]
+
+
+def test_problems_of_balances_that_a_merge_brings(files, tmp_path) -> None:
+    """A merged gap ends when the missing file is imported, and a wrong file when one of its days adds up."""
+    wrong = write_file(tmp_path / "wrong.csv", [ROWS["q3"][0], ("2024-09-30", "-4.00", "80.50")])
+    archive = p2p.open_archive(tmp_path / "a")
+    archive.merge(_read(files["q1"], wrong).history())
+    before = _list(archive.history().problems)
+    assert [(file, problem) for file, _, problem in before] == [
+        ("wrong.csv", FOLLOWS_A_GAP),
+        ("wrong.csv", DOES_NOT_ADD_UP),
+    ]
+    archive.import_(_read(files["q4"]))
+    assert _list(archive.history().problems) == before
+    archive.import_(_read(files["q3"]))
+    assert [problem for *_, problem in _list(archive.history().problems)] == [FOLLOWS_A_GAP]
+    archive.import_(_read(files["q2"]))
+    assert _list(archive.history().problems) == []
+
+
+def test_files_that_share_a_row(tmp_path) -> None:
+    """A file from the last day of the one before on leaves nothing out, also if only the archive joins them."""
+    shared = ("2024-01-31", "2.00", "94.00")
+    january = write_file(tmp_path / "january.csv", [("2024-01-10", "-8.00", "92.00"), shared])
+    february = write_file(tmp_path / "february.csv", [shared, ("2024-02-05", "1.00", "95.00")])
+    february.write_text(february.read_text("utf-8").replace("2024-01-31 10:00:00", "2024-01-31 10:00:01"), "utf-8")
+    copy = write_file(tmp_path / "copy.csv", [("2024-01-10", "-8.00", "92.00")])
+    for number, order in enumerate([[january, february], [february, january]]):
+        archive = _import(tmp_path / str(number), *([path] for path in [*order, copy]))
+        assert _list(archive.history().problems) == []
+        assert archive.reconciliation()["gap_cents"].isna().all()
+
+
+def test_a_balance_of_files_that_are_not_known(files, tmp_path) -> None:
+    """While later rows come from a merge, the balance is the one that came with them, whatever is imported again."""
+    archive = p2p.open_archive(tmp_path / "a")
+    archive.merge(_read(*files.values()).history())
+    for name in ("q1", "q2", "q3"):
+        archive.import_(_read(files[name]))
+        assert archive.history().me.balance_cents == 8550
+    q5 = write_file(tmp_path / "q5.csv", [("2025-01-31", "5.00", "90.50")])
+    archive.import_(_read(q5))
+    assert archive.history().me.balance_cents == 9050
+
+
+def test_a_copy_without_balances_hides_no_file(tmp_path) -> None:
+    """Of two files that end together, the next one follows the one with a balance, so quiet months are none."""
+    first = write_file(tmp_path / "a.csv", [("2024-01-10", "-8.00", "92.00")])
+    last = write_file(tmp_path / "c.csv", [("2024-06-10", "-2.00", "90.00")])
+    copy = tmp_path / "z.csv"
+    copy.write_text("".join(line.rpartition(",")[0] + "\n" for line in first.read_text("utf-8").splitlines()), "utf-8")
+    together = _read(first, copy, last)
+    assert together.reconciliation["closing_cents"].isna().tolist() == [False, True, False]
+    assert (
+        _list(together.problems)
+        == _list(_import(tmp_path / "archive", [copy], [last], [first]).history().problems)
+        == []
+    )
