@@ -38,3 +38,19 @@ def find_handle(name: str, handles: Mapping[str, Collection[str]]) -> str | None
 def is_name_of(name: str, username: str | None) -> bool:
     """Return whether the account of statements is the username of a user."""
     return username is not None and normalize_account(username) == normalize_account(name)
+
+
+def has_other_name(handle: str, name: str, handles: Mapping[str, Collection[str]]) -> bool:
+    """Return whether the holder of a handle has names, and a given one is not among them.
+
+    Parameters
+    ----------
+    handle : str
+        The handle.
+    name : str
+        The display name to find.
+    handles : mapping of str to collection of str
+        As `find_handle` needs them.
+    """
+    names = {each for each, found in handles.items() if handle in found}
+    return bool(names) and fold_name(name) not in names

@@ -304,7 +304,7 @@ def _merge(
     columns = dict(SCHEMAS["statement_problems"])
     found = drop_undecided(select_row_problems(statements.problems)).reindex(columns=list(columns))
     if known.manifest is not None:
-        others = list_other_holders(statements, me.user, known.tables["statements"])
+        others = list_other_holders(statements, me.user, known.manifest.me.user, known.tables["statements"])
         found = drop_own(pd.concat([found, others], ignore_index=True), me.user)
     earlier = drop_own(known.tables["statement_problems"], me.user)
     stored = rename_stored(get_stored(known.tables), account)

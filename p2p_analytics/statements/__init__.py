@@ -26,9 +26,10 @@ from p2p_analytics.statements._versions import (
 from p2p_analytics.statements.balances import find_balance
 from p2p_analytics.statements.formats import SERVICE
 from p2p_analytics.statements.transactions import ACCOUNT as OTHER_ACCOUNT
-from p2p_analytics.statements.transactions import UNDECIDED
+from p2p_analytics.statements.transactions import NAME_AS_HANDLE, UNDECIDED
 
 __all__ = [
+    "NAME_AS_HANDLE",
     "OTHER_ACCOUNT",
     "ROWS",
     "SERVICE",

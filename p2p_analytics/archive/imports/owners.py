@@ -12,7 +12,7 @@ from p2p_analytics.archive.tables import BATCH
 from p2p_analytics.display import clean_line, join_first
 from p2p_analytics.errors import ArchiveError
 from p2p_analytics.frames.schema import PLACE, PROBLEMS
-from p2p_analytics.handles import find_handle, fold_name, normalize_account
+from p2p_analytics.handles import find_handle, fold_name, has_other_name, normalize_account
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -150,50 +150,80 @@ def complete_owner(me: Me, account: str, statements: Statements, rows: pd.DataFr
     if statements.unnamed_accounts:
         return me
     holder = statements.get_holder().user
-    name = me.user.display_name if _has_name(me.user, rows) else holder.display_name
+    is_kept = _has_name(me.user, rows) and not _takes_handle_of_other(statements, me.user, rows)
+    name = me.user.display_name if is_kept else holder.display_name
     username = me.user.username or holder.username
     user = msgspec.structs.replace(me.user, id=account, username=username, display_name=name)
     return msgspec.structs.replace(me, user=user)
 
 
-def list_other_holders(statements: Statements, owner: User, rows: pd.DataFrame) -> pd.DataFrame:
+def list_other_holders(statements: Statements, owner: User, previous: User, rows: pd.DataFrame) -> pd.DataFrame:
     """Return PROBLEMS and PLACE: each file that names no account, if its holder has another name than the archive's.
 
-    Only statements that were read with the name of an account can have such files. An archive of which no file has
-    shown the holder has no name to compare with.
+    Such files were read with the name of an account, or their holder's name is spelled as the handle. An archive of
+    which no file has shown the holder has no name to compare with.
 
     Parameters
     ----------
     statements : Statements
         Statements of one account.
-    owner : User
-        The owner of the archive.
+    owner, previous : User
+        The owner of the archive after and before the import.
     rows : DataFrame
         The rows of statements that the archive holds.
     """
     import pandas as pd
 
-    from p2p_analytics.statements import OTHER_ACCOUNT
+    from p2p_analytics.statements import NAME_AS_HANDLE, OTHER_ACCOUNT
 
     columns = {**PROBLEMS, **PLACE}
     holder = statements.get_holder().user
     names = {fold_name(name) for name in (owner.id, owner.username, owner.display_name) if name}
     is_own = holder.username is not None or fold_name(holder.display_name) in {fold_name(holder.id), *names}
-    files = [] if is_own or not _has_name(owner, rows) else statements.files["file"].unique().tolist()
     problem = (
         f"is the holder in this file, and {owner.display_name!r} that of the archive, to which the file was added as "
         "you asked"
     )
     values = {"field": OTHER_ACCOUNT, "value": holder.display_name, "problem": problem, "line": 0}
+    files = [] if is_own or not _has_name(owner, rows) else statements.files["file"].unique().tolist()
+    if _is_named_as_handle(statements, owner, rows):
+        values["problem"], files = NAME_AS_HANDLE, statements.files["file"].unique().tolist()
+    elif _takes_handle_of_other(statements, previous, rows):
+        values |= {"value": previous.id, "problem": NAME_AS_HANDLE}
+        own = find_sides(rows)[0].dropna().map(fold_name)
+        files = sorted(rows.loc[own.index[own == fold_name(previous.id)], "file"].unique())
     found = [{**dict.fromkeys(columns), **values, "file": file} for file in files]
     return pd.DataFrame(found, columns=list(columns)).astype(columns)
 
 
+def _is_named_as_handle(statements: Statements, owner: User, rows: pd.DataFrame) -> bool:
+    """Return whether files show a holder with the owner's handle as the name, and the owner has another name."""
+    holder = statements.get_holder().user
+    name = holder.display_name or ""
+    if holder.username is not None or owner.username is None or holder.id != name:
+        return False
+    is_alike = normalize_account(name) == normalize_account(owner.username)
+    is_other = fold_name(name) != fold_name(owner.display_name)
+    # An account that the importer has named is in no row.
+    is_shown = (statements.payments[["actor_display_name", "target_user_display_name"]] == name).any(axis=None)
+    return is_alike and is_other and bool(is_shown) and _has_name(owner, rows)
+
+
+def _takes_handle_of_other(statements: Statements, previous: User, rows: pd.DataFrame) -> bool:
+    """Return whether an archive of a name gets a handle that is spelled alike, and its holder has another name."""
+    handle = statements.get_holder().user.username
+    if previous.username is not None or handle is None:
+        return False
+    is_alike = normalize_account(handle) == normalize_account(previous.id or "")
+    is_other = has_other_name(handle, previous.id or "", statements.list_handles())
+    return is_alike and is_other and previous.id in list_names(rows)
+
+
 def drop_own(problems: pd.DataFrame, owner: User) -> pd.DataFrame:
     """Return problems without those of files that name another account, if it is the owner's after all."""
-    from p2p_analytics.statements import OTHER_ACCOUNT
+    from p2p_analytics.statements import NAME_AS_HANDLE, OTHER_ACCOUNT
 
-    is_other = problems["field"] == OTHER_ACCOUNT
+    is_other = (problems["field"] == OTHER_ACCOUNT) & (problems["problem"] != NAME_AS_HANDLE)
     if not is_other.any():
         return problems
     accounts = {normalize_account(name) for name in (owner.id, owner.username) if name}

@@ -1,6 +1,6 @@
 """Rows of several files to transactions: accounts, ids, the values that count, and kinds of refunds."""
 
-from p2p_analytics.statements.transactions._accounts import ACCOUNT, name_accounts
+from p2p_analytics.statements.transactions._accounts import ACCOUNT, NAME_AS_HANDLE, name_accounts
 from p2p_analytics.statements.transactions._copies import SOURCE, list_copies
 from p2p_analytics.statements.transactions._ids import (
     fill_ids,
@@ -27,6 +27,7 @@ __all__ = [
     "ADDS_UP",
     "END",
     "KEY",
+    "NAME_AS_HANDLE",
     "NOTICE",
     "ROW",
     "SOURCE",

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from p2p_analytics.handles import find_handle, fold_name, normalize_account
+from p2p_analytics.handles import find_handle, fold_name, has_other_name, normalize_account
 from p2p_analytics.statements._cells import list_problems
+from p2p_analytics.statements._format import Problem
 from p2p_analytics.times import EPOCH
 
 ACCOUNT: Final = "account"  # the field of the problems of this module
+NAME_AS_HANDLE: Final = (
+    "is the holder in this file, which was added to the account with this handle, and the holder of that has another "
+    "name: leave the file out if it is another person's"
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import polars as pl
-
-    from p2p_analytics.statements._format import Problem
 
 
 class NamedRows(NamedTuple):
@@ -77,6 +80,11 @@ def name_accounts(rows: pl.DataFrame, services: Mapping[str, str], account: str 
         for file, owner in owners.items()
         if owner is not None
     }
+    problems += [
+        Problem(file, 0, None, ACCOUNT, owner, NAME_AS_HANDLE)
+        for file, owner in owners.items()
+        if owner is not None and has_other_name(named[file], owner, handles)
+    ]
     accounts: dict[str, set[str]] = {}
     for file, name in [*of_files, *named.items()]:
         accounts.setdefault(services[file], set()).add(name)

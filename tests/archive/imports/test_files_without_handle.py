@@ -192,6 +192,25 @@ def test_a_user_with_the_name_that_the_caller_gave(folder, history_of, payment, 
     assert {*history.payments["payment_id"]} == {*ids, "8"}
 
 
+def test_a_name_that_is_the_handle_of_another(folder) -> None:
+    """The file of "Ada" is in the account of the handle "ada", and a problem, in one reading and in any order."""
+    text = _OF_NORA.replace("nora-quill", "ada") + _PAID.format(8, 1, "Ada Lund")
+    (folder / "lund.csv").write_text(text, "utf-8")
+    expected = _describe(_read(folder, "ada.csv", "lund.csv").history())
+    problems = _read(folder, "ada.csv", "lund.csv").problems
+    assert problems[["file", "field", "value"]].to_numpy().tolist() == [["ada.csv", "account", "Ada"]]
+    assert "has another name" in problems["problem"].iloc[0]
+    for order in itertools.permutations(["ada.csv", "lund.csv"]):
+        archive = _import(folder, [order[0]], archive=order[0].removesuffix(".csv"))
+        planned = archive.import_(_read(folder, order[1]), dry_run=True)
+        assert [tuple(each)[:2] for each in planned.other_accounts] == [("ada.csv", "Ada")]
+        archive.import_(_read(folder, order[1]))
+        assert archive.history().me.user.display_name == "Ada Lund"
+        assert _describe(archive.history())[2:] == expected[2:], order
+    (folder / "lund.csv").write_text(text.replace("Ada Lund", "Ada"), "utf-8")
+    assert _read(folder, "ada.csv", "lund.csv").problems.empty
+
+
 def test_merged_histories_of_statements(folder) -> None:
     """An archive of a name that merges a history with the handle is that of the handle, for later imports too."""
     archive = p2p.open_archive(folder / "archive")
