@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     OtherDays = Mapping[str | None, Sequence[date]]
     ReadDays = Callable[[], OtherDays]
 
-_NAMES: Final = ("file", "format", "currency", "service", "product")
 _ORDER: Final = ("currency", "service", "product", "first_date", "last_date", "file", "format")
 _DERIVED: Final = (DOES_NOT_ADD_UP, FOLLOWS_A_GAP)
 # The values of these problems, in archives of which the files' balances are not known.
@@ -48,9 +47,7 @@ _GAP: Final = re.compile(
 def merge_balances(known: pd.DataFrame, given: pd.DataFrame, account: str, batch: int) -> pd.DataFrame:
     """Return the balances of an archive with those of further files.
 
-    A file that was read before, by its name, format, currency and product, replaces what was known of it. So that two
-    files with one name, of different months, are both known, that holds for a period within the new one, and for one
-    that did not add up and begins or ends with the new one.
+    All are kept, so that the order of imports does not matter; a file that is read again as it was is there once.
 
     Parameters
     ----------
@@ -69,17 +66,9 @@ def merge_balances(known: pd.DataFrame, given: pd.DataFrame, account: str, batch
     columns = dict(SCHEMAS["statement_balances"])
     table = set_dtypes(known, columns).assign(account=account)
     new = set_dtypes(given.assign(account=account, **{BATCH: batch}), columns)
-    rows, given_rows = (_list_rows(frame) for frame in (table, new))
-    held = {_describe(row) for row in rows}
-    is_new = [_describe(row) not in held for row in given_rows]
-    by_name: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in given_rows:
-        by_name.setdefault(_name(row), []).append(row)
-    is_kept = [
-        not any(_replaces(other, row) for other in by_name.get(_name(row), ()) if _describe(other) != _describe(row))
-        for row in rows
-    ]
-    parts = [table[np.array(is_kept, dtype=bool)], new[np.array(is_new, dtype=bool)]]
+    held = {_describe(row) for row in _list_rows(table)}
+    is_new = [_describe(row) not in held for row in _list_rows(new)]
+    parts = [table, new[np.array(is_new, dtype=bool)]]
     return pd.concat(parts).sort_values(list(_ORDER), na_position="last", ignore_index=True)
 
 
@@ -239,20 +228,5 @@ def _list_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return list(rows)
 
 
-def _name(row: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(row[name] for name in _NAMES)
-
-
 def _describe(row: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(row[name] for name in BALANCES)
-
-
-def _replaces(new: dict[str, Any], old: dict[str, Any]) -> bool:
-    """Return whether a file with the name of an earlier one is this file, read again."""
-    (start, end), (first, last) = (
-        (row["period_start"] or row["first_date"], row["period_end"] or row["last_date"]) for row in (new, old)
-    )
-    if start is None or end is None or first is None or last is None:
-        return first is None or last is None
-    is_within = start <= first and last <= end
-    return is_within or (old["reconciled"] is False and (start == first or end == last))

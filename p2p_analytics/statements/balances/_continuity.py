@@ -143,18 +143,22 @@ def _ends_later(balance: Balance, before: Balance) -> bool:
 def find_replaced(balances: Sequence[Balance]) -> list[Balance]:
     """Return the balances that do not add up, and of which another file that adds up has the whole period.
 
-    That is a file of the same format, account, currency and subaccount.
+    That is a file of the same format, account, currency and subaccount. One of the same name, which is the file read
+    again, only needs to begin or end with it, because a strange row can be before or after the others.
     """
     sound = defaultdict(list)
     for balance in balances:
         if balance.is_reconciled and balance.period.start and balance.period.end:
-            sound[balance.format, *_find_owner(balance)].append(_find_days(balance))
+            sound[balance.format, *_find_owner(balance)].append((balance.file, *_find_days(balance)))
 
     def is_replaced(balance: Balance) -> bool:
         if balance.is_reconciled is not False or not balance.period.start or not balance.period.end:
             return False
         start, end = _find_days(balance)
-        return any(first <= start and end <= last for first, last in sound[balance.format, *_find_owner(balance)])
+        return any(
+            (first <= start and end <= last) or (file == balance.file and (first == start or last == end))
+            for file, first, last in sound[balance.format, *_find_owner(balance)]
+        )
 
     return [balance for balance in balances if is_replaced(balance)]
 

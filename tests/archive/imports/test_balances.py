@@ -204,3 +204,20 @@ def test_a_copy_without_balances_hides_no_file(tmp_path) -> None:
         == _list(_import(tmp_path / "archive", [copy], [last], [first]).history().problems)
         == []
     )
+
+
+def test_a_spoiled_copy_of_the_same_name(files, tmp_path) -> None:
+    """The balance of the file that adds up counts, whichever is imported last; a file that was mended ends its own."""
+    (tmp_path / "copy").mkdir()
+    spoiled = write_file(
+        tmp_path / "copy" / "q3.csv", [("2024-07-05", "-80.00", "81.50"), ("2024-09-30", "-1.00", "90.50")]
+    )
+    for name, order in {"a": [[files["q3"]], [spoiled]], "b": [[spoiled], [files["q3"]]]}.items():
+        archive = _import(tmp_path / name, *order)
+        assert (archive.history().me.balance_cents, _list(archive.history().problems)) == (8050, [])
+        assert sorted(archive.reconciliation()["reconciled"]) == [False, True]
+    later = write_file(spoiled, [*ROWS["q3"], ("2024-10-03", "1.00", "90.50")])
+    archive = _import(tmp_path / "c", [later])
+    assert [file for file, *_ in _list(archive.history().problems)] == ["q3.csv"]
+    archive.import_(_read(files["q3"]))
+    assert _list(archive.history().problems) == [], "a row too many was after the others"
