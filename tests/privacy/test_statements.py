@@ -7,6 +7,7 @@ import traceback
 import zipfile
 from typing import TYPE_CHECKING
 
+import pandas as pd
 import pytest
 
 import p2p_analytics as p2p
@@ -164,3 +165,32 @@ def test_people_csv_is_not_quoted(tmp_path: Path, line: str) -> None:
             archive.history(privacy=privacy)
         texts = repr((caught.value, caught.value.args, caught.value.__context__)).encode()
         assert find_secrets({"error": texts}, ["zebquill", "7.7E+18", "Nora", "Theo"]) == []
+
+
+@pytest.mark.parametrize("mode", [True, "strict"])
+def test_balances_of_an_archive_in_privacy_mode(tmp_path: Path, mode) -> None:
+    """No name of a file, id of a suggestion, account or amount is in the table, nor in an export of any ending."""
+    archive = p2p.open_archive(tmp_path / "archive")
+    head = "Type,Product,Started Date,Completed Date,Description,Amount,Fee,Currency,State,Balance"
+    for month, balances in {"01": ("9371.44", "9361.44"), "04": ("9361.40", "9999.99")}.items():
+        rows = [
+            f"TRANSFER,Current,2024-{month}-{day} 10:00:00,2024-{month}-{day} 10:00:00,To Theo Marsh,-10.00,0.00,EUR,"
+            f"COMPLETED,{balance}"
+            for day, balance in zip(("10", "20"), balances, strict=True)
+        ]
+        (tmp_path / f"{NAME}-{month}.csv").write_text("\n".join([head, *rows, ""]), "utf-8")
+        archive.import_(p2p.read_statements(tmp_path / f"{NAME}-{month}.csv", account="nora-quill"))
+    secrets = [NAME, "nora", "938144", "936144", "999999", "revolut-", "9371.44", "9999.99"]
+    original, private = archive.reconciliation(), archive.reconciliation(privacy=mode)
+    assert {secret for _, secret in find_secrets({"table": render_table(original)}, secrets)} >= set(secrets[:5])
+    assert len(private) == len(original) == 2
+    made = {"table": render_table(private), "pickle": pickle.dumps(private), "repr": repr(private).encode()}
+    options = ["--table", "reconciliation", "--privacy", *(["strict"] if mode == "strict" else [])]
+    for ending in ("csv", "jsonl", "parquet", "xlsx", "db"):
+        path = tmp_path / f"out.{ending}"
+        assert cli.main(["export", str(archive.path), str(path), *options]) == 0
+        made[ending] = path.read_bytes()
+    with zipfile.ZipFile(tmp_path / "out.xlsx") as book:
+        made |= {name: book.read(name) for name in book.namelist()}
+    made["rows"] = pd.read_parquet(tmp_path / "out.parquet").to_csv().encode()
+    assert find_secrets(made, secrets) == []

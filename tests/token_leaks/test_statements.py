@@ -77,6 +77,7 @@ def test_the_token_of_the_environment_is_in_nothing(tmp_path: Path, monkeypatch,
     history = archive.history()
     shown = [repr(each) for each in (statements, vars(statements), bank, plans, archive, vars(archive), history.me)]
     shown += [statements._repr_html_(), history._repr_html_(), archive.people.to_csv(), archive.imports.to_csv()]
+    shown += [archive.reconciliation().to_csv(), archive.reconciliation(privacy=True).to_csv()]
     shown += [repr(pickle.dumps(each)) for each in (statements, history, bank)]
     for name in ("payments", "files", "problems", "reconciliation"):
         p2p.to_csv(getattr(statements, name), tmp_path / f"{name}.csv")

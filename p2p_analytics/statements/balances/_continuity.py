@@ -86,15 +86,19 @@ class _Covered:
     def __init__(self, balances: Iterable[Balance], other_days: OtherDays) -> None:
         self._spans: dict[tuple[str | None, tuple[str, str]], list[tuple[date, date]]] = defaultdict(list)
         self._days = other_days
+        self._sorted: dict[tuple[str | None, tuple[str, str]], list[tuple[date, date]]] = {}
         for balance in balances:
             if balance.period.start and balance.period.end:
                 self._spans[balance.account, balance.subaccount].append(_find_days(balance))
 
     def list_spans(self, balance: Balance) -> list[tuple[date, date]]:
         """Return the first and last days of the periods in which nothing of a balance is left out, in order."""
-        files = (self._spans.get((account, balance.subaccount), []) for account in {balance.account, None})
-        months = (_find_month(day) for days in self._list_days(balance) for day in days)
-        return sorted({*chain(*files, months)})
+        key = balance.account, balance.subaccount
+        if key not in self._sorted:
+            files = (self._spans.get((account, balance.subaccount), []) for account in {balance.account, None})
+            firsts = {day.replace(day=1) for days in self._list_days(balance) for day in days}
+            self._sorted[key] = sorted({*chain(*files), *map(_find_month, firsts)})
+        return self._sorted[key]
 
     def has_other_rows(self, balance: Balance, first: date, last: date) -> bool:
         """Return whether rows of days come from elsewhere."""
@@ -181,9 +185,8 @@ def _find_days(balance: Balance) -> tuple[date, date]:
     return start.date(), end.date()
 
 
-def _find_month(day: date) -> tuple[date, date]:
-    """Return the first and the last day of the month of a day."""
-    first = day.replace(day=1)
+def _find_month(first: date) -> tuple[date, date]:
+    """Return the first and the last day of the month that begins with a day."""
     return first, (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
 
 
@@ -230,6 +233,8 @@ def _find_overlap(before: pl.DataFrame, rows: pl.DataFrame) -> tuple[int, int]:
     common = before.join(rows, on="payment_id", how="semi")
     numbered = before.with_row_index("at").filter(before["known_cents"] != 0)
     moved = numbered.join(rows, on=["payment_id", "known_cents"], how="semi")["at"].to_list()
+    if not moved and len(common) == len(rows):  # nothing moved within the file before: its first row is the overlap
+        moved = before.with_row_index("at").join(rows, on=["payment_id", "known_cents"], how="semi")["at"].to_list()
     return len(common), sum(before["known_cents"][min(moved) :]) if moved else 0
 
 

@@ -71,6 +71,8 @@ def test_a_missing_file_is_known_whatever_the_imports(files, tmp_path) -> None:
         assert _list(archive.history().problems) == [gap]
         pd.testing.assert_frame_equal(archive.reconciliation(), together.reconciliation)
         assert archive.history().me.balance_cents == 8550
+    drawn = p2p.plots.reconciliation(archive.reconciliation())
+    assert [text.get_text() for text in drawn.texts] == ["\N{MINUS SIGN}\N{EURO SIGN}0.50 since the file before"]
     sentence = "Files or rows may be missing before 1 statement file: q3.csv."
     assert sentence in archive.history()._repr_html_()
     assert _list(archive.import_(_read(first), dry_run=True).problems) == [gap], "also where it is known"
