@@ -180,7 +180,7 @@ def test_balances_of_an_archive_in_privacy_mode(tmp_path: Path, mode) -> None:
         ]
         (tmp_path / f"{NAME}-{month}.csv").write_text("\n".join([head, *rows, ""]), "utf-8")
         archive.import_(p2p.read_statements(tmp_path / f"{NAME}-{month}.csv", account="nora-quill"))
-    secrets = [NAME, "nora", "938144", "936144", "999999", "revolut-", "9371.44", "9999.99"]
+    secrets = [NAME, "nora-quill", "938144", "936144", "999999", "revolut-", "9371.44", "9999.99"]
     original, private = archive.reconciliation(), archive.reconciliation(privacy=mode)
     assert {secret for _, secret in find_secrets({"table": render_table(original)}, secrets)} >= set(secrets[:5])
     assert len(private) == len(original) == 2
