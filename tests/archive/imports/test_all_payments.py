@@ -123,7 +123,7 @@ def test_a_scan_reads_no_more_than_its_query_needs(make_archive, monkeypatch) ->
 
 
 def test_a_history_reads_each_file_once(make_archive, monkeypatch) -> None:
-    """Also the files of statements and of their problems."""
+    """Also the files of statements, of their problems and of their balances."""
     archive, _ = make_archive(7)
     read: list[str] = []
     original = ArchiveFolder._read_content
@@ -131,7 +131,8 @@ def test_a_history_reads_each_file_once(make_archive, monkeypatch) -> None:
         ArchiveFolder, "_read_content", lambda self, entry: (read.append(entry.kind), original(self, entry))[1]
     )
     archive.history()
-    assert sorted(read) == ["friends", "payments", "people", "problems", "statement_problems", "statements"]
+    statements = ["statement_balances", "statement_problems", "statements"]
+    assert sorted(read) == ["friends", "payments", "people", "problems", *statements]
 
 
 def test_user_ids_in_files_match_names_of_others(tmp_path) -> None:
