@@ -5,21 +5,24 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, time, timedelta
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.display import format_count
 from p2p_analytics.money import format_cents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from datetime import date, datetime
+    from datetime import date
 
     import polars as pl
 
     # Days that rows from elsewhere are about, in order, by service; under None those of any service.
     OtherDays = Mapping[str | None, Sequence[date]]
+
+
+_DAY: Final = timedelta(days=1)
 
 
 class Period(NamedTuple):
@@ -84,15 +87,16 @@ class _Covered:
     """
 
     def __init__(self, balances: Iterable[Balance], other_days: OtherDays) -> None:
-        self._spans: dict[tuple[str | None, tuple[str, str]], list[tuple[date, date]]] = defaultdict(list)
+        self._spans: dict[tuple[str | None, tuple[str, str]], list[tuple[datetime, datetime]]] = defaultdict(list)
         self._days = other_days
-        self._sorted: dict[tuple[str | None, tuple[str, str]], list[tuple[date, date]]] = {}
+        self._sorted: dict[tuple[str | None, tuple[str, str]], list[tuple[datetime, datetime]]] = {}
         for balance in balances:
-            if balance.period.start and balance.period.end:
-                self._spans[balance.account, balance.subaccount].append(_find_days(balance))
+            start, end = balance.period
+            if start and end:
+                self._spans[balance.account, balance.subaccount].append((start, end))
 
-    def list_spans(self, balance: Balance) -> list[tuple[date, date]]:
-        """Return the first and last days of the periods in which nothing of a balance is left out, in order."""
+    def list_spans(self, balance: Balance) -> list[tuple[datetime, datetime]]:
+        """Return the first and last instants of the periods in which nothing of a balance is left out, in order."""
         key = balance.account, balance.subaccount
         if key not in self._sorted:
             files = (self._spans.get((account, balance.subaccount), []) for account in {balance.account, None})
@@ -185,9 +189,10 @@ def _find_days(balance: Balance) -> tuple[date, date]:
     return start.date(), end.date()
 
 
-def _find_month(first: date) -> tuple[date, date]:
-    """Return the first and the last day of the month that begins with a day."""
-    return first, (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
+def _find_month(day: date) -> tuple[datetime, datetime]:
+    """Return the first and the last instant of the month that begins with a day."""
+    first = datetime.combine(day, time.min, UTC)
+    return first, (first + timedelta(days=31)).replace(day=1) - timedelta(microseconds=1)
 
 
 def _find_seam(before: Balance, balance: Balance, covered: _Covered) -> Seam:
@@ -257,14 +262,24 @@ def _count_gap(before: Balance, balance: Balance, covered: _Covered) -> tuple[in
     Other files of the account and subaccount may be about them in another currency.
     """
     spans = covered.list_spans(balance)
-    if before.stated.end and balance.stated.start:
-        ordinals = [(start.toordinal(), end.toordinal()) for start, end in spans]
-        end, start = before.stated.end.date(), balance.stated.start.date()
-        return _count_left_out(end.toordinal(), start.toordinal(), ordinals), 0
+    end, start = before.stated.end, balance.stated.start
+    if end and start:
+        return _count_days(end, start, spans), 0
     if before.period.end is None or balance.period.start is None:
         return 0, 0
-    months = [(_number_month(start), _number_month(end)) for start, end in spans]
+    months = [(_number_month(first), _number_month(last)) for first, last in spans]
     return 0, _count_left_out(_number_month(before.period.end), _number_month(balance.period.start), months)
+
+
+def _count_days(end: datetime, start: datetime, spans: Iterable[tuple[datetime, datetime]]) -> int:
+    """Return how many whole days between two instants are in no span.
+
+    The days begin with the instant after the first one, so those of any zone are right. Clocks may be changed between.
+    """
+    midnight = end + timedelta(microseconds=1)
+    changed = abs((start - midnight + _DAY / 2) % _DAY - _DAY / 2)
+    numbers = [((first - midnight + changed) // _DAY, (last - midnight - changed) // _DAY) for first, last in spans]
+    return _count_left_out(-1, (start - midnight + changed) // _DAY, numbers)
 
 
 def _count_left_out(end: int, start: int, spans: list[tuple[int, int]]) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +20,10 @@ def _day(month: int, day: int = 1) -> datetime:
     return datetime(2024, month, day, tzinfo=UTC)
 
 
+def _end(month: int, day: int) -> datetime:
+    return _day(month, day) + timedelta(days=1, microseconds=-1)
+
+
 def _find_seams(*files: pl.DataFrame, **options: Any) -> list[tuple[Any, ...]]:
     frame = reconcile(pl.concat(files), **options).table
     names = ["file", "follows", "gap_cents", "note"]
@@ -27,6 +33,7 @@ def _find_seams(*files: pl.DataFrame, **options: Any) -> list[tuple[Any, ...]]:
 JANUARY = make_file("january", [500, -200], opening=1000, closing=1300, start=_day(1, 30))
 FEBRUARY = make_file("february", [-300], opening=1300, closing=1000, start=_day(2, 5))
 MARCH = make_file("march", [40, 2], opening=1000, closing=1042, start=_day(3, 5))
+DECEMBER = make_file("december", [40, 2], opening=1300, closing=1342, start=_day(12, 5))
 
 
 def test_files_that_connect() -> None:
@@ -51,11 +58,31 @@ def test_a_missing_file() -> None:
 
 def test_periods_that_the_files_name() -> None:
     """Days between two periods are counted, both ends included; a named period has quiet months without remark."""
-    named = {"january": (_day(1), _day(1, 31)), "march": (_day(3), _day(3, 31))}
+    named = {"january": (_day(1), _end(1, 31)), "march": (_day(3), _end(3, 31))}
     note = _find_seams(JANUARY, MARCH, periods=named)[1][3]
     assert note.startswith("29 days between the file before and this one are in neither. The balance changed")
-    named["january"] = (_day(1), _day(2, 29))
+    named["january"] = (_day(1), _end(2, 29))
     assert _find_seams(JANUARY, MARCH, periods=named)[1][3].startswith("The balance changed by -3.00 USD")
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/Los_Angeles", "Asia/Tokyo", "Europe/London"])
+def test_days_between_periods_in_any_zone(zone: str) -> None:
+    """One day is left out: 1 February; 23 or 25 hours, or a clock that changes among more days, are days too."""
+
+    def find_note(january: tuple[int, int], december: tuple[int, int]) -> str | None:
+        last = datetime(2024, *january, 23, 59, 59, 999999, ZoneInfo(zone)).astimezone(UTC)
+        first = datetime(2024, *december, tzinfo=ZoneInfo(zone)).astimezone(UTC)
+        periods = {"january": (_day(1), last), "december": (first, _end(12, 31))}
+        note: str | None = _find_seams(JANUARY, DECEMBER, periods=periods)[1][3]
+        return note
+
+    left_out = "between the file before and this one are in neither."
+    assert find_note((1, 31), (2, 1)) is None
+    assert find_note((1, 31), (2, 2)) == left_out.replace("between", "1 day between").replace("are", "is")
+    assert find_note((3, 9), (3, 11)) == find_note((1, 31), (2, 2))
+    assert find_note((3, 9), (3, 10)) is None
+    assert find_note((3, 1), (4, 20)) == f"49 days {left_out}"
+    assert find_note((10, 1), (11, 20)) == f"49 days {left_out}"
 
 
 def test_an_overlap() -> None:
