@@ -43,6 +43,7 @@ from p2p_analytics.archive.imports.owners import (
     list_other_holders,
     make_owner,
     require_account,
+    separate_accounts,
 )
 from p2p_analytics.archive.imports.rows import (
     ImportPlan,
@@ -148,7 +149,9 @@ def _complete(me: Me, account: str, statements: Statements, known: _Known) -> Me
     """Return the owner of an archive with what the statements show more, unless the service has described it."""
     if known.manifest is None or not isinstance(known.manifest.account_name, str):
         return me
-    return complete_owner(me, account, statements, known.tables["statements"])
+    for part in separate_accounts(statements):
+        me = complete_owner(me, account, part, known.tables["statements"])
+    return me
 
 
 def write_import(folder: ArchiveFolder, statements: Statements, *, repair: bool) -> ImportPlan:
@@ -298,14 +301,17 @@ def _merge(
 
     listed = read_listed(folder, known.manifest.payments if known.manifest else ())
     account = name_account(me)
-    require_ids(statements.payments)
+    parts = separate_accounts(statements)
+    for part in parts:
+        require_ids(part.payments)
     given = name_rows(statements.list_versions(), account)
     balances = merge_balances(known.tables["statement_balances"], statements.list_balances(), account, number)
     columns = dict(SCHEMAS["statement_problems"])
     found = drop_undecided(select_row_problems(statements.problems)).reindex(columns=list(columns))
     if known.manifest is not None:
-        others = list_other_holders(statements, me.user, known.manifest.me.user, known.tables["statements"])
-        found = drop_own(pd.concat([found, others], ignore_index=True), me.user)
+        users = (me.user, known.manifest.me.user)
+        others = [list_other_holders(part, *users, known.tables["statements"]) for part in parts]
+        found = drop_own(pd.concat([found, *others], ignore_index=True), me.user)
     earlier = drop_own(known.tables["statement_problems"], me.user)
     stored = rename_stored(get_stored(known.tables), account)
     merged = merge_rows(stored, listed, given, number, [earlier, found.assign(**{BATCH: number})])

@@ -70,7 +70,7 @@ class StatementArchive:
         Parameters
         ----------
         statements : Statements
-            As `read_statements` returns them, of one account.
+            As `read_statements` returns them, of one account, or of several that all belong to the archive.
         dry_run : bool
             True only returns the plan.
         repair : bool

@@ -81,6 +81,30 @@ def test_an_archive_of_a_third_account_is_in_no_command(folder, capsys) -> None:
     assert (code, f"import {folder} " in said, "import nora-quill " in said) == (1, False, True)
 
 
+def test_accounts_that_the_archive_unites(folder, tmp_path, capsys, monkeypatch) -> None:
+    """They are imported together; beside files of another account, the command of each names this archive."""
+    monkeypatch.chdir(tmp_path)
+    header = "ID,Datetime,Type,Status,Note,From,To,Amount (total),Amount (fee),Funding Source,Destination\n"
+    handle = "Account Statement - (@nora-quill)\nAccount Activity\n"
+    paid = "{},2024-01-05T10:00:00,Payment,Complete,x,{},Cy,- $5.00,,,\n"
+    moved = "9,2024-02-06T10:00:00,Standard Transfer,Issued,,,,- $6.00,,,MY BANK\n"
+    (tmp_path / "named.csv").write_text(handle + header + paid.format(2, "Nora Quill"))
+    (tmp_path / "unnamed.csv").write_text(handle + header + moved)
+    (tmp_path / "old.csv").write_text(header + paid.format(1, "Nora Quill"))
+    (tmp_path / "ada.csv").write_text(header + paid.format(3, "Ada"))
+    assert _run(capsys, "import", folder, "named.csv")[0] == 0
+    code, said = _run(capsys, "import", folder, "unnamed.csv", "old.csv", "ada.csv", "--dry-run")
+    assert code == 1
+    commands = [shlex.split(line) for line in said.partition("archive of its own: ")[2].split(" ; ")]
+    assert [(words[2], words[-1]) for words in commands] == [
+        (folder, "nora-quill"), (folder, "Nora Quill"), ("ada", "Ada"),
+    ]  # fmt: skip
+    for option in (["--dry-run"], []):
+        code, printed = _run(capsys, "import", folder, "unnamed.csv", "old.csv", "--json", *option)
+        assert (code, json.loads(printed)["new"]) == (0, 2)
+    assert set(p2p.open_archive(folder).history().payments["account_id"]) == {"nora-quill"}
+
+
 def test_privacy_mode_refuses_before_accounts_are_chosen(folder, capsys, monkeypatch) -> None:
     """Accounts of masked statements have invented names, which no command should repeat."""
     monkeypatch.setenv("P2P_PRIVACY", "1")

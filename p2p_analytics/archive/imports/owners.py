@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +16,7 @@ from p2p_analytics.frames.schema import PLACE, PROBLEMS
 from p2p_analytics.handles import find_handle, fold_name, has_other_name, normalize_account
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -41,7 +42,8 @@ def require_account(
     """Return the account that an archive has after an import, by the rule that names the accounts of files in one call.
 
     Statements without a handle belong to the archive of a holder with their name. An archive that has a name only takes
-    the handle over that statements of a holder with this name show, or that the caller gives them.
+    the handle over that statements of a holder with this name show, or that the caller gives them. Several accounts are
+    one if each of them belongs to the archive.
 
     Parameters
     ----------
@@ -66,11 +68,41 @@ def require_account(
             "Statements in privacy mode hold invented names and amounts: import the original ones, with "
             f"{settings.PRIVACY_VARIABLE}=0."
         )
-    name = _find_account(statements, read_services)
-    if previous is None:
-        return name
+    names, is_unknown = statements.accounts, _is_unknown(statements, read_services)
+    if not names or (len(names) == 1 and is_unknown):
+        raise ArchiveError(
+            'The statements name no account: read them with yours, such as account="ada" (--account ada).'
+        )
+    if previous is None and len(names) == 1:
+        return names[0]
+    if previous is None or is_unknown:
+        raise _refuse_several(names)
     if previous.people is None:
         raise ArchiveError(f"{path} was written by an earlier p2p_analytics: sync it, or merge a history, once.")
+    account = str(previous.me.user.id)
+    read_once = functools.cache(read_names)
+    joined = {_join_account(name, statements, previous, read_once) for name in names}
+    taken = sorted(each for each in joined if each not in {None, account})
+    if None not in joined and len(taken) <= 1:
+        return taken[0] if taken else account
+    if len(names) > 1:
+        raise _refuse_several(names)
+    holding, name = clean_line(previous.me.user.username or account), clean_line(names[0])
+    files = join_first(statements.files["file"].unique().tolist())
+    raise ArchiveError(
+        f"The statements ({files}) are of the account {name}, and {path} is the archive of {holding}: name "
+        f'another archive or, if the account is the same, read them with account="{holding}" '
+        f"(--account {shlex.quote(holding)})."
+    )
+
+
+def _join_account(
+    name: str, statements: Statements, previous: Manifest, read_names: Callable[[], Collection[str]]
+) -> str | None:
+    """Return the account that an archive has with the rows of one account of statements; None if it is another one.
+
+    It is the archive's own, or the handle that an archive of a name takes over.
+    """
     user = previous.me.user
     account = str(user.id)
     own = {normalize_account(text) for text in (account, user.username) if text}
@@ -86,12 +118,29 @@ def require_account(
         shown = [user.display_name or ""]
         if _joins(name, shown, handles, own) or _joins(name, read_names(), handles, own):
             return account
-    holding, name = clean_line(user.username or account), clean_line(name)
-    files = join_first(statements.files["file"].unique().tolist())
-    raise ArchiveError(
-        f"The statements ({files}) are of the account {name}, and {path} is the archive of {holding}: name "
-        f'another archive or, if the account is the same, read them with account="{holding}" '
-        f"(--account {shlex.quote(holding)})."
+    return None
+
+
+def _is_unknown(statements: Statements, read_services: Callable[[], Collection[str]]) -> bool:
+    """Return whether files name no account, and neither the archive nor the other files are of their service."""
+    from p2p_analytics.statements import list_services
+
+    unnamed = statements.unnamed_accounts
+    if not unnamed:
+        return False
+    parts = separate_accounts(statements)
+    services, known = (
+        {service for part in parts if bool(part.unnamed_accounts) is is_unnamed for service in list_services(part)}
+        for is_unnamed in (True, False)
+    )
+    return not services <= known and not services <= known | {*read_services()}
+
+
+def _refuse_several(names: Sequence[str]) -> ArchiveError:
+    """Return the error of statements of several accounts."""
+    return ArchiveError(
+        f"The statements are of {len(names)} accounts ({clean_line(', '.join(names))}), and an archive holds one "
+        "account: import each into an archive of its own, as select_account() returns it."
     )
 
 
@@ -117,13 +166,21 @@ def _joins(name: str, shown: Collection[str], handles: Mapping[str, Collection[s
     return find_handle(name, known) == account
 
 
+def separate_accounts(statements: Statements) -> list[Statements]:
+    """Return the statements of each account, first those with a handle."""
+    if len(statements.accounts) == 1:
+        return [statements]
+    names = sorted(statements.accounts, key=lambda name: statements.get_holder(name).user.username is None)
+    return [statements.select_account(name) for name in names]
+
+
 def describe_owner(statements: Statements, account: str, previous: Manifest | None) -> tuple[Me, datetime]:
     """Return the owner of an archive and the date of its data after an import; those of a sync, and names, stay."""
     if previous is not None and not isinstance(previous.account_name, str):
         return previous.me, previous.fetched_at
-    me, fetched_at = statements.get_holder(), statements.find_end()
+    fetched_at = max(map(statements.find_end, statements.accounts))
     if previous is None:
-        return make_owner(account, me), fetched_at
+        return make_owner(account, statements.get_holder()), fetched_at
     return previous.me, max(previous.fetched_at, fetched_at)
 
 
@@ -264,27 +321,6 @@ def find_sides(payments: pd.DataFrame) -> tuple[pd.Series[str], pd.Series[str]]:
     is_actor, is_target = (payments[f"{side}_id"] == payments["account_id"] for side in ("actor", "target_user"))
     actor, target = payments["actor_display_name"], payments["target_user_display_name"]
     return actor.where(is_actor, target.where(is_target)), actor.where(is_target, target.where(is_actor))
-
-
-def _find_account(statements: Statements, read_services: Callable[[], Collection[str]]) -> str:
-    """Return the one account of statements; raise an ArchiveError if they are of several, or name none.
-
-    If they name none, it is their service, of which the archive has to hold other files.
-    """
-    from p2p_analytics.statements import list_services
-
-    if len(statements.accounts) > 1:
-        accounts = clean_line(", ".join(statements.accounts))
-        raise ArchiveError(
-            f"The statements are of {len(statements.accounts)} accounts ({accounts}), and an "
-            "archive holds one account: import each into an archive of its own, as select_account() returns it."
-        )
-    is_unknown = statements.unnamed_accounts and not {*list_services(statements)} <= {*read_services()}
-    if is_unknown or not statements.accounts:
-        raise ArchiveError(
-            'The statements name no account: read them with yours, such as account="ada" (--account ada).'
-        )
-    return statements.accounts[0]
 
 
 def _has_name(owner: User, rows: pd.DataFrame) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shlex
@@ -22,6 +21,8 @@ _MOST_LINES: Final = 20
 def choose_account(statements: Statements, options: argparse.Namespace) -> tuple[Statements, dict[str, list[str]]]:
     """Return the statements to import, and the files of each account that is left out.
 
+    Several accounts stay together if all belong to the archive.
+
     Raises
     ------
     ArchiveError
@@ -32,7 +33,7 @@ def choose_account(statements: Statements, options: argparse.Namespace) -> tuple
     if statements.private:  # no archive takes them
         return statements, {}
     if options.only_account is None:
-        if len(statements.accounts) > 1:
+        if len(statements.accounts) > 1 and not _is_of_archive(statements, options):
             _refuse_accounts(statements, options)
         return statements, {}
     chosen = statements.select_account(options.only_account)
@@ -45,7 +46,7 @@ def describe_others(plan: ImportPlan, statements: Statements, account: str | Non
     """Return a line for each file that says that it is of another account than the one that was named."""
     from p2p_analytics.display import clean_line, format_count
 
-    name = account or "".join(statements.accounts)
+    name = account or (statements.accounts[0] if len(statements.accounts) == 1 else "the archive's account")
     lines = []
     for file, other, transactions in plan.other_accounts[:_MOST_LINES]:
         count = format_count(transactions, "transaction is counted as that", "transactions are counted as those")
@@ -76,17 +77,16 @@ def _refuse_accounts(statements: Statements, options: argparse.Namespace) -> Non
     from p2p_analytics.errors import ArchiveError
 
     files = {name: _list_files(statements, name) for name in statements.accounts}
-    own = _find_own_account(statements, options.archive)
     unnamed = set(statements.unnamed_accounts)
-    order = {name: (name in unnamed, name != own, -len(files[name]), " " in name) for name in files}
+    own = _find_own_accounts(statements, options)
+    order = {name: (name in unnamed, name not in own, -len(files[name]), " " in name) for name in files}
     names = sorted(files, key=lambda name: order[name])[:_MOST_LINES]
     listed = "; ".join(
         f"{clean_line(name)} ({format_count(len(files[name]), 'file', 'files')}: {join_first(files[name])})"
         for name in names
     )
-    is_of_other = own is None and os.path.isdir(options.archive)  # noqa: PTH112
-    first = _name_archive(names[0]) if is_of_other else options.archive
-    archives = [first, *(_name_archive(name) for name in names[1:])]
+    here = own if os.path.isdir(options.archive) else names[:1]  # noqa: PTH112 - pathlib is slow to import
+    archives = [options.archive if name in here else _name_archive(name) for name in names]
     options_of = {
         name: "--account YOUR-NAME" if name in unnamed else f"--only-account {shlex.quote(name)}" for name in names
     }
@@ -123,16 +123,24 @@ def _join_paths(paths: list[str] | None, options: argparse.Namespace) -> str:
     return "THE-SAME-FILES" if paths is options.files else "ITS-FILES"
 
 
-def _find_own_account(statements: Statements, archive: str) -> str | None:
-    """Return the account of an archive that exists, among those of statements."""
+def _find_own_accounts(statements: Statements, options: argparse.Namespace) -> list[str]:
+    """Return the accounts of statements that an archive takes, if it exists; accounts without a name are left out."""
+    named = [name for name in statements.accounts if name not in statements.unnamed_accounts][:_MOST_LINES]
+    return [name for name in named if _is_of_archive(statements.select_account(name), options)]
+
+
+def _is_of_archive(statements: Statements, options: argparse.Namespace) -> bool:
+    """Return whether an archive exists and takes statements."""
     from p2p_analytics.archive import open_archive
     from p2p_analytics.errors import ArchiveError
 
-    for name in statements.accounts[:_MOST_LINES] if os.path.isdir(archive) else ():  # noqa: PTH112 - pathlib is slow to import
-        with contextlib.suppress(ArchiveError):
-            open_archive(archive).import_(statements.select_account(name), dry_run=True)
-            return name
-    return None
+    if not os.path.isdir(options.archive):  # noqa: PTH112 - pathlib is slow to import
+        return False
+    try:
+        open_archive(options.archive).import_(statements, dry_run=True, repair=options.repair)
+    except ArchiveError:
+        return False
+    return True
 
 
 def _name_archive(account: str) -> str:

@@ -89,6 +89,53 @@ def test_any_order_is_one_reading(folder) -> None:
             assert {**_read_files(archive), "batches.json": b""} == {**state, "batches.json": b""}
 
 
+@pytest.mark.parametrize(
+    "groups",
+    [
+        [["named.csv"], ["unnamed.csv", "oldest.csv"]],
+        [["named.csv"], ["unnamed.csv", "oldest.csv", "transfer.csv"]],  # payment 9 is in both accounts of the call
+        [["named.csv"], ["copy.csv", "oldest.csv"]],
+        [["oldest.csv"], ["named.csv", "unnamed.csv"]],
+        [["unnamed.csv"], ["named.csv", "oldest.csv"]],
+    ],
+)
+def test_accounts_of_one_call_that_the_archive_unites(folder, groups) -> None:
+    """Files that one reading of all takes as one account are imported together, where the call alone has several."""
+    (folder / "copy.csv").write_text(_OF_NORA + _MOVED + _PAID.format(2, 3, ""), "utf-8")
+    archive = _import(folder, groups[0])
+    before, statements = _read_files(archive), _read(folder, *groups[1])
+    planned = archive.import_(statements, dry_run=True)
+    plan = archive.import_(statements)
+    assert planned[:4] == plan[:4]
+    assert sum(plan[:2]) == statements.payments["payment_id"].nunique()
+    history = archive.history()
+    assert _describe(history) == _describe(_read(folder, *groups[0], *groups[1]).history())
+    assert set(history.payments["account_id"]) == {"nora-quill"}
+    archive.undo()
+    assert {**_read_files(archive), "batches.json": b""} == {**before, "batches.json": b""}
+
+
+def test_accounts_of_one_call_that_stay_apart(folder) -> None:
+    """One that is not the archive's refuses all; without an archive, nothing shows that they are one."""
+    archive = _import(folder, ["named.csv"])
+    for place, names in ((archive, ["unnamed.csv", "oldest.csv", "ada.csv"]), (None, ["unnamed.csv", "oldest.csv"])):
+        opened = place or p2p.open_archive(folder / "none")
+        for is_dry in (True, False):
+            with pytest.raises(ArchiveError, match=f"are of {len(names)} accounts"):
+                opened.import_(_read(folder, *names), dry_run=is_dry)
+    assert not (folder / "none").exists()
+
+
+def test_only_the_file_with_a_handle_as_name_is_listed(folder) -> None:
+    """The other files of the call have the name of the archive's holder."""
+    files = {"lund.csv": _OF_NORA.replace("nora-quill", "ada"), "other.csv": _HEADER}
+    for number, (name, header) in enumerate(files.items(), 7):
+        (folder / name).write_text(header + _PAID.format(number, 1, "Ada Lund"), "utf-8")
+    archive = _import(folder, ["lund.csv"])
+    plan = archive.import_(_read(folder, "ada.csv", "other.csv"), dry_run=True)
+    assert [tuple(each)[:2] for each in plan.other_accounts] == [("ada.csv", "Ada")]
+
+
 def test_a_problem_is_none_any_more(folder) -> None:
     """A file that was added under the name is no file of another account once the archive has its handle."""
     archive = _import(folder, ["oldest.csv"])
