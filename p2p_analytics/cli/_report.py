@@ -58,13 +58,16 @@ def _report(options: argparse.Namespace) -> None:
     from p2p_analytics.display import format_count
     from p2p_analytics.files import atomic_file
     from p2p_analytics.frames.schema import select_payments
-    from p2p_analytics.report import render_report
+    from p2p_analytics.report import render_report, select_days
+    from p2p_analytics.times import find_zone
 
     progress = _output.Progress(options.progress)
     progress.log(f"Reading {options.archive} ...")
     history = open_archive(options.archive).history(privacy=options.privacy)
     history = _select_currency(history, options)
-    count = len(select_payments(history.payments))
+    zone = "UTC" if history.private else options.tz
+    chosen = select_days(history, options.since, options.until, find_zone(zone)).history
+    count = len(select_payments(chosen.payments))
     counted = format_count(count, "payment", "payments")
     progress.log(f"Drawing the report of {counted} ...")
     page = render_report(
@@ -84,7 +87,7 @@ def _report(options: argparse.Namespace) -> None:
         file=options.out,
         payments=count,
         friends=len(history.friends),
-        problems=len(history.problems),
+        problems=len(chosen.problems),
         privacy=_output.privacy_mode(history),
     )
 

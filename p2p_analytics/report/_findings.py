@@ -22,6 +22,7 @@ _OLD_DAYS: Final = 30  # the age at which pending_ageing begins the band of requ
 _LARGE_SHARE: Final = 0.4
 _FEWEST_OTHERS: Final = 3  # people or categories, below which a large share says nothing
 _MAIN: Final = 0.8  # of the money sent to a person, from which one category names it
+_OF_ALL_ROWS: Final = frozenset({"pending_requests", "recurring", "monthly_flow"})  # missing ones would change these
 _LARGE_CHANGE: Final = 0.1
 _FEWEST_MONTHS: Final = 3
 _FEWEST_REQUESTS: Final = 5
@@ -56,7 +57,7 @@ def list_findings(
         The payments between people of which the tables are made.
     until : datetime, optional
         The time of the data in the zone of its months: months that have ended by then are compared with a year before.
-        Without it none are, as is right where payments are known to be missing.
+        Without it none are, and nothing is said of open requests and late series: payments are known to be missing.
     money : callable
         Return an amount in currency units as text.
     """
@@ -71,6 +72,8 @@ def list_findings(
         "spend_by_friend": lambda table: _find_main_parts(table, tables.get("categories"), payments),
         "monthly_flow": lambda table: _compare_years(table, until),
     }
+    if until is None:
+        rules = {name: rule for name, rule in rules.items() if name not in _OF_ALL_ROWS}
     return [finding for name, rule in rules.items() if name in tables for finding in rule(tables[name])]
 
 

@@ -6,6 +6,8 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import msgspec
+
 from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.vocabulary import Status
 
@@ -32,6 +34,7 @@ def select_days(history: History, since: date | str | None, until: date | str | 
 
     A settled payment is of the day on which it completed or, where that is not known, of the one on which it was
     created, as in `monthly_flow`; any other is of the day on which it was created. One without a date is left out.
+    Without its last days a history has no balance.
 
     Parameters
     ----------
@@ -61,7 +64,10 @@ def select_days(history: History, since: date | str | None, until: date | str | 
         is_wanted, end = is_wanted & (moments < after), min(end, after)
     days = f"from {first} to {last}" if first and last else f"from {first} on" if first else f"until {last}"
     sentence = f"Only payments {days} are counted: {int(is_wanted.sum()):,} of {len(moments):,} transactions."
-    return Range(_select_payments(history, is_wanted), sentence, end)
+    chosen = _select_payments(history, is_wanted)
+    if end < history.fetched_at:  # the balance is that of the time of the data
+        chosen = replace(chosen, me=msgspec.structs.replace(chosen.me, balance_cents=None))
+    return Range(chosen, sentence, end)
 
 
 def _select_payments(history: History, is_wanted: pd.Series[Any]) -> History:

@@ -104,6 +104,7 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
     if history.private:
         zone = find_zone("UTC")
     chosen = choose_sections(only)
+    from_statements = is_from_statements(history.payments)
     history, range_sentence, end = select_days(history, since, until, zone)
     payments = select_payments(history.payments)
     currency = find_currency(
@@ -119,14 +120,8 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
         | _build_requests(ages, requests)
         | _build_problems(history.problems)
     )
-    over_time = {"by": "category", "every": own["period"]}
-    parts = build_sections(
-        chosen,
-        history,
-        payments,
-        lambda name: build(name, **(over_time if name == "spending_over_time" else {})),
-        _to_rows,
-    )
+    options = {"spending_over_time": {"by": "category", "every": own["period"]}}
+    parts = build_sections(chosen, history, payments, lambda name: build(name, **options.get(name, {})), _to_rows)
     tables = {"spend_by_friend": people, "monthly_flow": flow, "pending_ageing": ages}
     tables |= {part["name"]: part["table"] for part in parts if not part["template"]}
     findings = list_findings(
@@ -156,6 +151,7 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
         parts=_draw_parts(parts, tables, draw),
         omitted=describe_omitted(chosen, history),
         range_sentence=range_sentence,
+        from_statements=from_statements,
         findings=[finding for finding in findings if finding.section in {part["name"] for part in parts}],
         **own,
     )
@@ -199,7 +195,6 @@ def _build_header(history: History, payments: pd.DataFrame) -> dict[str, Any]:
         "created": [created.min(), created.max()] if len(created) else [],
         "payment_count": len(payments),
         "friend_count": len(history.friends),
-        "from_statements": is_from_statements(history.payments),
         "other_kinds": display.describe_kinds(count_other_kinds(history.payments)),
         "outside_count": int((payments["direction"].isna() & payments["status"].isin(["settled", "pending"])).sum()),
     }

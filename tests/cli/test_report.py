@@ -61,6 +61,7 @@ def test_some_days_and_analyses(archive_path, tmp_path, capsys) -> None:
     out = tmp_path / "r.html"
     words = ["report", archive_path, "--out", str(out)]
     assert cli.main([*words, "--only", "status_mix,recurring", "--since", "2199-01-01", "--until", "2199-12-31"]) == 0
+    assert "The report of 0 payments, in " in capsys.readouterr().out
     page = out.read_text()
     assert (page.count("<section "), "Only payments from 2199-01-01 to 2199-12-31 are counted: 0 of 2" in page) == (
         2,

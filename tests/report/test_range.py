@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -96,3 +98,13 @@ def test_what_is_refused(options: dict[str, Any], sentence: str) -> None:
     """A sentence says which names and days there are."""
     with pytest.raises(ConfigurationError, match=sentence):
         render_report(report_history(ROWS), as_of=AS_OF, **options)
+
+
+def test_a_range_of_statements() -> None:
+    """Without any payment the page still says where the data come from; the balance is only that of the last days."""
+    rows = [{**row, "source": "statement", "currency": "USD"} for row in ROWS]
+    history = replace(report_history(rows), fetched_at=datetime(2025, 1, 2, tzinfo=UTC))
+    empty = ParsedPage(render_report(history, as_of=AS_OF, since="2030-01-01")).text
+    assert "Statements until 2 Jan 2025" in empty
+    assert "balance" in empty
+    assert "balance" not in ParsedPage(render_report(history, as_of=AS_OF, until="2024-12-31")).text

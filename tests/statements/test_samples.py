@@ -85,7 +85,7 @@ def test_all_samples_together():
     assert (first["actor_id"], first["actor_username"]) == ("nora-quill", "nora-quill")
     assert statements.payments["date_created"].is_monotonic_decreasing
     assert statements.files["rows"].sum() == 6 + 8 + 11 + 8 + 2 + 2
-    (problem,) = statements.problems.to_dict("records")
+    problem, *gaps = statements.problems.to_dict("records")
     assert (problem["line"], problem["payment_id"], problem["field"], problem["value"]) == (
         10,
         "3970000000000000306",
@@ -93,9 +93,16 @@ def test_all_samples_together():
         "Boost Cashback",
     )
     assert problem["file"].endswith("gen_d_2024.csv")
+    # The years between the files are in none; the first file states no balance that the second could connect with.
+    assert [(gap["file"], gap["value"].partition(": ")[2]) for gap in gaps] == [
+        ("gen_b_2019.csv", "8 months without rows"),
+        ("gen_c_2021.csv", "26 months without rows, the balance changed by $40.75"),
+        ("gen_d_2024.csv", "27 months without rows, the balance changed by $1,017.00"),
+        ("gen_d_2025.csv", "15 months without rows, the balance changed by \N{MINUS SIGN}$1,008.26"),
+    ]
     assert repr(statements) == (
         "<Statements: 6 files, 2 accounts, 24 transactions, 19 between people, 4 of 4 balances reconciled, "
-        "2 files state none, 1 problem>"
+        "2 files state none, 5 problems>"
     )
 
 

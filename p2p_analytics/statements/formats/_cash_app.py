@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.statements._cells import list_problems
-from p2p_analytics.statements._format import Reading, StatementFormat
+from p2p_analytics.statements._format import StatementFormat
 from p2p_analytics.statements.formats._other_services import (
     STATUSES,
     UNKNOWN,
     blank_cells,
-    build_rows,
+    build_reading,
     find_currencies,
     has_column,
     list_places,
@@ -25,7 +25,7 @@ from p2p_analytics.vocabulary import Status
 if TYPE_CHECKING:
     import polars as pl
 
-    from p2p_analytics.statements._format import Problem, Table
+    from p2p_analytics.statements._format import Problem, Reading, Table
 
 _COLUMNS: Final = {
     "id": ("Transaction ID",),
@@ -123,7 +123,7 @@ def read(table: Table) -> Reading:
         pl.when(~is_out).then("source").alias("destination"),
     )
     problems += _list_contradictions(table, frame)
-    return Reading(build_rows(table, frame), problems)
+    return build_reading(table, frame, problems)
 
 
 def _blank_bitcoin(table: Table, is_bitcoin: pl.Series) -> Table:

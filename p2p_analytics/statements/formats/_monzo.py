@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.statements._cells import list_problems
-from p2p_analytics.statements._format import Reading, StatementFormat
+from p2p_analytics.statements._format import StatementFormat
 from p2p_analytics.statements.formats._other_services import (
     blank_cells,
-    build_rows,
+    build_reading,
     find_currencies,
     join_texts,
     list_places,
@@ -19,7 +19,7 @@ from p2p_analytics.statements.formats._other_services import (
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from p2p_analytics.statements._format import Table
+    from p2p_analytics.statements._format import Reading, Table
 
 _COLUMNS: Final = {
     "id": ("Transaction ID",),
@@ -82,7 +82,7 @@ def read(table: Table) -> Reading:
     is_wrong = frame.select(is_split & (pl.col("amount") != in_or_out)).to_series().fill_null(value=False)
     problem = "is not the difference of Money In and Money Out"
     problems += list_problems(list_places(table), is_wrong, cells["amount"], field="amount", problem=problem)
-    return Reading(build_rows(table, frame), problems)
+    return build_reading(table, frame, problems)
 
 
 MONZO: Final = StatementFormat(

@@ -17,7 +17,7 @@ from p2p_analytics.statements._cells import (
     parse_instants,
     parse_money,
 )
-from p2p_analytics.statements._format import normalize_name
+from p2p_analytics.statements._format import Reading, normalize_name
 from p2p_analytics.statements._rows import complete_rows
 from p2p_analytics.vocabulary import Action, Status
 
@@ -270,7 +270,25 @@ def find_currencies(table: Table, cells: pl.Series) -> tuple[pl.Series, list[Pro
     return values.alias("currency"), problems
 
 
-def build_rows(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
+def build_reading(
+    table: Table,
+    frame: pl.DataFrame,
+    problems: list[Problem],
+    subaccounts: Mapping[str, str] | None = None,
+) -> Reading:
+    """Return the rows of a table with their problems, and one more for each row of an unknown type."""
+    rows = _build_rows(table, frame)
+    unknown = list_problems(
+        list_places(table),
+        rows["kind"] == UNKNOWN,
+        rows["type"],
+        field="type",
+        problem="is not a type that this version knows",
+    )
+    return Reading(rows, [*problems, *unknown], subaccounts=subaccounts or {})
+
+
+def _build_rows(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
     """Return ROWS of a table.
 
     Direction and sides follow from the sign of ``flow_cents`` and from ``counterparty_name``; a notice has none.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from p2p_analytics.statements._cells import list_problems
-from p2p_analytics.statements._format import Reading, StatementFormat
+from p2p_analytics.statements._format import StatementFormat
 from p2p_analytics.statements.formats._other_services import (
     blank_cells,
-    build_rows,
+    build_reading,
     list_places,
     merge_names,
     read_statuses,
@@ -19,7 +19,7 @@ from p2p_analytics.vocabulary import Status
 if TYPE_CHECKING:
     import polars as pl
 
-    from p2p_analytics.statements._format import Problem, Table
+    from p2p_analytics.statements._format import Problem, Reading, Table
     from p2p_analytics.statements.formats._other_services import Languages
 
 _LANGUAGES: Final[Languages] = add_languages({
@@ -109,7 +109,7 @@ def read(table: Table) -> Reading:
         pl.coalesce("counterparty_name", pl.when(has_address).then(other_address)).alias("counterparty_name"),
         pl.when(~pl.col("is_record")).then("balance_cents").alias("balance_cents"),
     )
-    return Reading(build_rows(table, frame.drop("file")), problems)
+    return build_reading(table, frame.drop("file"), problems)
 
 
 def _read_impacts(cells: pl.Series) -> pl.Series:

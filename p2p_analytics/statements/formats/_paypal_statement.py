@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from p2p_analytics.statements._format import Reading, StatementFormat
-from p2p_analytics.statements.formats._other_services import blank_cells, build_rows, merge_names
+from p2p_analytics.statements._format import StatementFormat
+from p2p_analytics.statements.formats._other_services import blank_cells, build_reading, merge_names
 from p2p_analytics.statements.formats._paypal import SERVICE, add_languages, read_shared
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from p2p_analytics.statements._format import Table
+    from p2p_analytics.statements._format import Reading, Table
     from p2p_analytics.statements.formats._other_services import Languages
 
 _LANGUAGES: Final[Languages] = add_languages({
@@ -59,7 +59,7 @@ def read(table: Table) -> Reading:
         pl.when(net > 0).then("bank").alias("funding_source"),
         pl.when(net < 0).then("bank").alias("destination"),
     )
-    return Reading(build_rows(table, frame), problems)
+    return build_reading(table, frame, problems)
 
 
 PAYPAL_STATEMENT: Final = StatementFormat(

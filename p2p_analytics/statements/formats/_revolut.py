@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from p2p_analytics.statements._format import Reading, StatementFormat
+from p2p_analytics.statements._format import StatementFormat
 from p2p_analytics.statements._rows import SEPARATOR, make_ids
 from p2p_analytics.statements.formats._other_services import (
     blank_cells,
-    build_rows,
+    build_reading,
     find_currencies,
     find_language,
     match_kinds,
@@ -23,7 +23,7 @@ from p2p_analytics.vocabulary import Status
 if TYPE_CHECKING:
     import polars as pl
 
-    from p2p_analytics.statements._format import Table
+    from p2p_analytics.statements._format import Reading, Table
     from p2p_analytics.statements.formats._other_services import Languages
 
 _LANGUAGES: Final[Languages] = {
@@ -132,7 +132,7 @@ def read(table: Table) -> Reading:
         .alias("counterparty_name"),
     )  # fmt: skip
     frame = frame.with_columns(_make_ids(table, frame))
-    return Reading(build_rows(table, frame.drop("file")), problems, subaccounts=_find_products(cells))
+    return build_reading(table, frame.drop("file"), problems, subaccounts=_find_products(cells))
 
 
 def _make_ids(table: Table, frame: pl.DataFrame) -> pl.Series:

@@ -13,11 +13,11 @@ from zoneinfo import ZoneInfo
 from p2p_analytics.display import clean_line
 from p2p_analytics.errors import StatementError
 from p2p_analytics.statements._cells import list_problems
-from p2p_analytics.statements._format import Reading, StatementFormat
+from p2p_analytics.statements._format import StatementFormat
 from p2p_analytics.statements._rows import SEPARATOR, make_ids
 from p2p_analytics.statements.formats._other_services import (
     blank_cells,
-    build_rows,
+    build_reading,
     find_currencies,
     find_language,
     list_places,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from p2p_analytics.statements._cells import Order
-    from p2p_analytics.statements._format import Problem, Table
+    from p2p_analytics.statements._format import Problem, Reading, Table
     from p2p_analytics.statements.formats._other_services import Languages
 
 _LANGUAGES: Final[Languages] = {
@@ -115,7 +115,7 @@ def read(table: Table) -> Reading:
     )  # fmt: skip
     frame = frame.with_columns(_make_ids(table, frame, columns))
     group = clean_line(", ".join(sorted(columns)))
-    return Reading(build_rows(table, frame), problems, subaccounts=dict.fromkeys(table.preambles, group))
+    return build_reading(table, frame, problems, subaccounts=dict.fromkeys(table.preambles, group))
 
 
 def _read_dates(table: Table) -> tuple[pl.Series, list[Problem]]:

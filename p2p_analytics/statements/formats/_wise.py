@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from p2p_analytics.statements._format import Reading, StatementFormat
+from p2p_analytics.statements._format import StatementFormat
 from p2p_analytics.statements._rows import SEPARATOR, hash_contents
 from p2p_analytics.statements.formats._other_services import (
     blank_cells,
-    build_rows,
+    build_reading,
     find_currencies,
     match_kinds,
     read_dates,
@@ -17,7 +17,7 @@ from p2p_analytics.statements.formats._other_services import (
 from p2p_analytics.vocabulary import Status
 
 if TYPE_CHECKING:
-    from p2p_analytics.statements._format import Table
+    from p2p_analytics.statements._format import Reading, Table
 
 _COLUMNS: Final = {
     "id": ("TransferWise ID", "Wise ID"),
@@ -110,7 +110,7 @@ def read(table: Table) -> Reading:
         pl.when(~pl.col("has_fee_row").fill_null(value=False)).then(pl.col("fee").abs()).alias("fee_cents"),
         pl.col("balance").alias("balance_cents"),
     )  # fmt: skip
-    return Reading(build_rows(table, frame), problems)
+    return build_reading(table, frame, problems)
 
 
 WISE: Final = StatementFormat(

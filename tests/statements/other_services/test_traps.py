@@ -84,12 +84,15 @@ def test_net_and_impact_that_contradict_are_problems():
 
 
 def test_unknown_words_stay():
-    """An unknown type has the kind "unknown"; an unknown status stays, moves nothing and is a problem."""
+    """An unknown type has the kind "unknown"; an unknown status stays, and moves nothing; both are problems."""
     header = _ACTIVITY.replace(",Balance Impact", "")
     reading = read_text(header + "13/01/2024,10:00:00,UTC,Lena Ortiz,Zyzzyva,Blorped,EUR,5.00,0.00,5.00,A1\n")
     (row,) = reading.rows.iter_rows(named=True)
     assert (row["type"], row["kind"], row["status"], row["moved_cents"]) == ("Zyzzyva", "unknown", "Blorped", 0)
-    assert _list_problems(reading) == [("sample.csv", 2, "status", "Blorped")]
+    assert _list_problems(reading) == [("sample.csv", 2, "status", "Blorped"), ("sample.csv", 2, "type", "Zyzzyva")]
+    cash = read_text(_CASH_APP + "a1,2024-03-01 10:00:00 CST,Cash sent,USD,-$5,$0,-$5,,,,COMPLETE,,Theo Marsh,\n")
+    assert cash.rows["kind"].to_list() == ["unknown"]
+    assert _list_problems(cash) == [("sample.csv", 2, "type", "Cash sent")]
 
 
 def test_bitcoin_amounts_are_not_counted_in_cents():
