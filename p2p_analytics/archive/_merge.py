@@ -14,8 +14,30 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
+    from p2p_analytics.archive._manifest import Manifest
+
 MOST_ROWS: Final = 18_000  # in one file: a change rewrites less than 2 % of a million rows, with few files
 _USUAL_ROWS: Final = 16_000
+
+
+def find_later(previous: Manifest, fetched_at: datetime, *, has_listed: bool) -> tuple[datetime, bool]:
+    """Return the date of an archive's data after a merge, and whether the archive's own balance and friends are later.
+
+    An archive of statements only is as recent as its last file; of one that was synced, all is known to the first date.
+
+    Parameters
+    ----------
+    previous : Manifest
+        The manifest before the merge.
+    fetched_at : datetime
+        The date of the history to merge.
+    has_listed : bool
+        Whether that history has payments that the service listed.
+    """
+    is_synced = not isinstance(previous.account_name, str) or any(entry.rows for entry in previous.payments)
+    if not (is_synced or has_listed):
+        return max(fetched_at, previous.fetched_at), fetched_at < previous.fetched_at
+    return min(fetched_at, previous.fetched_at), fetched_at < previous.friends_at
 
 
 def limit_fetched_at(rows: pa.Table, moment: datetime) -> pa.Table:

@@ -133,9 +133,7 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
     me, friends, people = history.me, history.friends, history.people
     problems, _ = split_problems(history.problems)
     fetched_at = friends_at = history.fetched_at
-    kept: list[Entry] = []
-    old: dict[str, Entry] = {}
-    found: list[pa.Table] = []
+    kept, old, found = list[Entry](), dict[str, Entry](), list[pa.Table]()
     stated = recover_statements(folder, history.me) if previous is None else {}
     if previous is None:
         recovered = [*recover_payments(folder, history.me)]
@@ -150,9 +148,10 @@ def write_changes(  # noqa: PLR0913 - the old state, the new rows, and the kind 
         old = {kind: entry for kind, entry in previous.small.items() if entry.name not in without}
         if not refresh:
             synced_to = max(filter(None, (synced_to, previous.synced_to)), default=None)
+        is_known = baseline is not None and baseline.friends is not None
         if baseline is None:
-            fetched_at = min(fetched_at, previous.fetched_at)
-        if history.fetched_at < previous.friends_at if baseline is None else baseline.friends is not None:
+            fetched_at, is_known = _merge.find_later(previous, fetched_at, has_listed=rows.num_rows > 0)
+        if is_known:
             friends, friends_at = folder.read_frame(previous.friends), previous.friends_at
             me = previous.me if baseline is None else me
         if "problems" in old:

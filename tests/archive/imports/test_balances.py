@@ -193,6 +193,16 @@ def test_a_balance_of_files_that_are_not_known(files, tmp_path) -> None:
     assert archive.history().me.balance_cents == 9050
 
 
+def test_an_older_history_sets_nothing_back(files, tmp_path) -> None:
+    """The balance and the date of the data are those of the last file, whatever is imported or merged after it."""
+    archive = _import(tmp_path / "a", [files["q1"]], [files["q3"]])
+    for name, cents, day in [("q2", 8050, "2024-09-30"), ("q4", 8550, "2024-12-31"), ("q3", 8550, "2024-12-31")]:
+        archive.merge(_read(files[name]).history())
+        history = archive.history()
+        assert (history.me.balance_cents, f"{history.fetched_at:%Y-%m-%d}") == (cents, day)
+    assert len(history.payments) == 6
+
+
 def test_a_copy_without_balances_hides_no_file(tmp_path) -> None:
     """Of two files that end together, the next one follows the one with a balance, so quiet months are none."""
     first = write_file(tmp_path / "a.csv", [("2024-01-10", "-8.00", "92.00")])
