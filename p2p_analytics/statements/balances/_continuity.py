@@ -261,14 +261,17 @@ def _count_gap(before: Balance, balance: Balance, covered: _Covered) -> tuple[in
 
     Other files of the account and subaccount may be about them in another currency.
     """
-    spans = covered.list_spans(balance)
     end, start = before.stated.end, balance.stated.start
     if end and start:
-        return _count_days(end, start, spans), 0
+        # Most files follow each other closely; to look at the periods of all files for each one takes long.
+        return (_count_days(end, start, covered.list_spans(balance)) if start - end > _DAY / 2 else 0), 0
     if before.period.end is None or balance.period.start is None:
         return 0, 0
-    months = [(_number_month(first), _number_month(last)) for first, last in spans]
-    return 0, _count_left_out(_number_month(before.period.end), _number_month(balance.period.start), months)
+    first, last = _number_month(before.period.end), _number_month(balance.period.start)
+    if last - first < 2:  # noqa: PLR2004 - there is no month between
+        return 0, 0
+    spans = covered.list_spans(balance)
+    return 0, _count_left_out(first, last, [(_number_month(start), _number_month(end)) for start, end in spans])
 
 
 def _count_days(end: datetime, start: datetime, spans: Iterable[tuple[datetime, datetime]]) -> int:
