@@ -98,17 +98,18 @@ SELECT counterparty_id, counterparty_username, counterparty_name,
 FROM person
 ORDER BY sent_cents DESC, counterparty_id IS NULL, counterparty_id, counterparty_name IS NULL, counterparty_name"""
 
-_MONTHS: Final = f"""sums AS (
-  SELECT substr({_within("moved")}, 1, 7) AS month, {_RECEIVED} AS received_cents, {_FLOW} AS flow_cents,
-    count(*) AS payments
-  FROM (SELECT {_MOVED} AS moved, direction, flow_cents FROM payments WHERE {_SETTLED}) GROUP BY 1
-), month AS (
+_EVERY_MONTH: Final = """month AS (
   SELECT min(month) AS month FROM sums HAVING min(month) IS NOT NULL
   UNION ALL
   SELECT strftime('%Y-%m', month || '-01', '+1 month') FROM month WHERE month < (SELECT max(month) FROM sums)
 ), every_month AS (
   SELECT month FROM month UNION ALL SELECT month FROM sums WHERE month IS NULL
 )"""
+_MONTHS: Final = f"""sums AS (
+  SELECT substr({_within("moved")}, 1, 7) AS month, {_RECEIVED} AS received_cents, {_FLOW} AS flow_cents,
+    count(*) AS payments
+  FROM (SELECT {_MOVED} AS moved, direction, flow_cents FROM payments WHERE {_SETTLED}) GROUP BY 1
+), {_EVERY_MONTH}"""
 _SUMS_OF_MONTH: Final = """(coalesce(received_cents, 0) - coalesce(flow_cents, 0)) / 100.0 AS sent,
   coalesce(received_cents, 0) / 100.0 AS received, coalesce(flow_cents, 0) / 100.0 AS net,
   coalesce(payments, 0) AS payments"""
@@ -243,13 +244,7 @@ _EXPOSURE: Final = f"""WITH RECURSIVE sums AS (
     count(CASE WHEN audience = 'private' THEN 1 END) AS private,
     count(CASE WHEN audience = 'public' AND note IN (SELECT note FROM sensitive_notes) THEN 1 END) AS sensitive_public
   FROM payments WHERE coalesce(kind, 'payment') = 'payment' GROUP BY 1
-), month AS (
-  SELECT min(month) AS month FROM sums HAVING min(month) IS NOT NULL
-  UNION ALL
-  SELECT strftime('%Y-%m', month || '-01', '+1 month') FROM month WHERE month < (SELECT max(month) FROM sums)
-), every_month AS (
-  SELECT month FROM month UNION ALL SELECT month FROM sums WHERE month IS NULL
-)
+), {_EVERY_MONTH}
 SELECT every_month.month AS month, coalesce(payments, 0) AS payments, coalesce(public, 0) AS public,
   coalesce(friends, 0) AS friends, coalesce(private, 0) AS private,
   CASE WHEN public + friends + private > 0 THEN CAST(public AS REAL) / payments END AS share_public,

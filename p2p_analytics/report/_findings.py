@@ -22,7 +22,7 @@ _OLD_DAYS: Final = 30  # the age at which pending_ageing begins the band of requ
 _LARGE_SHARE: Final = 0.4
 _FEWEST_OTHERS: Final = 3  # people or categories, below which a large share says nothing
 _MAIN: Final = 0.8  # of the money sent to a person, from which one category names it
-_OF_ALL_ROWS: Final = frozenset({"pending_requests", "recurring", "monthly_flow"})  # missing ones would change these
+_OF_ALL_ROWS: Final = frozenset({"pending_requests", "recurring"})  # missing ones would change these
 _LARGE_CHANGE: Final = 0.1
 _FEWEST_MONTHS: Final = 3
 _FEWEST_REQUESTS: Final = 5
@@ -70,10 +70,11 @@ def list_findings(
         "exposure": _find_public,
         "request_outcomes": _find_unpaid,
         "spend_by_friend": lambda table: _find_main_parts(table, tables.get("categories"), payments),
-        "monthly_flow": lambda table: _compare_years(table, until),
     }
     if until is None:
         rules = {name: rule for name, rule in rules.items() if name not in _OF_ALL_ROWS}
+    else:
+        rules["monthly_flow"] = lambda table: _compare_years(table, until)
     return [finding for name, rule in rules.items() if name in tables for finding in rule(tables[name])]
 
 
@@ -179,10 +180,8 @@ def _find_main_parts(people: pd.DataFrame, reasons: pd.DataFrame | None, payment
             yield Finding("categories", (f"{name.capitalize()} is {format_share(share)} of what you sent.",))
 
 
-def _compare_years(flow: pd.DataFrame, until: datetime | None) -> Iterator[Finding]:
+def _compare_years(flow: pd.DataFrame, until: datetime) -> Iterator[Finding]:
     """Yield how much the money sent in a year differs from that in the same months of the year before."""
-    if until is None:
-        return
     # In January there is no ended month of the year yet: the last two whole years are compared.
     year, last = (until.year, until.month - 1) if until.month > 1 else (until.year - 1, 12)
     sent = dict(zip(flow["month"], flow["sent"], strict=True))
