@@ -52,10 +52,10 @@ help:
 	@echo "make bench | soak                        measurements (BENCH=\"frames paging\" for parts); long load and fault runs"
 	@echo "make format | clean                      format the code; remove build results"
 
-demo: .venv/.sandbox
+demo: .venv/.package
 	@$(RUN)/python -m p2p_analytics demo --out $(OUT) $(DEMO_ARGS)
 
-sandbox: .venv/.sandbox
+sandbox: .venv/.package
 	@$(RUN)/python -m p2p_analytics sandbox
 
 install: .venv/.all
@@ -79,7 +79,7 @@ types: .venv/.all
 contracts: .venv/.all
 	$(RUN)/lint-imports --no-logo
 
-tests: .venv/.all .venv/.peers .venv/.peers-node .venv/.spark
+tests: .venv/.all .venv/.clean .venv/.peers .venv/.peers-node .venv/.spark
 	$(RUN)/python -m pytest -m "not soak" $(SIDE_BY_SIDE) tests $(TELLING) $(NOTEBOOKS) $(NBVAL)
 
 lab: .venv/.all
@@ -100,7 +100,7 @@ pictures: .venv/.all
 bench: .venv/.all .venv/.peers-bench .venv/.spark
 	$(RUN)/python tests/benchmarks/bench.py $(BENCH)
 
-soak: .venv/.all
+soak: .venv/.all .venv/.lowest
 	$(RUN)/python -m pytest -m soak -s tests
 
 format: .venv/.all
@@ -111,14 +111,33 @@ clean:
 	find p2p_analytics tests notebooks -name __pycache__ -type d -prune -exec rm -rf {} +
 	@echo "The environment stays: remove .venv and .tools by hand to start from scratch."
 
-# Both share one environment: `.all` includes everything in `.sandbox`, so neither breaks the other.
-.venv/.sandbox: .venv/.made pyproject.toml constraints.txt | .venv/bin/pip
-	@$(call install,.[sandbox])
+# Both share one environment: `.all` includes everything in `.package`, so neither breaks the other.
+.venv/.package: .venv/.made pyproject.toml constraints.txt | .venv/bin/pip
+	@$(call install,.)
 	@touch $@
 
 .venv/.all: .venv/.made pyproject.toml constraints.txt | .venv/bin/pip
 	@$(call install,.[all])
-	@touch .venv/.sandbox $@
+	@touch .venv/.package $@
+
+# tests/package installs the built package here: nothing but its dependencies. Its modules are compiled where they are used.
+.venv/.clean: .venv/.made pyproject.toml constraints.txt
+	@rm -rf .venv/clean; uv=$$(command -v uv || echo .tools/bin/uv); \
+	if { test -x "$$uv" && "$$uv" venv --quiet --python $(RUN)/python .venv/clean && UV_COMPILE_BYTECODE=0 "$$uv" pip \
+	install --quiet --python .venv/clean/bin/python -c constraints.txt -r pyproject.toml; } || \
+	{ $(PYTHON) -m venv --clear .venv/clean && .venv/clean/bin/python -m pip install --quiet -c constraints.txt .; }; \
+	then touch $@; else rm -rf .venv/clean; \
+	echo "The dependencies cannot be installed once more here: tests of the built package are skipped." >&2; fi
+
+# The lowest versions that pyproject.toml allows, for tests/package. Only uv can select them.
+.venv/.lowest: .venv/.made pyproject.toml
+	@rm -rf .venv/lowest; uv=$$(command -v uv || echo .tools/bin/uv); \
+	if test -x "$$uv" && "$$uv" venv --quiet --python $(RUN)/python .venv/lowest && \
+	"$$uv" pip install --quiet --python .venv/lowest/bin/python --resolution lowest-direct ".[engines,keyring,notebook]" && \
+	"$$uv" pip install --quiet --python .venv/lowest/bin/python ".[all]" && \
+	"$$uv" pip uninstall --quiet --python .venv/lowest/bin/python p2p_analytics; \
+	then touch $@; else rm -rf .venv/lowest; \
+	echo "The lowest versions cannot be installed here: their tests are skipped." >&2; fi
 
 # Independent clients for tests/peers, in folders outside the environment. If they or node cannot be installed, their
 # tests are skipped with a message, and the next `make tests` tries again.

@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from p2p_analytics.errors import how_to_install
 from p2p_analytics.sandbox.domain.test_user import TEST_USER
 from p2p_analytics.sandbox.domain.tokens import Tokens
 from p2p_analytics.sandbox.errors import SettingError
@@ -301,12 +300,9 @@ class SandboxServer(TownControls, AdjustableSettings):
         return Plan(self.seed, *self._size, self._start, self._with_series)
 
     def _application(self) -> RequestMiddleware:
-        try:
-            from p2p_analytics.sandbox.app import create_app
-            from p2p_analytics.sandbox.http.dialects import dialect_named
-        except ModuleNotFoundError as error:
-            library = str(error.name).partition(".")[0]
-            raise SettingError(f"The sandbox needs {library}: {how_to_install('sandbox')}.") from None
+        from p2p_analytics.sandbox.app import create_app
+        from p2p_analytics.sandbox.http.dialects import dialect_named
+
         dialect = dialect_named(self._dialect, application=_DEMO.name, rate_limit_status=self._rate_limit_status)
         return create_app(
             self.store,

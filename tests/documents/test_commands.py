@@ -41,8 +41,8 @@ def check(line: str) -> None:
     if program == "make":
         assert words[0] in TARGETS
     elif program == "pip":
-        (extra,) = re.fullmatch(r'pip install -e "\.\[(\w+)\]"', line).groups()
-        assert extra in EXTRAS
+        (extra,) = re.fullmatch(r'pip install -e (?:\.|"\.\[(\w+)\]")', line).groups()
+        assert extra is None or extra in EXTRAS
     else:
         assert program == "p2p-analytics"
         words = words[: words.index(">")] if ">" in words else words
@@ -69,13 +69,19 @@ def test_inline_commands_are_valid(spans: list[tuple[str, str]]) -> None:
     named = {"target": TARGETS, "command": set(commands()), "option": every_option, "variable": variables}
     found = {
         "target": [(page, name) for page, span in spans for name in re.findall(r"\bmake ([a-z]+)", span)],
-        "command": [(page, name) for page, span in spans for name in re.findall(r"^p2p-analytics ([a-z]+)", span)],
-        "option": [(page, name) for page, span in spans for name in re.findall(r"(?<!uv )(?<!\S)--[a-z-]+", span)],
+        "command": [
+            (page, name) for page, span in spans for name in re.findall(r"(?:^|whl )p2p-analytics ([a-z]+)", span)
+        ],
+        "option": [
+            (page, name)
+            for page, span in spans
+            if not span.startswith("uv")
+            for name in re.findall(r"(?<!\S)--[a-z-]+", span)
+        ],
         "variable": [(page, name) for page, span in spans for name in re.findall(r"\bP2P_\w+", span)],
     }
     assert all(len(pairs) >= 5 for pairs in found.values())
-    foreign = {"--exclude-editable"}  # uv's
-    wrong = [(page, name) for kind, pairs in found.items() for page, name in pairs if name not in named[kind] | foreign]
+    wrong = [(page, name) for kind, pairs in found.items() for page, name in pairs if name not in named[kind]]
     assert wrong == []
 
 
@@ -117,5 +123,5 @@ def test_ways_to_install_name_extras_that_exist() -> None:
     texts = "\n".join(source.read_text(encoding="utf-8") for source in sources)
     found = re.findall(r"pip install (?:-e )?[\"']\.\[(\w+)\]|how_to_install\([\"'](\w+)", texts)
     named = {extra for either in found for extra in either if extra}
-    assert {"keyring", "notebook", "sandbox"} <= named <= EXTRAS
+    assert {"keyring", "notebook"} <= named <= EXTRAS
     assert "pip install p2p" not in texts.replace('"', "").replace("'", "")

@@ -328,18 +328,6 @@ def test_importing_is_light() -> None:
     assert printed.strip() in ("[]", "['sqlite3.dbapi2']")
 
 
-def test_a_missing_framework_is_one_sentence() -> None:
-    """Without the web framework the sandbox says what to install."""
-    code = (
-        "import sys; sys.modules['starlette'] = None\n"
-        "from p2p_analytics.sandbox import SandboxServer, SettingError\n"
-        "try:\n    SandboxServer(people=3, years=1).__enter__()\nexcept SettingError as error:\n    print(error)\n"
-    )
-    printed = run(code)
-    assert printed.startswith("The sandbox needs starlette: run make install")
-    assert 'pip install ".[sandbox]"' in printed
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_serve_until_interrupted(tmp_path: Path, number: signal.Signals) -> None:
     """The foreground command prints where it is and how to get a token; Ctrl-C and SIGTERM end it quietly."""
