@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -44,6 +45,7 @@ _AMOUNT_COLUMNS: Final = (
     *("sent", "received", "net", "running_net", "amount"),
     *("asked", "collected", "still_open", "declined", "usual"),
 )
+_TEXTS: Final = frozenset({"person", "note", "text", "side", "month"})  # the kinds of columns that are sorted as text
 _WIDTH: Final = 5.2  # inches; still readable at two thirds, as on a phone
 _AMOUNTS: Final = (
     "All amounts are multiplied by one secret factor and changed by secret noise: up to {0} by at most 74 %, "
@@ -175,6 +177,8 @@ def _build_environment(zone: ZoneInfo, currency: str, *, strict: bool) -> Enviro
         "shorten": _shorten,
         "day": lambda instant: (display.format_month if strict else display.format_day)(instant, zone),
         "date": lambda date: f"{date.day} {display.MONTH_NAMES[date.month - 1]} {date.year}",
+        "key": _find_key,
+        "digest": lambda text: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii"),
         "moment": lambda instant: f"{display.format_day(instant, zone)}, {display.to_zone(instant, zone):%H:%M}",
     }
     return environment
@@ -311,6 +315,20 @@ def _measure_amounts(*amounts: Iterable[float | None], currency: str) -> int:
 def _shorten(text: str) -> str:
     """Return the text, or its beginning and the length of the whole."""
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT].rstrip()}… ({len(text):,} characters)"
+
+
+def _find_key(value: Any, kind: str = "money") -> Any:  # noqa: ANN401 - a value of a table
+    """Return the value by which a table is sorted: cents, seconds, days or a number.
+
+    It is None for values that are sorted as the text that is shown, and empty for a missing value, which is the last.
+    """
+    if value is None:
+        return ""
+    if kind in _TEXTS:
+        return None
+    if kind == "money":
+        return round(value * 100)
+    return int(value.timestamp()) if kind == "instant" else value.toordinal() if kind == "date" else value
 
 
 def _keep_plausible(instants: pd.Series[Any]) -> pd.Series[Any]:

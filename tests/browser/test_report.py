@@ -15,12 +15,21 @@ from support.reports import long_history, payment_row, report_history
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Locator
 
     from p2p_analytics.history import History
 
 AS_OF = "2024-06-30T12:00:00Z"
 MOST_PAGES = 10
+PEOPLE: list[tuple[str, int, str]] = [
+    ("Åsa Lind", 12_000_00, "2024-01-01"),
+    ("Zoë <img src=x onerror=alert(1)>", 950_00, "2024-01-02"),
+    ("asa Berg", 1_000_00, "2024-01-03"),
+    ("Ben {{7*7}}", 99, "2023-12-31"),
+    ("</script><script>alert(2)</script>", 5_00, "2022-07-01"),
+    ("Cy", 70_00, "2024-06-01"),
+    ("\u202eDa", 8_00, "2024-02-29"),
+]
 # Elements beyond the edges of the screen, and elements with more content than fits. The heads of tables are for screen
 # readers only where rows are cards.
 TOO_WIDE = """() => {
@@ -100,6 +109,66 @@ def test_tables_stay_tables_for_screen_readers(
         assert table.get_by_role("rowheader").count() == 17  # 15 people, the others, all
         read = table.aria_snapshot()
         assert re.search(r'rowheader "Person \d+"\n\s*- cell "\$[\d,.]+"\n', read), read[:600]
+
+
+@pytest.mark.parametrize("viewport", [PHONE, DESK])
+def test_tables_sort_and_filter(browser: Browser, tmp_path: Path, viewport: Any) -> None:
+    """Headings sort by value with mouse and keys; a filter lists rows with all words, and paper shows all of them."""
+    rows = [
+        payment_row(at, f"{day}T09:00:00Z", direction="out", flow_cents=-cents, counterparty_id=f"{at}",
+                    counterparty_name=name, status=status)
+        for status in ("settled", "pending")
+        for at, (name, cents, day) in enumerate(PEOPLE, start=1 if status == "settled" else 101)
+    ]  # fmt: skip
+    address = write(render_report(report_history(rows), as_of=AS_OF), tmp_path)
+    with open_tab(browser, viewport=viewport) as page:
+        said: list[str] = []
+        page.on("console", lambda message: said.append(message.text))
+        page.goto(address)
+        table = page.get_by_role("table", name="Settled payments by person")
+        by_amount = ["Åsa", "asa", "Zoë", "Cy", "Da", "</script><script>alert(2)</script>", "Ben"]
+
+        def read(one: Locator = table) -> list[str]:
+            return [text.split()[0] for text in one.locator("tbody th:visible").all_inner_texts()]
+
+        heading = table.get_by_role("columnheader", name="Sent", exact=True)
+        button = heading.get_by_role("button")
+        assert (read(), heading.get_attribute("aria-sort")) == (by_amount, None)
+        button.click()
+        assert (read(), heading.get_attribute("aria-sort")) == (by_amount, "descending")
+        button.press("Enter")
+        assert (read(), heading.get_attribute("aria-sort")) == (by_amount[::-1], "ascending")
+        table.get_by_role("button", name="Person").press("Space")
+        assert [name[0] for name in read()] == ["<", "a", "Å", "B", "C", "D", "Z"]
+        assert heading.get_attribute("aria-sort") is None
+        requests = page.get_by_role("table", name="Pending payments, the oldest first")
+        requests.get_by_role("button", name="Since").click()
+        assert read(requests) == ["Cy", "Da", "asa", "Zoë", "Åsa", "Ben", "</script><script>alert(2)</script>"]
+
+        field = page.get_by_role("searchbox", name="Filter: Settled payments by person")
+        field.fill("  LIND asa")
+        status = page.get_by_role("status").first
+        assert (read(), status.inner_text()) == (["Åsa"], "1 of 7 rows")
+        assert table.get_by_text("Together").is_hidden()
+        page.emulate_media(media="print")
+        assert len(read()) == 7
+        assert table.get_by_text("Together").is_visible()
+        assert page.get_by_role("searchbox").count() == 0
+        page.emulate_media(media="screen")
+        field.fill("")
+        assert (len(read()), status.inner_text()) == (7, "")
+        check_page(page, tmp_path, f"report-sorted-{viewport['width']}")
+        assert said == []
+
+
+def test_tables_are_complete_without_script(browser: Browser, long_report: str, tmp_path: Path) -> None:
+    """Every row is there, and there is nothing to press that would have no effect."""
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(write(long_report, tmp_path))
+    assert page.get_by_role("table").first.locator("tbody tr").count() == 16
+    assert page.locator("button, input").count() == 0
+    context.close()
 
 
 def test_fifteen_years_on_paper(browser: Browser, long_report: str, tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
-"""The report is one self-contained HTML file with the figures of the analyses and without scripts."""
+"""The report is one self-contained HTML file with the figures of the analyses and no script but its own."""
 
 from __future__ import annotations
 
 import base64
 import dataclasses
+import hashlib
 import re
 from zoneinfo import ZoneInfo
 
@@ -67,8 +68,8 @@ def test_it_is_a_complete_page(html: str, page: ParsedPage) -> None:
 
 
 def test_it_loads_nothing_from_other_addresses(html: str, page: ParsedPage) -> None:
-    """Addresses are data URLs of figures and places in the page; there is no script, and the policy forbids others."""
-    assert {tag for tag, _ in page.tags}.isdisjoint({"script", "link", "iframe", "object", "form", "base"})
+    """Addresses are data URLs of figures and places in the page; the policy permits the page's own script and style."""
+    assert {tag for tag, _ in page.tags}.isdisjoint({"link", "iframe", "object", "form", "base"})
     assert {(attributes["href"] or "")[:1] for tag, attributes in page.tags if tag == "a"} == {"#"}
     assert re.findall(r"(?:https?:)?//[\w.]+", re.sub(r"base64,[\w+/=]+", "", html)) == []
     assert not re.search(r"url\(|@import", html)
@@ -76,7 +77,16 @@ def test_it_loads_nothing_from_other_addresses(html: str, page: ParsedPage) -> N
         "data:image/svg+xml;base64,"
     ] * 8
     policy = next(attributes for _, attributes in page.tags if "http-equiv" in attributes)
-    assert policy["content"] == "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+    hashes = {
+        tag: base64.b64encode(hashlib.sha256(re.findall(f"<{tag}>(.*?)</{tag}>", html, re.DOTALL)[0].encode()).digest())
+        for tag in ("style", "script")
+    }
+    assert [tag for tag, attributes in page.tags if tag in hashes and not attributes] == ["style", "script"]
+    assert not any("style" in attributes for _, attributes in page.tags)
+    assert policy["content"] == (
+        f"default-src 'none'; img-src data:; style-src 'sha256-{hashes['style'].decode()}'; "
+        f"script-src 'sha256-{hashes['script'].decode()}'; base-uri 'none'; form-action 'none'"
+    )
 
 
 def test_names_and_notes_are_escaped(page: ParsedPage) -> None:
@@ -129,6 +139,20 @@ def test_the_tables(page: ParsedPage) -> None:
     tables = [tag for tag, _ in page.tags if tag == "table"]
     assert len(tables) == len([tag for tag, _ in page.tags if tag == "caption"]) == 7
     assert all("scope" in attributes for tag, attributes in page.tags if tag == "th")
+
+
+def test_the_values_to_sort_by(html: str) -> None:
+    """Amounts have their cents, dates their seconds, and bands of ages their order; missing values are empty."""
+    keys = {
+        "$40.10": "4010", "−$40.10": "-4010", "93.3%": str(4010 / 4300), "23 Jun 2024": "1719144000",  # noqa: RUF001
+    }  # fmt: skip
+    undated = {**PAYMENT_ROWS[4], "payment_id": "6", "amount_cents": None, "flow_cents": None, "date_created": None}
+    text = html + render_report(report_history([*PAYMENT_ROWS, undated]), as_of=AS_OF)
+    for shown, key in keys.items():
+        assert re.search(f'<td [^>]*data-key="{re.escape(key)}"[^>]*>{re.escape(shown)}<', text), shown
+    assert re.findall(r'data-key="(\d)">(?:7 to 30 days|90 days or more)<', html) == ["1", "2"]
+    assert re.search('data-key="">no date<', text)
+    assert re.search('data-key="">not known<small>', text)
 
 
 def test_the_same_history_gives_the_same_bytes(html: str) -> None:
@@ -248,7 +272,12 @@ def test_a_long_calendar_omits_empty_months(html: str) -> None:
 def test_no_column_is_hidden_on_phones_or_in_print(html: str, page: ParsedPage) -> None:
     """Narrow screens show each row as a card with labels; the folded months are unfolded in print."""
     rules = re.sub(r"\s+", " ", html[html.index("<style>") : html.index("</style>")])
-    assert re.findall(r"([^{}]+) \{ display: none; \}", rules) == [" .paper", " summary, nav, .screen", " td:empty"]
+    assert re.findall(r"([^{}]+) \{ display: none; \}", rules) == [
+        " .paper",
+        " summary, nav, .screen, .tools",
+        " td:empty",
+    ]
+    assert "@media screen { .out { display: none !important; } }" in rules
     assert "screen" not in {attributes.get("class") for _, attributes in page.tags}
     assert "details::details-content { content-visibility: visible; block-size: auto; }" in rules
     cells = [attributes for tag, attributes in page.tags if tag == "td"]
@@ -291,7 +320,7 @@ def test_a_report_in_one_currency(html: str, code: str, name: str, balance: str)
     rows = [{**row, "currency": code} for row in PAYMENT_ROWS]
     told = render_report(report_history(rows), as_of=AS_OF, tz="America/New_York")
     page, dollars = ParsedPage(told), ParsedPage(html)
-    assert "$" not in told.split("</style>")[1]
+    assert "$" not in told.split("</style>")[1].split("<script>")[0]
     assert "dollar" not in page.text
     assert f"count settled payments only, in {name}, exact" in page.text
     assert f"balance \N{MINUS SIGN}{balance}" in page.text.replace("\N{NO-BREAK SPACE}", " ")

@@ -65,8 +65,8 @@ class ParsedPage(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        """Keep text, except of style sheets."""
-        if "style" not in self.open:
+        """Keep text, except of style sheets and scripts."""
+        if not {"style", "script"}.intersection(self.open):
             self.words.append(data)
 
 
