@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     )
     from p2p_analytics.frames.currency import units
     from p2p_analytics.history import History, combine, household, load_history
+    from p2p_analytics.messages import reminders
     from p2p_analytics.report import render_report
     from p2p_analytics.statements import Statements, read_statements, register_format
     from p2p_analytics.statements.bank import match_bank
@@ -97,6 +98,7 @@ __all__ = [
     "read_statements",
     "recurring",
     "register_format",
+    "reminders",
     "render_report",
     "request_outcomes",
     "sandbox",
@@ -149,6 +151,7 @@ _HOMES = {
     "read_statements": "statements",
     "recurring": "analyses",
     "register_format": "statements",
+    "reminders": "messages",
     "render_report": "report",
     "request_outcomes": "analyses",
     "sensitive_notes": "analyses",

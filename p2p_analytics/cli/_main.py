@@ -21,12 +21,12 @@ from p2p_analytics.cli import (
     _demo,
     _export,
     _output,
-    _report,
     _sandbox,
     _sandbox_archive,
     _sign_in_options,
     _sync,
     statements,
+    views,
 )
 from p2p_analytics.cli._parser import Parser
 from p2p_analytics.display import clean_line
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from typing import Final
 
 _COMMANDS: Final = (
-    _demo, _sandbox, _sandbox_archive, _sign_in_options, _sync, statements, _export, _report, _completion,
+    _demo, _sandbox, _sandbox_archive, _sign_in_options, _sync, statements, _export, views, _completion,
 )  # fmt: skip
 _PROGRAM: Final = "p2p-analytics"
 _INTERRUPTED: Final = 130  # 128 + SIGINT, as shells count

@@ -19,6 +19,7 @@ from p2p_analytics.frames.schema import (
     select_payments,
 )
 from p2p_analytics.history import require_history
+from p2p_analytics.messages import write_reminders
 from p2p_analytics.money import add_units
 from p2p_analytics.report._findings import list_findings, list_people
 from p2p_analytics.report._people import label_people, name_in_figures
@@ -120,6 +121,7 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
         | _build_people(people)
         | _build_months(flow)
         | _build_requests(ages, requests)
+        | _build_reminders(requests, payments, history, zone)
         | _build_problems(history.problems)
     )
     options = {"spending_over_time": {"by": "category", "every": own["period"]}}
@@ -236,6 +238,14 @@ def _build_requests(ages: pd.DataFrame, requests: pd.DataFrame) -> dict[str, Any
         "request_count": len(requests),
         "other_requests": plots.sum_other_requests(requests, most),
     }
+
+
+def _build_reminders(
+    requests: pd.DataFrame, payments: pd.DataFrame, history: History, zone: ZoneInfo
+) -> dict[str, Any]:
+    """Return the reminders of the requests that are listed."""
+    listed = requests.head(plots.count_shown(len(requests), _MOST_REQUESTS))
+    return {"reminders": write_reminders(listed, payments, history, zone)["text"].tolist()}
 
 
 def _build_problems(problems: pd.DataFrame) -> dict[str, Any]:

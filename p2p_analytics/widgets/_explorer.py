@@ -19,13 +19,22 @@ from p2p_analytics.export import to_csv
 from p2p_analytics.files import atomic_file
 from p2p_analytics.frames.schema import select_payments
 from p2p_analytics.history import require_history
+from p2p_analytics.messages import write_reminders
 from p2p_analytics.times import as_instant
 from p2p_analytics.widgets._inputs import build_button, build_button_row, build_dropdown, build_grid, set_visible
 from p2p_analytics.widgets._payments_view import PaymentsView
 from p2p_analytics.widgets._period import Period, read_instants
 from p2p_analytics.widgets._selection import Selection, digest
 from p2p_analytics.widgets._style import STYLE, NotebookDisplay, build_box, format_message
-from p2p_analytics.widgets._table import MOST_ROWS, analysis_to_html, fill_usernames, name_people, name_rows, to_list
+from p2p_analytics.widgets._table import (
+    MOST_ROWS,
+    analysis_to_html,
+    fill_usernames,
+    name_people,
+    name_rows,
+    reminders_to_html,
+    to_list,
+)
 
 if TYPE_CHECKING:
     import os
@@ -43,6 +52,7 @@ _AGEING: Final = frozenset({"pending_ageing", "pending_requests", "split_bills"}
 _DATED: Final = frozenset(
     {"spend_by_friend", "monthly_flow", "spending_over_time", "people_by_year", "activity", "recurring", "exposure"}
 )
+_REQUESTS: Final = "pending_requests"
 _OVER_TIME: Final = "spending_over_time"
 _WIDTH: Final = 5.2  # inches; still readable at two thirds, as on a phone
 
@@ -215,6 +225,9 @@ class Explorer(NotebookDisplay):
         self.table = catalogue.build_table(name, rows, self._history, as_of=self._as_of, tz=self.zone.value, **options)
         people = fill_usernames(self.table, self._history.people)
         html = analysis_to_html(people, _TITLES[name], self._period.tzinfo, self._date_format)
+        if name == _REQUESTS:
+            texts = write_reminders(self.table.head(MOST_ROWS), rows, self._history, self._period.tzinfo)["text"]
+            html += reminders_to_html(texts.tolist())
         if lacks_audiences(name, rows):
             return "", html
         drawn = base64.b64encode(self._draw("svg")).decode("ascii")

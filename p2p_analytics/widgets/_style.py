@@ -49,6 +49,9 @@ body[data-jp-theme-light="false"] .p2p, body.vscode-dark .p2p { color-scheme: da
 .p2p .buttons > * { width: auto; min-width: 148px; margin: 0; }
 .p2p figure { margin: .5em 0; padding: 8px; background: #fff; border-radius: 6px; max-width: 620px; }
 .p2p figure img { display: block; width: 100%; height: auto; }
+.p2p .reminders { margin: 0; padding: 0; list-style: none; }
+.p2p .reminders li { margin: 0; padding: .4em 0; border-bottom: 1px solid var(--jp-border-color2, #d9d9d6); }
+.p2p .reminders bdi { user-select: all; overflow-wrap: anywhere; }
 .p2p summary { margin: .5em 0; cursor: pointer; }
 .p2p .scroll { container-type: inline-size; margin-bottom: .5em; overflow: auto; max-height: 30em; }
 .p2p table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }

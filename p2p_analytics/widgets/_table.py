@@ -97,6 +97,13 @@ def render_table(columns: Sequence[Column], title: str, caption: str, kind: str 
     )
 
 
+def reminders_to_html(texts: Sequence[str]) -> str:
+    """Return reminders as a folded list, in which a click selects a whole text; empty without any."""
+    items = "".join(f"<li><bdi>{escape(text)}</bdi></li>" for text in texts)
+    words = "Reminders to copy: a click selects a text. Nothing is sent."
+    return f'<details><summary>{words}</summary><ul class="reminders">{items}</ul></details>' if items else ""
+
+
 def format_names(names: Sequence[str | None], usernames: Sequence[str | None], ids: Sequence[str | None]) -> list[str]:
     """Return names on one line each, with the username or the end of the id where two people have the same name."""
     displayed = [

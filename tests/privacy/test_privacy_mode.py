@@ -55,8 +55,9 @@ def test_the_search_would_find_each_secret(service, tmp_path: Path) -> None:
     assert {secret for _, secret in found} == {*SECRETS, *STRANGE_SECRETS}
     assert find_secrets({"explorer": made["explorer status_mix 0"]}, [str(tmp_path)])
     assert {name for name, _ in found} >= {
-        "repr", "me", "attributes", "card", "report", "payments", "people", "friends", "problems", "payments.csv",
-        "friends.csv", "spend_by_friend", "spend_by_friend.csv", "spend_by_friend.parquet", "spend_by_friend unpacked",
+        "repr", "me", "attributes", "card", "report", "reminders", "payments", "people", "friends", "problems",
+        "payments.csv", "friends.csv", "spend_by_friend", "spend_by_friend.csv", "spend_by_friend.parquet",
+        "spend_by_friend unpacked",
         "pending_requests", "spend_by_friend texts", "spend_by_friend svg none", "spend_by_friend svg path",
         "pending_requests svg none", "monthly_flow", "explorer spend_by_friend 0", "explorer pending_requests 2",
     }  # fmt: skip

@@ -1,4 +1,5 @@
-// Tables that sort by a click on a heading and list the rows with a text. Without this script all rows are shown.
+// Tables that sort by a click on a heading and list the rows with a text, and buttons that copy reminders. Without
+// this script all rows and texts are shown.
 "use strict";
 (() => {
   const FEWEST_TO_FILTER = 6;
@@ -57,6 +58,25 @@
     table.before(tools);
   }
 
+  function addCopyButton(text) {
+    const [button, status] = ["button", "span"].map(name => document.createElement(name));
+    button.type = "button";
+    button.textContent = "Copy";
+    button.setAttribute("aria-label", `Copy: ${text.textContent.slice(0, 60)}`);
+    status.setAttribute("role", "status");
+    button.addEventListener("click", async () => {
+      getSelection().selectAllChildren(text);
+      try {
+        await navigator.clipboard.writeText(text.textContent);
+        status.textContent = "Copied";
+      } catch { // the browser does not permit it
+        status.textContent = "Selected: press Ctrl+C";
+      }
+    });
+    text.after(" ", button, " ", status);
+  }
+
+  document.querySelectorAll(".reminders bdi").forEach(addCopyButton);
   for (const table of document.querySelectorAll("table")) {
     const rows = [...table.tBodies[0].rows].filter(row => !row.classList.contains("rest"));
     if (rows.length > 1) addSorting(table, rows);

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from p2p_analytics.cli import _arguments, _output
+from p2p_analytics.cli.views._history import add_currency, read_history
 
 TYPE_CHECKING = False  # importing typing would slow --help down
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
-
-    from p2p_analytics.history import History
 
 
 def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
@@ -20,12 +19,7 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
         "write the report of an archive as an HTML file",
         "Write the report of an archive as one HTML file. Needs no token.",
     )
-    report.add_argument(
-        "--currency",
-        metavar="CODE",
-        type=str.upper,
-        help="of payments in several currencies, only those in this one: GBP",
-    )
+    add_currency(report)
     report.add_argument("--out", metavar="FILE", default="report.html", help="the file (report.html)")
     report.add_argument(
         "--only", metavar="NAMES", type=_parse_names, help="only these analyses: spend_by_friend,recurring"
@@ -54,7 +48,6 @@ def _parse_names(text: str) -> list[str]:
 
 def _report(options: argparse.Namespace) -> None:
     """Write the report of an archive to an HTML file."""
-    from p2p_analytics.archive import open_archive
     from p2p_analytics.display import format_count
     from p2p_analytics.files import atomic_file
     from p2p_analytics.frames.schema import select_payments
@@ -63,8 +56,7 @@ def _report(options: argparse.Namespace) -> None:
 
     progress = _output.Progress(options.progress)
     progress.log(f"Reading {options.archive} ...")
-    history = open_archive(options.archive).history(privacy=options.privacy)
-    history = _select_currency(history, options)
+    history = read_history(options, what="a report")
     zone = "UTC" if history.private else options.tz
     chosen = select_days(history, options.since, options.until, find_zone(zone)).history
     count = len(select_payments(chosen.payments))
@@ -90,19 +82,3 @@ def _report(options: argparse.Namespace) -> None:
         problems=len(chosen.problems),
         privacy=_output.privacy_mode(history),
     )
-
-
-def _select_currency(history: History, options: argparse.Namespace) -> History:
-    """Return the rows in the chosen currency; without a choice, the payments between people need to be in one."""
-    from p2p_analytics.errors import ConfigurationError
-    from p2p_analytics.frames.row_currencies import choose_currency, count_currencies, describe_currencies
-
-    if options.currency:
-        return history.select_currency(options.currency)
-    counts = count_currencies(history.payments)
-    if len(counts) > 1:
-        raise ConfigurationError(
-            f"The payments of {options.archive} are in {describe_currencies(counts)}, which a report does not add: "
-            f"choose one, like --currency {choose_currency(counts)}."
-        )
-    return history

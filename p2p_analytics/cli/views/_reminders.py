@@ -1,0 +1,48 @@
+"""The command ``reminders``: print a text to copy for each request that is still open."""
+
+from __future__ import annotations
+
+from p2p_analytics.cli import _arguments, _output
+from p2p_analytics.cli.views._history import add_currency, read_history
+
+TYPE_CHECKING = False  # importing typing would slow --help down
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+
+def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
+    """Add ``reminders`` to a command line."""
+    reminders = _arguments.add_archive_command(
+        add_parser,
+        "reminders",
+        "print a polite text to copy for each of your requests that is still open",
+        "Print a polite text for each of your requests that is still open, the oldest first. Nothing is sent: copy the "
+        "texts that you want to send. Needs no token.",
+    )
+    add_currency(reminders)
+    _arguments.add_view(reminders)
+    _arguments.add_json(reminders)
+    reminders.set_defaults(command=_reminders)
+
+
+def _reminders(options: argparse.Namespace) -> None:
+    """Print the reminders of an archive."""
+    from p2p_analytics.display import NO_NAME, clean_line, format_count, format_phone
+    from p2p_analytics.messages import reminders
+
+    history = read_history(options, what="a list of reminders")
+    table = reminders(history, as_of=options.as_of or history.fetched_at, tz=options.tz)
+    plain = table.astype(object).where(table.notna(), None)
+    rows = plain.to_dict("records")
+    count = format_count(len(rows), "request of yours is", "requests of yours are")
+    end = "; nothing is sent: copy the texts that you want to send." if rows else "."
+    lines = [f"{count} still open{end}{_output.describe_privacy(history)}"]
+    for row in rows:
+        username = f" @{row['counterparty_username']}" if row["counterparty_username"] else ""
+        lines += ["", clean_line(f"{format_phone(row['counterparty_name'] or NO_NAME)}{username}"), row["text"]]
+    for row in rows:
+        row["date_created"] = row["date_created"] and row["date_created"].isoformat()
+    _output.print_summary(
+        options, "\n".join(lines), archive=options.archive, reminders=rows, privacy=_output.privacy_mode(history)
+    )
