@@ -10,6 +10,7 @@ from p2p_analytics.plots._parts.others import count_shown, sum_other_people, sum
 from p2p_analytics.plots._parts.periods import build_period_table, choose_period
 from p2p_analytics.plots._parts.render import to_image
 from p2p_analytics.plots._parts.style import mark_private, name_people
+from p2p_analytics.plots._parts.theme import theme
 from p2p_analytics.plots.bills import split_bills
 from p2p_analytics.plots.category import categories
 from p2p_analytics.plots.flow import monthly_flow
@@ -48,6 +49,7 @@ __all__ = [
     "status_mix",
     "sum_other_people",
     "sum_other_requests",
+    "theme",
     "time_to_settle",
     "to_image",
     "unusual",

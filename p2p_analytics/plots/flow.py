@@ -75,7 +75,7 @@ def monthly_flow(table: IntoFrame, *, ax: Axes | None = None, period: str | None
         shown = [False, *(not isnan(net) for net in line), False]
         alone = [at for at in rows if shown[at : at + 3] == [False, True, False]]
         properties |= {"marker": ".", "markersize": 4, "markevery": alone} if alone else {}
-    (net,) = ax.plot(rows, line, color=_ink(), **properties)
+    (net,) = ax.plot(rows, line, **style.read_line_style(), **properties)
     ax.axhline(0, color=style.QUIET, linewidth=0.8)
     middle, half = (len(rows) - 1) / 2, max(len(rows), _FEWEST) / 2 + 0.2
     ax.set_xlim(middle - half, middle + half)
@@ -96,10 +96,3 @@ def _break_line(periods: PeriodTable) -> list[float]:
         nets = [row["net"] for row in group]
         line += nets if is_filled or len(nets) < PER_YEAR[periods.word] else [nan] * len(nets)
     return line
-
-
-def _ink() -> str:
-    """Return the colour of text, which is light in a dark style sheet."""
-    from matplotlib import rcParams
-
-    return str(rcParams["text.color"])

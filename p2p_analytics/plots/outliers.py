@@ -68,7 +68,7 @@ def unusual(table: IntoFrame, *, ax: Axes | None = None, top: int = style.MOST_R
             key.append((label, ax.barh(mine, [amounts[row] for row in mine], height=0.6, color=colour)))
     marked = [row for row, amount in enumerate(usual) if amount is not None]
     for row in marked:
-        ax.plot([usual[row]] * 2, [row - 0.3, row + 0.3], color="black", linewidth=1.6)
+        ax.plot([usual[row]] * 2, [row - 0.3, row + 0.3], linewidth=1.6, **style.read_line_style())
     labels = [
         money(amount) + ("" if median is None else f", usually {money(median)}")
         for amount, median in zip(amounts, usual, strict=True)

@@ -25,7 +25,7 @@ _LONGEST_NAME: Final = 23  # letters of a name that has a note
 _LETTER: Final = 0.074  # inches
 _TWO_LABELS: Final = 0.9  # inches
 _PALE: Final = 0.7  # share of white in the bar of a series that has ended
-_MARKS: Final = {"active": ("next date", "D", "white"), "late": ("missed date", "X", "black")}
+_MARKS: Final = {"active": ("next date", "D", "white"), "late": ("missed date", "X", "")}  # "": the colour of text
 _TIMES_A_YEAR: Final = {"weekly": 52, "fortnightly": 26, "monthly": 12, "quarterly": 4, "yearly": 1}
 _NEEDED: Final = (
     "counterparty_name", "direction", "cadence", "amount", "first_date", "last_date", "next_expected", "state", "note",
@@ -132,8 +132,8 @@ def _draw_rows(
         if mine:
             look: dict[str, Any] = {
                 "marker": shape,
-                "color": colour,
-                "edgecolors": "black",
+                "color": colour or style.read_ink(),
+                "edgecolors": style.read_ink(),
                 "linewidths": 0.8,
                 "s": 26,
                 "zorder": 3,

@@ -34,6 +34,7 @@ def test_every_plot_has_its_table() -> None:
         "name_people",
         "sum_other_people",
         "sum_other_requests",
+        "theme",
         "to_image",
     }
     assert {*TABLES, *others} == set(plots.__all__)

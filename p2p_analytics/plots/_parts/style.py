@@ -321,6 +321,23 @@ def _tick(form: Callable[[float], str], value: float, _position: int) -> str:
     return form(value)
 
 
+def read_ink() -> str:
+    """Return the colour of text, which is light in a dark theme or style sheet."""
+    from matplotlib import rcParams
+
+    return str(rcParams["text.color"])
+
+
+def read_line_style() -> dict[str, Any]:
+    """Return the properties of a line over bars: the colour of text; without a background black, edged with white."""
+    from matplotlib import rcParams
+    from matplotlib.patheffects import withStroke
+
+    if rcParams["axes.facecolor"] == "none":
+        return {"color": "black", "path_effects": [withStroke(linewidth=2.6, foreground="white")]}
+    return {"color": read_ink()}
+
+
 def ink_on(colour: str) -> str:
     """Return black or white, whichever stands out more on a colour (WCAG 2, contrast ratio)."""
     return max(("black", "white"), key=lambda ink: contrast(ink, colour))

@@ -1,0 +1,81 @@
+"""Themes: text is legible on the background, the caller's settings come back, and data keeps its colours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import matplotlib as mpl
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.text import Text
+
+import p2p_analytics as p2p
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.plots._parts.style import contrast
+from support.plots.tables import TABLES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+PAGES = {"light": ["#FFFFFF"], "dark": ["#111111"], "any": ["#FFFFFF", "#111111", "#000000"]}
+LEGIBLE = 4.0  # WCAG 2 asks 3 of large text and 4.5 of small text; no grey has 4.5 on white and on black
+
+
+def read_colours(axes: Axes) -> dict[str, str]:
+    """Return the colours of the texts outside bars; inside, the colour depends on the bar."""
+    axes.figure.canvas.draw()
+    texts = [text for text in axes.figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
+    return {text.get_text(): to_hex(text.get_color()) for text in texts if text.get_bbox_patch() is None}
+
+
+@pytest.mark.parametrize("background", ["light", "dark", "any"])
+@pytest.mark.parametrize("name", sorted(TABLES))
+def test_text_is_legible_on_the_page(name: str, background: Literal["light", "dark", "any"]) -> None:
+    """Titles, names, ticks and labels of every plot have a contrast of at least 4 with the page."""
+    with p2p.plots.theme(background):
+        axes = getattr(p2p.plots, name)(TABLES[name])
+        paper = axes.figure.get_facecolor()
+    assert paper[3] == (0.0 if background == "any" else 1.0)
+    colours = read_colours(axes)
+    assert len(colours) >= 3
+    faint = {
+        text: colour
+        for text, colour in colours.items()
+        for page in PAGES[background]
+        if contrast(colour, page) < LEGIBLE
+    }
+    assert faint == {}
+
+
+def test_the_settings_come_back_after_a_block() -> None:
+    """Inside a block its theme counts, after it the settings of before."""
+    mpl.rcParams["text.color"] = "#123456"
+    with p2p.plots.theme("dark"):
+        with p2p.plots.theme("light"):
+            assert mpl.rcParams["text.color"] == "black"
+        assert mpl.rcParams["text.color"] == "#EEEEEE"
+    assert mpl.rcParams["text.color"] == "#123456"
+    mpl.rcdefaults()
+
+
+def test_a_call_without_a_block_stays() -> None:
+    """Like seaborn's `set_theme`, one call at the top of a notebook is for all its plots."""
+    p2p.plots.theme("dark")
+    assert mpl.rcParams["axes.facecolor"] == "#111111"
+    mpl.rcdefaults()
+
+
+def test_data_keeps_its_colours() -> None:
+    """Sent and received have the same colours in every theme."""
+    with p2p.plots.theme("dark"):
+        dark = [to_hex(bar.get_facecolor()) for bar in p2p.plots.spend_by_friend(TABLES["spend_by_friend"]).patches]
+    light = [to_hex(bar.get_facecolor()) for bar in p2p.plots.spend_by_friend(TABLES["spend_by_friend"]).patches]
+    assert dark == light
+
+
+def test_an_unknown_theme_is_refused() -> None:
+    """The error names the themes."""
+    with pytest.raises(
+        ConfigurationError, match="background='solarized' is not valid: give one of 'light', 'dark', 'any'"
+    ):
+        p2p.plots.theme("solarized")  # type: ignore[arg-type]
