@@ -1,15 +1,16 @@
-"""The report: a history as one self-contained HTML file, to read on a phone, print or send."""
+"""The report: a history as one self-contained HTML file, to read on a phone, print or send, or as Markdown."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from p2p_analytics import display, plots
 from p2p_analytics.analyses import catalogue
 from p2p_analytics.currencies import name_currency
+from p2p_analytics.errors import ConfigurationError
 from p2p_analytics.frames.row_currencies import find_currency
 from p2p_analytics.frames.schema import (
     DOES_NOT_ADD_UP,
@@ -22,6 +23,7 @@ from p2p_analytics.history import require_history
 from p2p_analytics.messages import write_reminders
 from p2p_analytics.money import add_units
 from p2p_analytics.report._findings import list_findings, list_people
+from p2p_analytics.report._markdown import convert_page
 from p2p_analytics.report._people import label_people, name_in_figures
 from p2p_analytics.report._range import select_days
 from p2p_analytics.report._sections import build_sections, choose_sections, describe_omitted
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
     from p2p_analytics.history import History
 
+_KINDS: Final = ("html", "markdown")
 _MOST_PEOPLE: Final = 15
 _MOST_REQUESTS: Final = 50
 _MOST_PROBLEMS: Final = 20
@@ -71,8 +74,9 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
     only: Sequence[str] | None = None,
     since: date | str | None = None,
     until: date | str | None = None,
+    kind: Literal["html", "markdown"] = "html",
 ) -> str:
-    """Return a history's report as the text of one self-contained HTML file.
+    """Return a history's report as the text of one self-contained HTML file, or of a Markdown file.
 
     It shows the user and the time of the data, the headline figures, what stands out in the tables, a section for each
     analysis, and problems in records. In privacy mode, analyses of the parts of payments that it hides are left out.
@@ -92,17 +96,21 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
     since, until : date or str, optional
         The first and last day of the payments to show, both included, such as ``2024-12-31``, in the zone. A settled
         payment is of the day on which it completed, any other of the day on which it was created.
+    kind : {"html", "markdown"}
+        Markdown has the same texts and tables, without figures.
 
     Raises
     ------
     ConfigurationError
-        ``history`` is no History, ``as_of`` is no instant, the zone or an analysis does not exist, or ``since`` and
-        ``until`` are no days in this order.
+        ``history`` is no History, ``as_of`` is no instant, the zone, an analysis or the kind does not exist, or
+        ``since`` and ``until`` are no days in this order.
     SchemaError
         A frame of the history lacks a column, a payment_id is repeated, or payments between people are in several
         currencies.
     """
     require_history(history, what="render_report")
+    if kind not in _KINDS:
+        raise ConfigurationError(f"kind is 'html' or 'markdown', not {kind!r}.")
     zone = find_zone(tz)
     if history.private:
         zone = find_zone("UTC")
@@ -137,9 +145,9 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
     named = [row for part in parts for row in part.get("rows", []) if "counterparty_id" in row]
     shown = [*own["people"], *own["requests"], *named, *list_people(findings)]
     profiles = _to_rows(history.people[history.people["user_id"].isin([row["counterparty_id"] for row in shown])])
-    draw = partial(_draw_figure, history=history, names=name_in_figures(shown, profiles))
+    draw: Callable[..., str] = partial(_draw_figure, history=history, names=name_in_figures(shown, profiles))
     template = _build_environment(zone, currency, strict=history.strict).get_template("report.html.jinja")
-    return template.render(
+    page = template.render(
         private=_describe_privacy(history, currency),
         currency=name_currency(currency),
         unit=_SMALLEST_UNITS.get(currency),
@@ -152,13 +160,14 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
             currency=currency,
         ),
         longest_figure=_measure_amounts([own[name] for name in ("sent", "received", "net")], currency=currency),
-        parts=_draw_parts(parts, tables, draw),
+        parts=_draw_parts(parts, tables, draw if kind == "html" else lambda *_: ""),
         omitted=describe_omitted(chosen, history),
         range_sentence=range_sentence,
         from_statements=from_statements,
         findings=[finding for finding in findings if finding.section in {part["name"] for part in parts}],
         **own,
     )
+    return page if kind == "html" else convert_page(page)
 
 
 @lru_cache(maxsize=8)  # to compile the templates takes as long as a plot

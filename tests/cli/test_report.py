@@ -76,6 +76,8 @@ def test_some_days_and_analyses(archive_path, tmp_path, capsys) -> None:
             cli.main([*words, *wrong])
         assert (caught.value.code, sentence in capsys.readouterr().err) == (2, True)
     assert out.read_text() == page
+    assert cli.main(["report", archive_path, "--out", str(tmp_path / "r.MD")]) == 0
+    assert (tmp_path / "r.MD").read_text().startswith("# Payments of ")
 
 
 def test_a_privacy_mode_that_is_none_is_wrong_use(archive_path, tmp_path, capsys) -> None:

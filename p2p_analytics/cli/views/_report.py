@@ -1,4 +1,4 @@
-"""The command ``report``: write the report of an archive to an HTML file."""
+"""The command ``report``: write the report of an archive to an HTML or Markdown file."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ def add_commands(add_parser: Callable[..., argparse.ArgumentParser]) -> None:
     report = _arguments.add_archive_command(
         add_parser,
         "report",
-        "write the report of an archive as an HTML file",
-        "Write the report of an archive as one HTML file. Needs no token.",
+        "write the report of an archive as an HTML or Markdown file",
+        "Write the report of an archive as one HTML file, or as Markdown if its name ends in .md. Needs no token.",
     )
     add_currency(report)
-    report.add_argument("--out", metavar="FILE", default="report.html", help="the file (report.html)")
+    report.add_argument(
+        "--out", metavar="FILE", default="report.html", help="the file (report.html); Markdown if it ends in .md"
+    )
     report.add_argument(
         "--only", metavar="NAMES", type=_parse_names, help="only these analyses: spend_by_friend,recurring"
     )
@@ -47,7 +49,7 @@ def _parse_names(text: str) -> list[str]:
 
 
 def _report(options: argparse.Namespace) -> None:
-    """Write the report of an archive to an HTML file."""
+    """Write the report of an archive to a file."""
     from p2p_analytics.display import format_count
     from p2p_analytics.files import atomic_file
     from p2p_analytics.frames.schema import select_payments
@@ -69,6 +71,7 @@ def _report(options: argparse.Namespace) -> None:
         only=options.only,
         since=options.since,
         until=options.until,
+        kind="markdown" if options.out.lower().endswith(".md") else "html",
     ).encode()
     with atomic_file(options.out) as file:
         file.write(page)

@@ -1,0 +1,116 @@
+"""The report as Markdown: the findings and tables of the page, and no markup from names and notes."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from markdown_it import MarkdownIt
+
+from p2p_analytics.display import clean_line
+from p2p_analytics.errors import ConfigurationError
+from p2p_analytics.report import render_report
+from support.reports import payment_row, report_history
+
+pytestmark = pytest.mark.usefixtures("draw_nothing")
+AS_OF = "2024-06-30T12:00:00Z"
+HOSTILE = [
+    "<img src=x onerror=alert(1)> &amp; &lt;",
+    "[a](https://evil.example) ![b](c.png) <https://evil.example>",
+    "a | b \\| c \n| d |\n\n# e",
+    "# heading",
+    "- item",
+    "1. item",
+    "2) item",
+    "+ **bold** _em_ `code` ~~gone~~ $x$",
+    "> quote",
+    "```\nfence",
+    "=====",
+    ": term \u202eabc\x1b[2J",
+    "https://evil.example www.evil.example mailto:eve@evil.example \\",
+    "    indented",
+]
+
+
+class _Tables(HTMLParser):
+    """The tables of a page as rows of texts, without blanks and the dots between lines."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tables: list[list[list[str]]] = []
+        self._is_cell = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in {"th", "td"}:
+            self.tables[-1][-1].append("")
+            self._is_cell = True
+
+    def handle_endtag(self, tag: str) -> None:
+        self._is_cell = self._is_cell and tag not in {"th", "td"}
+
+    def handle_data(self, data: str) -> None:
+        if self._is_cell:
+            self.tables[-1][-1][-1] += "".join(clean_line(data).split()).replace("·", "")
+
+
+def _hostile_rows() -> list[dict[str, Any]]:
+    """Return settled payments, and open requests with reminders, to people with hostile names and notes."""
+    return [
+        payment_row(
+            100 * number + at, f"2024-0{number}-01T09:00:00Z", direction=direction, flow_cents=(at + 1) * 1001 * sign,
+            counterparty_id=f"{at}", counterparty_name=text, note=text, action=action, status=status,
+        )
+        for at, text in enumerate(HOSTILE)
+        for number, direction, sign, action, status in (
+            (1, "out", -1, "pay", "settled"), (2, "out", -1, "pay", "settled"), (3, "in", 1, "charge", "pending"),
+        )
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_tables_and_findings_are_those_of_the_page(private: bool) -> None:  # noqa: FBT001 - a parameter
+    """Each table has the same cells, in the same order; each finding and reminder is there."""
+    problems = [{"payment_id": "7", "field": "note", "value": text, "problem": "is odd"} for text in HOSTILE]
+    history = report_history(_hostile_rows(), problems)
+    history = history.masked(key=bytes(32)) if private else history
+    text = render_report(history, as_of=AS_OF, kind="markdown")
+    page = render_report(history, as_of=AS_OF)
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    drawn = parser.render(text)
+    assert _Tables(drawn).tables == _Tables(page).tables
+    assert len(_Tables(drawn).tables) >= 6
+    assert (drawn.count("<h1>"), drawn.count("<h2>")) == (1, page.count("<h2>"))
+    # Five headline figures, the findings and the reminders; the contents of the page are left out.
+    items = page.count("<li>") - page.partition("<nav")[2].partition("</nav>")[0].count("<li>") + 5
+    assert drawn.count("<li>") == items
+    assert "You are still owed $1,051.05 in 14 requests that are 30 days old or older" in drawn or private
+
+
+def test_names_and_notes_add_no_markup() -> None:
+    """They are text: no HTML, link, image, emphasis, code, quote, list or table of their own."""
+    history = report_history(_hostile_rows(), username=HOSTILE[3], display_name=HOSTILE[0])
+    text = render_report(history, as_of=AS_OF, kind="markdown")
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    tokens = parser.parse(text)
+    kinds = {token.type for token in tokens} | {child.type for token in tokens for child in token.children or []}
+    blocks = ("heading", "paragraph", "bullet_list", "list_item", "table", "thead", "tbody", "tr", "th", "td")
+    assert kinds == {"inline", "text", *(f"{block}_{end}" for block in blocks for end in ("open", "close"))}
+    assert {token.level for token in tokens if token.type == "bullet_list_open"} == {0}
+    assert not {"\x1b", "\u202e"} & set(text)
+    assert "https\\://evil.example www\\.evil.example mailto\\:eve\\@evil.example" in text
+
+
+def test_a_report_without_payments_and_a_wrong_kind() -> None:
+    """An empty report says so in each section; another kind is refused."""
+    text = render_report(report_history([]), as_of=AS_OF, kind="markdown")
+    assert text.startswith("# Payments of Rosa \\<Vale\\>\n\n0 payments, 1 friend.\n")
+    assert "## Where it went\n\nNo settled payments.\n" in text
+    assert "|" not in text
+    with pytest.raises(ConfigurationError, match=r"^kind is 'html' or 'markdown', not 'pdf'\.$"):
+        render_report(report_history([]), as_of=AS_OF, kind="pdf")
