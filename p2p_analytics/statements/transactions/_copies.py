@@ -80,9 +80,17 @@ def _select_candidates(rows: pl.DataFrame) -> pl.DataFrame:
     joined, shared = join_ids(rows)
     in_file = joined["payment_id"]
     is_made = own.str.contains(_OF_CONTENT) | (own != in_file) | own.is_in(list(shared))
+    is_candidate = rows.select(
+        is_made
+        & (cents != 0)
+        & pl.col("date").is_not_null()
+        & pl.col("file").is_not_null()
+        & (pl.col("kind") != NOTICE).fill_null(value=True)
+    ).to_series()
+    candidates, in_file = rows.filter(is_candidate), in_file.filter(is_candidate)
     texts = ("type", "counterparty_name", "currency", "status", "note")
     size = cents.abs()
-    described = rows.select(
+    described = candidates.select(
         pl.coalesce(own.str.extract(_OF_CONTENT), in_file).alias("group"),
         *(pl.col(name).cast(pl.String) for name in texts),
         (cents > 0).alias("is_in"),
@@ -93,14 +101,8 @@ def _select_candidates(rows: pl.DataFrame) -> pl.DataFrame:
         (us // _DAY).alias("day"),
         (us % _DAY == 0).alias("lacks_time"),
         (us % _MINUTE == 0).alias("lacks_seconds"),
-        is_candidate=is_made
-        & (cents != 0)
-        & pl.col("date").is_not_null()
-        & pl.col("file").is_not_null()
-        & (pl.col("kind") != NOTICE).fill_null(value=True),
     )
-    named = pl.concat([_name_sources(rows), described], how="horizontal")
-    return named.filter(pl.col("is_candidate").fill_null(value=False)).drop("is_candidate")
+    return pl.concat([_name_sources(candidates), described], how="horizontal")
 
 
 def _select_shared(candidates: pl.DataFrame) -> pl.DataFrame:

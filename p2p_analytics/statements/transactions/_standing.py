@@ -8,7 +8,7 @@ from p2p_analytics.statements._cells import list_problems
 from p2p_analytics.statements.holders import find_owners, settle_sides
 from p2p_analytics.statements.transactions._copies import list_copies
 from p2p_analytics.statements.transactions._ids import join_ids
-from p2p_analytics.statements.transactions._refunds import decide_refunds, fill_refunds, list_undecided
+from p2p_analytics.statements.transactions._refunds import fill_refunds, list_undecided
 from p2p_analytics.statements.transactions._unite import KEY, NOTICE, describe_files, find_ends, unite_rows
 
 if TYPE_CHECKING:
@@ -60,15 +60,12 @@ class Settled(NamedTuple):
         The transactions, with their sides and the kinds of refunds.
     owners : polars.DataFrame
         As `find_owners` returns them.
-    decided : polars.DataFrame
-        As `decide_refunds` returns them.
     problems : list of Problem
         Signs that contradict the sides, and refunds of an unknown kind.
     """
 
     rows: pl.DataFrame
     owners: pl.DataFrame
-    decided: pl.DataFrame
     problems: list[Problem]
 
 
@@ -76,9 +73,8 @@ def settle_rows(standing: pl.DataFrame) -> Settled:
     """Return one row per transaction with what follows from the others: the sides, and the kinds of refunds."""
     owners = find_owners(standing, _ACCOUNT)
     sided, problems = settle_sides(standing, owners, _ACCOUNT)
-    decided = decide_refunds(sided)
-    filled = fill_refunds(sided, decided)
-    return Settled(filled, owners, decided, problems + list_undecided(sided, filled))
+    filled = fill_refunds(sided, sided)
+    return Settled(filled, owners, problems + list_undecided(sided, filled))
 
 
 def find_standing(rows: pl.DataFrame, reconciliation: pd.DataFrame) -> Standing:
@@ -103,7 +99,7 @@ def find_standing(rows: pl.DataFrame, reconciliation: pd.DataFrame) -> Standing:
     every = settled.rows
     if standing is not rows:
         sided, _ = settle_sides(rows, settled.owners, _ACCOUNT)
-        every = fill_refunds(sided, settled.decided)
+        every = fill_refunds(sided, settled.rows)
     needed = pl.concat([needed, describe(refunds).join(needed, on=KEY, how="anti", nulls_equal=True)])
     needed, _ = settle_sides(needed, settled.owners, _ACCOUNT)
     problems += settled.problems + list_copies(settled.rows, needed)
