@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 from p2p_analytics import settings
@@ -19,20 +19,19 @@ from p2p_analytics.statements._files import ProblemList, fill_balances, list_fil
 from p2p_analytics.statements._format import NoHeaderError, Problem, Table
 from p2p_analytics.statements._payments import build_payments
 from p2p_analytics.statements._reconcile import reconcile, running_balance
-from p2p_analytics.statements._registry import describe_nearest
+from p2p_analytics.statements._registry import HeaderFinder, describe_nearest
 from p2p_analytics.statements._rows import ROWS, encode_rows, polars_schema, slice_by_files
-from p2p_analytics.statements._sources import find_files, read_sources
+from p2p_analytics.statements._sources import find_files, read_batches
 from p2p_analytics.statements._statements import SKIPPED, Statements
 from p2p_analytics.statements._tables import (
     LINE,
-    HeaderFinder,
+    Opened,
     Part,
-    has_csv_header,
     has_header,
-    split_json,
-    split_text,
+    open_text,
+    read_together,
+    split_file,
 )
-from p2p_analytics.statements._text import begins_as_json, to_utf8
 from p2p_analytics.statements._versions import build_versions
 from p2p_analytics.statements.balances import find_balance
 from p2p_analytics.statements.bank import is_bank_header
@@ -51,14 +50,14 @@ from p2p_analytics.times import find_zone
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
     import pandas as pd
     import polars as pl
 
+    from p2p_analytics.statements._registry import Header
     from p2p_analytics.statements._sources import Source
-    from p2p_analytics.statements._tables import Header
 
 _UTC: Final = ZoneInfo("UTC")
 _BATCH_ROWS: Final = 100_000  # that become ROWS together
@@ -125,10 +124,8 @@ def read_statements(
     entries = find_files(paths)
     try:
         with contextlib.nullcontext(on_progress) if on_progress is not None else loading_bar(unit="files") as show:
-            for number, entry in enumerate(entries, 1):
-                for source in read_sources(entry):
-                    reader.add(source)
-                show(number, len(entries))
+            for sources in read_batches(entries, show):
+                reader.add(sources)
         statements = reader.finish()
     except (StatementError, ConfigurationError):
         if not mode:
@@ -163,18 +160,26 @@ class _Reader:
         self._shared_ids: set[str] = set()
         self._problems = ProblemList()
 
-    def add(self, source: Source) -> None:
-        """Add a file; one that is not named and no statement is a problem."""
-        source = self._make_unique(source)
+    def add(self, sources: Sequence[Source]) -> None:
+        """Add files; one that is not named and no statement is a problem."""
+        opened = [self._try_open(source) for source in sources]
+        cells = read_together(opened, self._finder)
+        for source, file, regular in zip(sources, opened, cells, strict=True):
+            self._add_file(self._make_unique(source), file, regular)
+
+    def _try_open(self, source: Source) -> Opened | None:
+        """Return the text of a file, None if there is an error, which has its place among those of other files."""
+        with contextlib.suppress(StatementError):
+            return open_text(source.content, source.name, self._finder) if source.skipped is None else None
+        return None
+
+    def _add_file(self, source: Source, opened: Opened | None, cells: pl.DataFrame | None) -> None:
         if source.skipped is not None:
             self._skip(source, source.skipped)
             return
         try:
-            text = to_utf8(source.content, source.name)
-            if begins_as_json(source.content) and not has_csv_header(source.content, self._finder):
-                parts = split_json(text.utf8, source.name, self._finder)
-            else:
-                parts = split_text(text.utf8, source.name, self._finder)
+            opened = opened or open_text(source.content, source.name, self._finder)
+            parts = split_file(opened, cells, source.name, self._finder)
         except StatementError as error:
             reason = f"{error}{_advise(error)}"
             is_other = isinstance(error, NoHeaderError) or not has_header(source.content, self._finder)
@@ -183,7 +188,7 @@ class _Reader:
                 raise
             self._skip(source, reason.replace(source.name, source.label))
             return
-        if text.is_windows:
+        if opened.text.is_windows:
             problem = "the text is not UTF-8, and was read as Windows-1252"
             self._problems.add([Problem(source.label, 1, None, "file", None, problem)])
         for part in parts:
@@ -251,8 +256,8 @@ class _Reader:
         if part.ragged or part.overfull:
             self._irregular[label] = (part.ragged, part.overfull)
         self._pending.setdefault((statement_format.name, part.header.names), []).append(part)
-        self._pending_rows += part.cells.num_rows
-        self._count += part.cells.num_rows
+        self._pending_rows += part.cells.height
+        self._count += part.cells.height
         if self._count > _MOST_ROWS:
             raise StatementError(f"The files have more than {_MOST_ROWS:,} rows together: read them in several calls.")
         self._pending_parts += 1
@@ -316,11 +321,10 @@ def _advise(error: StatementError) -> str:
 
 def _join_parts(parts: list[Part], tz: ZoneInfo, account: str | None) -> Table:
     import polars as pl
-    import pyarrow as pa
 
     header: Header = parts[0].header
-    joined: Any = pl.from_arrow(pa.concat_tables([part.cells for part in parts]))
-    counts = pl.Series([part.cells.num_rows for part in parts], dtype=pl.Int64)
+    joined = pl.concat([part.cells for part in parts], rechunk=True)
+    counts = pl.Series([part.cells.height for part in parts], dtype=pl.Int64)
     files = pl.Series("file", [part.file for part in parts], dtype=pl.String)
     numbers = pl.int_range(len(parts), eager=True).repeat_by(counts).explode().drop_nulls()
     named = {name: pl.col(str(position)) for name, position in header.positions.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from p2p_analytics.errors import ConfigurationError, describe_type
 from p2p_analytics.statements import formats
@@ -11,7 +11,47 @@ from p2p_analytics.statements._format import StatementFormat, normalize_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import polars as pl
+
 _FORMATS: dict[str, StatementFormat] = {}
+
+
+class Header(NamedTuple):
+    """A header and the format that it belongs to."""
+
+    format: StatementFormat
+    positions: dict[str, int]
+    names: tuple[str, ...]
+
+    @property
+    def first_position(self) -> int:
+        """The position of the first field that every header of the format has."""
+        return self.positions[next(iter(self.format.required))]
+
+
+class HeaderFinder:
+    """Finds the format of headers; each header is compared with the formats once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, ...], Header | None] = {}
+        self._names: pl.Series | None = None
+
+    def find(self, row: Sequence[str]) -> Header | None:
+        """Return the header that a row is, None if it is none."""
+        key = tuple(row)
+        if key not in self._known:
+            found = find_format(row)
+            self._known[key] = Header(found[0], found[1], tuple(name.strip() for name in row)) if found else None
+        return self._known[key]
+
+    def has_names(self, column: pl.Series) -> bool:
+        """Return whether a cell of a column is the name of a column, so that its row may be another header."""
+        import polars as pl
+
+        if self._names is None:
+            spellings = {name for each in list_formats() for names in each.columns.values() for name in names} - {""}
+            self._names = pl.Series(sorted(spellings | {f" {name}" for name in spellings}))
+        return bool(column.is_in(self._names.implode()).any())
 
 
 def register_format(statement_format: StatementFormat) -> StatementFormat:

@@ -19,7 +19,7 @@ from p2p_analytics.errors import ConfigurationError, StatementError, describe_os
 from p2p_analytics.files import NotRegularFileError, open_regular, to_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import IO
 
 LARGEST_FILE: Final = 256 * 2**20
@@ -28,6 +28,7 @@ _SMALL_ARCHIVE: Final = 16 * 2**20  # unpacked; a larger one has to be plausible
 _MOST_PACKED: Final = 100  # times smaller that text is in an archive; statements are packed to a tenth
 _LARGEST_DIRECTORY: Final = 16 * 2**20  # the list of members of a zip archive
 _MOST_FILES: Final = 100_000
+_BATCH_BYTES: Final = 4 * 2**20
 _SUFFIXES: Final = frozenset({".csv", ".tsv", ".txt", ".json"})
 _ZIP: Final = ".zip"
 _ZIP_MAGIC: Final = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
@@ -117,6 +118,31 @@ def shorten_paths(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
             return [show_name(label) for label in labels]
         for at in short:
             lengths[at] += 1
+
+
+def read_batches(entries: Sequence[_Entry], on_progress: Callable[[int, int], object]) -> Iterator[list[Source]]:
+    """Yield the files of entries, several small ones at a time, and those before an error before it is raised.
+
+    Raises
+    ------
+    StatementError
+        As `read_sources` does.
+    """
+    batch: list[Source] = []
+    size = 0
+    try:
+        for number, entry in enumerate(entries, 1):
+            for source in read_sources(entry):
+                batch.append(source)
+                size += len(source.content)
+                if size > _BATCH_BYTES:
+                    yield batch
+                    batch, size = [], 0
+            on_progress(number, len(entries))
+    except StatementError:
+        yield batch
+        raise
+    yield batch
 
 
 def read_sources(entry: _Entry) -> Iterator[Source]:

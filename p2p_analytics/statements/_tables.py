@@ -13,16 +13,16 @@ from p2p_analytics.display import clean_line
 from p2p_analytics.errors import StatementError
 from p2p_analytics.statements._format import NoHeaderError, Problem, normalize_name
 from p2p_analytics.statements._json_rows import FIELDS, PREFIX, build_cells
-from p2p_analytics.statements._quick_csv import read_regular, to_table
-from p2p_analytics.statements._registry import find_format, list_formats, list_names
-from p2p_analytics.statements._text import begins_as_json, decode_start
+from p2p_analytics.statements._quick_csv import read_regular, to_frame
+from p2p_analytics.statements._registry import list_names
+from p2p_analytics.statements._text import Text, begins_as_json, decode_start, to_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import pyarrow as pa
+    import polars as pl
 
-    from p2p_analytics.statements._format import StatementFormat
+    from p2p_analytics.statements._registry import Header, HeaderFinder
 
 LINE: Final = "line"
 _DELIMITERS: Final = (",", ";", "\t")
@@ -38,19 +38,6 @@ _WEB_PAGE: Final = ("<!doctype", "<html")
 _END: Final = "\x01"  # the last line, which an open quote would contain
 
 
-class Header(NamedTuple):
-    """A header and the format that it belongs to."""
-
-    format: StatementFormat
-    positions: dict[str, int]
-    names: tuple[str, ...]
-
-    @property
-    def first_position(self) -> int:
-        """The position of the first field that every header of the format has."""
-        return self.positions[next(iter(self.format.required))]
-
-
 @dataclass
 class Part:
     """The rows below one header of a file.
@@ -63,7 +50,7 @@ class Part:
         The header.
     preamble : list of list of str
         The lines before the header.
-    cells : pyarrow.Table
+    cells : polars.DataFrame
         ``line``, and one text column for each position of the header, named by its number.
     ragged : set of int
         Lines with too few cells, or with more that are empty.
@@ -76,7 +63,7 @@ class Part:
     file: str
     header: Header
     preamble: list[list[str]]
-    cells: pa.Table
+    cells: pl.DataFrame
     ragged: set[int] = field(default_factory=set)
     overfull: set[int] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
@@ -92,69 +79,90 @@ class _Body(NamedTuple):
     line: int
 
 
-class HeaderFinder:
-    """Finds the format of headers; each header is compared with the formats once."""
+class Opened(NamedTuple):
+    """The text of a file, and what is below its first header; None of a JSON history."""
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[str, ...], Header | None] = {}
-        self._names: pa.Array | None = None
-
-    def find(self, row: Sequence[str]) -> Header | None:
-        """Return the header that a row is, None if it is none."""
-        key = tuple(row)
-        if key not in self._known:
-            found = find_format(row)
-            self._known[key] = Header(found[0], found[1], tuple(name.strip() for name in row)) if found else None
-        return self._known[key]
-
-    def has_names(self, column: pa.ChunkedArray) -> bool:
-        """Return whether a cell of a column is the name of a column, so that its row may be another header."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        if self._names is None:
-            spellings = {name for each in list_formats() for names in each.columns.values() for name in names} - {""}
-            self._names = pa.array(sorted(spellings | {f" {name}" for name in spellings}))
-        return bool(pc.any(pc.is_in(column, value_set=self._names)).as_py())
+    text: Text
+    body: _Body | None
 
 
-def split_text(utf8: bytes, name: str, finder: HeaderFinder) -> list[Part]:
-    """Return the parts of a CSV file, one for each header.
+def open_text(content: bytes, name: str, finder: HeaderFinder) -> Opened:
+    """Return the text of a file, and what is below its first header.
 
     Raises
     ------
     NoHeaderError
         None of the first lines is the header of a known format; the message lists the columns.
     StatementError
-        A row or cell is larger than a statement has.
+        The bytes are no text, or a row is larger than a statement has.
     """
-    body = _find_header(utf8, name, finder)
-    width, lines = len(body.header.names), body.utf8.count(b"\n") + 1
-    is_small = lines <= _MOST_ROWS and lines * width <= _MOST_FILE_CELLS
-    regular = read_regular(body.utf8, body.line, width, body.delimiter) if is_small else None
-    if regular is not None and not finder.has_names(regular[str(body.header.first_position)]):
-        return [Part(name, body.header, body.preamble, regular)]
-    return list(_read_rows(body, name, finder))
+    text = to_utf8(content, name)
+    if begins_as_json(content) and not has_csv_header(content, finder):
+        return Opened(text, None)
+    return Opened(text, _find_header(text.utf8, name, finder))
 
 
-def split_json(utf8: bytes, name: str, finder: HeaderFinder) -> list[Part]:
-    """Return the transactions of a JSON history as one part; ``line`` is the number of the transaction, from 1.
+def read_together(files: Sequence[Opened | None], finder: HeaderFinder) -> list[pl.DataFrame | None]:
+    """Return the cells of each CSV file that has regular rows below one header only; None for others.
+
+    Files with one header are read as one text.
+    """
+    found: list[pl.DataFrame | None] = [None] * len(files)
+    alike: dict[tuple[tuple[str, ...], str], dict[int, _Body]] = {}
+    for at, file in enumerate(files):
+        if file is not None and file.body is not None and _is_small(file.body):
+            alike.setdefault((file.body.header.names, file.body.delimiter), {})[at] = file.body
+    for group in alike.values():
+        for at, cells in zip(group, _read_alike([*group.values()], finder), strict=True):
+            found[at] = cells
+    return found
+
+
+def _is_small(body: _Body) -> bool:
+    lines = body.utf8.count(b"\n") + 1
+    return lines <= _MOST_ROWS and lines * len(body.header.names) <= _MOST_FILE_CELLS
+
+
+def _read_alike(bodies: Sequence[_Body], finder: HeaderFinder) -> Sequence[pl.DataFrame | None]:
+    """Return the cells of files with one header; if not all are regular, those of each half."""
+    import polars as pl
+
+    header, _, delimiter, *_ = bodies[0]
+    texts, lines = [body.utf8 for body in bodies], [body.line for body in bodies]
+    regular = read_regular(texts, lines, len(header.names), delimiter)
+    if regular and not finder.has_names(pl.concat([cells[str(header.first_position)] for cells in regular])):
+        return regular
+    half = len(bodies) // 2
+    return [*_read_alike(bodies[:half], finder), *_read_alike(bodies[half:], finder)] if half else [None]
+
+
+def split_file(opened: Opened, cells: pl.DataFrame | None, name: str, finder: HeaderFinder) -> list[Part]:
+    """Return the parts of a file, one for each header, of its cells if `read_together` found them.
 
     Raises
     ------
     NoHeaderError
-        The text is no JSON, or has no list of transactions.
+        The file is a JSON history without a list of transactions.
     StatementError
-        The text is longer than a history is.
+        A row or cell, or a history, is larger than a statement has.
     """
-    import pyarrow as pa
+    if opened.body is None:
+        return _split_json(opened.text.utf8, name, finder)
+    if cells is None:
+        return list(_read_rows(opened.body, name, finder))
+    return [Part(name, opened.body.header, opened.body.preamble, cells)]
+
+
+def _split_json(utf8: bytes, name: str, finder: HeaderFinder) -> list[Part]:
+    """Return the transactions of a JSON history as one part; ``line`` is the number of the transaction, from 1."""
+    import polars as pl
 
     header = finder.find([f"{PREFIX}{field}" for field in FIELDS])
     if header is None:
         raise NoHeaderError(f"{name} is a JSON history, which a registered format of that name replaced.")
-    columns = {str(header.positions[field]): cells for field, cells in build_cells(utf8, name).items()}
-    count = len(columns["0"])
-    return [Part(name, header, [], pa.table({LINE: pa.array(range(1, count + 1), pa.int64()), **columns}))]
+    columns = {str(header.positions[field]): pl.Series(cells) for field, cells in build_cells(utf8, name).items()}
+    lines = pl.int_range(1, len(columns["0"]) + 1, eager=True)
+    return [Part(name, header, [], pl.DataFrame({LINE: lines, **columns}))]
 
 
 def has_header(content: bytes, finder: HeaderFinder) -> bool:
@@ -318,8 +326,8 @@ class _PartBuilder:
         self.width = len(header.names)
         self._rows: list[list[str]] = []
         self._lines: list[int] = []
-        self._chunks: list[pa.Table] = []
-        self._part = Part(file, header, preamble, cells=to_table([], [], self.width))
+        self._chunks: list[pl.DataFrame] = []
+        self._part = Part(file, header, preamble, cells=to_frame([], [], self.width))
 
     def add(self, line: int, row: list[str]) -> None:
         """Add a row; missing cells are empty, and surplus ones are dropped with a problem that quotes them."""
@@ -366,14 +374,14 @@ class _PartBuilder:
 
     def finish(self) -> Part:
         """Return the part."""
-        import pyarrow as pa
+        import polars as pl
 
         self._flush(len(self._rows))
-        self._part.cells = pa.concat_tables([self._part.cells, *self._chunks])
+        self._part.cells = pl.concat([self._part.cells, *self._chunks])
         return self._part
 
     def _flush(self, count: int) -> None:
-        self._chunks.append(to_table(self._lines[:count], self._rows[:count], self.width))
+        self._chunks.append(to_frame(self._lines[:count], self._rows[:count], self.width))
         del self._lines[:count], self._rows[:count]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import random
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -30,24 +31,31 @@ def test_blank_lines_are_no_rows(tmp_path: Path, after: int, line_break: str) ->
 
 
 def test_both_readers_give_the_same_rows() -> None:
-    """What Arrow reads at all is what the csv module reads, with the same line numbers."""
+    """What Arrow reads at all is what the csv module reads, with the same line numbers, also of several texts."""
     chance = random.Random(5)  # noqa: S311 - the same cases each time
-    count = 0
-    for _ in range(3000):
-        rows = [",".join(chance.choices(_CELLS, k=3)) for _ in range(chance.randint(1, 5))]
-        text = chance.choice(("\n", "\r\n")).join(rows)
-        table = read_regular(text.encode(), 7, 3, ",")
-        if table is None:
+    counts: Counter[int] = Counter()
+    for _ in range(4000):
+        texts = [_make_text(chance) for _ in range(chance.randint(1, 3))]
+        lines = [chance.randint(2, 9) for _ in texts]
+        frames = read_regular([text.encode() for text in texts], lines, 3, ",")
+        alone = [read_regular([text.encode()], [line], 3, ",") for text, line in zip(texts, lines, strict=True)]
+        assert (frames is None) == any(each is None for each in alone), texts
+        if frames is None:
             continue
-        count += 1
-        reader = csv.reader(io.StringIO(text, newline=""))
-        expected, begin = [], 7
-        for cells in reader:
-            expected.append([begin, *(cell or None for cell in cells)])
-            begin = 7 + reader.line_num
-        found = [list(row.values()) for row in table.to_pylist()]
-        assert found == expected, text
-    assert count > 300
+        counts[len(frames)] += 1
+        for text, line, frame in zip(texts, lines, frames, strict=True):
+            reader = csv.reader(io.StringIO(text, newline=""))
+            expected, begin = [], line
+            for cells in reader:
+                expected.append((begin, *(cell or None for cell in cells)))
+                begin = line + reader.line_num
+            assert frame.rows() == expected, texts
+    assert min(counts[1], counts[2], counts[3]) > 30, counts
+
+
+def _make_text(chance: random.Random) -> str:
+    rows = [",".join(chance.choices(_CELLS, k=3)) for _ in range(chance.randint(1, 4))]
+    return chance.choice(("\n", "\r\n")).join(rows)
 
 
 def test_a_title_with_a_comma_can_hide_no_amount(tmp_path: Path) -> None:
