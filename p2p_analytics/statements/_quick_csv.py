@@ -1,7 +1,7 @@
 """CSV text of regular rows to cells, by Arrow, in a fifth of the time of the csv module.
 
 Arrow and the csv module read rows with the right number of cells alike, whatever their quotes; `read_regular` returns
-None for all other text. Texts of several files are read at once, which takes a third of the time for small files.
+None for all other text. Texts of several files are read at once, which takes less time for small files.
 """
 
 from __future__ import annotations

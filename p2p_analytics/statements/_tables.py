@@ -80,14 +80,14 @@ class _Body(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """The text of a file, and what is below its first header; None of a JSON history."""
+    """The text of a file, and the part below its first header; None of a JSON history."""
 
     text: Text
     body: _Body | None
 
 
 def open_text(content: bytes, name: str, finder: HeaderFinder) -> Opened:
-    """Return the text of a file, and what is below its first header.
+    """Return the text of a file, and the part below its first header.
 
     Raises
     ------
