@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import narwhals.stable.v2 as nw
 
 from p2p_analytics.analyses._engine import _columns, _usual
-from p2p_analytics.analyses._engine._engines import collect, find_engine
+from p2p_analytics.analyses._engine._engines import collect
 from p2p_analytics.currencies import UNKNOWN_CURRENCY, US_DOLLARS, describe_code
 from p2p_analytics.errors import SchemaError
 from p2p_analytics.frames import schema as frames
@@ -24,16 +24,14 @@ _USUAL_ENDS: Final = (to_microseconds(_usual.FIRST), to_microseconds(_usual.END)
 
 
 def check_rows(
-    every: nw.LazyFrame[Any], counted: nw.LazyFrame[Any], native: IntoFrame, what: str, *, by_currency: bool
+    found: _usual.Unusual, counted: nw.LazyFrame[Any], native: IntoFrame, what: str, *, by_currency: bool
 ) -> tuple[str, tuple[int, int]]:
     """Refuse amounts that are not exact, impossible dates, and several currencies.
 
-    Return the currency and the ends of `Payments`. ``every`` has all rows as the engine read them; only ``counted``
-    ones are refused.
+    Return the currency and the ends of `Payments`. The unusual values are those of all rows; only ``counted`` ones are
+    refused.
     """
-    with frames.refuse_failing_query(native, what=what):
-        rows, unusual = find_engine(native, what=what).count_unusual(every, what, with_currency=not by_currency)
-    if rows * _usual.CENTS < _MOST_CENTS and not unusual:
+    if found.rows * _usual.CENTS < _MOST_CENTS and not found.values:
         return US_DOLLARS, _USUAL_ENDS
     return _check(counted, native, what, by_currency=by_currency)
 

@@ -80,7 +80,7 @@ class DuckDB:
         return nw.from_native(relation.project(", ".join(columns)))
 
     @staticmethod
-    def count_unusual(frame: nw.LazyFrame[Any], what: str, *, with_currency: bool) -> tuple[int, int]:
+    def count_unusual(frame: nw.LazyFrame[Any], what: str, *, with_currency: bool) -> _usual.Unusual:
         """Return the number of rows, and of unusual values; the zone is checked by the same query.
 
         Columns are looked at apart from each other: DuckDB does not compare conditions on several with the statistics
@@ -91,12 +91,12 @@ class DuckDB:
         conditions = _usual.write_sql(types, _INSTANTS[0], quote, with_currency=with_currency)
         if conditions is None:
             DuckDB.check(relation, what)
-            return 0, 1
+            return _usual.Unusual(0, 1, is_one_kind=False)
         parts = [relation.filter(each) for each in conditions] or [relation.limit(0)]
         unusual = reduce(type(relation).union, parts).aggregate("count(*) AS unusual")
         rows, zone, others = relation.aggregate(f"count(*) AS every, {_ZONE}").cross(unusual).fetchall()[0]
         _refuse_other_zone(zone, what)
-        return rows, others
+        return _usual.Unusual(rows, others, is_one_kind=False)
 
     @staticmethod
     def load_table(native: DuckDBPyRelation, table: pa.Table) -> nw.LazyFrame[Any]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from narwhals.stable.v2.typing import IntoFrame, IntoFrameT
 
     from p2p_analytics.analyses._engine._kinds import Kind, Selection
+    from p2p_analytics.analyses._engine._usual import Unusual
 
 
 class Engine(Protocol):
@@ -58,11 +59,8 @@ class Engine(Protocol):
         """
 
     @staticmethod
-    def count_unusual(frame: nw.LazyFrame[Any], what: str, *, with_currency: bool) -> tuple[int, int]:
-        """Return the number of rows, and of unusual values in what `read` returns: see `_usual`.
-
-        A row may count several times.
-        """
+    def count_unusual(frame: nw.LazyFrame[Any], what: str, *, with_currency: bool) -> Unusual:
+        """Return what `read` returned has of unusual values."""
 
     @staticmethod
     def load_table(native: Any, table: pa.Table) -> nw.LazyFrame[Any]:  # noqa: ANN401

@@ -90,8 +90,11 @@ def open_frame(  # noqa: PLR0913 - each changes which rows or columns are read
     frame = engine.count_microseconds(read, what)
     changes = plan_casts(frame, what)
     changes |= {name: nw.lit(None, dtype=_find_dtype(name)) for name in optional if name not in given}
-    counted = _filter(frame, status, every_kind=every_kind)
-    currency, ends = check_rows(read, counted, native, what, by_currency=by_currency)
+    with frames.refuse_failing_query(native, what=what):
+        unusual = engine.count_unusual(read, what, with_currency=not by_currency)
+    has_kinds = "kind" in given and not (every_kind or unusual.is_one_kind)
+    counted = _filter(frame, status, has_kinds=has_kinds)
+    currency, ends = check_rows(unusual, counted, native, what, by_currency=by_currency)
     if "currency" in wanted:
         changes["currency"] = code_expression(counted.collect_schema().names())
     columns = (changes[name].alias(name) if name in changes else name for name in wanted)
@@ -129,10 +132,10 @@ def _find_dtype(name: str) -> DType:
     return _DTYPES[_columns.find_kind(name)]
 
 
-def _filter(frame: nw.LazyFrame[Any], status: Status | None, *, every_kind: bool) -> nw.LazyFrame[Any]:
+def _filter(frame: nw.LazyFrame[Any], status: Status | None, *, has_kinds: bool) -> nw.LazyFrame[Any]:
     col = nw.col
     conditions = []
-    if "kind" in frame.collect_schema() and not every_kind:
+    if has_kinds:
         # A coalesced column is compared with the statistics of Parquet files.
         conditions.append(col("kind").fill_null(frames.KIND_PAYMENT) == frames.KIND_PAYMENT)
     if status:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from p2p_analytics.analyses._engine._kinds import Kind, Selection
+    from p2p_analytics.analyses._engine._usual import Unusual
     from p2p_analytics.vocabulary import Status
 
 _FEW: Final = 4  # rows are few up to one in this number: from there on, Arrow would take longer to copy their text
@@ -66,7 +67,7 @@ class Pandas:
         return _polars.count_microseconds(frame, what)
 
     @staticmethod
-    def count_unusual(frame: nw.LazyFrame[Any], what: str, *, with_currency: bool) -> tuple[int, int]:
+    def count_unusual(frame: nw.LazyFrame[Any], what: str, *, with_currency: bool) -> Unusual:
         """Return the number of rows, and of those with an unusual value."""
         _ = what
         return _polars.count_unusual(frame, with_currency=with_currency)

@@ -11,7 +11,7 @@ from narwhals.stable.v2.dependencies import is_polars_dataframe, is_polars_lazyf
 
 from p2p_analytics.analyses._engine import _columns, _kinds, _usual
 from p2p_analytics.currencies import US_DOLLARS
-from p2p_analytics.frames.schema import SOURCE_API
+from p2p_analytics.frames.schema import KIND_PAYMENT, SOURCE_API
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,7 +68,7 @@ class Polars:
         return count_microseconds(frame, what)
 
     @staticmethod
-    def count_unusual(frame: nw.LazyFrame[Any], what: str, *, with_currency: bool) -> tuple[int, int]:
+    def count_unusual(frame: nw.LazyFrame[Any], what: str, *, with_currency: bool) -> _usual.Unusual:
         """Return the number of rows, and of those with an unusual value."""
         _ = what
         return count_unusual(frame, with_currency=with_currency)
@@ -106,26 +106,41 @@ def count_microseconds(frame: nw.LazyFrame[Any], what: str) -> nw.LazyFrame[Any]
     return frame.with_columns(**changes) if changes else frame
 
 
-def count_unusual(frame: nw.LazyFrame[Any], *, with_currency: bool) -> tuple[int, int]:
-    """Return the number of rows, and of those with an unusual amount, date, or currency if that matters.
+def count_unusual(frame: nw.LazyFrame[Any], *, with_currency: bool) -> _usual.Unusual:
+    """Return the number of rows, of those with an unusual amount, date, or currency if that matters, and the kinds.
 
-    These are two queries: within one, Polars would read the columns once for both, and could not leave out parts of
+    These are queries apart: within one, Polars would read the columns once for both, and could not leave out parts of
     Parquet files by their statistics.
     """
     import polars as pl
 
     native: pl.LazyFrame = frame.to_native()
     schema = native.collect_schema()
+    is_one_kind = "kind" not in schema or (
+        schema["kind"] == pl.String and not _count(native.filter(_is_other_kind()).head(1))
+    )
     conditions = [_is_unusual_amount(name) for name in _usual.list_amounts(schema)]
     for name in _usual.list_dates(schema):
         if (condition := _is_unusual_date(name, schema[name])) is None:
-            return 0, 1
+            return _usual.Unusual(0, 1, is_one_kind=is_one_kind)
         conditions.append(condition)
     if with_currency:
         conditions += _list_unusual_currencies([*schema])
     found = native.filter(pl.any_horizontal(conditions)) if conditions else native.head(0)
-    rows, others = (int(part.select(pl.len()).collect().item()) for part in (native, found))
-    return rows, others
+    return _usual.Unusual(_count(native), _count(found), is_one_kind=is_one_kind)
+
+
+def _count(native: pl.LazyFrame) -> int:
+    import polars as pl
+
+    return int(native.select(pl.len()).collect().item())
+
+
+@cache
+def _is_other_kind() -> pl.Expr:
+    import polars as pl
+
+    return pl.col("kind") != KIND_PAYMENT  # a null is a payment
 
 
 @cache

@@ -78,16 +78,16 @@ class Spark:
         return numbers
 
     @staticmethod
-    def count_unusual(frame: nw.LazyFrame[Any], what: str, *, with_currency: bool) -> tuple[int, int]:
+    def count_unusual(frame: nw.LazyFrame[Any], what: str, *, with_currency: bool) -> _usual.Unusual:
         """Return the number of rows, and of those with an unusual value."""
         native: DataFrame = frame.to_native()
         Spark.check(native, what)
         types = {field.name: field.dataType.typeName() for field in native.schema.fields}
         conditions = _usual.write_sql(types, "timestamp", _quote, with_currency=with_currency)
         if conditions is None:
-            return 0, 1
+            return _usual.Unusual(0, 1, is_one_kind=False)
         unusual = native.filter(" OR ".join(f"({each})" for each in conditions)) if conditions else native.limit(0)
-        return native.count(), unusual.count()
+        return _usual.Unusual(native.count(), unusual.count(), is_one_kind=False)
 
     @staticmethod
     def load_table(native: DataFrame, table: pa.Table) -> nw.LazyFrame[Any]:

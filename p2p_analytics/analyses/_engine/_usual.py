@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from p2p_analytics.analyses._engine import _columns
 from p2p_analytics.currencies import US_DOLLARS
@@ -19,6 +19,17 @@ _SQL_OF_CURRENCY: Final = {
     "currency": f"currency <> '{US_DOLLARS}' OR currency IS NULL",
     "source": f"source <> '{frames.SOURCE_API}'",  # a null is usual
 }
+
+
+class Unusual(NamedTuple):
+    """How many rows a frame has, how many unusual values, and whether each row is of the kind "payment".
+
+    A row may count several times. That all are payments is said only where it is quicker to find out than to compare.
+    """
+
+    rows: int
+    values: int
+    is_one_kind: bool
 
 
 def list_amounts(names: Iterable[str]) -> list[str]:

@@ -27,6 +27,7 @@ from p2p_analytics.times import from_microseconds, to_microseconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     import pandas as pd
 
@@ -41,6 +42,20 @@ ANALYSES: dict[str, Callable[[Any], Any]] = {
     "pending_ageing": lambda frame: pending_ageing(frame, "2024-06-30"),
     "pending_requests": lambda frame: pending_requests(frame, "2024-06-30"),
 }
+
+
+@pytest.mark.parametrize("dtype", [pl.String, pl.Categorical])
+@pytest.mark.parametrize(
+    ("kinds", "counted"), [(["payment", None], 2), (["payment", "card"], 1), (["card", None], 1), ([None, None], 2)]
+)
+def test_kinds_in_polars_files(tmp_path: Path, dtype: Any, kinds: list[str | None], counted: int) -> None:
+    """Only payments count, and rows without a kind are payments, whatever the statistics of a file say."""
+    frame = pl.DataFrame({"action": "pay", "status": "settled", "amount_cents": [1, 1]})
+    frame = frame.with_columns(kind=pl.Series(kinds, dtype=dtype))
+    frame.write_parquet(tmp_path / "payments.parquet")
+    assert status_mix(frame)["payments"].sum() == counted
+    lazy: Any = status_mix(pl.scan_parquet(tmp_path / "payments.parquet"))
+    assert lazy.collect()["payments"].sum() == counted
 
 
 @pytest.mark.parametrize("name", list(ANALYSES))
