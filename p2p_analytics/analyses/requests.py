@@ -211,13 +211,13 @@ def time_to_settle(payments: IntoFrameT, *, by: str = "direction") -> IntoFrameT
         by_currency=True,
     )
     col = nw.col
-    charges = opened.frame.filter(col("action") == Action.CHARGE.value)
-    waited = charges.select(by, waited_us=_find_wait()).filter(~col("waited_us").is_null())
+    has_dates = ~col("date_created").is_null() & ~col("date_completed").is_null()
+    charges = opened.frame.filter(col("action") == Action.CHARGE.value, has_dates, _has_both())
+    waited = charges.select(by, waited_us=col("date_completed") - col("date_created"))
     ranks = {"days_p50": 50, "days_p90": 90, "days_p99": 99, "days_max": 100}
     wanted = _engine.Ranked([by], "waited_us", {name: _engine.Rank(rank) for name, rank in ranks.items()})
     found = _engine.find_ranked(waited, wanted)
-    here = _engine.collect_here(found, payments, what="time_to_settle")  # one row per value of ``by``
-    table = here.with_columns(
+    table = found.with_columns(
         **{name: _engine.days(name) for name in _DAYS if name != "payments"}, payments=col("values")
     )
     table = table.sort(by, nulls_last=True)
@@ -230,6 +230,9 @@ def _of_status(status: str, number: str) -> nw.Expr:
 
 def _find_wait() -> nw.Expr:
     """Return the microseconds from creation to completion."""
-    # A row of a statement has one date, that of the payment: how long it took is not known.
-    has_both = nw.coalesce(nw.col("source"), nw.lit(SOURCE_API)) != SOURCE_STATEMENT
-    return nw.when(has_both).then(nw.col("date_completed") - nw.col("date_created"))
+    return nw.when(_has_both()).then(nw.col("date_completed") - nw.col("date_created"))
+
+
+def _has_both() -> nw.Expr:
+    """Return whether both dates are known: a row of a statement has one, that of the payment, in both columns."""
+    return nw.coalesce(nw.col("source"), nw.lit(SOURCE_API)) != SOURCE_STATEMENT

@@ -28,6 +28,7 @@ _TYPES: Final = {
     "string": "VARCHAR", "int64": "BIGINT", "double": "DOUBLE", "bool": "BOOLEAN", "date32[day]": "DATE",
     "timestamp[us, tz=UTC]": "TIMESTAMPTZ",
 }  # fmt: skip
+_SQL_TYPES: Final = {"string": "VARCHAR", "int64": "BIGINT", "float64": "DOUBLE", "bool": "BOOLEAN"}
 
 
 class DuckDB:
@@ -115,13 +116,14 @@ class DuckDB:
         """Return a result, which is not computed yet."""
         _ = native
         relation: DuckDBPyRelation = frame.to_native()
-        spelling = {
-            _kinds.INSTANT: "make_timestamptz({0}) AS {0}",
-            _kinds.DATE: "DATE '1970-01-01' + CAST({0} AS INTEGER) AS {0}",
-        }
-        return relation.project(
-            ", ".join(spelling.get(kind, "{0}").format(quote(name)) for name, kind in schema.items())
-        )
+        return relation.project(", ".join(_write_result(quote(name), kind) for name, kind in schema.items()))
+
+
+def _write_result(name: str, kind: Kind) -> str:
+    if kind == _kinds.DATE:
+        return f"DATE '1970-01-01' + CAST({name} AS INTEGER) AS {name}"
+    value = f"CAST({name} AS {_SQL_TYPES[kind.arrow]})"
+    return f"{f'make_timestamptz({value})' if kind == _kinds.INSTANT else value} AS {name}"
 
 
 def _refuse_other_zone(zone: str, what: str) -> None:

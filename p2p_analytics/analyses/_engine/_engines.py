@@ -156,19 +156,19 @@ def to_result(
     It has exactly the schema's columns and dtypes; amounts in another currency than US dollars have it in one more
     column, the last.
     """
-    import narwhals.stable.v2 as nw
     import pyarrow as pa
 
     if currency != US_DOLLARS and "currency" not in schema:
+        import narwhals.stable.v2 as nw
+
         frame, schema = frame.with_columns(currency=nw.lit(currency)), {**schema, "currency": TEXT}
     engine = find_engine(like, what="result")
-    cast = frame.select(nw.col(name).cast(kind.dtype) for name, kind in schema.items())
     result: IntoFrameT
-    if cast.implementation.is_polars() and engine not in {_pandas.Pandas, _polars.Polars}:
-        found = _polars.set_dates(cast, schema).collect()
+    if frame.implementation.is_polars() and engine not in {_pandas.Pandas, _polars.Polars}:
+        found = _polars.set_types(frame, schema).collect()
         columns = {name: found.get_column(name).to_arrow() for name in schema}
         texts = {name: columns[name].cast("string") for name, kind in schema.items() if kind == TEXT}
         result = engine.load_table(like, pa.table(columns | texts)).to_native()
     else:
-        result = engine.to_result(cast, like, schema)
+        result = engine.to_result(frame, like, schema)
     return result

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import narwhals.stable.v2 as nw
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from narwhals.dtypes import DType
 
     from p2p_analytics.vocabulary import Status
@@ -46,3 +48,8 @@ NUMBER: Final = Kind(nw.Float64(), "float64", "float64")
 FLAG: Final = Kind(nw.Boolean(), "boolean", "bool")
 INSTANT: Final = Kind(nw.Int64(), "datetime64[us, UTC]", "int64")  # computed as microseconds since 1970
 DATE: Final = Kind(nw.Int64(), "datetime64[us]", "int64")  # computed as days since 1970
+
+
+def cast(frame: nw.LazyFrame[Any], schema: Mapping[str, Kind]) -> nw.LazyFrame[Any]:
+    """Return the columns of a schema in the dtypes in which they are computed."""
+    return frame.select(nw.col(name).cast(kind.dtype) for name, kind in schema.items())

@@ -85,7 +85,7 @@ class Pandas:
         from pandas.api.extensions import ExtensionDtype
 
         _ = native
-        table = _polars.set_dates(frame, schema).collect()
+        table = _polars.set_types(frame, schema).collect()
         columns = {}
         for name, kind in schema.items():
             dtype: Any = pd.api.types.pandas_dtype(kind.pandas)

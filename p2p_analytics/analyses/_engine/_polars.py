@@ -82,7 +82,7 @@ class Polars:
     @staticmethod
     def to_result(frame: nw.LazyFrame[Any], native: Frame, schema: Mapping[str, Kind]) -> Frame:
         """Return a result; that of a lazy frame is not computed yet."""
-        typed = set_dates(frame, schema)
+        typed = set_types(frame, schema)
         result: Frame = typed.to_native() if is_polars_lazyframe(native) else typed.collect().to_native()
         return result
 
@@ -182,12 +182,13 @@ def load_table(table: pa.Table) -> nw.LazyFrame[Any]:
     return nw.from_native(pl.DataFrame(table)).lazy()
 
 
-def set_dates(frame: nw.LazyFrame[Any], schema: Mapping[str, Kind]) -> nw.LazyFrame[Any]:
-    """Return a result with instants and dates in place of numbers."""
+def set_types(frame: nw.LazyFrame[Any], schema: Mapping[str, Kind]) -> nw.LazyFrame[Any]:
+    """Return a result in the dtypes of a schema, with instants and dates in place of numbers."""
+    cast = _kinds.cast(frame, schema)
     dtypes = {_kinds.INSTANT: nw.Datetime("us", "UTC"), _kinds.DATE: nw.Date()}
     changes = {
         name: nw.col(name).cast(nw.Int32()).cast(nw.Date()) if kind == _kinds.DATE else nw.col(name).cast(dtypes[kind])
         for name, kind in schema.items()
         if kind in dtypes
     }
-    return frame.with_columns(**changes) if changes else frame
+    return cast.with_columns(**changes) if changes else cast

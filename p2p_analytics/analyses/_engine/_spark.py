@@ -109,7 +109,7 @@ class Spark:
             if kind == _kinds.DATE:
                 column = functions.date_from_unix_date(column.cast("int"))
             columns.append(column.alias(name))
-        result: DataFrame = frame.to_native().select(*columns)
+        result: DataFrame = _kinds.cast(frame, schema).to_native().select(*columns)
         return result
 
 
