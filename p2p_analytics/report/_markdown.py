@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 from typing import Final
 
 from p2p_analytics.display import clean_line
@@ -11,23 +12,29 @@ from p2p_analytics.display import clean_line
 _SKIPPED: Final = frozenset({"head", "figure", "nav", "summary", "script"})
 _VOID: Final = frozenset({"meta", "img"})
 _TEXTS: Final = frozenset({"h1", "h2", "p", "li", "dt", "dd", "caption", "th", "td"})
-_PREFIXES: Final = {"h1": "# ", "h2": "## ", "p": "", "caption": ""}
+_SECTION: Final = "## "
+_PREFIXES: Final = {"h1": "# ", "h2": _SECTION, "p": "", "caption": ""}
+_MARKERS: Final = {"li": "* ", "dd": "- "}  # two lists with one marker would be one list
 _BETWEEN_LINES: Final = " · "  # of a cell
 _SPECIAL: Final = re.compile(
     r"[\\`*_\[\]<>&|~#$@]|(?<=https):|(?<=http):|(?<=ftp):|(?<=mailto):|(?<=www)\.", re.IGNORECASE
 )
-_STARTS: Final = re.compile(r"^([-+=:]|\d+(?=[.)]))")
+_STARTS: Final = re.compile(r"^([-+=:]|\d{1,9}(?=[.)](?:\s|$)))")
 
 
 def convert_page(page: str) -> str:
-    """Return the page of a report as Markdown without figures, contents, links and HTML.
+    """Return the page of a report as Markdown without figures, sections that are only a figure, contents and HTML.
 
     All text is escaped: names and notes can add no markup, link, image, cell or line.
     """
     converter = _Converter()
     converter.feed(page)
     converter.close()
-    return "\n\n".join(converter.blocks) + "\n"
+    blocks = [*converter.blocks, _SECTION]
+    kept = (
+        block for block, after in pairwise(blocks) if not (block.startswith(_SECTION) and after.startswith(_SECTION))
+    )
+    return "\n\n".join(kept) + "\n"
 
 
 class _Converter(HTMLParser):
@@ -72,8 +79,8 @@ class _Converter(HTMLParser):
             self._lines.append([])
         elif tag in _PREFIXES:
             self.blocks.append(_PREFIXES[tag] + self._read())
-        elif tag in {"li", "dd"}:
-            self._items.append(f"- {self._term}{self._read()}")
+        elif tag in _MARKERS:
+            self._items.append(f"{_MARKERS[tag]}{self._term}{self._read()}")
             self._term = ""
         elif tag == "dt":
             self._term = f"{self._read()}: "
