@@ -10,6 +10,7 @@ import msgspec
 from p2p_analytics.display import clean_line, describe_start, format_count
 from p2p_analytics.errors import ConfigurationError, SchemaError, name_type
 from p2p_analytics.frames.arrow import is_among
+from p2p_analytics.frames.missing_amounts import describe_missing_amounts
 from p2p_analytics.frames.people import list_sides, mark_friends, merge_people, people_frame
 from p2p_analytics.frames.row_currencies import count_currencies, is_in_currency, list_currencies
 from p2p_analytics.frames.schema import (
@@ -169,6 +170,13 @@ class History:
             sentences.append(f"Files or rows may be missing before {_count_files(late)}: {_name_files(late)}.")
         return " ".join(sentences)
 
+    def describe_missing_amounts(self) -> str:
+        """Return a sentence about the settled and pending payments without a readable amount, which are in no sum.
+
+        It names the lines of the first ones. Empty without such payments.
+        """
+        return describe_missing_amounts(self.payments)
+
     def __repr__(self) -> str:
         """Show the size of the history, not its contents."""
         mode = ", strict privacy mode" if self.strict else ", privacy mode" if self.private else ""
@@ -192,7 +200,7 @@ class History:
             fetched_at=self.fetched_at,
             private=self.private,
             strict=self.strict,
-            remarks=[self.describe_start(), self.describe_wrong_files()],
+            remarks=[self.describe_start(), self.describe_missing_amounts(), self.describe_wrong_files()],
         )
 
 

@@ -206,7 +206,11 @@ def _build_header(history: History, payments: pd.DataFrame) -> dict[str, Any]:
         "handle": user.username if user.username != user.display_name else None,
         "balance": None if history.me.balance_cents is None else history.me.balance_cents / 100,
         "fetched_at": history.fetched_at,
-        "remarks": [*filter(None, (history.describe_start(), history.describe_wrong_files()))],
+        "remarks": [
+            *filter(
+                None, (history.describe_start(), history.describe_missing_amounts(), history.describe_wrong_files())
+            )
+        ],
         "created": [created.min(), created.max()] if len(created) else [],
         "payment_count": len(payments),
         "friend_count": len(history.friends),

@@ -17,6 +17,7 @@ from p2p_analytics.display import format_count
 from p2p_analytics.errors import P2PAnalyticsError
 from p2p_analytics.export import to_csv
 from p2p_analytics.files import atomic_file
+from p2p_analytics.frames.missing_amounts import describe_missing_amounts
 from p2p_analytics.frames.schema import select_payments
 from p2p_analytics.history import require_history
 from p2p_analytics.messages import write_reminders
@@ -199,7 +200,8 @@ class Explorer(NotebookDisplay):
             if name != _PAYMENTS and (others := len(self.payments) - len(select_payments(self.payments))):
                 scope += f" {format_count(others, 'is', 'are')} no payment between people, and not counted below."
             remarks = (self._history.describe_start(), self._history.describe_wrong_files())
-            for remark in filter(None, (*remarks, describe_caveat(name, self.payments))):
+            of_selected = (describe_missing_amounts(self.payments), describe_caveat(name, self.payments))
+            for remark in filter(None, (*remarks, *of_selected)):
                 scope += f" {remark}"
             for each in (self._plot, self.save_plot):
                 set_visible(each, bool(plot))

@@ -29,6 +29,7 @@ def test_from_files_to_a_report(folder, tmp_path, capsys) -> None:
     assert printed.out.splitlines() == [
         f"6 new transactions ({KINDS}), 0 known, 0 changed, 0 refused, in {folder}",
         "1 file, 1 of 1 balance reconciled, 1 problem",
+        "problem: gen_d_2024.csv, line 10: type 'Boost Cashback' is not a type that this version knows",
         f"list the problems: p2p-analytics export {folder} - --table problems",
     ]
     assert printed.err == ""
@@ -45,7 +46,7 @@ def test_files_that_do_not_add_up_are_named(folder, tmp_path, capsys) -> None:
     wrong = tmp_path / "wrong.csv"
     wrong.write_text(STATEMENT.read_text("utf-8").replace("- $75.00", "+ $75.00"), "utf-8")
     assert cli.main(["import", folder, str(SAMPLES / "gen_c_2021.csv"), str(wrong)]) == 0
-    second, third, gap, last = capsys.readouterr().out.splitlines()[1:]
+    second, third, gap, *_, last = capsys.readouterr().out.splitlines()[1:]
     assert last == f"list the problems: p2p-analytics export {folder} - --table problems"
     assert second == "2 files, 1 of 2 balances reconciled, 1 wrong, 4 problems"
     assert third.startswith(
@@ -54,6 +55,22 @@ def test_files_that_do_not_add_up_are_named(folder, tmp_path, capsys) -> None:
     )
     assert gap.startswith("wrong.csv: a file or rows may be missing before this file: after 'gen_c_2021.csv', USD, ")
     assert ": 27 months without rows, the balance changed by " in gap
+
+
+def test_an_unreadable_amount_is_named_where_the_sums_are(folder, tmp_path, capsys) -> None:
+    """It is in no sum: import, report and card name its line; problems of amounts are before those of types."""
+    broken = tmp_path / "broken.csv"
+    broken.write_text(STATEMENT.read_text("utf-8").replace("- $75.00", "- $75..00"), "utf-8")
+    assert cli.main(["import", folder, str(broken)]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("problem: ")]
+    line = "problem: broken.csv, line 5: total '- $75..00' is not an amount of US dollars"
+    assert lines == [line, "problem: broken.csv, line 10: type 'Boost Cashback' is not a type that this version knows"]
+    assert cli.main(["report", folder, "--out", str(tmp_path / "r.html")]) == 0
+    sentence = "1 settled payment has no readable amount, and is in no sum: broken.csv line 5."
+    head, _, body = (tmp_path / "r.html").read_text("utf-8").partition("</header>")
+    assert sentence in head
+    assert sentence not in body
+    assert sentence in p2p.open_archive(folder).history()._repr_html_()
 
 
 def test_files_without_balances(folder, capsys) -> None:
@@ -149,7 +166,7 @@ def test_other_files_of_a_pattern_are_skipped(folder, tmp_path, capsys) -> None:
     assert printed[1] == "1 file, 1 of 1 balance reconciled, 1 problem"
     reason = "none of its first 50 lines is the header of a known format; its columns are: Shop, Total."
     assert printed[2] == f"skipped: shop.csv is no statement: {reason}"
-    assert len(printed) == 4
+    assert [line.partition(": ")[0] for line in printed[3:]] == ["problem", "list the problems"]
     assert cli.main(["import", folder, str(STATEMENT), str(other), "--json"]) == 0
     values = json.loads(capsys.readouterr().out)
     assert values["problems"] == 1

@@ -22,12 +22,19 @@ ROWS: list[dict[str, Any]] = [
     {"status": "settled", "direction": "in", "flow_cents": 123456, "date_created": "2024-06-20T09:00:00Z"},
     {"status": "settled", "direction": "out", "flow_cents": -4010, "date_created": "2023-12-31T23:30:00Z"},
     {"status": "settled", "direction": "out", "flow_cents": -290, "date_created": None},
-    {"status": "settled", "direction": None, "flow_cents": None, "date_created": "2024-01-01T00:00:00Z"},
+    {
+        "status": "settled", "direction": None, "amount_cents": 500, "flow_cents": None,
+        "date_created": "2024-01-01T00:00:00Z",
+    },
     {"status": "failed", "direction": "out", "flow_cents": -77777, "date_created": "2024-01-02T00:00:00Z"},
     {"status": "pending", "direction": "in", "flow_cents": 700, "date_created": "2024-01-03T00:00:00Z"},
     {"status": "pending", "direction": "out", "flow_cents": -9999, "date_created": "2024-01-03T00:00:00Z"},
-    {"status": "pending", "direction": "out", "flow_cents": None, "date_created": "2024-01-03T00:00:00Z"},
-]
+    {
+        "payment_id": "7", "status": "pending", "direction": "out", "flow_cents": None,
+        "date_created": "2024-01-03T00:00:00Z",
+    },
+]  # fmt: skip
+WITHOUT_AMOUNT = "1 pending payment has no readable amount, and is in no sum: payment 7."
 
 
 def history(rows: list[dict[str, Any]], *, problems: int = 0, balance: int | None = None, **user: Any) -> History:
@@ -73,7 +80,8 @@ def test_only_payments_in_one_currency_are_added_up() -> None:
     rows = [{**row, "payment_id": f"{at}", "kind": "payment", "currency": "USD"} for at, row in enumerate(ROWS)]
     transfer = {**rows[0], "payment_id": "t", "kind": "transfer"}
     told = history([*rows, transfer])
-    assert _Card(told).text == f"{_Card(history(ROWS)).text} Not counted: 1 transfer"
+    own, with_transfer = _Card(history(ROWS)).text, _Card(told).text
+    assert with_transfer == own.replace(WITHOUT_AMOUNT, f"Not counted: 1 transfer {WITHOUT_AMOUNT}")
     assert repr(told).startswith("<History of Rosa Vale: 8 payments, 1 other transactions, 1 friends,")
     text = _Card(history([*rows, {**rows[0], "payment_id": "e", "currency": "EUR"}])).text
     assert "9 payments from" in text
@@ -90,7 +98,7 @@ def test_the_words_fit_statement_files() -> None:
     found = history(rows, problems=1)
     text = _Card(dataclasses.replace(found, friends=found.friends.head(0))).text
     assert "20 Jun 2024 · from statement files Sent" in text
-    assert text.endswith("1 problem in files, listed in .problems · statements until 2024-06-30 12:05 UTC")
+    assert "1 problem in files, listed in .problems · statements until 2024-06-30 12:05 UTC" in text
     assert "data as of" in _Card(history([*rows, {**rows[0], "payment_id": "a", "source": "api"}])).text
 
 
@@ -101,7 +109,7 @@ def test_the_card_says_who_how_much_and_since_when() -> None:
         "8 payments from 31 Dec 2023 to 20 Jun 2024 · 1 friend · balance −$0.05 "  # noqa: RUF001 - a minus sign
         "Sent $43.00 to others Received $1,234.56 from others Net $1,191.56 in 3 settled payments "
         "Open, to receive $7.00 in 1 pending payment Open, to pay $99.99 in 2 pending payments "
-        "data as of 2024-06-30 12:05 UTC"
+        f"data as of 2024-06-30 12:05 UTC {WITHOUT_AMOUNT}"
     )
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from p2p_analytics.statements import Statements
 
 _MOST_LINES: Final = 20
+_FEW_LINES: Final = 5  # of problems of rows, which a table of the archive lists
 _FORMATS: Final = " The known formats are "  # the end of a reason, which would be in each line
 _NOUNS: Final = ("transaction", "transactions")
 _OUTCOMES: Final = ("new", "known", "changed", "refused")
@@ -228,28 +229,30 @@ def _describe_services(plan: ImportPlan) -> list[str]:
 
 
 def _describe_problems(problems: pd.DataFrame, options: argparse.Namespace) -> list[str]:
-    """Return the problems of whole files, such as a copy, and the command that lists all; of a dry run, all."""
-    if problems.empty:
-        return []
-    if options.dry_run:
-        return _list_problems(problems[problems["field"] != "balance"])  # they have lines of their own
-    command = f"list the problems: p2p-analytics export {shlex.quote(options.archive)} - --table problems"
-    return [*_list_problems(problems[problems["field"] == "file"]), command]
+    """Return a line for each of the first problems, and the command that lists all, which a dry run does not have.
 
-
-def _list_problems(problems: pd.DataFrame) -> list[str]:
-    """Return a line for each problem; the first of many."""
+    Problems of whole files, such as a copy, are first, then those of amounts. Those of balances have lines of their
+    own.
+    """
     from p2p_analytics.display import clean_line
 
-    rows = problems.head(_MOST_LINES)[["file", "line", "field", "value", "problem"]].astype(object)
-    rows = rows.where(rows.notna(), None)
+    if problems.empty:
+        return []
+    others = problems[problems["field"] != "balance"]
+    is_of_file, is_of_amount = others["field"] == "file", others["problem"].str.contains("an amount|no amount")
+    order = (~is_of_file).astype(int) * (2 - is_of_amount.astype(int))
+    most = _MOST_LINES if options.dry_run else max(_FEW_LINES, min(int(is_of_file.sum()), _MOST_LINES))
+    rows = others.loc[order.sort_values(kind="stable").index, ["file", "line", "field", "value", "problem"]].head(most)
+    rows = rows.astype(object).where(rows.notna(), None)
     lines = [
         clean_line(
             f"problem: {file}{f', line {line}' if line else ''}: {field}{f' {value!r}' if value else ':'} {problem}"
         )
         for file, line, field, value, problem in rows.itertuples(index=False, name=None)
     ]
-    return [*lines, f"... and {len(problems) - _MOST_LINES:,} more"] if len(problems) > _MOST_LINES else lines
+    lines += [f"... and {len(others) - most:,} more"] if len(others) > most else []
+    command = f"list the problems: p2p-analytics export {shlex.quote(options.archive)} - --table problems"
+    return lines if options.dry_run else [*lines, command]
 
 
 def _count_new(new: int) -> str:
