@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import re
 import shutil
 import subprocess
 import sys
@@ -19,20 +20,18 @@ import matplotlib.pyplot as plt
 from matplotlib import font_manager
 
 import p2p_analytics as p2p
-from p2p_analytics.analyses.catalogue import CATALOGUE, build_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
-    import pandas as pd
-
 FOLDER = Path(__file__).with_name("pictures")
 REPORT = "report.png"
 STATEMENTS = Path(__file__).parents[1] / "data" / "statements"
-PLOTS = ("reconciliation", *(name for name in CATALOGUE if name in p2p.plots.__all__))
-OPTIONS = {"spending_over_time": {"by": "category"}}
-ROWS = {"request_outcomes": {"top": 12}, "split_bills": {"top": 12}}
+GALLERY = Path(__file__).with_name("gallery.md").read_text("utf-8")
+# The code before each picture of the gallery draws it.
+_DRAWN = re.compile(r"^```python\n([^`]*)^```\n\n!\[[^\]]*\]\(pictures/(\w+)\.png\)", re.MULTILINE)
+PLOTS = {name: code for code, name in _DRAWN.findall(GALLERY)}
 PICTURES = (REPORT, *(f"{name}.png" for name in PLOTS))
 REPORT_SIZE = "860,1136"
 PLOT_DPI = 110
@@ -46,31 +45,30 @@ def load() -> tuple[p2p.History, datetime]:
         return dataclasses.replace(history, fetched_at=server.now), server.now
 
 
-def reconcile_damaged_files() -> pd.DataFrame:
-    """Return the reconciliation of the statements in ``data`` without the third file, and a row of the fourth."""
-    with tempfile.TemporaryDirectory() as scratch:
-        files = sorted(STATEMENTS.glob("*.csv"))
-        for file in files[:2] + files[3:]:
-            shutil.copy(file, scratch)
-        damaged = Path(scratch) / files[3].name
-        lines = damaged.read_text("utf-8").splitlines(keepends=True)
-        row = next(number for number, line in enumerate(lines) if ",Payment,Complete," in line)
-        damaged.write_text("".join(lines[:row] + lines[row + 1 :]), "utf-8")
-        return p2p.read_statements(scratch).reconciliation
+def write_damaged_files(folder: Path) -> None:
+    """Copy the statements in ``data`` into a folder, without the third file and a row of the fourth."""
+    files = sorted(STATEMENTS.glob("*.csv"))
+    for file in files[:2] + files[3:]:
+        shutil.copy(file, folder)
+    damaged = folder / files[3].name
+    lines = damaged.read_text("utf-8").splitlines(keepends=True)
+    row = next(number for number, line in enumerate(lines) if ",Payment,Complete," in line)
+    damaged.write_text("".join(lines[:row] + lines[row + 1 :]), "utf-8")
 
 
 def draw_plots(history: p2p.History, as_of: datetime, folder: Path) -> None:
-    """Write one PNG file per plot into the folder."""
+    """Write one PNG file per plot into the folder, by the lines of the gallery that draw it."""
     mpl.use("Agg")
-    with own_fonts():
-        for name in PLOTS:
-            if name == "reconciliation":
-                table = reconcile_damaged_files()
-            else:
-                table = build_table(name, history.payments, history, as_of=as_of, **OPTIONS.get(name, {}))
-            axes = getattr(p2p.plots, name)(table, **ROWS.get(name, {}))
-            axes.figure.savefig(folder / f"{name}.png", dpi=PLOT_DPI, metadata={"Software": None})
-            plt.close(axes.figure)
+    with own_fonts(), tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
+        downloads = Path("downloads")
+        downloads.mkdir()
+        write_damaged_files(downloads)
+        for name, code in PLOTS.items():
+            names = {"p2p": p2p, "history": history, "payments": history.payments, "as_of": as_of}
+            exec(compile(code, f"gallery: {name}", "exec"), names)  # noqa: S102 - the documentation's own example
+            figure = names["axes"].figure
+            figure.savefig(folder / f"{name}.png", dpi=PLOT_DPI, metadata={"Software": None})
+            plt.close(figure)
 
 
 @contextlib.contextmanager

@@ -45,7 +45,7 @@ class SandboxServer(TownControls, AdjustableSettings):
     Parameters
     ----------
     seed : int
-        The same seed gives the same town, to the byte; from 0 to 2**63 - 1.
+        The same seed gives the same town, to the byte; from 0 to ``2**63 - 1``.
     people, years : int, optional
         How many people, and how many years of history before `now`; 12 and 4 by default.
     port : int
@@ -81,7 +81,7 @@ class SandboxServer(TownControls, AdjustableSettings):
         ``http://127.0.0.1:PORT/v1``, from `__enter__` on.
     requests : list of (method, path with query)
         All requests except to pages, token exchanges and control routes. The access token is left out, and other
-        values that could be one become ***. Above 100,000 entries, or 32 MB, the older half is dropped.
+        values that could be one become ``***``. Above 100,000 entries, or 32 MB, the older half is dropped.
     store : Store
         The database, for tests that fill it themselves.
     test_user : Resident

@@ -89,8 +89,8 @@ def read_statements(
     Parameters
     ----------
     paths : path, or iterable of paths
-        Files, folders (their own files, not those of folders in them, as "folder/**/*.csv" does), zip archives, and
-        patterns such as "~/Downloads/*.csv". A file that is named must be a statement; another file that a folder, an
+        Files, folders (their own files, not those of folders in them, as ``folder/**/*.csv`` does), zip archives, and
+        patterns such as ``~/Downloads/*.csv``. A file that is named must be a statement; another file that a folder, an
         archive or a pattern leads to is skipped, and listed in the problems.
     tz : str or ZoneInfo
         Zone of datetimes in files that name none. A local time that the clock shows twice is the first one.

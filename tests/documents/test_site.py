@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import p2p_analytics as p2p
+
 ROOT = Path(__file__).parents[2]
 REMOTE = re.compile(r"""<(?:script|img|iframe)[^>]*\ssrc="(?:https?:)?//|<link[^>]*\shref="(?:https?:)?//""")
 REMOTE_STYLE = re.compile(r"""(?:@import|url\()\s*["']?(?:https?:)?//""")
@@ -34,7 +36,7 @@ def test_the_makefile_builds_it_in_the_same_way() -> None:
 
 def test_every_page_is_in_the_site(site: Path) -> None:
     """The README and each page of the documentation become a page of the site."""
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "notebooks").glob("*.ipynb")]
     assert [page.name for page in pages if not (site / page.relative_to(ROOT).with_suffix(".html")).exists()] == []
 
 
@@ -46,6 +48,26 @@ def test_nothing_comes_from_other_hosts(site: Path) -> None:
     assert styles
     assert [page.name for page in pages if REMOTE.search(page.read_text(encoding="utf-8"))] == []
     assert [style.name for style in styles if REMOTE_STYLE.search(style.read_text(encoding="utf-8"))] == []
+
+
+def test_the_reference_has_every_public_name(site: Path) -> None:
+    """The API page lists all public names of the package, its plots, sandbox and errors, each with its docstring."""
+    classes = (
+        name for name, value in vars(p2p.errors).items() if isinstance(value, type) and issubclass(value, Exception)
+    )
+    modules = {
+        "p2p": p2p.__all__,
+        "p2p.plots": p2p.plots.__all__,
+        "p2p.sandbox": p2p.sandbox.__all__,
+        "p2p.errors": classes,
+    }
+    expected = {f"{module}.{name}" for module, names in modules.items() for name in names}
+    expected -= {"p2p.plots", "p2p.sandbox", "p2p.errors", "p2p.P2PAnalyticsError"}  # modules, and a name of p2p.errors
+    listed = re.findall(r"^- `([\w.]+)`$", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(listed) == expected
+    html = (site / "docs" / "api.html").read_text(encoding="utf-8")
+    assert [name for name in listed if f'id="{name.replace("p2p.", "p2p_analytics.", 1)}"' not in html] == []
+    assert "One row per weekday and hour, always 168." in html
 
 
 def test_the_map_is_current() -> None:
