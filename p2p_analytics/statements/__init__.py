@@ -1,6 +1,7 @@
 """Statement files: what everybody can download becomes PAYMENTS, reconciled to the cent."""
 
 from p2p_analytics.statements._cells import list_unreadable, parse_instants, parse_money
+from p2p_analytics.statements._files import list_once
 from p2p_analytics.statements._format import Problem, Reading, StatementFormat, Table
 from p2p_analytics.statements._read import read_statements
 from p2p_analytics.statements._reconcile import reconcile_balances
@@ -48,6 +49,7 @@ __all__ = [
     "find_problems",
     "list_corrections",
     "list_formats",
+    "list_once",
     "list_other_accounts",
     "list_services",
     "list_skipped",

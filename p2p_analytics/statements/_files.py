@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from p2p_analytics.frames.schema import INSTANT, KINDS, TEXT, WHOLE
+from p2p_analytics.frames.schema import BALANCES, INSTANT, KINDS, TEXT, WHOLE
 from p2p_analytics.statements._rows import slice_by_files
 
 if TYPE_CHECKING:
@@ -127,6 +127,48 @@ class ProblemList:
             shown.append(shown[-1]._replace(payment_id=None, field="", value=None, problem=rest))
         columns = [list(column) for column in zip(*shown, strict=True)] if shown else [[] for _ in PROBLEMS]
         return to_frame(dict(zip(PROBLEMS, columns, strict=True)), PROBLEMS)
+
+
+def list_once(problems: pd.DataFrame, balances: pd.DataFrame, within: Sequence[str] = ()) -> pd.DataFrame:
+    """Return problems, each once, although several files can have it; it names the file with the last name.
+
+    That is the same problem of the same payment, as often as one file has it, and the same problem at the same line of
+    a copy of a file: one with the same balances.
+
+    Parameters
+    ----------
+    problems : DataFrame
+        `PROBLEMS`, and in an archive the columns ``within``.
+    balances : DataFrame
+        `BALANCES` of the files.
+    within : sequence of str
+        Columns that distinguish files of one name, such as that of the import.
+    """
+    import pandas as pd
+
+    file = problems["file"]
+    if not problems["problem"].duplicated().any():
+        return problems
+    contents: dict[str, set[object]] = {}
+    accounts: dict[str, set[object]] = {}
+    others = [name for name in BALANCES if name not in {"file", "account"}]
+    lines = balances[["file", "account", *others]].astype(object)
+    for name, *line in lines.where(lines.notna(), None).itertuples(index=False, name=None):
+        contents.setdefault(name, set()).add(tuple(line))
+        accounts.setdefault(name, set()).add(line[0])
+    every = frozenset().union(*accounts.values())
+    # Files of a merged history, of which no balances are known, are those of the one account of an archive.
+    owners = {name: frozenset(accounts.get(name, every)) for name in file.unique()}
+    copies = {name: frozenset(contents.get(name, {name})) for name in file.unique()}
+    has_id = problems["payment_id"].notna()
+    key = problems[["payment_id", "field", "value", "problem"]].assign(
+        place=file.map(owners).where(has_id, file.map(copies)), line=problems["line"].mask(has_id)
+    )
+    key["number"] = key.join(problems[["file", *within]]).groupby([*key, "file", *within], dropna=False).cumcount()
+    names = pd.DataFrame({"name": file.str.rpartition("/")[2], "file": file})
+    last_first = names.sort_values(["name", "file"], ascending=False, kind="stable").index
+    is_copy = key.loc[last_first].duplicated()
+    return problems[~is_copy.reindex(problems.index)].reset_index(drop=True)
 
 
 def to_frame(columns: Mapping[str, list[object]], schema: Mapping[str, str]) -> pd.DataFrame:

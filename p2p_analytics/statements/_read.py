@@ -15,7 +15,7 @@ from p2p_analytics.frames.schema import KIND_PAYMENT
 from p2p_analytics.progress import loading_bar
 from p2p_analytics.records import Me, User
 from p2p_analytics.statements._cells import has_zone
-from p2p_analytics.statements._files import ProblemList, fill_balances, list_files
+from p2p_analytics.statements._files import ProblemList, fill_balances, list_files, list_once
 from p2p_analytics.statements._format import NoHeaderError, Problem, Table
 from p2p_analytics.statements._payments import build_payments
 from p2p_analytics.statements._reconcile import reconcile, running_balance
@@ -221,7 +221,7 @@ class _Reader:
         return Statements(
             payments,
             checked.table,
-            self._problems.to_frame(),
+            list_once(self._problems.to_frame(), checked.balances),
             files,
             _holders=holders,
             _balances=checked.balances,

@@ -100,7 +100,7 @@ def find_other_days(listed: pd.DataFrame, stated: pd.DataFrame, balances: pd.Dat
 
 
 def list_problems(problems: pd.DataFrame, balances: pd.DataFrame, read_other_days: ReadDays) -> pd.DataFrame:
-    """Return the problems that an archive keeps, as far as they are open, and the problems of its balances.
+    """Return the problems that an archive keeps, as far as they are open, and those of its balances, each once.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def list_problems(problems: pd.DataFrame, balances: pd.DataFrame, read_other_day
     """
     import pandas as pd
 
-    from p2p_analytics.statements import reconcile_balances
+    from p2p_analytics.statements import list_once, reconcile_balances
 
     found = reconcile_balances(balances).problems
     is_kept_gap = ((problems["problem"] == FOLLOWS_A_GAP) & ~problems["file"].isin(list(balances["file"]))).any()
@@ -124,7 +124,8 @@ def list_problems(problems: pd.DataFrame, balances: pd.DataFrame, read_other_day
     columns = {**PROBLEMS, **PLACE}
     derived = pd.DataFrame(found, columns=["file", "line", "payment_id", "field", "value", "problem"])
     kept = _drop_closed(drop_derived(problems, balances), balances, other_days)
-    return pd.concat([kept[list(columns)], set_dtypes(derived, columns)[list(columns)]], ignore_index=True)
+    listed = pd.concat([kept, set_dtypes(derived, columns)], ignore_index=True)
+    return list_once(listed, balances, [BATCH])[list(columns)]
 
 
 def drop_derived(problems: pd.DataFrame, balances: pd.DataFrame) -> pd.DataFrame:

@@ -180,9 +180,10 @@ def _list_wrong_balances(statements: Statements) -> list[str]:
     from decimal import Decimal
 
     from p2p_analytics.display import clean_line, format_money
+    from p2p_analytics.frames.schema import list_wrong_files
 
     rows = statements.reconciliation
-    is_wrong = (~rows["reconciled"]).fillna(value=False)
+    is_wrong = (~rows["reconciled"]).fillna(value=False) & rows["file"].isin(list_wrong_files(statements.problems))
     lines = []
     for row in rows[is_wrong].head(_MOST_LINES).to_dict("records"):
         found = []

@@ -7,7 +7,7 @@ import random
 import tempfile
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 import pytest
@@ -15,9 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import p2p_analytics as p2p
+from p2p_analytics.archive.imports.balances import merge_balances
 from p2p_analytics.archive.imports.rows import LISTED, StoredRows, merge_rows, name_rows
-from p2p_analytics.archive.tables import SCHEMAS
+from p2p_analytics.archive.tables import BATCH, SCHEMAS
 from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
+from p2p_analytics.statements import list_once, reconcile_balances
 from support.archives.ledger import HANDLE, File, write_statement
 
 if TYPE_CHECKING:
@@ -48,6 +50,9 @@ _TEXTS = {
     **{name: write_statement(file) for name, file in _LEDGERS.items()},
 }
 _COLUMNS = [*PAYMENTS, *STATEMENT]
+# An archive does not keep the rows of each file, which say how many of them two files have in common.
+_BALANCES = ["file", "currency", "opening_cents", "moved_cents", "closing_cents", "difference_cents", "reconciled",
+             "suggestion", "period_start", "period_end"]  # fmt: skip
 _PROBLEM = ["file", "line", "payment_id", "field", "value", "problem"]
 
 
@@ -77,15 +82,25 @@ def list_problems(problems: pd.DataFrame) -> list[tuple[str, ...]]:
     return sorted(map(tuple, columns.astype(str).to_numpy().tolist()))
 
 
-def _import(call, groups) -> tuple[pd.DataFrame, pd.DataFrame, ImportPlan]:
-    """Return rows and problems after imports of groups of files, and the plan of the last one, which comes twice."""
+class _Imported(NamedTuple):
+    """Rows, problems and balances after imports of groups of files, and the plan of the last one."""
+
+    rows: pd.DataFrame
+    problems: pd.DataFrame
+    balances: pd.DataFrame
+    plan: ImportPlan
+
+
+def _import(call, groups) -> _Imported:
+    """Import groups of files, the last one twice."""
     columns = dict(SCHEMAS["statement_problems"])
-    empty, problems, listed = (
+    empty, problems, listed, balances = (
         pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in schema.items()})
         for schema in (
             {name: dtype for name, dtype in SCHEMAS["statements"].items() if not name.endswith("_us")},
             columns,
             {name: PAYMENTS[name] for name in LISTED},
+            SCHEMAS["statement_balances"],
         )
     )
     stored = StoredRows(empty, empty)
@@ -95,7 +110,8 @@ def _import(call, groups) -> tuple[pd.DataFrame, pd.DataFrame, ImportPlan]:
         given = name_rows(statements.list_versions(), HANDLE)
         merged = merge_rows(stored, listed, given, number, [problems, found])
         stored, problems = merged.stored, merged.problems
-    return stored.rows, problems, merged.plan
+        balances = merge_balances(balances, statements.list_balances(), HANDLE, number)
+    return _Imported(stored.rows, list_once(problems, balances, [BATCH]), balances, merged.plan)
 
 
 @settings(max_examples=4, deadline=None)
@@ -105,13 +121,16 @@ def test_any_files_in_any_groups(read, data) -> None:
     names = data.draw(st.lists(st.sampled_from(sorted(_TEXTS)), min_size=2, max_size=4, unique=True))
     cuts = sorted(data.draw(st.sets(st.integers(1, len(names) - 1))))
     groups = [tuple(names[start:end]) for start, end in zip([0, *cuts], [*cuts, len(names)], strict=True)]
-    rows, problems, plan = _import(read, groups)
+    imported = _import(read, groups)
     together = read(tuple(sorted(names)))
     # Files without a handle do not say what the username of the account is; an archive knows it.
     expected = name_rows(together.payments, HANDLE)
-    pd.testing.assert_frame_equal(rows[_COLUMNS], expected[_COLUMNS])
-    assert list_problems(problems) == list_problems(together.problems)
-    assert plan[:1] + plan[2:4] == (0, 0, 0), "the last group is known the second time"
+    pd.testing.assert_frame_equal(imported.rows[_COLUMNS], expected[_COLUMNS])
+    assert list_problems(imported.problems) == list_problems(together.problems)
+    pd.testing.assert_frame_equal(
+        *(reconcile_balances(each).table for each in (imported.balances, together.list_balances()))
+    )
+    assert imported.plan[:1] + imported.plan[2:4] == (0, 0, 0), "the last group is known the second time"
 
 
 def _write_random(chance: random.Random, number: int) -> str:
@@ -151,15 +170,22 @@ def _check_random(folder: Path, seed: int) -> None:
     groups = (
         [group for group in (tuple(order[:cut]), tuple(order[cut:])) if group] if cut else [(one,) for one in order]
     )
-    rows, problems, plan = _import(read, groups)
+    imported = _import(read, groups)
     together = read(tuple(paths))
     # Which file is of another holder depends on the other files of a call: an archive compares them with its own.
     found, expected = (
-        [sort_texts(frame[_COLUMNS]), sort_texts(listed.loc[listed["field"] != "account", _PROBLEM])]
-        for frame, listed in ((rows, problems), (name_rows(together.payments, HANDLE), together.problems))
+        [
+            sort_texts(frame[_COLUMNS]),
+            sort_texts(listed.loc[listed["field"] != "account", _PROBLEM]),
+            sort_texts(balances[_BALANCES]),
+        ]
+        for frame, listed, balances in (
+            (imported.rows, imported.problems, reconcile_balances(imported.balances).table),
+            (name_rows(together.payments, HANDLE), together.problems, together.reconciliation),
+        )
     )
     assert found == expected, (seed, groups)
-    assert plan[:1] + plan[2:4] == (0, 0, 0), seed
+    assert imported.plan[:1] + imported.plan[2:4] == (0, 0, 0), seed
 
 
 def sort_texts(frame: pd.DataFrame) -> list[tuple[str, ...]]:
@@ -194,6 +220,8 @@ def test_an_archive_of_all_files(tmp_path, read) -> None:
     expected = name_rows(together.payments, HANDLE)
     pd.testing.assert_frame_equal(history.payments[_COLUMNS], expected[_COLUMNS])
     assert list_problems(history.problems) == list_problems(together.problems)
+    found, expected = (table[_BALANCES] for table in (archive.reconciliation(), read(tuple(names)).reconciliation))
+    pd.testing.assert_frame_equal(found, expected)
     archive.undo()
     kept = {path.name: path.read_bytes() for path in archive.path.glob("*")}
     assert {**kept, "batches.json": b""} == {**before, "batches.json": b""}
