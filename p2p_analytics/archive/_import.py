@@ -44,6 +44,7 @@ from p2p_analytics.archive.imports.owners import (
     make_owner,
     require_account,
     separate_accounts,
+    set_name,
 )
 from p2p_analytics.archive.imports.rows import (
     ImportPlan,
@@ -181,6 +182,7 @@ def write_import(folder: ArchiveFolder, statements: Statements, *, repair: bool)
         batches = ()
     _set_aside(folder, known.broken)
     if previous is None or isinstance(previous.account_name, str):
+        me = set_name(me, tables["statements"], tables["statement_problems"])
         me = set_balance(me, tables["statements"], tables["statement_balances"])
     present = {path.name for path in folder.list_own_files()}
     staged = _StagedFolder(folder.path)

@@ -19,6 +19,7 @@ from p2p_analytics.statements._statements import (
 )
 from p2p_analytics.statements._versions import (
     UnitedPayments,
+    find_holder_name,
     find_problems,
     list_corrections,
     separate_payments,
@@ -45,6 +46,7 @@ __all__ = [
     "complete_rows",
     "describe_balances",
     "find_balance",
+    "find_holder_name",
     "find_paths",
     "find_problems",
     "list_corrections",

@@ -165,9 +165,10 @@ def list_once(problems: pd.DataFrame, balances: pd.DataFrame, within: Sequence[s
         place=file.map(owners).where(has_id, file.map(copies)), line=problems["line"].mask(has_id)
     )
     key["number"] = key.join(problems[["file", *within]]).groupby([*key, "file", *within], dropna=False).cumcount()
-    names = pd.DataFrame({"name": file.str.rpartition("/")[2], "file": file})
-    last_first = names.sort_values(["name", "file"], ascending=False, kind="stable").index
-    is_copy = key.loc[last_first].duplicated()
+    names = pd.DataFrame({"name": file.str.rpartition("/")[2], "line": problems["line"], "file": file})
+    # Folders come last, because the names of files have them only where others of the call have the same name.
+    order = names.sort_values(list(names), ascending=[False, True, False], kind="stable").index
+    is_copy = key.loc[order].duplicated()
     return problems[~is_copy.reindex(problems.index)].reset_index(drop=True)
 
 

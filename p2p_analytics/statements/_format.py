@@ -25,10 +25,13 @@ class NoHeaderError(StatementError):
 
 
 class Problem(NamedTuple):
-    """Something in a file that is strange or cannot be read; the row stays, in the bin that it is in."""
+    """Something in a file that is strange or cannot be read; the row stays, in the bin that it is in.
+
+    A problem of a whole file has no line.
+    """
 
     file: str
-    line: int
+    line: int | None
     payment_id: str | None
     field: str
     value: str | None

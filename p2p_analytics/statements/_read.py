@@ -35,7 +35,7 @@ from p2p_analytics.statements._tables import (
 from p2p_analytics.statements._versions import build_versions
 from p2p_analytics.statements.balances import find_balance
 from p2p_analytics.statements.bank import is_bank_header
-from p2p_analytics.statements.holders import blank_sides
+from p2p_analytics.statements.holders import blank_sides, name_holders
 from p2p_analytics.statements.transactions import (
     NOTICE,
     fill_ids,
@@ -50,7 +50,7 @@ from p2p_analytics.times import find_zone
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     import pandas as pd
@@ -211,7 +211,8 @@ class _Reader:
         rows, standing, needed, owners, ends, row_problems = find_standing(running_balance(rows), checked.table)
         files = fill_balances(list_files(rows, self._formats, self._periods), checked.table)
         self._problems.add(checked.problems)
-        holders = _list_holders(rows, checked.balances)
+        others = {problem.file for problem in account_problems}
+        holders = _list_holders(rows, name_holders(standing, others), checked.balances)
         del rows  # which takes memory
         if name is not None:  # no row says so if no file has rows
             files = files.fillna({"account": name})
@@ -243,7 +244,7 @@ class _Reader:
         return source._replace(name=name, label=label, skipped=skipped)
 
     def _skip(self, source: Source, reason: str) -> None:
-        self._problems.add([Problem(source.label, 0, None, "file", None, f"{SKIPPED}{reason}")])
+        self._problems.add([Problem(source.label, None, None, "file", None, f"{SKIPPED}{reason}")])
 
     def _add_part(self, part: Part) -> None:
         statement_format = part.header.format
@@ -354,8 +355,11 @@ def _concatenate(batches: list[pl.DataFrame]) -> pl.DataFrame:
     )
 
 
-def _list_holders(rows: pl.DataFrame, balances: pd.DataFrame) -> dict[str, Me]:
-    """Return the holder of each account, with the closing balance of the last file."""
+def _list_holders(rows: pl.DataFrame, names: Mapping[str, str], balances: pd.DataFrame) -> dict[str, Me]:
+    """Return the holder of each account, with the closing balance of the last file.
+
+    An account without a name is called as its files say, by most of their rows.
+    """
     import polars as pl
 
     holders = {}
@@ -369,7 +373,9 @@ def _list_holders(rows: pl.DataFrame, balances: pd.DataFrame) -> dict[str, Me]:
     currencies = _list_currencies(rows)
     for account, owner, is_handle in owners.sort("account").iter_rows():
         closing = find_balance(balances[balances["account"] == account], currencies.get(account, []))
-        user = User(id=account, username=account if is_handle else None, display_name=owner or account)
+        user = User(
+            id=account, username=account if is_handle else None, display_name=names.get(account) or owner or account
+        )
         holders[account] = Me(user=user, balance_cents=closing)
     return holders
 

@@ -113,7 +113,7 @@ class Statements:
         One row per file, account and currency: whether its balances agree with its rows.
     problems : DataFrame
         Skipped files, and rows and cells that are strange or cannot be read: file, line, payment_id, field, value,
-        problem. The rows are kept.
+        problem. The rows are kept. ``line`` is null for a whole file.
     files : DataFrame
         One row per file, account and currency: format, period, number of rows in all and of each kind, and the opening
         and closing balance.

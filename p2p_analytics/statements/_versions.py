@@ -8,8 +8,9 @@ from p2p_analytics.frames.arrow import frame_of_polars, table_of
 from p2p_analytics.frames.schema import KIND_PAYMENT, ORIGIN, PAYMENTS, STATEMENT, set_dtypes
 from p2p_analytics.statements._files import ProblemList
 from p2p_analytics.statements._payments import build_payments
-from p2p_analytics.statements.holders import blank_sides, find_owners, settle_sides
+from p2p_analytics.statements.holders import blank_sides, find_owners, name_holders, settle_sides
 from p2p_analytics.statements.transactions import (
+    ACCOUNT,
     ADDS_UP,
     END,
     KEY,
@@ -214,6 +215,19 @@ def unite_payments(versions: pd.DataFrame) -> UnitedPayments:
         versions.iloc[united.needed[ROW].to_numpy()],
         _list_problems(versions, united, settled),
     )
+
+
+def find_holder_name(payments: pd.DataFrame, problems: pd.DataFrame) -> str | None:
+    """Return the name of the holder of the account of payments, as `Statements` has it; None if they do not show it.
+
+    Files that name another account by the problems count only where there are no others.
+    """
+    import polars as pl
+
+    sides = {name: own for own, name in _RENAMED.items() if own != "date"}
+    rows: Any = pl.from_arrow(table_of(payments[[*sides, "flow_cents", "action", "kind", "file"]]))
+    others = problems.loc[problems["field"] == ACCOUNT, "file"].dropna().unique()
+    return next(iter(name_holders(rows.rename(sides), others).values()), None)
 
 
 def find_problems(versions: pd.DataFrame) -> pd.DataFrame:

@@ -143,7 +143,10 @@ def test_a_file_that_does_not_add_up_stays_visible(folder, tmp_path, capsys) -> 
     assert cli.main(["export", folder, str(table), "--table", "problems"]) == 0
     (line,) = [line for line in table.read_text("utf-8").splitlines() if "do not add up" in line]
     assert "statement_d, USD, 2024-01-15 to 2024-01-29: differ by \N{MINUS SIGN}$150.00, which" in line
-    assert line.endswith('"wrong.csv",0')
+    assert line.endswith('"wrong.csv",'), "a problem of the whole file has no line"
+    assert cli.main(["export", folder, str(table.with_suffix(".jsonl")), "--table", "problems"]) == 0
+    listed = map(json.loads, table.with_suffix(".jsonl").read_text("utf-8").splitlines())
+    assert [each["line"] for each in listed if each["file"] == "wrong.csv" and each["field"] == "balance"] == [None]
     sentence = "The balances and the rows of 1 statement file do not add up: wrong.csv."
     assert cli.main(["report", folder, "--out", str(report)]) == 0
     for text in (archive.history()._repr_html_(), report.read_text("utf-8")):

@@ -215,7 +215,7 @@ def test_years_of_incomplete_data_are_not_compared() -> None:
     assert _select(_list_findings(rows), "monthly_flow") == [
         "Spending in 2024 until the end of May is 50.0% above the same months of 2023."
     ]
-    place = {"payment_id": None, "field": "balance", "value": None, "file": "may.csv", "line": 0}
+    place = {"payment_id": None, "field": "balance", "value": None, "file": "may.csv", "line": None}
     problems = pd.DataFrame([{**place, "problem": DOES_NOT_ADD_UP}])
     assert _select(_list_findings(rows, problems), "monthly_flow") == []
 

@@ -124,6 +124,7 @@ def list_problems(problems: pd.DataFrame, balances: pd.DataFrame, read_other_day
     columns = {**PROBLEMS, **PLACE}
     derived = pd.DataFrame(found, columns=["file", "line", "payment_id", "field", "value", "problem"])
     kept = _drop_closed(drop_derived(problems, balances), balances, other_days)
+    kept = kept.assign(line=kept["line"].mask(kept["line"] == 0))  # of a whole file, in archives of earlier versions
     listed = pd.concat([kept, set_dtypes(derived, columns)], ignore_index=True)
     return list_once(listed, balances, [BATCH])[list(columns)]
 

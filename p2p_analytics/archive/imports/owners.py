@@ -214,6 +214,26 @@ def complete_owner(me: Me, account: str, statements: Statements, rows: pd.DataFr
     return msgspec.structs.replace(me, user=user)
 
 
+def set_name(me: Me, rows: pd.DataFrame, problems: pd.DataFrame) -> Me:
+    """Return the owner of an archive of statements with the name that one reading of all files gives.
+
+    The name that was known stays if no row shows one.
+
+    Parameters
+    ----------
+    me : Me
+        The owner, with the name that was known.
+    rows : DataFrame
+        The rows of statements that the archive holds.
+    problems : DataFrame
+        Its problems of statements.
+    """
+    from p2p_analytics.statements import find_holder_name
+
+    name = find_holder_name(rows, problems) or me.user.display_name
+    return msgspec.structs.replace(me, user=msgspec.structs.replace(me.user, display_name=name))
+
+
 def list_other_holders(statements: Statements, owner: User, previous: User, rows: pd.DataFrame) -> pd.DataFrame:
     """Return PROBLEMS and PLACE: each file that names no account, if its holder has another name than the archive's.
 
@@ -241,7 +261,7 @@ def list_other_holders(statements: Statements, owner: User, previous: User, rows
         f"is the holder in this file, and {owner.display_name!r} that of the archive, to which the file was added as "
         "you asked"
     )
-    values = {"field": OTHER_ACCOUNT, "value": holder.display_name, "problem": problem, "line": 0}
+    values = {"field": OTHER_ACCOUNT, "value": holder.display_name, "problem": problem}
     files = [] if is_own or not _has_name(owner, rows) else statements.files["file"].unique().tolist()
     if _is_named_as_handle(statements, owner, rows):
         values["problem"], files = NAME_AS_HANDLE, statements.files["file"].unique().tolist()

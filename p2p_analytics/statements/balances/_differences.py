@@ -47,7 +47,7 @@ def _list_differences(balances: Sequence[Balance]) -> Iterator[Problem]:
         days = [f"{instant:%Y-%m-%d}" for instant in balance.period if instant is not None]
         code = balance.currency or UNKNOWN_CURRENCY
         value = f"{balance.format}, {code}, {' to '.join(days) or 'no dates'}: {found}"
-        yield Problem(balance.file, 0, None, _FIELD, value, DOES_NOT_ADD_UP)
+        yield Problem(balance.file, None, None, _FIELD, value, DOES_NOT_ADD_UP)
 
 
 def _list_gaps(joined: Sequence[tuple[Balance, Seam]]) -> Iterator[Problem]:
@@ -64,4 +64,4 @@ def _list_gaps(joined: Sequence[tuple[Balance, Seam]]) -> Iterator[Problem]:
         days = [f"{instant:%Y-%m-%d}" for instant in (seam.before.period.end, balance.period.start) if instant]
         names = ", ".join(filter(None, [balance.currency or UNKNOWN_CURRENCY, balance.subaccount[1]]))
         value = f"after {seam.before.file!r}, {names}, {' to '.join(days)}: {', '.join(found)}"
-        yield Problem(balance.file, 0, None, _FIELD, value, FOLLOWS_A_GAP)
+        yield Problem(balance.file, None, None, _FIELD, value, FOLLOWS_A_GAP)

@@ -12,6 +12,8 @@ from p2p_analytics.statements._cells import list_problems
 from p2p_analytics.vocabulary import Action
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import polars as pl
 
     from p2p_analytics.statements._format import Problem
@@ -28,6 +30,36 @@ def find_owners(rows: pl.DataFrame, key: str) -> pl.DataFrame:
     """
     import polars as pl
 
+    best = _find_most_frequent(rows, key)
+    return best.filter(pl.len().over("key") == 1).select("key", pl.col("own").alias("owner"))
+
+
+def name_holders(rows: pl.DataFrame, others: Collection[str] = ()) -> dict[str, str]:
+    """Return the name of the holder of each account: of those that `find_owners` compares, the first in the alphabet.
+
+    An account of which no row shows the holder's name is left out.
+
+    Parameters
+    ----------
+    rows : polars.DataFrame
+        ROWS, one per transaction.
+    others : collection of str
+        Files that name another account, which count only where there are no others.
+    """
+    import polars as pl
+
+    is_own = ~pl.col("file").cast(pl.String).is_in(list(others)).fill_null(value=False)
+    names: dict[str, str] = {}
+    for part in [rows, rows.filter(is_own)] if others else [rows]:
+        best = _find_most_frequent(part, "account").cast({"key": pl.String, "own": pl.String})
+        names |= dict(best.group_by("key").agg(pl.col("own").min()).iter_rows())
+    return names
+
+
+def _find_most_frequent(rows: pl.DataFrame, key: str) -> pl.DataFrame:
+    """Return the most frequent names on the holder's side, by account or file: ``key``, ``own`` and ``count``."""
+    import polars as pl
+
     flow = pl.col("flow_cents")
     is_purchase = pl.col("action").is_null() & (pl.col("kind") == "merchant") & (flow < 0)
     own = pl.coalesce(_pick("from_name", "to_name"), pl.when(is_purchase).then("from_name"))
@@ -39,9 +71,7 @@ def find_owners(rows: pl.DataFrame, key: str) -> pl.DataFrame:
         .agg(count=pl.len())
         .collect()
     )
-    is_most = pl.col("count") == pl.col("count").max().over("key")
-    best = counts.filter(is_most)
-    return best.filter(pl.len().over("key") == 1).select("key", pl.col("own").alias("owner"))
+    return counts.filter(pl.col("count") == pl.col("count").max().over("key"))
 
 
 def blank_sides(rows: pl.DataFrame, is_fixed: pl.Series | None = None) -> pl.DataFrame:

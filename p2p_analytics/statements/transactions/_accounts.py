@@ -81,7 +81,7 @@ def name_accounts(rows: pl.DataFrame, services: Mapping[str, str], account: str 
         if owner is not None
     }
     problems += [
-        Problem(file, 0, None, ACCOUNT, owner, NAME_AS_HANDLE)
+        Problem(file, None, None, ACCOUNT, owner, NAME_AS_HANDLE)
         for file, owner in owners.items()
         if owner is not None and has_other_name(named[file], owner, handles)
     ]

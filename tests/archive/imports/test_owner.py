@@ -76,3 +76,26 @@ def test_another_holder_stays_a_problem(tmp_path) -> None:
     *_, plan = _import(choir, own, _read(tmp_path, _OTHER, _SHOP))
     assert [tuple(each) for each in plan.other_accounts] == [("4.csv", "Ada Lund", 1)]
     assert choir.history().me.user.display_name == _SHOP
+
+
+def test_the_most_frequent_name(tmp_path) -> None:
+    """Of several names, the most frequent one, of equal ones the first, in one reading and in imports of any order."""
+    married = "\n".join(f"{at},2024-07-0{at}T10:00:00,Payment,Complete,x,Nora Hill,Cy,- $5.00,,," for at in (5, 6))
+    files = [_read(tmp_path, rows, "nora", _NEWER) for rows in (_MARCH, _APRIL, married)]
+    assert [each.get_holder().user.display_name for each in files] == ["Nora Quill", "Nora Quill", "Nora Hill"]
+    for number, (order, names) in enumerate(
+        [
+            ((0, 1, 2), ["Nora Quill", "Nora Quill", "Nora Hill"]),  # two payments each
+            ((2, 0, 1), ["Nora Hill", "Nora Hill", "Nora Hill"]),
+            ((1, 2, 1), ["Nora Quill", "Nora Hill", "Nora Hill"]),
+        ]
+    ):
+        archive = p2p.open_archive(tmp_path / str(number))
+        for place, name in zip(order, names, strict=True):
+            archive.import_(files[place])
+            assert archive.history().me.user.display_name == name, order
+            assert archive.history().people["display_name"].tolist() == [name]
+        archive.undo()
+        assert archive.history().me.user.display_name == names[1], order
+    together = p2p.read_statements([tmp_path / name for name in ("2.csv", "3.csv", "5.csv")], account="nora")
+    assert together.get_holder().user.display_name == "Nora Hill"
