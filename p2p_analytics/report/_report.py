@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 _KINDS: Final = ("html", "markdown")
 _MOST_PEOPLE: Final = 15
 _MOST_REQUESTS: Final = 50
+_MOST_GAPS: Final = 5
 _MOST_PROBLEMS: Final = 20
 _LONGEST_TEXT: Final = 200  # characters of a note
 _AMOUNT_COLUMNS: Final = (
@@ -130,7 +131,7 @@ def render_report(  # noqa: PLR0913 - a history, and the parts of it to show
         | _build_months(flow)
         | _build_requests(ages, requests)
         | _build_reminders(requests, payments, history, zone)
-        | _build_problems(history.problems)
+        | _build_problems(history.problems, private=history.private)
     )
     options = {"spending_over_time": {"by": "category", "every": own["period"]}}
     parts = build_sections(chosen, history, payments, lambda name: build(name, **options.get(name, {})), _to_rows)
@@ -261,14 +262,18 @@ def _build_reminders(
     return {"reminders": write_reminders(listed, payments, history, zone)["text"].tolist()}
 
 
-def _build_problems(problems: pd.DataFrame) -> dict[str, Any]:
+def _build_problems(problems: pd.DataFrame, *, private: bool) -> dict[str, Any]:
     first = [DOES_NOT_ADD_UP, FOLLOWS_A_GAP]
+    gaps = problems[problems["problem"] == FOLLOWS_A_GAP]
+    places = [] if gaps.empty else [*zip(gaps["file"], gaps["value"], strict=True)]
     shown = problems.sort_values("problem", key=lambda texts: ~texts.isin(first), kind="stable")
     shown = shown.head(plots.count_shown(len(shown), _MOST_PROBLEMS))
     return {
         "problems": _to_rows(shown),
         "have_places": "file" in shown and bool(shown["file"].notna().any()),
         "problem_count": len(problems),
+        "gaps": [f"before {file}" if private else f"before {file}, {days}" for file, days in places[:_MOST_GAPS]],
+        "other_gaps": len(places[_MOST_GAPS:]),
         "problem_record_count": int(problems["payment_id"].nunique(dropna=False)),
     }
 

@@ -141,7 +141,7 @@ SECTIONS: Final = (
     Section(
         "request_outcomes",
         none="No requests.",
-        caption="Requests by person and direction, the most requested first",
+        caption="Requests by person and direction, open ones not in the share settled; the most requested first",
         days="days are from request to payment",
         columns=(
             _PERSON,
