@@ -71,6 +71,20 @@ def list_services(statements: Statements) -> tuple[str, ...]:
     return tuple(sorted({find_service(name) for name in statements.files["format"].unique()}))
 
 
+def find_common_handle(statements: Statements) -> str | None:
+    """Return the handle that can be the account of all statements, if only the user knows whether it is.
+
+    That is one handle of a holder of whom no file shows the name, beside one account that is a holder's name. Two
+    people can have such files, too.
+    """
+    holders = {account: statements.get_holder(account).user for account in statements.accounts}
+    handles = [account for account, user in holders.items() if user.username is not None]
+    names = [account for account in holders if account not in {*handles, *statements.unnamed_accounts}]
+    if len(handles) != 1 or len(names) != 1 or len(holders) != 2:  # noqa: PLR2004 - the handle and the name
+        return None
+    return handles[0] if holders[handles[0]].display_name == handles[0] else None
+
+
 def describe_balances(reconciliation: pd.DataFrame) -> str:
     """Return how many of the balances that files state agree with their rows, and how many files state none."""
     checked = reconciliation["reconciled"].dropna()

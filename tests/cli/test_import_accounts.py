@@ -255,3 +255,29 @@ def test_a_person_with_the_name_of_a_service(handle, tmp_path, capsys, monkeypat
     assert (code, f"a.csv b.csv --only-account {handle}" in said, "YOUR-NAME" in said) == (1, True, False)
     code, said = _run(capsys, "import", "three", "cash.csv")
     assert (code, "The statements name no account" in said) == (1, True)
+
+
+def test_a_file_of_the_handle_only_and_one_of_the_name_only(tmp_path, capsys, monkeypatch) -> None:
+    """They can be of one account or of two people: the message has the command for each, and both can be run."""
+    monkeypatch.chdir(tmp_path)
+    header = "ID,Datetime,Type,Status,Note,From,To,Amount (total),Amount (fee),Funding Source,Destination\n"
+    Path("moved.csv").write_text(
+        f"Account Statement - (@nora)\nAccount Activity\n{header}1,2024-02-06T10:00:00,Standard Transfer,Issued,,,,"
+        "- $6.00,,,MY BANK\n",
+        "utf-8",
+    )
+    Path("paid.csv").write_text(f"{header}2,2024-03-05T10:00:00,Payment,Complete,x,Nora Quill,Cy,- $5.00,,,\n", "utf-8")
+    code, said = _run(capsys, "import", "a", "moved.csv", "paid.csv")
+    assert code == 1
+    together = "p2p-analytics import a moved.csv paid.csv --account nora"
+    assert f"If they are one account: {together} ; if not, import each into an archive of its own: " in said
+    statements = p2p.read_statements(["moved.csv", "paid.csv"])
+    with pytest.raises(
+        p2p.errors.ArchiveError, match="if they are one account, read the files again with account='nora'"
+    ):
+        p2p.open_archive("a").import_(statements)
+    code, printed = _run(capsys, *shlex.split(together)[1:])
+    assert (code, "0 problems" in printed) == (0, True)
+    assert len(p2p.open_archive("a").history().payments) == 2
+    commands = [shlex.split(line) for line in said.partition("archive of its own: ")[2].split(" ; ")]
+    assert [_run(capsys, *words[1:2], f"b{words[2]}", *words[3:])[0] for words in commands] == [0, 0]

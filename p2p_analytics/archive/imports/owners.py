@@ -16,7 +16,7 @@ from p2p_analytics.frames.schema import PLACE, PROBLEMS
 from p2p_analytics.handles import find_handle, fold_name, has_other_name, normalize_account
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping
     from datetime import datetime
     from pathlib import Path
 
@@ -76,7 +76,7 @@ def require_account(
     if previous is None and len(names) == 1:
         return names[0]
     if previous is None or is_unknown:
-        raise _refuse_several(names)
+        raise _refuse_several(statements)
     if previous.people is None:
         raise ArchiveError(f"{path} was written by an earlier p2p_analytics: sync it, or merge a history, once.")
     account = str(previous.me.user.id)
@@ -86,7 +86,7 @@ def require_account(
     if None not in joined and len(taken) <= 1:
         return taken[0] if taken else account
     if len(names) > 1:
-        raise _refuse_several(names)
+        raise _refuse_several(statements)
     holding, name = clean_line(previous.me.user.username or account), clean_line(names[0])
     files = join_first(statements.files["file"].unique().tolist())
     raise ArchiveError(
@@ -136,11 +136,15 @@ def _is_unknown(statements: Statements, read_services: Callable[[], Collection[s
     return not services <= known and not services <= known | {*read_services()}
 
 
-def _refuse_several(names: Sequence[str]) -> ArchiveError:
+def _refuse_several(statements: Statements) -> ArchiveError:
     """Return the error of statements of several accounts."""
+    from p2p_analytics.statements import find_common_handle
+
+    names, handle = statements.accounts, find_common_handle(statements)
+    advice = f"; if they are one account, read the files again with account={handle!r}" if handle else ""
     return ArchiveError(
         f"The statements are of {len(names)} accounts ({clean_line(', '.join(names))}), and an archive holds one "
-        "account: import each into an archive of its own, as select_account() returns it."
+        f"account: import each into an archive of its own, as select_account() returns it{clean_line(advice)}."
     )
 
 

@@ -96,9 +96,22 @@ def _refuse_accounts(statements: Statements, options: argparse.Namespace) -> Non
         for archive, name in zip(archives, names, strict=True)
     )
     raise ArchiveError(
-        f"The statements are of {len(files)} accounts, and an archive holds one account: {listed}. Import each into an "
-        f"archive of its own: {commands}"
+        f"The statements are of {len(files)} accounts, and an archive holds one account: {listed}. "
+        f"{_suggest_one(statements, options)} each into an archive of its own: {commands}"
     )
+
+
+def _suggest_one(statements: Statements, options: argparse.Namespace) -> str:
+    """Return the begin of the advice; with a command if one file can show only the handle, one only the name."""
+    from p2p_analytics.display import clean_line
+    from p2p_analytics.statements import find_common_handle
+
+    handle = find_common_handle(statements)
+    if handle is None:
+        return "Import"
+    paths = _join_paths(options.files, options)
+    command = f"p2p-analytics import {shlex.quote(options.archive)} {paths} --account {shlex.quote(handle)}"
+    return f"If they are one account: {clean_line(command)} ; if not, import"
 
 
 def _find_own_paths(options: argparse.Namespace, files: dict[str, list[str]], account: str) -> list[str] | None:

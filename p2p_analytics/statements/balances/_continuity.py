@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 _DAY: Final = timedelta(days=1)
+_CLOCK_CHANGE: Final = timedelta(hours=3)  # the largest step of a clock, apart from changes of the date
 
 
 class Period(NamedTuple):
@@ -264,7 +265,7 @@ def _count_gap(before: Balance, balance: Balance, covered: _Covered) -> tuple[in
     end, start = before.stated.end, balance.stated.start
     if end and start:
         # Most files follow each other closely; to look at the periods of all files for each one takes long.
-        return (_count_days(end, start, covered.list_spans(balance)) if start - end > _DAY / 2 else 0), 0
+        return (_count_days(end, start, covered.list_spans(balance)) if start - end >= _DAY - _CLOCK_CHANGE else 0), 0
     if before.period.end is None or balance.period.start is None:
         return 0, 0
     first, last = _number_month(before.period.end), _number_month(balance.period.start)
@@ -277,10 +278,12 @@ def _count_gap(before: Balance, balance: Balance, covered: _Covered) -> tuple[in
 def _count_days(end: datetime, start: datetime, spans: Iterable[tuple[datetime, datetime]]) -> int:
     """Return how many whole days between two instants are in no span.
 
-    The days begin with the instant after the first one, so those of any zone are right. Clocks may be changed between.
+    The days begin with the instant after the first one, so those of any zone are right. Clocks may be changed between,
+    by few hours; more are part of a day, as between files that were read with different zones.
     """
     midnight = end + timedelta(microseconds=1)
     changed = abs((start - midnight + _DAY / 2) % _DAY - _DAY / 2)
+    changed = changed if changed <= _CLOCK_CHANGE else timedelta()
     numbers = [((first - midnight + changed) // _DAY, (last - midnight - changed) // _DAY) for first, last in spans]
     return _count_left_out(-1, (start - midnight + changed) // _DAY, numbers)
 

@@ -85,6 +85,16 @@ def test_days_between_periods_in_any_zone(zone: str) -> None:
     assert find_note((10, 1), (11, 20)) == f"49 days {left_out}"
 
 
+@pytest.mark.parametrize(("hours", "days"), [(13, 0), (20, 0), (21, 1), (25, 1), (36, 1), (47, 2)])
+def test_hours_between_periods(hours: int, days: int) -> None:
+    """Part of a day is no day, except where a clock can have been changed by up to three hours."""
+    first = _end(1, 31) + timedelta(microseconds=1, hours=hours)
+    note = _find_seams(
+        JANUARY, DECEMBER, periods={"january": (_day(1), _end(1, 31)), "december": (first, _end(12, 31))}
+    )
+    assert (note[1][3] or "").partition(" day")[0] == (str(days) if days else "")
+
+
 def test_an_overlap() -> None:
     """Both files have the payments b and c: the second one opens with the balance before b, 10.00 + 1.00."""
     first = [{"payment_id": name, "moved_cents": cents} for name, cents in (("a", 100), ("b", 20), ("c", -3))]
