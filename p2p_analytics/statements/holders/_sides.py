@@ -35,9 +35,9 @@ def find_owners(rows: pl.DataFrame, key: str) -> pl.DataFrame:
 
 
 def name_holders(rows: pl.DataFrame, others: Collection[str] = ()) -> dict[str, str]:
-    """Return the name of the holder of each account: of those that `find_owners` compares, the first in the alphabet.
+    """Return the name of the holder of each account: the most frequent one, of equal ones the first in the alphabet.
 
-    An account of which no row shows the holder's name is left out.
+    The names are counted as by `find_owners`. An account of which no row shows the holder's name is left out.
 
     Parameters
     ----------
