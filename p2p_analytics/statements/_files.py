@@ -167,7 +167,7 @@ def list_once(problems: pd.DataFrame, balances: pd.DataFrame, within: Sequence[s
     key["number"] = key.join(problems[["file", *within]]).groupby([*key, "file", *within], dropna=False).cumcount()
     names = pd.DataFrame({"name": file.str.rpartition("/")[2], "line": problems["line"], "file": file})
     # Folders come last, because the names of files have them only where others of the call have the same name.
-    order = names.sort_values(list(names), ascending=[False, True, False], kind="stable").index
+    order = names.sort_values(["name", "line", "file"], ascending=[False, True, False], kind="stable").index
     is_copy = key.loc[order].duplicated()
     return problems[~is_copy.reindex(problems.index)].reset_index(drop=True)
 

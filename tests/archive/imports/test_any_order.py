@@ -78,8 +78,7 @@ def read(folder):
 
 def list_problems(problems: pd.DataFrame) -> list[tuple[str, ...]]:
     """Return problems as text, in one order whatever the order of the files is."""
-    columns = problems[_PROBLEM]
-    return sorted(map(tuple, columns.astype(str).to_numpy().tolist()))
+    return sorted(map(tuple, problems[_PROBLEM].astype(object).map(str).to_numpy().tolist()))
 
 
 class _Imported(NamedTuple):
