@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import p2p_analytics as p2p
+from p2p_analytics.archive.imports.balances import list_problems as list_open_problems
 from p2p_analytics.archive.imports.balances import merge_balances
 from p2p_analytics.archive.imports.rows import LISTED, StoredRows, merge_rows, name_rows
-from p2p_analytics.archive.tables import BATCH, SCHEMAS
+from p2p_analytics.archive.tables import SCHEMAS
 from p2p_analytics.frames.schema import PAYMENTS, STATEMENT
-from p2p_analytics.statements import list_once, reconcile_balances
+from p2p_analytics.statements import reconcile_balances
 from support.archives.ledger import HANDLE, File, write_statement
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def _import(call, groups) -> _Imported:
         merged = merge_rows(stored, listed, given, number, [problems, found])
         stored, problems = merged.stored, merged.problems
         balances = merge_balances(balances, statements.list_balances(), HANDLE, number)
-    return _Imported(stored.rows, list_once(problems, balances, [BATCH]), balances, merged.plan)
+    return _Imported(stored.rows, list_open_problems(problems, balances, dict), balances, merged.plan)
 
 
 @settings(max_examples=4, deadline=None)
